@@ -1,0 +1,112 @@
+// KernelIR: one kernel as structured instructions over virtual registers. `lower` writes it for a Target; printers
+// (C++, CUDA C++) turn it into text one-to-one and decide nothing; the interpreter (kernel_interpreter.h) runs it in
+// double and defines what it means.
+//
+// Shape of a kernel: a list of phases; a phase is a number of tiles and a body run for each (loop variable `tile`). All
+// tiles of a phase are done before the next phase starts (CPU: the runtime's barrier; a GPU kernel has one phase and
+// ends in `last_block`). Inside a body, loops are bound: `serial`; `thread` (GPU: the threads of a block; values cross
+// threads only through block storage and a `barrier` between two thread loops, so that a thread loop can always be run
+// one thread after the other); `lane` (vector lanes; extent is Target::lanes; `valid` < lanes in a tail: lanes >= valid
+// load nothing, store nothing and leave accumulators as they were).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+#include "graph/ops.h"
+
+namespace kb::ir {
+
+using Reg = int32_t;  // virtual register; every one is set once, except `locals`
+inline constexpr Reg kNone = -1;
+
+enum class Bind : uint8_t { serial, thread, lane };
+
+enum class Code : uint8_t {
+  constant,  // dst = number (or, for i64, integer)
+  argument,  // dst:i64 = args[imm]
+  tile,      // dst:i64 = number of this tile within its phase
+  // index arithmetic, i64: a op b. index_mul_add: a * b + c
+  index_add,
+  index_sub,
+  index_mul,
+  index_div,
+  index_mod,
+  index_min,
+  index_max,
+  index_lt,
+  index_mul_add,
+  // values: dst = op(a, b, c), `op` a primitive point-wise op; types of all arguments as the op's row says, arithmetic
+  // in f32 for bf16, f16
+  compute,
+  fma,      // dst = a * b + c, rounded once
+  bitcast,  // f32 <-> u32 / i32, f64 none
+  convert,  // dst = a in dst's type (float -> integer truncates)
+  // memory; a = index (i64, elements); access says how the lane loop reaches it
+  load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`
+  store,        // buffer[a] = b; with c: only where c holds
+  local,        // declares local array `imm2` of `extent` elements; scope register or block; zeroed never
+  local_load,   // dst = local imm2 [a]
+  local_store,  // local imm2 [a] = b
+  loop,         // var dst runs from a to b by `step`; body
+  branch,       // body if a holds (scalar, never lane-varying)
+  barrier,      // GPU: all threads of the block
+  last_block,   // GPU: body runs in the block that finishes last (counter in buffer imm, reset to 0 by that block)
+};
+
+enum class Access : uint8_t {
+  uniform,
+  contiguous,
+  gather
+};  // index does not depend on the lane / base + lane / anything
+enum class Storage : uint8_t { register_, block };
+
+struct Instr {
+  Code code = Code::constant;
+  DType type = DType::f32;  // of dst (of the value stored, for stores)
+  Reg dst = kNone, a = kNone, b = kNone, c = kNone;
+  Op op = Op::add;      // compute
+  double number = 0;    // constant, load's else-value
+  int64_t integer = 0;  // i64 constant; argument number; loop step; local's extent
+  int32_t buffer = -1;  // load, store, last_block: index into Kernel::buffers. local*: index of the local array
+  Access access = Access::uniform;
+  Storage storage = Storage::register_;
+  Bind bind = Bind::serial;
+  bool streaming = false;     // store: past the cache when the kernel's streaming argument is not 0
+  bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
+  Reg valid = kNone;          // loop bound to lanes: number of valid lanes (i64); kNone = all
+  std::vector<Instr> body;    // loop, branch, last_block
+};
+
+struct BufferParam {
+  DType dtype = DType::f32;
+  bool written = false;
+  bool scratch = false;  // partials between phases, or last_block's counter (u32)
+  bool read = true;
+};
+
+struct Phase {
+  std::vector<Instr> body;
+};
+
+// `arguments` are i64 numbers given at each call: extents that grow with the minibatch, tile counts, the streaming
+// flag. Everything that is the same for every minibatch size is a literal in the body.
+struct Kernel {
+  std::string name;  // "k_" + hash of the text
+  std::string kind;  // "pointwise", "row_reduce", ... for people
+  std::vector<BufferParam> buffers;
+  int32_t arguments = 0;
+  int32_t streaming_argument = -1;  // which argument is the streaming flag, -1: none
+  std::vector<Phase> phases;
+  int32_t registers = 0;
+  int64_t block_threads = 0;  // GPU: threads of a block; 0 on a CPU
+};
+
+// As text, for golden tests and dumps; equal kernels have equal text (the name is not part of it).
+std::string to_text(const Kernel& kernel);
+// Registers set before use and once, types fit, buffers exist, lane_varying consistent, barriers only outside thread
+// loops. Throws InternalError.
+void verify(const Kernel& kernel);
+
+}  // namespace kb::ir

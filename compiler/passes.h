@@ -1,0 +1,77 @@
+// The passes `Graph -> Graph` in the order of the pipeline table (compiler/pipeline.cpp). Each lives in a file of its
+// own whose head comment says what it takes, what it leaves, why it stands there.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/target.h"
+#include "graph/tensor.h"
+
+namespace kb {
+
+enum class Precision : uint8_t { f32, bf16, f64 };
+
+// Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
+// value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
+std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
+
+// An optimizer as a graph: from one flat parameter vector w, its gradient g, the decay multiplier d (per element,
+// broadcastable), makes new w and new slots. Slots are flat vectors of w's length and start at zero. Scalars are read
+// by name: scalar("lr").
+struct UpdateContext {
+  Tensor parameter, gradient, decay, adapt;             // decay, adapt: 0 or 1 by role, shape of `parameter`
+  std::function<Tensor(const std::string& name)> slot;  // its value before the step
+  std::function<void(const std::string& name, Tensor value)> set_slot;
+  std::function<Tensor(const std::string& name)> scalar;  // f32 (or the master dtype) scalar input of the step
+};
+using Optimizer = std::function<Tensor(UpdateContext&)>;  // gives the new parameter
+
+// One parameter's place in the flat space.
+struct Segment {
+  std::string name;
+  Type type;
+  Role role = Role::none;
+  int64_t offset = 0;  // elements; a multiple of 64 bytes
+  int64_t length = 0;
+  bool decay = true, adapt = true;
+};
+
+// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to 64 bytes.
+struct ParameterSpace {
+  DType dtype = DType::f32;
+  std::vector<Segment> segments;
+  int64_t length = 0;  // elements, padding included
+  const Segment* find(const std::string& name) const;
+};
+
+struct CompileOptions {
+  Target target;
+  Precision precision = Precision::f32;
+  Optimizer optimizer;                                                            // empty: inference graph
+  std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};  // Goyal et al. 2017, section 5.1
+  const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
+  bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
+  bool recompute = true;
+  std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
+      dump;  // empty: none
+};
+
+// What passes read and leave besides the graph.
+struct CompileState {
+  const CompileOptions& options;
+  ParameterSpace space;
+};
+
+using Pass = Graph (*)(Graph graph, CompileState& state);
+
+Graph differentiate(Graph graph, CompileState& state);  // output "loss" [] -> gradient of every parameter, each behind
+                                                        // a worker_sum, as outputs "grad.NAME"
+Graph add_optimizer(Graph graph,
+                    CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
+Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewrites only
+Graph apply_precision(Graph graph, CompileState& state);
+Graph apply_layout(Graph graph, CompileState& state);
+Graph recompute(Graph graph, CompileState& state);
+
+}  // namespace kb

@@ -1,0 +1,99 @@
+// The second IR: a list of steps over planned buffers, made from a Graph by fuse, order, lower and plan_memory. A
+// runtime needs nothing else to run a program (the graph is kept for names and places).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/kernel_ir.h"
+#include "graph/graph.h"
+
+namespace kb {
+
+enum class FusionClass : uint8_t { pointwise, row_reduce, column_reduce, full_reduce, window, scatter, library, copy };
+std::string_view name(FusionClass cls);
+
+// What a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
+struct Epilogue {
+  Value bias;  // invalid: none
+  bool relu = false;
+  Value result;  // the graph value that the call writes in the end
+};
+
+// Nodes computed by one launch. A cheap node may be in several groups (it is computed again in each). `fuse` makes
+// these; `lower` turns one into a kernel; library groups have one library node.
+struct Group {
+  FusionClass cls = FusionClass::pointwise;
+  std::vector<int32_t> nodes;  // all nodes evaluated here, in topological order
+  std::vector<Value> inputs;   // materialised values read, without duplicates
+  std::vector<Value> outputs;  // values this group materialises
+  Dims domain;                 // iteration space: shape of the outputs, or of the reductions' input
+  Ints axes;                   // reduced axes of the domain; empty for pointwise
+  Epilogue epilogue;           // library only
+};
+
+enum class BufferKind : uint8_t {
+  arena,   // planned, at `offset`
+  store,   // a variable or a prepared copy: lives in the session's StateStore, by name
+  input,   // given by the caller at each step, by name
+  output,  // an output of the program that the caller reads, by name; planned in the arena and live to the end
+};
+
+struct Buffer {
+  BufferKind kind = BufferKind::arena;
+  std::string name;  // store, input, output; else the producing op, for people
+  int64_t bytes = 0;
+  int64_t offset = 0;  // arena, output
+  int32_t first = 0;   // steps between which it is live, both included
+  int32_t last = 0;
+  int32_t node = -1;  // producing node, -1: scratch
+};
+
+// A place in a buffer. Movement that is only a view (contiguous reshape, slice of the leading axis) is a View, never a
+// step.
+struct View {
+  int32_t buffer = -1;
+  int64_t offset = 0;  // bytes
+};
+
+struct Step {
+  FusionClass cls = FusionClass::pointwise;
+  std::string name;                // "conv2d_input_grad layer1.0.conv1"
+  int32_t kernel = -1;             // generated: index into Schedule::kernels
+  std::vector<int64_t> arguments;  // the kernel's i64 arguments
+  std::vector<int64_t> tiles;      // tiles of each phase
+  int32_t node = -1;               // library: the node in Schedule::graph
+  Epilogue epilogue;               // library
+  std::vector<View>
+      operands;        // generated: one a kernel buffer, in its order; library: inputs (bias last), then outputs
+  int32_t inputs = 0;  // how many of `operands` are read only
+  View scratch;        // library scratch; buffer -1: none
+  int64_t bytes = 0, flops = 0;  // moved, done: for reports
+  std::vector<int32_t> nodes;    // graph nodes it computes, for places and reports
+};
+
+struct Schedule {
+  std::string name;  // "prepare", "final", "predict"
+  std::shared_ptr<const Graph> graph;
+  std::vector<ir::Kernel> kernels;  // distinct ones
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::unordered_map<Value, View, ValueHash> views;  // where each materialised value lies
+  int64_t arena_bytes = 0;
+  int64_t liveness_bound_bytes = 0;  // maximum over steps of live arena bytes, scratch included, no packing loss
+};
+
+std::string to_text(const Schedule& schedule);
+// No two live buffers overlap, every read has an earlier write, no read after the overwrite of its source, operands
+// inside their buffers. Throws InternalError naming the step and buffers.
+void verify(const Schedule& schedule);
+
+// Programs cut from one graph; they share the store. `prepare` depends on parameters alone and runs before `final`.
+struct Program {
+  Schedule prepare;
+  Schedule final;
+};
+
+}  // namespace kb

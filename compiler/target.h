@@ -1,0 +1,42 @@
+// What the compiler knows of the processor it compiles for. `lower` and the heuristics read it; no other pass asks what
+// machine it is.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "graph/graph.h"
+
+namespace kb {
+
+// Answers about library ops that only a backend knows. Every call is a pure function of its arguments.
+class LibraryQuery {
+ public:
+  virtual ~LibraryQuery() = default;
+  // Scratch of one library node on physical types, bytes.
+  virtual int64_t scratch_bytes(const Graph& graph, const Node& node) const = 0;
+  // Bytes of pack_weights' result in the library's own format; 0 = the op wants no packed weights.
+  virtual int64_t packed_bytes(const Node& conv) const = 0;
+};
+
+enum class Processor : uint8_t { cpu, gpu };
+
+struct Target {
+  Processor processor = Processor::cpu;
+  std::string isa = "generic";        // "avx512", "avx2", "generic", "sm_90": layout table and kernel cache read it
+  int64_t lanes = 16;                 // elements of one vector step (CPU: 16 for every dtype; GPU: 4)
+  int64_t tile_elements = 8192;       // about how many elements one tile handles
+  int64_t max_partials = 64;          // most chunks a reduction is cut into: fixed, so bits never depend on threads
+  int64_t block_threads = 256;        // GPU
+  int64_t shared_bytes = 48 * 1024;   // GPU block storage
+  int64_t processors = 132;           // GPU multiprocessors
+  int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache
+  int shards = 2;                     // library calls on a CPU: fixed sample shards
+  std::shared_ptr<const LibraryQuery> library;  // null: no scratch, no packing
+};
+
+// The targets that golden tests and --target name.
+Target generic_cpu_target();
+Target gpu_target(const std::string& arch);  // "sm_80", "sm_90", "sm_100"
+
+}  // namespace kb

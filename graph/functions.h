@@ -1,0 +1,124 @@
+// The DSL: pure functions over tensors. All point-wise ones broadcast as NumPy does; axes may be negative. Each takes
+// the caller's location, so that an error names the user's line.
+#pragma once
+#include <initializer_list>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "graph/tensor.h"
+
+namespace kb {
+
+using Where = std::source_location;
+
+// Leaves.
+Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters,
+             Where where = Where::current());
+Tensor scalar_input(Graph& graph, const std::string& name, DType dtype = DType::f32, Where where = Where::current());
+Tensor constant(Graph& graph, DType dtype, double value, Dims shape = {}, Where where = Where::current());
+Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where = Where::current());
+Tensor iota(Graph& graph, DType dtype, int64_t length, Where where = Where::current());
+// A scalar of x's dtype: the product of x's extents over `axes`.
+Tensor count(Tensor x, Ints axes, Where where = Where::current());
+// A constant of x's dtype and shape.
+Tensor full_like(Tensor x, double value, Where where = Where::current());
+
+// Point-wise.
+#define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current());
+KB_UNARY(neg)
+KB_UNARY(abs) KB_UNARY(sign) KB_UNARY(exp) KB_UNARY(log) KB_UNARY(log1p) KB_UNARY(sqrt) KB_UNARY(rsqrt) KB_UNARY(tanh)
+    KB_UNARY(sigmoid) KB_UNARY(softplus) KB_UNARY(erf) KB_UNARY(sin) KB_UNARY(cos) KB_UNARY(relu) KB_UNARY(gelu)
+        KB_UNARY(silu) KB_UNARY(floor) KB_UNARY(logical_not)
+#undef KB_UNARY
+#define KB_BINARY(f) Tensor f(Operand a, Operand b, Where where = Where::current());
+            KB_BINARY(add) KB_BINARY(sub) KB_BINARY(mul) KB_BINARY(div) KB_BINARY(maximum) KB_BINARY(minimum)
+                KB_BINARY(pow) KB_BINARY(eq) KB_BINARY(ne) KB_BINARY(lt) KB_BINARY(le) KB_BINARY(gt) KB_BINARY(ge)
+                    KB_BINARY(bit_and) KB_BINARY(bit_or) KB_BINARY(bit_xor) KB_BINARY(shift_left) KB_BINARY(shift_right)
+                        KB_BINARY(mul_high)
+#undef KB_BINARY
+                            Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
+Tensor cast(Tensor x, DType dtype, Where where = Where::current());
+Tensor leaky_relu(Tensor x, double slope = 0.01, Where where = Where::current());
+// Gradient 1 inside [low, high], 0 outside.
+Tensor clamp(Tensor x, double low, double high, Where where = Where::current());
+// Any point-wise op by its number, arguments of one graph; broadcasts.
+Tensor pointwise(Op op, std::vector<Operand> arguments, Where where = Where::current());
+
+// Movement.
+Tensor broadcast_to(Tensor x, Dims shape, Where where = Where::current());               // NumPy rule, right-aligned
+Tensor broadcast_axes(Tensor x, Dims shape, Ints axes, Where where = Where::current());  // axis i of x -> axes[i]
+Tensor reshape(Tensor x, Dims shape, const std::string& letters = "",
+               Where where = Where::current());  // one -1 allowed
+Tensor flatten(Tensor x, int64_t start_axis = 1, Where where = Where::current());
+Tensor transpose(Tensor x, Ints permutation, Where where = Where::current());
+Tensor slice(Tensor x, int64_t axis, int64_t begin, int64_t end, int64_t step = 1, Where where = Where::current());
+Tensor slice(Tensor x, Ints begin, Ints end, Ints step, Where where = Where::current());
+Tensor pad(Tensor x, Ints low, Ints high, double value = 0, Ints interior = {}, Where where = Where::current());
+Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::current());
+
+// Reductions; no axes = all of them; keep_dims leaves extents of 1.
+Tensor sum(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+Tensor mean(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+Tensor max(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+Tensor min(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+Tensor argmax(Tensor x, int64_t axis, Where where = Where::current());
+struct Moments {
+  Tensor mean, variance;
+};  // biased variance
+Moments moments(Tensor x, Ints axes, Where where = Where::current());
+// Euclidean norm; its gradient at 0 is 0.
+Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+
+// Indexed.
+Tensor one_hot(Tensor indices, int64_t classes, DType dtype = DType::f32, Where where = Where::current());
+Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
+Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
+Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());  // [N, K], [N] -> f32 [N] of 0 | 1
+
+// Library ops.
+Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
+struct Window {
+  Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // [H, W]
+};
+Tensor convolution(Tensor x, Tensor weight, const Window& window, int64_t groups = 1, Where where = Where::current());
+Tensor convolution_input_grad(Tensor dy, Tensor weight, const Window& window, int64_t groups, Ints input_size,
+                              int64_t channels, Where where = Where::current());
+Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_t groups,
+                               Where where = Where::current());
+struct PoolOptions {
+  int64_t kernel = 2, stride = 0, padding = 0;
+};  // stride 0 = kernel
+Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where = Where::current());
+struct MaxPool {
+  Tensor value, index;
+};
+MaxPool max_pool_with_index(Tensor x, const Window& window, Ints axes, Where where = Where::current());
+Tensor avg_pool2d(Tensor x, const PoolOptions& options,
+                  Where where = Where::current());                 // padding counts as zero, as PyTorch's default
+Tensor global_avg_pool(Tensor x, Where where = Where::current());  // (N, C, H, W) -> (N, C)
+
+// Randomness: reads the scalar inputs "step", "worker", "seed" of the graph (made on first use). u32, shape[0] =
+// samples.
+Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where = Where::current());
+
+// Markers.
+Tensor stop_gradient(Tensor x, Where where = Where::current());
+Tensor worker_sum(Tensor x, Where where = Where::current());
+
+// Composites.
+Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
+Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
+// logits [N, K], labels i32 [N], smoothing a scalar in [0, 1): target (1 - s) one_hot + s / K; per-sample losses [N].
+Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Where where = Where::current());
+// Mean over all axes but the first: per-sample losses [N].
+Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
+
+// A parameter (trained) or state of the graph; name is prefixed by the scope. In Mode::inference it is only read.
+Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init,
+                 Where where = Where::current());
+Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where = Where::current());
+// The value state `name` (scope prefix as above) has after the step. One write a state.
+void write_state(Tensor state, Tensor value, Where where = Where::current());
+
+}  // namespace kb

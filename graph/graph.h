@@ -1,0 +1,163 @@
+// The graph: nodes in topological order, variables (parameters and state), outputs and state writes. A pass makes a new
+// Graph from an old one; the DSL (graph/tensor.h) makes the first. Shapes are static, logical order is PyTorch's until
+// the layout pass.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/attrs.h"
+#include "graph/dtype.h"
+#include "graph/error.h"
+#include "graph/ops.h"
+
+namespace kb {
+
+using Dims = Ints;
+
+int64_t element_count(const Dims& shape);
+
+// Type of a tensor. `names` is empty or has one letter a dimension ('_' = unnamed): "NCHW", "OIHW". Names serve error
+// texts and dim("C"); they are no part of equality or of the graph's hash.
+struct Type {
+  DType dtype = DType::f32;
+  Dims shape;
+  std::string names;
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  int64_t elements() const { return element_count(shape); }
+  int64_t bytes() const { return elements() * size_of(dtype); }
+  friend bool operator==(const Type& a, const Type& b) { return a.dtype == b.dtype && a.shape == b.shape; }
+};
+
+// "f32[N=16,C=3,H=28,W=28]"; unnamed dimensions print the number alone.
+std::string to_string(const Type& type);
+// "[N=16, C=3]" as error texts show it.
+std::string shape_text(const Type& type);
+
+// One output of one node.
+struct Value {
+  int32_t node = -1;
+  int32_t out = 0;
+  bool valid() const { return node >= 0; }
+  friend bool operator==(const Value&, const Value&) = default;
+  friend auto operator<=>(const Value&, const Value&) = default;
+};
+
+struct ValueHash {
+  size_t operator()(const Value& v) const { return static_cast<size_t>(v.node) * 8 + static_cast<size_t>(v.out); }
+};
+
+// Where a node was written: the innermost DSL call, then the calls it was made from. `file` has static storage
+// (source_location).
+struct Frame {
+  const char* file = "";
+  int32_t line = 0;
+  int32_t caller = -1;  // index into Graph::frames, -1 = outermost: the user's own line
+  friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+struct Node {
+  Op op = Op::constant;
+  std::vector<Value> inputs;
+  Attrs attrs;
+  std::vector<Type> outputs;
+  int32_t scope = 0;   // index into Graph::scopes
+  int32_t frame = -1;  // index into Graph::frames
+
+  const Type& type(int32_t out = 0) const { return outputs[static_cast<size_t>(out)]; }
+};
+
+enum class Role : uint8_t { none, weight, bias, norm_scale, norm_shift, embedding };
+std::string_view name(Role role);
+
+// parameter: trained. state: running statistics. slot: optimizer state. table: constant data of the compiler (for
+// example decay by block).
+enum class VariableKind : uint8_t { parameter, state, slot, table };
+std::string_view name(VariableKind kind);
+
+// How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; values: `Variable::values`.
+enum class InitKind : uint8_t { constant, normal, uniform, values };
+struct Init {
+  InitKind kind = InitKind::constant;
+  double a = 0;
+  double b = 0;
+  friend bool operator==(const Init&, const Init&) = default;
+};
+
+struct Variable {
+  std::string name;  // as PyTorch names it: "layer1.0.conv1.weight"
+  Type type;
+  VariableKind kind = VariableKind::parameter;
+  Role role = Role::none;
+  Init init;
+  std::vector<double> values;  // InitKind::values only
+};
+
+// How a value leaves a worker: summed over workers, of global worker 0, or one row a sample.
+enum class Merge : uint8_t { sum, first, per_sample };
+std::string_view name(Merge merge);
+
+struct Output {
+  std::string name;
+  Value value;
+  Merge merge = Merge::sum;
+};
+
+struct StateWrite {
+  std::string variable;
+  Value value;
+};
+
+enum class Mode : uint8_t { training, inference };
+
+class Graph {
+ public:
+  explicit Graph(std::string name = "graph", Mode mode = Mode::training) : name(std::move(name)), mode(mode) {}
+
+  std::string name;
+  Mode mode;
+  std::vector<Node> nodes;  // every input of a node stands before it
+  std::vector<Variable> variables;
+  std::vector<Output> outputs;
+  std::vector<StateWrite> writes;
+  std::vector<std::string> scopes{""};  // interned scope paths, "layer1.0.bn1"
+  std::vector<Frame> frames;            // interned places
+
+  const Node& node(Value v) const { return nodes[static_cast<size_t>(v.node)]; }
+  const Type& type(Value v) const { return node(v).type(v.out); }
+
+  // Adds a node whose output types follow from `infer` (graph/infer.h); scope and place are the building thread's
+  // (graph/scope.h). Throws Error with place, scope path, op, expected, got, hint when the inputs do not fit.
+  Value add(Op op, std::vector<Value> inputs, Attrs attrs = {});
+  // The same, at the scope and place of `like` (a node of this graph or, with frames copied, of another): for passes.
+  Value add_like(const Graph& other, const Node& like, Op op, std::vector<Value> inputs, Attrs attrs = {});
+  // Appends a node as it is, types included; only frames and scope are re-interned from `other`.
+  int32_t append(const Graph& other, Node node);
+
+  // Adds a variable (a second one of the same name is an error) and gives the value that reads it.
+  Value add_variable(Variable variable);
+  // The value that reads variable `name`; one node a variable. Throws InternalError if there is none of that name.
+  Value read(const std::string& name);
+  const Variable* find_variable(const std::string& name) const;
+
+  int32_t intern_scope(const std::string& path);
+  int32_t intern_frame(const Frame& frame);
+  // "file:line" of the user's own line for a node (outermost frame; its file's base name), "" when unknown.
+  std::string place(const Node& node) const;
+
+ private:
+  int32_t import_frame(const Graph& other, int32_t frame);
+  std::unordered_map<std::string, int32_t> scope_index_;
+  std::unordered_map<uint64_t, std::vector<int32_t>> frame_index_;
+  std::unordered_map<std::string, int32_t> variable_index_;
+  std::unordered_map<std::string, Value> reads_;
+};
+
+}  // namespace kb

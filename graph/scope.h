@@ -1,0 +1,35 @@
+// Where the building thread stands: the scope path that prefixes names, and the chain of DSL calls (frames) that nodes
+// keep.
+#pragma once
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace kb {
+
+// Prefixes the names of parameters made while it lives: Scope a("layer1"); Scope b("0"); -> "layer1.0.".
+class Scope {
+ public:
+  explicit Scope(const std::string& name);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
+
+// Opened by every DSL function with its caller's location; nodes made while it lives keep the chain. The outermost is
+// the user's line.
+class Call {
+ public:
+  explicit Call(std::source_location where);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+
+// "layer1.0" of the building thread, and `name` under it: scoped("conv1") = "layer1.0.conv1".
+const std::string& scope_path();
+std::string scoped(const std::string& name);
+// Outermost first.
+const std::vector<std::source_location>& call_stack();
+
+}  // namespace kb

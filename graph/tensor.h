@@ -1,0 +1,53 @@
+// The DSL's handle on a value of a graph, and its operators. Functions over tensors are in graph/functions.h (pure) and
+// graph/layers.h (those that own parameters take their name first).
+#pragma once
+#include <source_location>
+
+#include "graph/graph.h"
+
+namespace kb {
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Graph& graph, Value value) : graph_(&graph), value_(value) {}
+
+  Graph& graph() const { return *graph_; }
+  Value value() const { return value_; }
+  bool valid() const { return graph_ != nullptr; }
+  const Type& type() const { return graph_->type(value_); }
+  const Dims& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+  int64_t rank() const { return type().rank(); }
+  // Extent of an axis; a negative one counts from the end.
+  int64_t size(int64_t axis) const;
+  // Extent of the axis named by one letter, "C"; Error when there is none of that name.
+  int64_t dim(const char* letter, std::source_location where = std::source_location::current()) const;
+  // The same tensor with its dimensions named, one letter each.
+  Tensor named(const std::string& letters, std::source_location where = std::source_location::current()) const;
+
+ private:
+  Graph* graph_ = nullptr;
+  Value value_;
+};
+
+// An argument of an operator: a tensor or a number (which takes the other side's dtype), and where it was written.
+struct Operand {
+  Operand(Tensor tensor, std::source_location where = std::source_location::current()) : tensor(tensor), where(where) {}
+  Operand(double number, std::source_location where = std::source_location::current()) : number(number), where(where) {}
+  Tensor tensor;
+  double number = 0;
+  std::source_location where;
+};
+
+Tensor operator+(Operand a, Operand b);
+Tensor operator-(Operand a, Operand b);
+Tensor operator*(Operand a, Operand b);
+Tensor operator/(Operand a, Operand b);
+Tensor operator-(Operand a);
+Tensor operator<(Operand a, Operand b);
+Tensor operator<=(Operand a, Operand b);
+Tensor operator>(Operand a, Operand b);
+Tensor operator>=(Operand a, Operand b);
+
+}  // namespace kb
