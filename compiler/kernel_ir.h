@@ -7,7 +7,8 @@
 // ends in `last_block`). Inside a body, loops are bound: `serial`; `thread` (GPU: the threads of a block; values cross
 // threads only through block storage and a `barrier` between two thread loops, so that a thread loop can always be run
 // one thread after the other); `lane` (vector lanes; extent is Target::lanes; `valid` < lanes in a tail: lanes >= valid
-// load nothing, store nothing and leave accumulators as they were).
+// load nothing and store nothing, locals included). A lane loop may hold serial loops with lane-uniform bounds, never
+// another lane loop; lanes do not see each other inside it, so it can be run one lane after the other.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,7 +26,7 @@ enum class Bind : uint8_t { serial, thread, lane };
 
 enum class Code : uint8_t {
   constant,  // dst = number (or, for i64, integer)
-  argument,  // dst:i64 = args[imm]
+  argument,  // dst:i64 = args[integer]
   tile,      // dst:i64 = number of this tile within its phase
   // index arithmetic, i64: a op b. index_mul_add: a * b + c
   index_add,
@@ -43,23 +44,20 @@ enum class Code : uint8_t {
   fma,      // dst = a * b + c, rounded once
   bitcast,  // f32 <-> u32 / i32, f64 none
   convert,  // dst = a in dst's type (float -> integer truncates)
-  // memory; a = index (i64, elements); access says how the lane loop reaches it
+  // memory; a = index (i64, elements); access says how the lane loop reaches it: uniform: all lanes at a; contiguous: a
+  // is uniform, lane l at a + l; gather: a differs from lane to lane
   load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`
   store,        // buffer[a] = b; with c: only where c holds
-  local,        // declares local array `imm2` of `extent` elements; scope register or block; zeroed never
-  local_load,   // dst = local imm2 [a]
-  local_store,  // local imm2 [a] = b
-  loop,         // var dst runs from a to b by `step`; body
+  local,        // declares local array `buffer` of `integer` elements of `type`; scope register or block; zeroed never
+  local_load,   // dst = local `buffer` [a]
+  local_store,  // local `buffer` [a] = b
+  loop,         // var dst runs from a to b (excluded) by `integer`; thread and lane loops from 0 by 1; body
   branch,       // body if a holds (scalar, never lane-varying)
   barrier,      // GPU: all threads of the block
-  last_block,   // GPU: body runs in the block that finishes last (counter in buffer imm, reset to 0 by that block)
+  last_block,   // GPU: body runs in the block that finishes last (counter in `buffer`, reset to 0 by that block)
 };
 
-enum class Access : uint8_t {
-  uniform,
-  contiguous,
-  gather
-};  // index does not depend on the lane / base + lane / anything
+enum class Access : uint8_t { uniform, contiguous, gather };
 enum class Storage : uint8_t { register_, block };
 
 struct Instr {
@@ -76,7 +74,7 @@ struct Instr {
   bool streaming = false;     // store: past the cache when the kernel's streaming argument is not 0
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
   Reg valid = kNone;          // loop bound to lanes: number of valid lanes (i64); kNone = all
-  std::vector<Instr> body;    // loop, branch, last_block
+  std::vector<Instr> body{};  // loop, branch, last_block
 };
 
 struct BufferParam {
