@@ -1,0 +1,14 @@
+# Writes OUTPUT: one add_test a suite of the Boost.Test binary PROGRAM, named ROOM.SUITE. Run after the binary is linked.
+execute_process(COMMAND ${PROGRAM} --list_content OUTPUT_VARIABLE content ERROR_VARIABLE content RESULT_VARIABLE status)
+if(status)
+  message(FATAL_ERROR "${PROGRAM} --list_content failed (${status}): ${content}")
+endif()
+string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_]+" suites "${content}")
+set(script "")
+foreach(suite IN LISTS suites)
+  string(STRIP "${suite}" suite)
+  string(APPEND script "add_test([=[${ROOM}.${suite}]=] [=[${PROGRAM}]=] --run_test=${suite} --report_level=short)\n"
+    "set_tests_properties([=[${ROOM}.${suite}]=] PROPERTIES TIMEOUT 300 WORKING_DIRECTORY [=[${DIRECTORY}]=] "
+    "ENVIRONMENT [=[${ENVIRONMENT}]=])\n")
+endforeach()
+file(WRITE ${OUTPUT} "${script}")

@@ -1,0 +1,48 @@
+// What the tests of all rooms share: where the sources and the data sets lie, golden texts, temporary folders.
+// A golden text lies beside the test as tests/ROOM/golden/NAME; `tests_ROOM -- --refresh` rewrites those that differ.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kb::test {
+
+// The repository's root; also the working directory of every test that ctest starts.
+const std::filesystem::path& source_dir();
+
+// The folder of the data set `name` ("mnist"): under $KB_DATA, else under ../shared/data beside the repository. Where
+// it is absent, prints what was looked for, and the test should return.
+std::optional<std::filesystem::path> data_dir(std::string_view name);
+
+// Fails the running test at the first line in which `text` differs from the golden file.
+void compare_with_golden(std::string_view room, const std::string& name, const std::string& text);
+
+#ifdef KB_TEST_ROOM
+inline void golden(const std::string& name, const std::string& text) { compare_with_golden(KB_TEST_ROOM, name, text); }
+#endif
+
+// The first line in which two texts differ, with up to two lines before it, in the manner of diff -u: "-" expected,
+// "+" got. Empty for equal texts.
+std::string first_difference(const std::string& expected, const std::string& got);
+
+// The whole file, bytes as they are. Throws std::runtime_error, naming the file, where it cannot be read.
+std::string read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// A new, empty folder, removed with all that is in it at the end of the scope.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace kb::test
