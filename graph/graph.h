@@ -78,8 +78,8 @@ enum class Role : uint8_t { none, weight, bias, norm_scale, norm_shift, embeddin
 std::string_view name(Role role);
 
 // parameter: trained. state: running statistics. slot: optimizer state. table: constant data of the compiler (for
-// example decay by block).
-enum class VariableKind : uint8_t { parameter, state, slot, table };
+// example decay by block). prepared: computed from the parameters by the `prepare` program, once a step.
+enum class VariableKind : uint8_t { parameter, state, slot, table, prepared };
 std::string_view name(VariableKind kind);
 
 // How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; values: `Variable::values`.
@@ -98,6 +98,7 @@ struct Variable {
   Role role = Role::none;
   Init init;
   std::vector<double> values;  // InitKind::values only
+  int64_t bytes = 0;           // prepared in a library's own format: its size there; 0 = the type's
 };
 
 // How a value leaves a worker: summed over workers, of global worker 0, or one row a sample.

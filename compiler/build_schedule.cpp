@@ -1,0 +1,312 @@
+// build_schedule ("lower" in the pipeline table): takes ordered groups; leaves steps, distinct kernels, buffers with
+// live ranges and a view of every value in memory. Behind order, because live ranges follow it; before plan_memory,
+// because kernels and libraries say what scratch they want.
+#include "compiler/build_schedule.h"
+
+#include <algorithm>
+
+#include "compiler/lower.h"
+#include "compiler/materialise.h"
+#include "compiler/text_hash.h"
+#include "compiler/views.h"
+
+namespace kb {
+namespace {
+
+class Builder {
+ public:
+  Builder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
+      : graph_(*graph), ordered_(ordered), target_(target) {
+    schedule_.graph = std::move(graph);
+    schedule_.name = graph_.name;
+  }
+
+  Schedule run() {
+    place_variables_and_inputs();
+    place_state_writes();
+    place_outputs();
+    for (const Group& group : ordered_.groups)
+      if (group.cls == FusionClass::copy) place_concat(group);
+    save_variables();
+    for (const Group& group : ordered_.groups) add_step(group);
+    copy_writes();
+    view_outputs();
+    set_live_ranges();
+    return std::move(schedule_);
+  }
+
+ private:
+  // ---- buffers
+  // -------------------------------------------------------------------------------------------------------------------------
+
+  int32_t add_buffer(BufferKind kind, std::string name, int64_t bytes, int32_t node) {
+    Buffer buffer;
+    buffer.kind = kind;
+    buffer.name = std::move(name);
+    buffer.bytes = bytes;
+    buffer.node = node;
+    buffer.first = -1;
+    schedule_.buffers.push_back(std::move(buffer));
+    return static_cast<int32_t>(schedule_.buffers.size()) - 1;
+  }
+
+  int64_t variable_bytes(const Variable& variable) const {
+    return variable.bytes > 0 ? variable.bytes : variable.type.bytes();
+  }
+
+  void place_variables_and_inputs() {
+    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      if (node.op != Op::variable && node.op != Op::input) continue;
+      const std::string& name = node.attrs.text("name");
+      bool stored = node.op == Op::variable;
+      int64_t bytes = stored ? variable_bytes(*graph_.find_variable(name)) : node.type().bytes();
+      int32_t buffer = stored ? store_buffer(name, bytes) : add_buffer(BufferKind::input, name, bytes, n);
+      schedule_.views[{n, 0}] = {buffer, 0};
+    }
+  }
+
+  int32_t store_buffer(const std::string& name, int64_t bytes) {
+    auto [at, fresh] = stores_.try_emplace(name, -1);
+    if (fresh) at->second = add_buffer(BufferKind::store, name, bytes, -1);
+    return at->second;
+  }
+
+  void place_state_writes() {
+    for (size_t i = 0; i < graph_.writes.size(); ++i) {
+      const StateWrite& write = graph_.writes[i];
+      int32_t buffer = store_buffer(write.variable, variable_bytes(*graph_.find_variable(write.variable)));
+      if (ordered_.in_place[i].valid()) schedule_.views[ordered_.in_place[i]] = {buffer, 0};
+    }
+  }
+
+  void place_outputs() {
+    for (const Output& output : graph_.outputs) {
+      Value owner = resolve_alias(graph_, output.value).owner;
+      if (!schedule_.views.contains(owner))
+        schedule_.views[owner] = {add_buffer(BufferKind::output, output.name, graph_.type(owner).bytes(), owner.node),
+                                  0};
+    }
+  }
+
+  // The parts of a placed concat that nothing else has placed go straight into its memory.
+  void place_concat(const Group& group) {
+    Value whole = group.outputs.empty() ? Value{group.nodes.back(), 0} : group.outputs[0];
+    View base = place(whole);
+    int64_t offset = 0;
+    for (Value part : graph_.node(whole).inputs) {
+      Alias alias = resolve_alias(graph_, part);
+      int64_t bytes = graph_.type(part).bytes();
+      Op op = graph_.node(alias.owner).op;
+      bool placeable = op != Op::constant && alias.offset == 0 && graph_.type(alias.owner).bytes() == bytes;
+      if (placeable && !schedule_.views.contains(alias.owner))
+        schedule_.views[alias.owner] = {base.buffer, base.offset + offset};
+      offset += bytes;
+    }
+  }
+
+  // Memory of a value; opens a buffer for an owner that has none yet.
+  View place(Value value) {
+    Alias alias = resolve_alias(graph_, value);
+    auto at = schedule_.views.find(alias.owner);
+    if (at == schedule_.views.end()) {
+      const Node& node = graph_.node(alias.owner);
+      int32_t buffer =
+          add_buffer(BufferKind::arena, std::string(name(node.op)), graph_.type(alias.owner).bytes(), alias.owner.node);
+      at = schedule_.views.emplace(alias.owner, View{buffer, 0}).first;
+    }
+    View view{at->second.buffer, at->second.offset + alias.offset};
+    if (alias.owner != value) schedule_.views[value] = view;
+    return view;
+  }
+
+  View scratch(int64_t bytes) {
+    if (bytes <= 0) return {};
+    return {add_buffer(BufferKind::arena, "scratch", bytes, -1), 0};
+  }
+
+  // ---- steps
+  // ---------------------------------------------------------------------------------------------------------------------------
+
+  void add_step(const Group& group) {
+    if (group.cls == FusionClass::copy) return add_concat_step(group);
+    Step step;
+    step.cls = group.cls;
+    step.nodes = group.nodes;
+    step.name = step_name(group);
+    if (group.cls == FusionClass::library) {
+      add_library(group, step);
+    } else {
+      add_kernel(group, step);
+    }
+    for (Value v : group.inputs) step.bytes += graph_.type(v).bytes();
+    for (Value v : group.outputs) step.bytes += graph_.type(v).bytes();
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  std::string step_name(const Group& group) const {
+    const Node& node =
+        graph_.nodes[static_cast<size_t>(group.cls == FusionClass::library ? group.nodes.front() : group.nodes.back())];
+    const std::string& scope = graph_.scopes[static_cast<size_t>(node.scope)];
+    return std::string(name(node.op)) + (scope.empty() ? "" : " " + scope);
+  }
+
+  void add_library(const Group& group, Step& step) {
+    step.node = group.nodes.front();
+    step.epilogue = group.epilogue;
+    for (Value input : group.inputs) step.operands.push_back(place(input));
+    step.inputs = static_cast<int32_t>(step.operands.size());
+    for (Value output : group.outputs) step.operands.push_back(place(output));
+    const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
+    if (target_.library) step.scratch = scratch(target_.library->scratch_bytes(graph_, node));
+    step.flops = library_flops(node);
+  }
+
+  int64_t library_flops(const Node& node) const {
+    if (node.op == Op::pack_weights) return 0;
+    if (node.op == Op::matmul) {
+      const Dims& a = graph_.type(node.inputs[0]).shape;
+      return 2 * node.type().elements() * a[a.size() - (node.attrs.integer("transpose_a") ? 2 : 1)];
+    }
+    // One multiply-add for each weight of one output channel's group at each output position.
+    bool forward = node.op == Op::conv2d;
+    const Type& y = forward ? node.type() : graph_.type(node.inputs[node.op == Op::conv2d_input_grad ? 0 : 1]);
+    const Type& w = node.op == Op::conv2d_weight_grad ? node.type() : graph_.type(node.inputs[1]);
+    return 2 * y.elements() * (w.elements() / w.shape[0]);
+  }
+
+  void add_kernel(const Group& group, Step& step) {
+    Lowered lowered = lower(graph_, group, target_);
+    step.kernel = share(lowered.kernel);
+    step.arguments = std::move(lowered.arguments);
+    step.tiles = std::move(lowered.tiles);
+    step.flops = lowered.flops;
+    const auto& params = schedule_.kernels[static_cast<size_t>(step.kernel)].buffers;
+    for (size_t i = 0; i < lowered.operands.size(); ++i)
+      step.operands.push_back(params[i].scratch ? scratch(lowered.scratch_bytes[i]) : place(lowered.operands[i]));
+    step.inputs = static_cast<int32_t>(group.inputs.size());
+  }
+
+  int32_t share(ir::Kernel& kernel) {
+    std::string text = ir::to_text(kernel);
+    auto [at, fresh] = kernels_.try_emplace(std::move(text), static_cast<int32_t>(schedule_.kernels.size()));
+    if (fresh) {
+      kernel.name = "k_" + text_hash(at->first);
+      schedule_.kernels.push_back(std::move(kernel));
+    }
+    return at->second;
+  }
+
+  void add_concat_step(const Group& group) {
+    Value whole = group.nodes.empty() ? Value{} : Value{group.nodes.back(), 0};
+    View base = place(whole);
+    Step step;
+    step.cls = FusionClass::copy;
+    step.nodes = {whole.node};
+    step.name = step_name(group);
+    int64_t offset = 0;
+    for (Value part : graph_.node(whole).inputs) {
+      int64_t bytes = graph_.type(part).bytes();
+      add_part(step, part, base, offset, bytes);
+      offset += bytes;
+    }
+    if (step.arguments.empty()) return;
+    step.inputs = static_cast<int32_t>(step.operands.size());
+    step.operands.push_back(base);
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  void add_part(Step& step, Value part, View base, int64_t offset, int64_t bytes) {
+    bool zeros = graph_.node(resolve_alias(graph_, part).owner).op == Op::constant;
+    int64_t operand = -1;
+    if (!zeros) {
+      View from = place(part);
+      if (from.buffer == base.buffer && from.offset == base.offset + offset) return;
+      operand = static_cast<int64_t>(step.operands.size());
+      step.operands.push_back(from);
+    }
+    step.arguments.insert(step.arguments.end(), {offset, bytes, operand});
+    step.bytes += bytes * (zeros ? 1 : 2);
+  }
+
+  void add_copy(std::string what, Value value, View from, View to) {
+    int64_t bytes = graph_.type(value).bytes();
+    Step step;
+    step.cls = FusionClass::copy;
+    step.name = std::move(what);
+    step.nodes = {value.node};
+    step.operands = {from, to};
+    step.inputs = 1;
+    step.bytes = 2 * bytes;
+    step.arguments = {0, bytes, 0};
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  bool is_variable(Value value) const { return graph_.node(resolve_alias(graph_, value).owner).op == Op::variable; }
+
+  // A variable written from another one: its old value is saved before any write.
+  void save_variables() {
+    for (const StateWrite& write : graph_.writes) {
+      if (!is_variable(write.value)) continue;
+      saved_[write.variable] = scratch(graph_.type(write.value).bytes());
+      add_copy("save for " + write.variable, write.value, place(write.value), saved_[write.variable]);
+    }
+  }
+
+  // State writes that could not happen in place.
+  void copy_writes() {
+    for (size_t i = 0; i < graph_.writes.size(); ++i) {
+      if (ordered_.in_place[i].valid()) continue;
+      const StateWrite& write = graph_.writes[i];
+      View from = is_variable(write.value) ? saved_.at(write.variable) : place(write.value);
+      int32_t to = store_buffer(write.variable, variable_bytes(*graph_.find_variable(write.variable)));
+      add_copy("write " + write.variable, write.value, from, {to, 0});
+    }
+  }
+
+  void view_outputs() {
+    for (const Output& output : graph_.outputs) place(output.value);
+  }
+
+  // ---- live ranges
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  void touch(View view, int32_t step) {
+    if (view.buffer < 0) return;
+    Buffer& buffer = schedule_.buffers[static_cast<size_t>(view.buffer)];
+    if (buffer.first < 0) buffer.first = step;
+    buffer.last = step;
+  }
+
+  void set_live_ranges() {
+    auto steps = static_cast<int32_t>(schedule_.steps.size());
+    for (int32_t s = 0; s < steps; ++s) {
+      for (View view : schedule_.steps[static_cast<size_t>(s)].operands) touch(view, s);
+      touch(schedule_.steps[static_cast<size_t>(s)].scratch, s);
+    }
+    for (Buffer& buffer : schedule_.buffers) {
+      buffer.first = std::max(buffer.first, 0);
+      if (buffer.kind == BufferKind::output) buffer.last = std::max(0, steps - 1);
+    }
+    for (const Output& output : graph_.outputs) {
+      Buffer& buffer = schedule_.buffers[static_cast<size_t>(schedule_.views.at(output.value).buffer)];
+      if (buffer.kind == BufferKind::arena) buffer.last = std::max(0, steps - 1);
+    }
+  }
+
+  const Graph& graph_;
+  const Ordered& ordered_;
+  const Target& target_;
+  Schedule schedule_;
+  std::unordered_map<std::string, int32_t> stores_;
+  std::unordered_map<std::string, int32_t> kernels_;
+  std::unordered_map<std::string, View> saved_;  // by variable written
+};
+
+}  // namespace
+
+Schedule build_schedule(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target) {
+  return Builder(std::move(graph), ordered, target).run();
+}
+
+}  // namespace kb

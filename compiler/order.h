@@ -1,0 +1,20 @@
+// The order of launches, and which state writes happen in place.
+#pragma once
+#include <vector>
+
+#include "compiler/schedule.h"
+#include "graph/graph.h"
+
+namespace kb {
+
+struct Ordered {
+  std::vector<Group> groups;  // in launch order
+  std::vector<Value>
+      in_place;  // one a graph write: the value whose memory is the variable's own; invalid: copied at the end
+};
+
+// Launches stand in graph order as far as what they read allows; every reader of a variable stands before the launch
+// that overwrites it.
+Ordered order(const Graph& graph, std::vector<Group> groups);
+
+}  // namespace kb

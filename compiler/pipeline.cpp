@@ -1,0 +1,105 @@
+#include "compiler/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "compiler/build_schedule.h"
+#include "compiler/check_passes.h"
+#include "compiler/cut.h"
+#include "compiler/fuse.h"
+#include "compiler/order.h"
+#include "compiler/plan_memory.h"
+#include "graph/text.h"
+
+namespace kb {
+namespace {
+
+struct PassRow {
+  const char* name;
+  Pass function;
+};
+
+// The table of contents of the compiler. Behind these rows: cut > fuse > order > lower > plan_memory > print.
+constexpr PassRow kGraphPasses[] = {
+    {"differentiate", differentiate}, {"add_optimizer", add_optimizer}, {"simplify", simplify},
+    {"precision", apply_precision},   {"layout", apply_layout},         {"recompute", recompute},
+};
+
+class Clock {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Graph run_pass(const PassRow& row, Graph graph, CompileState& state, std::vector<PassReport>& reports) {
+  const CompileOptions& options = state.options;
+  bool looks = options.check_passes || options.dump;
+  Graph before = looks ? graph : Graph();
+  PassReport report{row.name, 0, graph.nodes.size(), 0, true};
+  Clock clock;
+  Graph after = row.function(std::move(graph), state);
+  verify(after);
+  report.milliseconds = clock.milliseconds();
+  report.nodes_after = after.nodes.size();
+  if (looks)
+    report.changed = content_hash(before) != content_hash(after);
+  else
+    report.changed = report.nodes_before != report.nodes_after;
+  if (options.dump) options.dump(row.name, to_text(before, {true}), to_text(after, {true}));
+  if (options.check_passes && report.changed) check_pass(row.name, before, after, state);
+  reports.push_back(std::move(report));
+  return after;
+}
+
+Schedule build_program(Graph graph, const CompileOptions& options, std::vector<PassReport>& reports) {
+  auto shared = std::make_shared<const Graph>(std::move(graph));
+  auto timed = [&](const char* pass, auto work) {
+    Clock clock;
+    auto result = work();
+    reports.push_back({fmt::format("{} {}", pass, shared->name), clock.milliseconds(), shared->nodes.size(),
+                       shared->nodes.size(), true});
+    return result;
+  };
+  std::vector<Group> groups = timed("fuse", [&] { return fuse(*shared, options.target); });
+  Ordered ordered = timed("order", [&] { return order(*shared, std::move(groups)); });
+  Schedule schedule = timed("lower", [&] { return build_schedule(shared, ordered, options.target); });
+  timed("plan_memory", [&] { return plan_memory(schedule), verify(schedule), 0; });
+  return schedule;
+}
+
+void collect_variables(const Graph& graph, std::vector<Variable>& variables) {
+  for (const Variable& variable : graph.variables) {
+    auto same = [&](const Variable& other) { return other.name == variable.name; };
+    if (std::none_of(variables.begin(), variables.end(), same)) variables.push_back(variable);
+  }
+}
+
+}  // namespace
+
+Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports) {
+  verify(graph);
+  for (const PassRow& row : kGraphPasses) graph = run_pass(row, std::move(graph), state, reports);
+  return graph;
+}
+
+Compiled compile(Graph graph, const CompileOptions& options) {
+  Clock clock;
+  Compiled result;
+  result.graph_hash = content_hash(graph);
+  CompileState state{options, options.space ? *options.space : ParameterSpace{}};
+  Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
+  Cut parts = cut(rewritten, options.target);
+  collect_variables(parts.final, result.variables);
+  result.program.prepare = build_program(std::move(parts.prepare), options, result.passes);
+  result.program.final = build_program(std::move(parts.final), options, result.passes);
+  result.space = std::move(state.space);
+  result.milliseconds = clock.milliseconds();
+  return result;
+}
+
+}  // namespace kb

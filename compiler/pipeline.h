@@ -1,0 +1,35 @@
+// The one pipeline: a model's graph in, the programs of a step out, with a report of every pass.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/passes.h"
+#include "compiler/schedule.h"
+
+namespace kb {
+
+struct PassReport {
+  std::string name;
+  double milliseconds = 0;
+  size_t nodes_before = 0, nodes_after = 0;
+  bool changed = true;
+};
+
+struct Compiled {
+  Program program;
+  ParameterSpace space;
+  std::vector<PassReport> passes;
+  std::vector<Variable> variables;  // every variable of the store: flat vectors, states, tables, prepared copies
+  std::string graph_hash;           // of the graph as the model gave it
+  double milliseconds = 0;
+};
+
+// Training: `graph` has the scalar output "loss" and options.optimizer. Inference: no optimizer, options.space of the
+// training graph. Throws Error for the user's mistakes; InternalError, with the graph's text as a reproducer, for a
+// pass that fails its check.
+Compiled compile(Graph graph, const CompileOptions& options);
+
+// The graph passes alone, for tests and tools that look at one pass: the graph before fusion.
+Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports);
+
+}  // namespace kb

@@ -1,0 +1,34 @@
+// Which values need no step of their own because they are a view of memory that another value owns: reshape, markers,
+// and a contiguous slice of a variable or input.
+#pragma once
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace kb {
+
+// Dense numbering of a graph's values: id = first(node) + output.
+class ValueIds {
+ public:
+  explicit ValueIds(const Graph& graph);
+  int32_t operator()(Value v) const { return first_[static_cast<size_t>(v.node)] + v.out; }
+  int32_t size() const { return total_; }
+
+ private:
+  std::vector<int32_t> first_;
+  int32_t total_ = 0;
+};
+
+// A value and where it starts (in bytes) in the memory of the value that owns it.
+struct Alias {
+  Value owner;
+  int64_t offset = 0;
+};
+
+// True when `node`'s result is its first input seen as another shape, or a contiguous part of it.
+bool is_view_op(const Graph& graph, const Node& node);
+// Follows view ops down to the value that owns the memory; a slice is followed only when it ends at a variable or an
+// input.
+Alias resolve_alias(const Graph& graph, Value value);
+
+}  // namespace kb
