@@ -16,9 +16,9 @@ enum class Precision : uint8_t { f32, bf16, f64 };
 // value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
 std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
 
-// An optimizer as a graph: from one flat parameter vector w, its gradient g, the decay multiplier d (per element,
-// broadcastable), makes new w and new slots. Slots are flat vectors of w's length and start at zero. Scalars are read
-// by name: scalar("lr").
+// An optimizer as a graph, over the flat parameter space seen as (blocks, 16): from the parameters, their gradient and
+// the multipliers decay and adapt (0 or 1 by role, same shape) it makes new parameters and new slots. Slots start at
+// zero. Scalars are inputs of the step.
 struct UpdateContext {
   Tensor parameter, gradient, decay, adapt;             // decay, adapt: 0 or 1 by role, shape of `parameter`
   std::function<Tensor(const std::string& name)> slot;  // its value before the step
@@ -32,6 +32,7 @@ struct Segment {
   std::string name;
   Type type;
   Role role = Role::none;
+  Init init;
   int64_t offset = 0;  // elements; a multiple of 64 bytes
   int64_t length = 0;
   bool decay = true, adapt = true;
@@ -61,6 +62,7 @@ struct CompileOptions {
 struct CompileState {
   const CompileOptions& options;
   ParameterSpace space;
+  std::vector<std::string> notes;  // one line a decision, for `inspect`
 };
 
 using Pass = Graph (*)(Graph graph, CompileState& state);

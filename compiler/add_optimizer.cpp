@@ -1,0 +1,223 @@
+// add_optimizer: takes a graph with the outputs "grad.NAME" (differentiate) or, for inference, none; leaves one whose
+// parameters are views of "flat.parameters" and, in training, one update expression over the whole flat space. It
+// stands before simplify, so that what the optimizer writes is folded with the rest; before precision, which then sees
+// one master vector.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/parameter_space.h"
+#include "compiler/rewrite.h"
+
+namespace kb {
+
+const Segment* ParameterSpace::find(const std::string& name) const {
+  auto at = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; });
+  return at == segments.end() ? nullptr : &*at;
+}
+
+ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<Role>& no_decay) {
+  ParameterSpace space;
+  for (const Variable* parameter : parameters) {
+    Segment segment{parameter->name,
+                    parameter->type,
+                    parameter->role,
+                    parameter->init,
+                    space.length,
+                    parameter->type.elements(),
+                    true,
+                    true};
+    bool excluded = std::find(no_decay.begin(), no_decay.end(), parameter->role) != no_decay.end();
+    segment.decay = segment.adapt = !excluded;
+    space.dtype = parameter->type.dtype;
+    space.length += (segment.length + kSegmentBlock - 1) / kSegmentBlock * kSegmentBlock;
+    space.segments.push_back(std::move(segment));
+  }
+  return space;
+}
+
+Variable flat_variable(const ParameterSpace& space, const std::string& name, VariableKind kind) {
+  Variable variable;
+  variable.name = name;
+  variable.type = {space.dtype, {space.length}, ""};
+  variable.kind = kind;
+  return variable;
+}
+
+Value segment_view(Graph& graph, Value flat, const Segment& segment) {
+  Value part =
+      graph.add(Op::slice, {flat},
+                {{"begin", Ints{segment.offset}}, {"end", Ints{segment.offset + segment.length}}, {"step", Ints{1}}});
+  return graph.add(Op::reshape, {part}, {{"shape", segment.type.shape}, {"names", segment.type.names}});
+}
+
+namespace {
+
+constexpr std::string_view kGradient = "grad.";
+
+std::vector<const Variable*> parameters_of(const Graph& graph) {
+  std::vector<const Variable*> result;
+  for (const Variable& variable : graph.variables)
+    if (variable.kind == VariableKind::parameter) result.push_back(&variable);
+  return result;
+}
+
+std::map<std::string, Value> gradients_of(const Graph& graph) {
+  std::map<std::string, Value> result;
+  for (const Output& output : graph.outputs)
+    if (output.name.starts_with(kGradient)) result[output.name.substr(kGradient.size())] = output.value;
+  return result;
+}
+
+// Gradient-ready order: the order in which the backward pass computes them.
+std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std::string, Value>& gradients) {
+  std::vector<const Variable*> parameters = parameters_of(graph);
+  auto ready = [&](const Variable* p) {
+    auto at = gradients.find(p->name);
+    return at == gradients.end() ? INT32_MAX : at->second.node;
+  };
+  std::stable_sort(parameters.begin(), parameters.end(),
+                   [&](const Variable* a, const Variable* b) { return ready(a) < ready(b); });
+  return parameters;
+}
+
+class Optimize {
+ public:
+  Optimize(const Graph& from, CompileState& state)
+      : from_(from), state_(state), to_(from.name, from.mode), rewriter_(from, to_) {}
+
+  Graph run() {
+    gradients_ = gradients_of(from_);
+    if (!state_.options.space) state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay);
+    if (!state_.space.segments.empty()) bind_parameters();
+    rewriter_.copy_needed();
+    copy_results();
+    if (state_.options.optimizer && !state_.space.segments.empty()) update();
+    return std::move(to_);
+  }
+
+ private:
+  void bind_parameters() {
+    flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      const Node& node = from_.nodes[static_cast<size_t>(n)];
+      if (node.op != Op::variable) continue;
+      const std::string& name = node.attrs.text("name");
+      if (from_.find_variable(name)->kind != VariableKind::parameter) continue;
+      const Segment* segment = state_.space.find(name);
+      if (!segment)
+        throw Error(fmt::format(
+            "parameter {} is not in the training graph: both declarations of a model must have the same parameters",
+            name));
+      rewriter_.replace({n, 0}, segment_view(to_, flat_, *segment));
+    }
+  }
+
+  void copy_results() {
+    for (const Output& output : from_.outputs)
+      if (!output.name.starts_with(kGradient))
+        to_.outputs.push_back({output.name, rewriter_.map(output.value), output.merge});
+    for (const StateWrite& write : from_.writes) {
+      if (!to_.find_variable(write.variable)) to_.add_variable(*from_.find_variable(write.variable));
+      to_.writes.push_back({write.variable, rewriter_.map(write.value)});
+    }
+  }
+
+  int64_t blocks() const { return state_.space.length / kSegmentBlock; }
+  Dims block_shape() const { return {blocks(), kSegmentBlock}; }
+  Value as_blocks(Value flat) {
+    return to_.add(Op::reshape, {flat}, {{"shape", block_shape()}, {"names", std::string()}});
+  }
+  Value as_flat(Value v) {
+    return to_.add(Op::reshape, {v}, {{"shape", Dims{state_.space.length}}, {"names", std::string()}});
+  }
+
+  Value zeros(int64_t length) {
+    return to_.add(Op::constant, {},
+                   {{"dtype", state_.space.dtype}, {"shape", Dims{length}}, {"values", std::vector<double>{0.0}}});
+  }
+
+  Value flat_gradient() {
+    std::vector<Value> parts;
+    for (const Segment& segment : state_.space.segments) {
+      auto at = gradients_.find(segment.name);
+      int64_t gap = (kSegmentBlock - segment.length % kSegmentBlock) % kSegmentBlock;
+      if (at == gradients_.end())
+        gap += segment.length;
+      else
+        parts.push_back(to_.add(Op::reshape, {rewriter_.map(at->second)},
+                                {{"shape", Dims{segment.length}}, {"names", std::string()}}));
+      if (gap > 0) parts.push_back(zeros(gap));
+    }
+    return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
+  }
+
+  // 1 or 0 a block of 16 elements, as a table of the compiler's.
+  Value multiplier(const std::string& name, bool Segment::*flag) {
+    Variable table;
+    table.name = "flat." + name;
+    table.type = {state_.space.dtype, {blocks()}, ""};
+    table.kind = VariableKind::table;
+    table.init.kind = InitKind::values;
+    for (const Segment& segment : state_.space.segments)
+      table.values.resize(static_cast<size_t>((segment.offset + segment.length + kSegmentBlock - 1) / kSegmentBlock),
+                          segment.*flag ? 1.0 : 0.0);
+    Value read = to_.add_variable(table);
+    return to_.add(Op::broadcast, {read}, {{"shape", block_shape()}, {"axes", Ints{0}}});
+  }
+
+  Tensor scalar(const std::string& name) {
+    auto [at, fresh] = scalars_.try_emplace(name);
+    if (fresh) at->second = find_or_add_scalar(name);
+    return Tensor(to_, at->second);
+  }
+
+  Value find_or_add_scalar(const std::string& name) {
+    for (int32_t n = 0; n < static_cast<int32_t>(to_.nodes.size()); ++n) {
+      const Node& node = to_.nodes[static_cast<size_t>(n)];
+      if (node.op == Op::input && node.attrs.text("name") == name) return {n, 0};
+    }
+    return to_.add(Op::input, {},
+                   {{"name", name},
+                    {"kind", std::string("scalar")},
+                    {"dtype", state_.space.dtype},
+                    {"shape", Dims{}},
+                    {"names", std::string()}});
+  }
+
+  Tensor slot(const std::string& name) {
+    std::string full = "flat." + name;
+    Value read = to_.find_variable(full) ? to_.read(full)
+                                         : to_.add_variable(flat_variable(state_.space, full, VariableKind::slot));
+    return Tensor(to_, as_blocks(read));
+  }
+
+  void update() {
+    UpdateContext context;
+    context.gradient = Tensor(to_, as_blocks(flat_gradient()));
+    context.parameter = Tensor(to_, as_blocks(flat_));
+    context.decay = Tensor(to_, multiplier("decay", &Segment::decay));
+    context.adapt = Tensor(to_, multiplier("adapt", &Segment::adapt));
+    context.slot = [this](const std::string& name) { return slot(name); };
+    context.set_slot = [this](const std::string& name, Tensor value) {
+      to_.writes.push_back({"flat." + name, as_flat(value.value())});
+    };
+    context.scalar = [this](const std::string& name) { return scalar(name); };
+    Tensor fresh = state_.options.optimizer(context);
+    to_.writes.push_back({kFlatParameters, as_flat(fresh.value())});
+  }
+
+  const Graph& from_;
+  CompileState& state_;
+  Graph to_;
+  Rewriter rewriter_;
+  Value flat_;
+  std::map<std::string, Value> gradients_;
+  std::map<std::string, Value> scalars_;
+};
+
+}  // namespace
+
+Graph add_optimizer(Graph graph, CompileState& state) { return Optimize(graph, state).run(); }
+
+}  // namespace kb

@@ -1,0 +1,321 @@
+// layout: takes a graph in logical order; leaves one in which a tensor's shape is its physical row-major shape. It
+// stands behind precision (the choice depends on the dtype) and before recompute and fuse, which then see every
+// transposition as a node.
+//
+// Convolutions ask for the layout of compiler/layout_table.h; point-wise ops, reductions, pooling, slices and pads
+// follow their input; all else asks for logical order. A value is brought to another layout at its first reader that
+// wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own.
+#include <algorithm>
+
+#include "compiler/layout_table.h"
+#include "compiler/passes.h"
+#include "compiler/rewrite.h"
+
+namespace kb {
+namespace {
+
+// Layout of a rank-4 value: block 0 is logical (N, C, H, W); block == channels is (N, H, W, C); else (N, C/b, H, W, b).
+struct Layout {
+  int64_t block = 0;
+  int64_t channels = 0;
+  friend bool operator==(const Layout&, const Layout&) = default;
+  bool logical() const { return block == 0; }
+  bool nhwc() const { return block == channels && block > 0; }
+
+  // Physical axes of a logical axis, major first.
+  Ints axes_of(int64_t axis) const {
+    if (logical()) return {axis};
+    if (nhwc()) return axis == 0 ? Ints{0} : axis == 1 ? Ints{3} : Ints{axis - 1};
+    return axis == 1 ? Ints{1, 4} : Ints{axis};
+  }
+
+  Dims physical(const Dims& shape) const {
+    if (logical()) return shape;
+    if (nhwc()) return {shape[0], shape[2], shape[3], shape[1]};
+    return {shape[0], shape[1] / block, shape[2], shape[3], block};
+  }
+};
+
+class LayoutPass {
+ public:
+  LayoutPass(const Graph& from, const Target& target)
+      : from_(from), target_(target), to_(from.name, from.mode), rewriter_(from, to_), ids_(from) {
+    native_.resize(static_cast<size_t>(ids_.size()));
+    others_.resize(static_cast<size_t>(ids_.size()));
+  }
+
+  Graph run() {
+    std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (needed[static_cast<size_t>(n)]) visit(n);
+    for (const Output& output : from_.outputs) rewriter_.replace(output.value, get(output.value, {}));
+    for (const StateWrite& write : from_.writes) rewriter_.replace(write.value, get(write.value, {}));
+    rewriter_.finish();
+    return std::move(to_);
+  }
+
+ private:
+  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
+  const Dims& shape_of(Value v) const { return from_.type(v).shape; }
+  Layout& native(Value v) { return native_[static_cast<size_t>(ids_(v))]; }
+
+  Value add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
+    return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
+  }
+  Value reshape(const Node& like, Value v, Dims shape) {
+    return to_.type(v).shape == shape
+               ? v
+               : add(like, Op::reshape, {v}, {{"shape", std::move(shape)}, {"names", std::string()}});
+  }
+
+  // ---- values in layouts
+  // ---------------------------------------------------------------------------------------------------------------
+
+  // `v` of the old graph, in a layout, in the new graph.
+  Value get(Value v, const Layout& layout) {
+    if (native(v) == layout || (native(v).logical() && layout.logical())) return rewriter_.map(v);
+    for (const auto& [other, value] : others_[static_cast<size_t>(ids_(v))])
+      if (other == layout) return value;
+    Value fresh = make(v, layout);
+    others_[static_cast<size_t>(ids_(v))].emplace_back(layout, fresh);
+    return fresh;
+  }
+
+  Value make(Value v, const Layout& layout) {
+    const Node& node = from_.node(v);
+    if (!layout.logical()) {
+      if (node.op == Op::broadcast) return make_broadcast(node, layout);
+      if (node.op == Op::random_bits) return make_random(node, layout);
+      if (node.op == Op::constant && node.attrs.reals("values").size() == 1) {
+        Attrs attrs = node.attrs;
+        attrs.set("shape", layout.physical(node.type().shape));
+        return add(node, Op::constant, {}, std::move(attrs));
+      }
+    }
+    if (!native(v).logical() && !layout.logical()) return from_logical(node, to_logical(node, v), layout, shape_of(v));
+    return layout.logical() ? to_logical(node, v) : from_logical(node, rewriter_.map(v), layout, shape_of(v));
+  }
+
+  Value to_logical(const Node& like, Value v) {
+    const Layout& layout = native(v);
+    if (layout.logical()) return rewriter_.map(v);
+    Ints perm = layout.nhwc() ? Ints{0, 3, 1, 2} : Ints{0, 1, 4, 2, 3};
+    return reshape(like, add(like, Op::transpose, {rewriter_.map(v)}, {{"perm", perm}}), shape_of(v));
+  }
+
+  Value from_logical(const Node& like, Value v, const Layout& layout, const Dims& shape) {
+    if (layout.nhwc()) return add(like, Op::transpose, {v}, {{"perm", Ints{0, 2, 3, 1}}});
+    Value split = reshape(like, v, {shape[0], shape[1] / layout.block, layout.block, shape[2], shape[3]});
+    return add(like, Op::transpose, {split}, {{"perm", Ints{0, 1, 3, 4, 2}}});
+  }
+
+  Value make_broadcast(const Node& node, const Layout& layout) {
+    Value x = get(node.inputs[0], {});
+    const Dims& extents = shape_of(node.inputs[0]);
+    const Ints& axes = node.attrs.ints("axes");
+    Dims shape;
+    Ints physical;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      Ints parts = layout.axes_of(axes[i]);
+      if (parts.size() == 2) {
+        shape.insert(shape.end(),
+                     {extents[i] == 1 ? 1 : extents[i] / layout.block, extents[i] == 1 ? 1 : layout.block});
+      } else {
+        shape.push_back(extents[i]);
+      }
+      physical.insert(physical.end(), parts.begin(), parts.end());
+    }
+    auto [sorted, perm] = sorted_axes(physical);
+    Value split = reshape(node, x, shape);
+    if (!std::is_sorted(perm.begin(), perm.end())) split = add(node, Op::transpose, {split}, {{"perm", perm}});
+    return add(node, Op::broadcast, {split}, {{"shape", layout.physical(node.type().shape)}, {"axes", sorted}});
+  }
+
+  static std::pair<Ints, Ints> sorted_axes(const Ints& axes) {
+    Ints perm(axes.size());
+    for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+    std::sort(perm.begin(), perm.end(),
+              [&](int64_t a, int64_t b) { return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)]; });
+    Ints sorted;
+    for (int64_t p : perm) sorted.push_back(axes[static_cast<size_t>(p)]);
+    return {sorted, perm};
+  }
+
+  Value make_random(const Node& node, const Layout& layout) {
+    const Ints& s = node.attrs.ints("strides");
+    Attrs attrs = node.attrs;
+    attrs.set("shape", layout.physical(node.type().shape));
+    attrs.set("strides", layout.nhwc() ? Ints{0, s[2], s[3], s[1]} : Ints{0, s[1] * layout.block, s[2], s[3], s[1]});
+    std::vector<Value> inputs;
+    for (Value input : node.inputs) inputs.push_back(get(input, {}));
+    return add(node, Op::random_bits, std::move(inputs), std::move(attrs));
+  }
+
+  // ---- nodes
+  // ---------------------------------------------------------------------------------------------------------------------------
+
+  void visit(int32_t n) {
+    const Node& node = old(n);
+    switch (info(node.op).cls) {
+      case OpClass::pointwise:
+        return follow(n, layout_of_inputs(node));
+      case OpClass::marker:
+        return follow(n, native(node.inputs[0]));
+      case OpClass::reduction:
+        return reduce(n);
+      case OpClass::window:
+        return window(n);
+      case OpClass::library:
+        return library(n);
+      case OpClass::movement:
+        if (node.op == Op::slice || node.op == Op::pad) return cut(n);
+        return plain(n);
+      default:
+        return plain(n);
+    }
+  }
+
+  void plain(int32_t n) {
+    const Node& node = old(n);
+    if (node.op == Op::variable) return rewriter_.copy(n);
+    follow(n, {});
+  }
+
+  Layout layout_of_inputs(const Node& node) {
+    for (Value input : node.inputs)
+      if (!native(input).logical()) return native(input);
+    return {};
+  }
+
+  // The node as it is, on inputs in `layout`; its results have it too.
+  void follow(int32_t n, const Layout& layout, const Attrs* attrs = nullptr) {
+    Node node = old(n);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      bool follows = layout.logical() || shape_of(old(n).inputs[i]).size() == 4;
+      node.inputs[i] = get(old(n).inputs[i], follows ? layout : Layout{});
+    }
+    if (attrs) node.attrs = *attrs;
+    if (layout.logical()) {
+      set_results(n, to_.append(from_, std::move(node)), layout);
+    } else {
+      set_results(n, add(old(n), node.op, std::move(node.inputs), std::move(node.attrs)).node, layout);
+    }
+  }
+
+  void set_results(int32_t n, int32_t fresh, const Layout& layout) {
+    for (int32_t out = 0; out < static_cast<int32_t>(old(n).outputs.size()); ++out) {
+      rewriter_.replace({n, out}, {fresh, out});
+      if (old(n).type(out).rank() == 4) native({n, out}) = layout;
+    }
+  }
+
+  // Reduces in the input's layout when the channel axis leaves whole or goes whole.
+  void reduce(int32_t n) {
+    const Node& node = old(n);
+    Layout layout = native(node.inputs[0]);
+    bool kept_in_order = true;
+    if (!layout.logical() && node.op != Op::argmax) {
+      const Ints& axes = node.attrs.ints("axes");
+      auto reduced = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      kept_in_order = reduced(1) || (reduced(2) && reduced(3));
+    }
+    if (layout.logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
+    Ints axes;
+    for (int64_t axis : node.attrs.ints("axes"))
+      for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
+    std::sort(axes.begin(), axes.end());
+    Attrs attrs = node.attrs;
+    attrs.set("axes", axes);
+    int32_t fresh = add(node, node.op, {get(node.inputs[0], layout)}, std::move(attrs)).node;
+    for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
+      rewriter_.replace({n, out}, reshape(node, {fresh, out}, node.type(out).shape));
+  }
+
+  void window(int32_t n) {
+    Layout layout = layout_of_inputs(old(n));
+    if (layout.logical() || old(n).attrs.ints("axes") != Ints{2, 3}) return follow(n, {});
+    Attrs attrs = old(n).attrs;
+    attrs.set("axes", layout.nhwc() ? Ints{1, 2} : Ints{2, 3});
+    follow(n, layout, &attrs);
+  }
+
+  // slice and pad: their vectors, one number an axis, in physical order; a cut through the channels needs NHWC or whole
+  // blocks.
+  void cut(int32_t n) {
+    const Node& node = old(n);
+    Layout layout = native(node.inputs[0]);
+    bool whole_channels = node.type().rank() == 4 && node.type().shape[1] == shape_of(node.inputs[0])[1];
+    if (layout.logical() || !whole_channels) return follow(n, {});
+    Attrs attrs = node.attrs;
+    for (const char* key : {"begin", "end", "step", "low", "high", "interior"}) {
+      if (!attrs.has(key)) continue;
+      Ints v = attrs.ints(key);
+      int64_t block_value = key == std::string_view("end") ? layout.block : v[1];
+      int64_t outer = key == std::string_view("end") ? v[1] / layout.block : v[1];
+      attrs.set(key, layout.nhwc() ? Ints{v[0], v[2], v[3], v[1]} : Ints{v[0], outer, v[2], v[3], block_value});
+    }
+    follow(n, layout, &attrs);
+  }
+
+  // ---- convolutions
+  // --------------------------------------------------------------------------------------------------------------------
+
+  Layout wanted(DType dtype, int64_t channels) const { return {channel_block(target_, dtype, channels), channels}; }
+
+  void library(int32_t n) {
+    const Node& node = old(n);
+    if (node.op == Op::conv2d) return convolution(n, shape_of(node.inputs[0])[1], node.type().shape[1], "forward");
+    if (node.op == Op::conv2d_input_grad)
+      return convolution(n, node.type().shape[1], shape_of(node.inputs[0])[1], "input_grad");
+    if (node.op == Op::conv2d_weight_grad)
+      return convolution(n, shape_of(node.inputs[0])[1], shape_of(node.inputs[1])[1], "");
+    follow(n, {});
+  }
+
+  // `usage` names the packed weights' reader; empty for the weight gradient, which reads none.
+  void convolution(int32_t n, int64_t channels_in, int64_t channels_out, const char* usage) {
+    const Node& node = old(n);
+    DType dtype = from_.type(node.inputs[0]).dtype;
+    Layout in = wanted(dtype, channels_in), out = wanted(dtype, channels_out);
+    Attrs attrs = node.attrs;
+    if (in.block > 0) attrs.set("block_in", in.block);
+    if (out.block > 0) attrs.set("block_out", out.block);
+    bool forward = node.op == Op::conv2d, weights = node.op == Op::conv2d_weight_grad;
+    std::vector<Value> inputs{get(node.inputs[0], forward || weights ? in : out)};
+    if (weights) {
+      inputs.push_back(get(node.inputs[1], out));
+    } else {
+      Value w = get(node.inputs[1], {});
+      Value packed = pack(node, w, attrs, usage);
+      if (packed.valid()) attrs.set("packed", int64_t{1});
+      inputs.push_back(packed.valid() ? packed : w);
+    }
+    int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
+    rewriter_.replace({n, 0}, {fresh, 0});
+    if (!weights) native({n, 0}) = forward ? out : in;
+  }
+
+  Value pack(const Node& conv, Value weight, Attrs attrs, const char* usage) {
+    if (!target_.library) return {};
+    const Dims& x_shape = conv.op == Op::conv2d ? shape_of(conv.inputs[0]) : conv.type().shape;
+    attrs.set("usage", std::string(usage));
+    attrs.set("x_shape", x_shape);
+    Node probe{Op::pack_weights, {weight}, attrs, {to_.type(weight)}, 0, -1};
+    if (target_.library->packed_bytes(probe) == 0) return {};
+    return add(conv, Op::pack_weights, {weight}, std::move(attrs));
+  }
+
+  const Graph& from_;
+  const Target& target_;
+  Graph to_;
+  Rewriter rewriter_;
+  ValueIds ids_;
+  std::vector<Layout> native_;                                 // by old value
+  std::vector<std::vector<std::pair<Layout, Value>>> others_;  // the same value in other layouts
+};
+
+}  // namespace
+
+Graph apply_layout(Graph graph, CompileState& state) { return LayoutPass(graph, state.options.target).run(); }
+
+}  // namespace kb
