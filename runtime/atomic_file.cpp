@@ -1,0 +1,105 @@
+#include "runtime/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+// Some file systems cannot flush a directory and say EINVAL: there the rename alone has to do.
+void flush_directory(const std::filesystem::path& directory) {
+  const int descriptor = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() { ::close(value_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace
+
+void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
+  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(error_number)));
+}
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+  // A file of this name left by a killed process with our number is stepped over, not overwritten.
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    temporary_ = target_;
+    temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), attempt);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) fail();
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail() const { throw_file_error("write", target_, errno); }
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  const char* p = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(descriptor_, p, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail();
+    p += written, bytes -= static_cast<size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  ensure(descriptor_ >= 0, "AtomicFile::commit called twice");
+  if (::fsync(descriptor_) != 0) fail();
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
+  // After the rename nothing is left to undo; an error of close was reported by fsync already.
+  ::close(std::exchange(descriptor_, -1));
+  flush_directory(target_.parent_path());
+}
+
+void write_file_atomically(const std::filesystem::path& target, std::string_view content) {
+  AtomicFile file(target);
+  file.write(content);
+  file.commit();
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) throw_file_error("read", path, errno);
+  std::string content(static_cast<size_t>(status.st_size), '\0');
+  size_t filled = 0;
+  while (true) {
+    // One byte more than the size tells the end from a file that grew or has no size (/proc).
+    if (filled == content.size()) content.resize(filled + 4096);
+    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_file_error("read", path, errno);
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
+}  // namespace kb

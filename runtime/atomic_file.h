@@ -1,0 +1,40 @@
+// Files that are there whole or not at all: written under a temporary name in the same directory, flushed to the disk,
+// renamed. Every output of a run goes this way. Errors are kb::Error with the path and the system's own words.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace kb {
+
+class AtomicFile {
+ public:
+  // Opens `TARGET.PID.N.tmp`; the directory must be there.
+  explicit AtomicFile(std::filesystem::path target);
+  // Without a commit the target stays as it was and the temporary file goes.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  // Flushes, renames over the target, flushes the directory. Once, last.
+  void commit();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+void write_file_atomically(const std::filesystem::path& target, std::string_view content);
+
+// The whole file.
+std::string read_file(const std::filesystem::path& path);
+
+// Throws Error("cannot ACTION PATH: <text of errno>").
+[[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
+
+}  // namespace kb

@@ -1,0 +1,182 @@
+#include "runtime/host_compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <sstream>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "runtime/kernel_entry.h"
+#include "runtime/process.h"
+#include "runtime/sha256.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// -O2: the printers write vectors themselves; -O3 only costs time. Never -ffast-math: it also links code that changes
+// the rounding mode of the whole process.
+std::vector<std::string> compile_flags(const std::string& sanitize) {
+  std::vector<std::string> flags = {"-x",
+                                    "c++",
+                                    "-std=c++17",
+                                    "-O2",
+                                    "-march=native",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-w"};
+  if (sanitize.empty()) {
+    flags.push_back("-nostdlib");
+  } else {
+    flags.insert(flags.end(),
+                 {"-fsanitize=" + sanitize, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"});
+  }
+  return flags;
+}
+
+// Without the start files and the C++ library the link takes a third of the time; what generated code may call is
+// named here: libm for f64, libgcc for conversions that the instruction set lacks.
+std::vector<std::string> link_libraries() { return {"-x", "none", "-lm", "-lgcc"}; }
+
+// Size and time of the file behind `path`, as text; empty where there is none.
+std::string file_stamp(const fs::path& path) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(path, error);
+  if (error) return "";
+  const auto written = fs::last_write_time(path, error);
+  return error ? "" : fmt::format("{} {}", size, written.time_since_epoch().count());
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string ask_version(const std::string& path) {
+  Process process({path, "--version"});
+  const ProcessResult result = process.wait();
+  if (result.status != 0)
+    throw Error(fmt::format("'{} --version' failed with status {}: is it a C++ compiler?\n{}", path, result.status,
+                            result.output));
+  return first_line(result.output);
+}
+
+// What the cache remembers of a compiler: the stamp of its file, then its version, one line each.
+struct Memory {
+  std::string stamp;
+  std::string version;
+};
+
+Memory recall(const fs::path& record) {
+  std::ifstream lines(record);
+  Memory memory;
+  std::getline(lines, memory.stamp);
+  std::getline(lines, memory.version);
+  return memory;
+}
+
+// A cache that cannot be written costs one more process at the next start, nothing else.
+void remember(const fs::path& record, const Memory& memory) {
+  std::error_code error;
+  fs::create_directories(record.parent_path(), error);
+  try {
+    write_file_atomically(record, memory.stamp + "\n" + memory.version + "\n");
+  } catch (const Error&) {
+  }
+}
+
+std::string find_version(const std::string& path, const fs::path& cache_dir) {
+  const std::string stamp = file_stamp(path);
+  if (cache_dir.empty()) return stamp.empty() ? "" : ask_version(path);
+  const fs::path record = cache_dir / fmt::format("{}{}.txt", kCompilerPrefix, sha256_hex(path).substr(0, 16));
+  const Memory memory = recall(record);
+  if (stamp.empty() || (stamp == memory.stamp && !memory.version.empty())) return memory.version;
+  const std::string version = ask_version(path);
+  remember(record, {stamp, version});
+  return version;
+}
+
+std::vector<std::string> arguments(const HostCompiler& compiler, const CompileJob& job) {
+  std::vector<std::string> argv = {compiler.path};
+  argv.insert(argv.end(), compiler.flags.begin(), compiler.flags.end());
+  argv.insert(argv.end(), {"-o", job.object.string(), job.source.string()});
+  argv.insert(argv.end(), compiler.libraries.begin(), compiler.libraries.end());
+  return argv;
+}
+
+void require_compiler(const HostCompiler& compiler) {
+  if (!file_stamp(compiler.path).empty()) return;
+  throw Error(
+      fmt::format("the host C++ compiler '{}' (named by {}) is not there, and kernels have to be compiled.\n"
+                  "hint: install it (Debian, Ubuntu: apt install g++), or name another with KB_CXX=/path/to/g++; "
+                  "where every kernel is in the cache, no compiler is needed",
+                  compiler.path, compiler.origin));
+}
+
+// "key : value", the first processor's only: /proc/cpuinfo repeats itself for each.
+std::string cpuinfo_field(const std::string& cpuinfo, const std::string& name) {
+  std::istringstream lines(cpuinfo);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    if (key == name) return line.substr(std::min(colon + 2, line.size()));
+  }
+  return "";
+}
+
+std::string sorted_words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  std::sort(words.begin(), words.end());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+HostCompiler find_host_compiler(const RuntimeOptions& options) {
+  return {.path = options.compiler,
+          .origin = options.compiler_origin,
+          .version = find_version(options.compiler, options.cache_dir),
+          .flags = compile_flags(KB_SANITIZE),
+          .libraries = link_libraries(),
+          .processor = describe_processor()};
+}
+
+std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs) {
+  require_compiler(compiler);
+  std::deque<Process> running;
+  for (const CompileJob& job : jobs) running.emplace_back(arguments(compiler, job));
+  std::vector<CompileResult> results;
+  for (Process& process : running) {
+    ProcessResult result = process.wait();
+    results.push_back({.ok = result.status == 0, .diagnostics = std::move(result.output)});
+  }
+  return results;
+}
+
+std::string command_line(const HostCompiler& compiler, const CompileJob& job) {
+  return fmt::format("{}", fmt::join(arguments(compiler, job), " "));
+}
+
+std::string describe_processor(const std::string& cpuinfo) {
+  std::vector<std::string> words;
+  for (const char* name : {"vendor_id", "CPU implementer", "cpu family", "CPU architecture", "model", "CPU part"}) {
+    if (std::string value = cpuinfo_field(cpuinfo, name); !value.empty()) words.push_back(std::move(value));
+  }
+  const std::string flags = sorted_words(cpuinfo_field(cpuinfo, "flags") + " " + cpuinfo_field(cpuinfo, "Features"));
+  if (words.empty() || flags.empty())
+    throw Error("/proc/cpuinfo does not tell the processor and its features: compiled kernels cannot be told apart");
+  return fmt::format("{} features {}", fmt::join(words, " "), sha256_hex(flags).substr(0, 16));
+}
+
+std::string describe_processor() { return describe_processor(read_file("/proc/cpuinfo")); }
+
+}  // namespace kb

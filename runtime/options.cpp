@@ -1,0 +1,56 @@
+#include "runtime/options.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace kb {
+namespace {
+
+// An empty variable counts as one that is not set.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::filesystem::path home() {
+  if (const std::string value = variable("HOME"); !value.empty()) return value;
+  const passwd* user = ::getpwuid(::getuid());
+  return user ? user->pw_dir : "";
+}
+
+std::filesystem::path find_cache_dir() {
+  if (const std::string value = variable("KB_CACHE"); !value.empty()) return std::filesystem::absolute(value);
+  // The XDG base directory specification: a relative path is to be ignored.
+  const std::filesystem::path xdg = variable("XDG_CACHE_HOME");
+  if (xdg.is_absolute()) return xdg / "kilobatch";
+  const std::filesystem::path base = home();
+  return base.is_absolute() ? base / ".cache" / "kilobatch" : std::filesystem::path();
+}
+
+// As a shell does; a name that is found nowhere comes back as it is, for the error to name.
+std::string look_up(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  const std::string path = variable("PATH");
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::string candidate = path.substr(begin, end - begin) + "/" + program;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return program;
+}
+
+}  // namespace
+
+RuntimeOptions RuntimeOptions::from_environment() {
+  const std::string named = variable("KB_CXX");
+  return {.cache_dir = find_cache_dir(),
+          .data_dir = variable("KB_DATA"),
+          .compiler = named.empty() ? KB_HOST_CXX : look_up(named),
+          .compiler_origin = named.empty() ? "the configure step" : "KB_CXX"};
+}
+
+}  // namespace kb

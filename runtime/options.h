@@ -1,0 +1,22 @@
+// Where the runtime keeps and finds things, and which compiler it calls. The one reader of environment variables in
+// the house; everything else is handed this struct.
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace kb {
+
+struct RuntimeOptions {
+  // Compiled kernels. $KB_CACHE, else $XDG_CACHE_HOME/kilobatch, else ~/.cache/kilobatch; empty where there is no home.
+  std::filesystem::path cache_dir;
+  // Data sets. $KB_DATA; empty where it is not set.
+  std::filesystem::path data_dir;
+  // Path of the host C++ compiler: $KB_CXX (a bare name is looked up in $PATH), else the one that built Kilobatch.
+  std::string compiler;
+  // What to name in an error about the compiler: "KB_CXX" or "the configure step".
+  std::string compiler_origin;
+
+  static RuntimeOptions from_environment();
+};
+
+}  // namespace kb

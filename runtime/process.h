@@ -1,0 +1,32 @@
+// A child process without a shell, its output caught in memory: no pipe to drain, no file on a disk that may be full.
+#pragma once
+#include <sys/types.h>
+#include <string>
+#include <vector>
+
+namespace kb {
+
+struct ProcessResult {
+  int status = 0;      // exit status; 128 + N when signal N ended it
+  std::string output;  // standard output and standard error, in the order written
+};
+
+class Process {
+ public:
+  // Starts argv[0] (a path, not looked up) with this process's environment. kb::Error where it cannot be started.
+  explicit Process(const std::vector<std::string>& argv);
+  // Kills and reaps a child nobody waited for.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  ProcessResult wait();
+
+ private:
+  int reap();
+
+  pid_t child_ = -1;
+  int output_ = -1;
+};
+
+}  // namespace kb

@@ -1,0 +1,114 @@
+#include <sys/mount.h>
+#include <boost/test/unit_test.hpp>
+
+#include <cerrno>
+#include <cstring>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "tests/support.h"
+
+namespace fs = std::filesystem;
+using kb::AtomicFile;
+using kb::test::TemporaryDirectory;
+
+namespace {
+
+int64_t files_in(const fs::path& directory) {
+  return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
+}
+
+// A file system of 64 KiB, where mounting is allowed.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const fs::path& path) : path_(path) {
+    mounted_ = ::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=64k") == 0;
+    if (!mounted_) reason_ = std::strerror(errno);
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  fs::path path_;
+  bool mounted_ = false;
+  std::string reason_;
+};
+
+bool says_no_space(const kb::Error& error) {
+  return std::string(error.what()).find("No space left on device") != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(atomic_file)
+
+BOOST_AUTO_TEST_CASE(written_whole_and_nothing_beside_it) {
+  TemporaryDirectory scratch;
+  const std::string content = std::string(100000, 'x') + '\0' + "end";
+  kb::write_file_atomically(scratch / "file", content);
+  BOOST_TEST((kb::read_file(scratch / "file") == content));
+  kb::write_file_atomically(scratch / "file", "second");
+  BOOST_TEST(kb::read_file(scratch / "file") == "second");
+  BOOST_TEST(files_in(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(not_committed_means_not_there) {
+  TemporaryDirectory scratch;
+  kb::write_file_atomically(scratch / "file", "old");
+  {
+    AtomicFile file(scratch / "file");
+    file.write("half of the n");
+    BOOST_TEST(files_in(scratch.path()) == 2);
+  }
+  BOOST_TEST(kb::read_file(scratch / "file") == "old");
+  BOOST_TEST(files_in(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(two_writers_of_one_target_do_not_mix) {
+  TemporaryDirectory scratch;
+  AtomicFile first(scratch / "file"), second(scratch / "file");
+  first.write("first");
+  second.write("second");
+  second.commit();
+  first.commit();
+  BOOST_TEST(kb::read_file(scratch / "file") == "first");
+  BOOST_TEST(files_in(scratch.path()) == 1);
+  BOOST_CHECK_THROW(first.commit(), kb::InternalError);
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_the_path_and_the_reason) {
+  TemporaryDirectory scratch;
+  const std::string target = (scratch / "none/file").string();
+  BOOST_CHECK_EXCEPTION(AtomicFile file(target), kb::Error, [&](const kb::Error& error) {
+    return error.what() == "cannot write " + target + ": No such file or directory";
+  });
+  BOOST_CHECK_EXCEPTION(kb::read_file(target), kb::Error, [&](const kb::Error& error) {
+    return error.what() == "cannot read " + target + ": No such file or directory";
+  });
+  fs::create_directory(scratch / "taken");
+  BOOST_CHECK_THROW(kb::write_file_atomically(scratch / "taken", "x"), kb::Error);
+  BOOST_TEST(files_in(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(files_without_a_size_are_read_to_their_end) {
+  BOOST_TEST(kb::read_file("/proc/self/status").find("Pid:") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
+  TemporaryDirectory scratch;
+  SmallDisk disk(scratch.path());
+  if (!disk.mounted()) {
+    BOOST_TEST_MESSAGE("skipped: no small file system can be mounted: " << disk.reason());
+    return;
+  }
+  kb::write_file_atomically(scratch / "file", "old");
+  BOOST_CHECK_EXCEPTION(kb::write_file_atomically(scratch / "file", std::string(200000, 'x')), kb::Error,
+                        says_no_space);
+  BOOST_TEST(kb::read_file(scratch / "file") == "old");
+  BOOST_TEST(files_in(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

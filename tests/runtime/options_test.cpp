@@ -1,0 +1,76 @@
+#include <stdlib.h>
+
+#include <boost/test/unit_test.hpp>
+#include <optional>
+
+#include "runtime/options.h"
+
+using kb::RuntimeOptions;
+
+namespace {
+
+// A variable of the environment, put back at the end of the scope.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, std::optional<std::string> value) : name_(name) {
+    if (const char* old = ::getenv(name)) old_ = old;
+    set(value);
+  }
+  ~ScopedVariable() { set(old_); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
+  }
+
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(options)
+
+BOOST_AUTO_TEST_CASE(the_cache_is_named_or_in_the_cache_home_or_at_home) {
+  ScopedVariable home("HOME", "/home/someone"), cache("KB_CACHE", "/fast/kernels"), xdg("XDG_CACHE_HOME", "/xdg");
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/fast/kernels");
+  ScopedVariable no_cache("KB_CACHE", std::nullopt);
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/xdg/kilobatch");
+  ScopedVariable relative("XDG_CACHE_HOME", "not/absolute");
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/home/someone/.cache/kilobatch");
+  ScopedVariable empty("XDG_CACHE_HOME", "");
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/home/someone/.cache/kilobatch");
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_cache_is_made_absolute) {
+  ScopedVariable cache("KB_CACHE", "kernels");
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir == std::filesystem::current_path() / "kernels");
+}
+
+BOOST_AUTO_TEST_CASE(data) {
+  ScopedVariable data("KB_DATA", "/data/sets");
+  BOOST_TEST(RuntimeOptions::from_environment().data_dir == "/data/sets");
+  ScopedVariable none("KB_DATA", std::nullopt);
+  BOOST_TEST(RuntimeOptions::from_environment().data_dir.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_compiler_is_the_one_of_the_build_unless_named) {
+  ScopedVariable none("KB_CXX", std::nullopt);
+  const RuntimeOptions built = RuntimeOptions::from_environment();
+  BOOST_TEST(std::filesystem::exists(built.compiler));
+  BOOST_TEST(built.compiler_origin == "the configure step");
+  ScopedVariable path("KB_CXX", "/opt/gcc/bin/g++");
+  BOOST_TEST(RuntimeOptions::from_environment().compiler == "/opt/gcc/bin/g++");
+  BOOST_TEST(RuntimeOptions::from_environment().compiler_origin == "KB_CXX");
+}
+
+BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
+  ScopedVariable path("PATH", "/nowhere::/bin"), compiler("KB_CXX", "sh");
+  BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
+  ScopedVariable unknown("KB_CXX", "no-such-compiler");
+  BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
