@@ -1,0 +1,115 @@
+#include "data/dataset.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "data/error.h"
+#include "data/glyphs.h"
+#include "data/hash_random.h"
+#include "data/idx.h"
+#include "data/synthetic.h"
+
+namespace kb {
+namespace {
+
+Dataset load_mnist(const std::filesystem::path& dir) {
+  return load_idx_dataset(
+      {"mnist", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, "https://ossci-datasets.s3.amazonaws.com/mnist/"},
+      dir);
+}
+
+Dataset load_fashion_mnist(const std::filesystem::path& dir) {
+  return load_idx_dataset(
+      {"fashion-mnist",
+       {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
+       "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"},
+      dir);
+}
+
+Dataset load_glyphs(const std::filesystem::path&) { return glyphs_dataset({}); }
+Dataset load_synthetic(const std::filesystem::path&) { return synthetic_dataset({}); }
+
+struct DatasetRow {
+  const char* name;
+  Dataset (*load)(const std::filesystem::path& dir);
+};
+
+constexpr std::array kDatasets = {
+    DatasetRow{"mnist", load_mnist},
+    DatasetRow{"fashion-mnist", load_fashion_mnist},
+    DatasetRow{"glyphs", load_glyphs},
+    DatasetRow{"synthetic", load_synthetic},
+};
+
+uint64_t hash_bytes(uint64_t key, const void* data, size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  uint64_t h = hash_words(key, size);
+  for (; size >= 8; bytes += 8, size -= 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    h = mix64(h ^ word) + 0x9e3779b97f4a7c15u;
+  }
+  uint64_t tail = 0;
+  std::memcpy(&tail, bytes, size);
+  return mix64(h ^ tail);
+}
+
+uint64_t hash_split(uint64_t key, const Split& split) {
+  const ImageShape& s = split.shape;
+  key = hash_words(key, s.channels, s.height, s.width);
+  key = hash_bytes(key, split.labels.data(), split.labels.size() * sizeof(int32_t));
+  return hash_bytes(key, split.pixels.data(), split.pixels.size());
+}
+
+double five_decimals(double x) { return std::round(x * 1e5) / 1e5; }
+
+}  // namespace
+
+ChannelStatistics channel_statistics(const Split& split) {
+  const int64_t plane = split.shape.height * split.shape.width;
+  ChannelStatistics out;
+  for (int64_t channel = 0; channel < split.shape.channels; ++channel) {
+    uint64_t sum = 0, squares = 0;  // at most 2^16 a pixel: exact below 2^48 pixels
+    for (int64_t i = 0; i < split.count(); ++i) {
+      for (const uint8_t p : split.image(i).subspan(channel * plane, plane)) sum += p, squares += p * p;
+    }
+    const double n = static_cast<double>(split.count() * plane), mean = static_cast<double>(sum) / n;
+    const double variance = static_cast<double>(squares) / n - mean * mean;
+    out.mean.push_back(five_decimals(mean / 255));
+    out.stddev.push_back(five_decimals(std::sqrt(std::max(variance, 0.0)) / 255));
+  }
+  return out;
+}
+
+Dataset make_dataset(std::string name, std::vector<std::string> class_names, Split train, Split test) {
+  static_assert(std::endian::native == std::endian::little, "the fingerprint reads words in memory order");
+  Dataset set;
+  set.name = std::move(name);
+  set.shape = train.shape;
+  set.class_names = std::move(class_names);
+  set.statistics = channel_statistics(train);
+  set.fingerprint = fmt::format("{:016x}", hash_split(hash_split(set.class_count(), train), test));
+  set.train = std::move(train);
+  set.test = std::move(test);
+  return set;
+}
+
+std::vector<std::string> dataset_names() {
+  std::vector<std::string> names;
+  for (const DatasetRow& row : kDatasets) names.emplace_back(row.name);
+  return names;
+}
+
+Dataset load_dataset(std::string_view name, const std::filesystem::path& dir) {
+  for (const DatasetRow& row : kDatasets) {
+    if (row.name == name) return row.load(dir);
+  }
+  throw DataError({"data set", "unknown name", fmt::format("one of {}", fmt::join(dataset_names(), ", ")),
+                   fmt::format("'{}'", name), ""});
+}
+
+}  // namespace kb

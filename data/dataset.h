@@ -1,0 +1,63 @@
+// A labelled image set in memory: raw uint8 pixels in (count, C, H, W) order and int32 labels, a training and a test
+// part, and what a recipe must know about them. `load_dataset` is the one door: it reads what lies on disk (idx files)
+// or draws what needs no download (glyphs, synthetic).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kb {
+
+/// The extents of one image, and its size in pixels (= bytes).
+struct ImageShape {
+  int64_t channels = 1, height = 0, width = 0;
+  int64_t size() const { return channels * height * width; }
+  bool operator==(const ImageShape&) const = default;
+};
+
+/// A training or a test part.
+struct Split {
+  ImageShape shape;
+  std::vector<uint8_t> pixels;  ///< count x C x H x W
+  std::vector<int32_t> labels;  ///< count, each in [0, class_count)
+
+  int64_t count() const { return static_cast<int64_t>(labels.size()); }
+  std::span<const uint8_t> image(int64_t index) const {
+    return {pixels.data() + index * shape.size(), static_cast<size_t>(shape.size())};
+  }
+};
+
+/// Mean and standard deviation (over all pixels, divisor n) of each channel, pixels scaled to [0, 1]. Summed exactly
+/// in integers, divided in double, rounded to five decimals so that the figures printed are the figures used.
+struct ChannelStatistics {
+  std::vector<double> mean, stddev;
+};
+
+struct Dataset {
+  std::string name;
+  ImageShape shape;
+  std::vector<std::string> class_names;
+  ChannelStatistics statistics;  ///< of the training part
+  Split train, test;
+  std::string fingerprint;  ///< 16 hexadecimal digits: a hash of shape, pixels and labels of both parts
+
+  int64_t class_count() const { return static_cast<int64_t>(class_names.size()); }
+};
+
+/// Loads `name`, one of `dataset_names()`, from `dir` or `dir/name`; a drawn set ignores `dir`. Throws DataError for an
+/// unknown name, a missing file (with every path looked for) and every malformed file.
+Dataset load_dataset(std::string_view name, const std::filesystem::path& dir);
+
+/// The names that `load_dataset` takes, in the order of its table.
+std::vector<std::string> dataset_names();
+
+/// Makes a Dataset of two parts of the same shape: adds the statistics and the fingerprint.
+Dataset make_dataset(std::string name, std::vector<std::string> class_names, Split train, Split test);
+
+ChannelStatistics channel_statistics(const Split& split);
+
+}  // namespace kb

@@ -1,0 +1,237 @@
+#include "data/glyphs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "data/error.h"
+#include "data/hash_random.h"
+
+namespace kb {
+namespace {
+
+struct Point {
+  float x, y;
+};
+
+constexpr Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
+constexpr Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
+constexpr Point operator*(float s, Point a) { return {s * a.x, s * a.y}; }
+constexpr float dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
+
+// A glyph is a few cubic Bezier strokes in the square [-1, 1]^2, y downwards. Straight strokes keep their inner control
+// points on the line. Classes come in families that differ by one stroke or one corner, so that clutter and occlusion
+// can make one of the other.
+struct Stroke {
+  Point a, b, c, d;
+};
+
+constexpr Stroke line(float ax, float ay, float bx, float by) {
+  const Point a{ax, ay}, b{bx, by}, third = (1.0f / 3) * (b - a);
+  return {a, a + third, b - third, b};
+}
+
+constexpr int kMaxStrokes = 4;
+constexpr float kRound = 0.5522848f;  // a quarter circle's control points (error 0.03 %)
+
+/// A quarter of the ellipse around (cx, cy), from angle q to q + 1 in quarter turns (0 is right, 1 is down).
+constexpr Stroke quarter(int q, float cx, float cy, float rx, float ry) {
+  constexpr Point kAxis[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 0}};
+  const Point from = kAxis[q], to = kAxis[q + 1], centre{cx, cy};
+  const auto place = [&](Point p) { return centre + Point{rx * p.x, ry * p.y}; };
+  return {place(from), place(from + kRound * to), place(to + kRound * from), place(to)};
+}
+
+struct Glyph {
+  const char* name;
+  int count;
+  std::array<Stroke, kMaxStrokes> strokes;
+};
+
+constexpr std::array<Glyph, kGlyphClasses> kGlyphs = {{
+    {"ring",
+     4,
+     {quarter(0, 0, 0, .7f, .9f), quarter(1, 0, 0, .7f, .9f), quarter(2, 0, 0, .7f, .9f), quarter(3, 0, 0, .7f, .9f)}},
+    {"bowl", 3, {quarter(0, 0, .1f, .7f, .8f), quarter(1, 0, .1f, .7f, .8f), line(-.7f, .1f, -.65f, -.8f)}},
+    {"box",
+     4,
+     {line(-.7f, -.8f, .7f, -.8f), line(.7f, -.8f, .7f, .8f), line(.7f, .8f, -.7f, .8f), line(-.7f, .8f, -.7f, -.8f)}},
+    {"gate", 3, {line(-.7f, .8f, -.7f, -.8f), line(-.7f, -.8f, .7f, -.8f), line(.7f, -.8f, .7f, .8f)}},
+    {"tent", 3, {line(-.8f, .8f, 0, -.9f), line(0, -.9f, .8f, .8f), line(.8f, .8f, -.8f, .8f)}},
+    {"peak", 3, {line(-.8f, .8f, 0, -.9f), line(0, -.9f, .8f, .8f), line(-.4f, .1f, .4f, .1f)}},
+    {"cross", 2, {line(-.8f, 0, .8f, 0), line(0, -.9f, 0, .9f)}},
+    {"tee", 2, {line(-.8f, -.8f, .8f, -.8f), line(0, -.8f, 0, .9f)}},
+    {"zed", 3, {line(-.7f, -.8f, .7f, -.8f), line(.7f, -.8f, -.7f, .8f), line(-.7f, .8f, .7f, .8f)}},
+    {"seven", 3, {line(-.7f, -.8f, .7f, -.8f), line(.7f, -.8f, -.2f, .9f), line(-.3f, .05f, .5f, .05f)}},
+}};
+
+/// How one sample maps the square [-1, 1]^2 to pixels: an affine map, then a smooth random bend.
+class Distortion {
+ public:
+  explicit Distortion(HashStream& random) {
+    // sin and cos of the angle 2 atan(t), without libm: t in +-0.21 is +-24 degrees.
+    const float t = random.uniform(-.21f, .21f), sine = 2 * t / (1 + t * t), cosine = (1 - t * t) / (1 + t * t);
+    const float shear = random.uniform(-.3f, .3f);
+    const float sx = kGlyphSide * random.uniform(.24f, .40f), sy = kGlyphSide * random.uniform(.26f, .42f);
+    x_ = {sx * cosine, sx * (shear * cosine - sine)};
+    y_ = {sy * sine, sy * (shear * sine + cosine)};
+    shift_ = {kGlyphSide / 2.0f + random.uniform(-3, 3), kGlyphSide / 2.0f + random.uniform(-3, 3)};
+    for (Point& bend : bends_) bend = {1.1f * random.bell(), 1.1f * random.bell()};
+  }
+
+  Point operator()(Point p) const { return Point{dot(x_, p), dot(y_, p)} + shift_ + bend(p); }
+
+ private:
+  static constexpr int kGrid = 3;
+
+  /// Bilinear in a grid of displacements (pixels) over [-1, 1]^2.
+  Point bend(Point p) const {
+    const float u = std::clamp(p.x + 1, 0.0f, 1.999f), v = std::clamp(p.y + 1, 0.0f, 1.999f);
+    const int i = static_cast<int>(u), j = static_cast<int>(v);
+    const Point* row = &bends_[j * kGrid + i];
+    const float s = u - static_cast<float>(i), t = v - static_cast<float>(j);
+    return (1 - t) * ((1 - s) * row[0] + s * row[1]) + t * ((1 - s) * row[kGrid] + s * row[kGrid + 1]);
+  }
+
+  Point x_, y_, shift_;
+  std::array<Point, kGrid * kGrid> bends_;
+};
+
+/// Ink coverage in [0, 1] of one image, row-major; strokes are laid over each other by their maximum.
+class Canvas {
+ public:
+  float& at(int x, int y) { return ink_[y * kGlyphSide + x]; }
+
+  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge.
+  void segment(Point a, Point b, float half_width, float ink) {
+    const float reach = half_width + .5f;
+    const Point d = b - a;
+    const float inverse = 1 / std::max(dot(d, d), 1e-6f);
+    const auto [left, right] = pixels(std::min(a.x, b.x) - reach, std::max(a.x, b.x) + reach);
+    const auto [top, bottom] = pixels(std::min(a.y, b.y) - reach, std::max(a.y, b.y) + reach);
+    for (int y = top; y < bottom; ++y) {
+      for (int x = left; x < right; ++x) {
+        const Point p = Point{static_cast<float>(x) + .5f, static_cast<float>(y) + .5f} - a;
+        const Point off = p - std::clamp(dot(p, d) * inverse, 0.0f, 1.0f) * d;
+        const float cover = std::clamp(reach - std::sqrt(dot(off, off)), 0.0f, 1.0f);
+        at(x, y) = std::max(at(x, y), ink * cover);
+      }
+    }
+  }
+
+  void rectangle(Point low, Point high, float ink) {
+    const auto [left, right] = pixels(low.x, high.x);
+    const auto [top, bottom] = pixels(low.y, high.y);
+    for (int y = top; y < bottom; ++y) std::fill(&at(left, y), &at(left, y) + std::max(0, right - left), ink);
+  }
+
+ private:
+  /// The pixels [first, last) whose cells meet the interval.
+  static std::pair<int, int> pixels(float low, float high) {
+    constexpr float kSide = kGlyphSide;
+    return {static_cast<int>(std::clamp(low, 0.0f, kSide - 1)), static_cast<int>(std::clamp(high + 1, 1.0f, kSide))};
+  }
+
+  std::array<float, kGlyphSide* kGlyphSide> ink_ = {};
+};
+
+void draw_stroke(Canvas& canvas, const Stroke& s, const Distortion& distort, float half_width, float ink) {
+  constexpr int kPieces = 6;
+  Point last = distort(s.a);
+  for (int i = 1; i <= kPieces; ++i) {
+    const float t = static_cast<float>(i) / kPieces, r = 1 - t;
+    const Point next = distort(r * r * r * s.a + 3 * r * r * t * s.b + 3 * r * t * t * s.c + t * t * t * s.d);
+    canvas.segment(last, next, half_width, ink);
+    last = next;
+  }
+}
+
+/// Strokes that belong to no glyph, a little fainter on the average.
+void draw_clutter(Canvas& canvas, HashStream& random, float half_width) {
+  const int count = 1 + random.below(4);
+  for (int i = 0; i < count; ++i) {
+    const Point a{random.uniform(0, kGlyphSide), random.uniform(0, kGlyphSide)};
+    const Point b = a + Point{random.uniform(-9, 9), random.uniform(-9, 9)};
+    canvas.segment(a, b, half_width, random.uniform(.4f, 1));
+  }
+}
+
+/// A bar of one gray that hides what lies under it, in seven samples of ten.
+void occlude(Canvas& canvas, HashStream& random) {
+  if (random.uniform() > .7f) return;
+  const Point low{random.uniform(0, kGlyphSide - 4), random.uniform(0, kGlyphSide - 4)};
+  const Point size{random.uniform(3, 11), random.uniform(3, 11)};
+  canvas.rectangle(low, low + size, random.uniform(0, .6f));
+}
+
+/// Paper, ink, a gradient of light across the image, noise; then 8 bits.
+void develop(Canvas& canvas, HashStream& random, std::span<uint8_t> pixels) {
+  const float paper = random.uniform(20, 90), contrast = random.uniform(50, 150), noise = random.uniform(8, 32);
+  const Point light{random.uniform(-1.5f, 1.5f), random.uniform(-1.5f, 1.5f)};
+  for (int y = 0; y < kGlyphSide; ++y) {
+    for (int x = 0; x < kGlyphSide; ++x) {
+      const float lit = dot(light, {static_cast<float>(x - kGlyphSide / 2), static_cast<float>(y - kGlyphSide / 2)});
+      const float gray = paper + lit + contrast * canvas.at(x, y) + noise * random.bell();
+      pixels[y * kGlyphSide + x] = static_cast<uint8_t>(std::clamp(gray + .5f, 0.0f, 255.0f));
+    }
+  }
+}
+
+void draw_range(uint64_t seed, uint64_t first, Split& split, std::atomic<int64_t>& next) {
+  constexpr int64_t kBlock = 256;
+  for (int64_t begin = next.fetch_add(kBlock); begin < split.count(); begin = next.fetch_add(kBlock)) {
+    for (int64_t i = begin; i < std::min(begin + kBlock, split.count()); ++i) {
+      draw_glyph(seed, first + i, std::span(split.pixels).subspan(i * split.shape.size(), split.shape.size()));
+      split.labels[i] = static_cast<int32_t>((first + i) % kGlyphClasses);
+    }
+  }
+}
+
+Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
+  const ImageShape shape{1, kGlyphSide, kGlyphSide};
+  Split split{shape, std::vector<uint8_t>(count * shape.size()), std::vector<int32_t>(count)};
+  std::atomic<int64_t> next = 0;
+  const int threads = spec.threads > 0 ? spec.threads : static_cast<int>(std::thread::hardware_concurrency());
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back([&] { draw_range(spec.seed, first, split, next); });
+  draw_range(spec.seed, first, split, next);
+  others.clear();
+  return split;
+}
+
+void require_at_least(int64_t low, const char* what, int64_t value) {
+  if (value >= low) return;
+  throw DataError(
+      {"glyphs", fmt::format("{} is out of range", what), fmt::format("at least {}", low), fmt::to_string(value), ""});
+}
+
+}  // namespace
+
+void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels) {
+  HashStream random(hash_words(seed, index));
+  const Glyph& glyph = kGlyphs[index % kGlyphClasses];
+  const Distortion distort(random);
+  const float half_width = random.uniform(.6f, 1.5f);
+  Canvas canvas;
+  for (int s = 0; s < glyph.count; ++s) draw_stroke(canvas, glyph.strokes[s], distort, half_width, 1);
+  draw_clutter(canvas, random, half_width);
+  occlude(canvas, random);
+  develop(canvas, random, pixels);
+}
+
+Dataset glyphs_dataset(const GlyphsSpec& spec) {
+  require_at_least(1, "train_count", spec.train_count);
+  require_at_least(1, "test_count", spec.test_count);
+  require_at_least(0, "threads", spec.threads);
+  constexpr uint64_t kFirstTest = uint64_t{1} << 32;
+  std::vector<std::string> names;
+  for (const Glyph& glyph : kGlyphs) names.emplace_back(glyph.name);
+  return make_dataset("glyphs", std::move(names), draw_split(spec, 0, spec.train_count),
+                      draw_split(spec, kFirstTest, spec.test_count));
+}
+
+}  // namespace kb

@@ -1,0 +1,147 @@
+#include "data/idx.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/error.h"
+#include "data/gzip.h"
+
+namespace kb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint32_t kImagesMagic = 0x00000803, kLabelsMagic = 0x00000801;
+
+struct IdxFile {
+  fs::path path;
+  std::vector<int64_t> extents;
+  std::vector<uint8_t> elements;
+};
+
+uint32_t big_endian(const uint8_t* p) {
+  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | uint32_t{p[3]};
+}
+
+std::string magic_name(uint32_t magic) {
+  const char* meaning = magic == kImagesMagic   ? " (uint8 images)"
+                        : magic == kLabelsMagic ? " (uint8 labels)"
+                        : magic >> 16 == 0x1f8b ? " (a gzip file)"
+                                                : "";
+  return fmt::format("{:08x}{}", magic, meaning);
+}
+
+std::string magic_hint(uint32_t magic) {
+  if (magic == kImagesMagic || magic == kLabelsMagic) return "images and labels were exchanged: check the file names";
+  if (magic >> 16 == 0x1f8b) return "add '.gz' to its name, or unpack it with gunzip";
+  return "this is not an idx file of unsigned bytes";
+}
+
+IdxFile read_idx(const fs::path& path, uint32_t magic) {
+  std::vector<uint8_t> bytes = read_file(path);
+  const size_t dimensions = magic & 0xff, header = 4 + 4 * dimensions;
+  const uint32_t got = bytes.size() < 4 ? magic : big_endian(bytes.data());
+  if (got != magic) {
+    throw DataError({path.string(), "wrong magic number", magic_name(magic), magic_name(got), magic_hint(got)});
+  }
+  if (bytes.size() < header) {
+    throw DataError({path.string(), "the idx header is truncated", fmt::format("at least {} bytes", header),
+                     fmt::format("{} bytes", bytes.size()), "fetch the file again"});
+  }
+  IdxFile file{path, {}, {}};
+  for (size_t d = 1; d <= dimensions; ++d) file.extents.push_back(big_endian(bytes.data() + 4 * d));
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
+  file.elements = std::move(bytes);
+  return file;
+}
+
+/// The rest of the file must be exactly `count` elements of `size` bytes.
+void check_payload(const IdxFile& file, int64_t size) {
+  const int64_t count = file.extents[0];
+  if (count == 0) throw DataError({file.path.string(), "the file is empty", "at least 1 sample", "0", ""});
+  const auto expected = static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
+  if (file.elements.size() == expected) return;
+  const bool less = file.elements.size() < expected;
+  throw DataError({file.path.string(), less ? "the file is truncated" : "bytes follow the last sample",
+                   fmt::format("{} x {} = {} bytes after the header", count, size, expected),
+                   fmt::format("{} bytes", file.elements.size()),
+                   less ? "fetch the file again" : "the count in its header is wrong, or two files were joined"});
+}
+
+std::vector<uint8_t> read_images(const fs::path& path, const ImageShape& shape) {
+  IdxFile file = read_idx(path, kImagesMagic);
+  if (file.extents[1] != shape.height || file.extents[2] != shape.width) {
+    throw DataError({path.string(), "wrong image size", fmt::format("{} x {} pixels", shape.height, shape.width),
+                     fmt::format("{} x {} pixels", file.extents[1], file.extents[2]), "is this another data set?"});
+  }
+  check_payload(file, shape.size());
+  return std::move(file.elements);
+}
+
+std::vector<int32_t> read_labels(const fs::path& path, int64_t classes) {
+  const IdxFile file = read_idx(path, kLabelsMagic);
+  check_payload(file, 1);
+  for (size_t i = 0; i < file.elements.size(); ++i) {
+    if (file.elements[i] >= classes) {
+      throw DataError({path.string(), "label out of range", fmt::format("0 to {}", classes - 1),
+                       fmt::format("{} for sample {}", file.elements[i], i), "is this another data set?"});
+    }
+  }
+  return {file.elements.begin(), file.elements.end()};
+}
+
+/// The places where `file` may lie, in the order of search.
+std::vector<fs::path> candidates(const fs::path& dir, const std::string& name, const std::string& file) {
+  std::vector<fs::path> out;
+  for (const fs::path& folder : {dir, dir / name}) {
+    for (const char* suffix : {"", ".gz"}) out.push_back(folder / (file + suffix));
+  }
+  return out;
+}
+
+fs::path find_file(const IdxSpec& spec, const fs::path& dir, const std::string& file) {
+  const std::string hint =
+      fmt::format("fetch {}{}.gz (and the other three files) into that directory", spec.source, file);
+  if (dir.empty()) {
+    throw DataError({spec.name, "no data directory was given", fmt::format("the directory that holds {}[.gz]", file),
+                     "none", hint + " and name it: --data DIR, or the environment variable KB_DATA"});
+  }
+  const std::vector<fs::path> places = candidates(dir, spec.name, file);
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    if (fs::is_regular_file(place, ignored)) return place;
+  }
+  std::string looked;
+  for (const fs::path& place : places) looked += (looked.empty() ? "" : "\n            ") + place.string();
+  std::error_code ignored;
+  throw DataError({spec.name, fmt::format("{} is missing", file), "one of " + looked,
+                   fs::is_directory(dir, ignored) ? "none of them" : fmt::format("{} is not a directory", dir.string()),
+                   hint});
+}
+
+Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& part) {
+  const fs::path images = find_file(spec, dir, part + "-images-idx3-ubyte");
+  const fs::path labels = find_file(spec, dir, part + "-labels-idx1-ubyte");
+  Split split{spec.shape, read_images(images, spec.shape),
+              read_labels(labels, static_cast<int64_t>(spec.class_names.size()))};
+  const auto count = static_cast<int64_t>(split.pixels.size()) / spec.shape.size();
+  if (count != split.count()) {
+    throw DataError({labels.string(), "the number of labels is not that of the images",
+                     fmt::format("{} labels, as many as images in {}", count, images.string()),
+                     fmt::format("{} labels", split.count()), "the files of the two parts were mixed up"});
+  }
+  return split;
+}
+
+}  // namespace
+
+Dataset load_idx_dataset(const IdxSpec& spec, const fs::path& dir) {
+  Split train = read_split(spec, dir, "train"), test = read_split(spec, dir, "t10k");
+  if (train.pixels == test.pixels) {
+    throw DataError({dir.string(), "the test images are the training images", "two different parts",
+                     fmt::format("{} equal images", test.count()), "one file was copied over the other"});
+  }
+  return make_dataset(spec.name, spec.class_names, std::move(train), std::move(test));
+}
+
+}  // namespace kb

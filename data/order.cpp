@@ -1,0 +1,82 @@
+#include "data/order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "data/error.h"
+#include "data/hash_random.h"
+
+namespace kb {
+namespace {
+
+void require_positive(const char* what, int64_t value) {
+  if (value >= 1) return;
+  throw DataError({"sample order", fmt::format("no {} to order", what), "at least 1", fmt::to_string(value), ""});
+}
+
+constexpr uint64_t low_mask(int bits) { return (uint64_t{1} << bits) - 1; }
+
+}  // namespace
+
+Permutation::Permutation(uint64_t seed, int64_t epoch, int64_t count) : count_(static_cast<uint64_t>(count)) {
+  require_positive("samples", count);
+  const int bits = std::max(2, static_cast<int>(std::bit_width(count_ - 1)));
+  low_bits_ = bits / 2;
+  high_bits_ = bits - low_bits_;
+  for (int round = 0; round < kRounds; ++round) keys_[round] = hash_words(seed, epoch, round);
+}
+
+// The halves may differ by one bit, so they do not change places: odd rounds alter the low half by the high one, even
+// rounds the high half by the low one. Each round undoes itself, hence the whole is a bijection.
+uint64_t Permutation::encipher(uint64_t word) const {
+  uint64_t low = word & low_mask(low_bits_), high = word >> low_bits_;
+  for (int round = 0; round < kRounds; round += 2) {
+    high ^= mix64(keys_[round] + low) & low_mask(high_bits_);
+    low ^= mix64(keys_[round + 1] + high) & low_mask(low_bits_);
+  }
+  return high << low_bits_ | low;
+}
+
+int64_t Permutation::operator()(int64_t position) const {
+  uint64_t word = encipher(static_cast<uint64_t>(position));
+  while (word >= count_) word = encipher(word);
+  return static_cast<int64_t>(word);
+}
+
+Order Order::training(uint64_t seed, int64_t count, int64_t minibatch) {
+  require_positive("samples", count);
+  require_positive("rows in a minibatch", minibatch);
+  if (minibatch > count) {
+    throw DataError({"sample order", "the minibatch is larger than the training set",
+                     fmt::format("at most {} rows", count), fmt::to_string(minibatch),
+                     "an epoch draws each sample at most once and drops the incomplete batch: lower the minibatch"});
+  }
+  Order order;
+  order.shuffled_ = true;
+  order.seed_ = seed;
+  order.count_ = count;
+  order.minibatch_ = minibatch;
+  order.steps_per_epoch_ = count / minibatch;
+  order.weight_ = 1.0f / static_cast<float>(minibatch);
+  return order;
+}
+
+Order Order::evaluation(int64_t count, int64_t minibatch) {
+  require_positive("samples", count);
+  require_positive("rows in a minibatch", minibatch);
+  Order order;
+  order.count_ = count;
+  order.minibatch_ = minibatch;
+  order.steps_per_epoch_ = (count - 1) / minibatch + 1;
+  return order;
+}
+
+OrderRow Order::row(int64_t step, int64_t row) const {
+  const int64_t position = step % steps_per_epoch_ * minibatch_ + row;
+  if (position >= count_) return {count_ - 1, 0};
+  return {shuffled_ ? Permutation(seed_, epoch(step), count_)(position) : position, weight_};
+}
+
+}  // namespace kb

@@ -1,0 +1,135 @@
+#include "data/dataset.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "data/gzip.h"
+#include "data/synthetic.h"
+#include "tests/data/files.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the real data, or nothing with the reason printed.
+std::optional<fs::path> real_data(const std::string& name) {
+  const char* given = std::getenv("KB_DATA");
+  const fs::path base = given ? fs::path(given) : fs::path(KB_TEST_DIR) / "../../../shared/data";
+  if (fs::is_directory(base / name)) return base / name;
+  fmt::print(stderr, "skipped: no folder {} (set KB_DATA to the data folder)\n", (base / name).string());
+  return std::nullopt;
+}
+
+/// By the md5sum program, so that the sums are those that anybody would see.
+std::string md5(const fs::path& path) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("md5sum < '" + path.string() + "'").c_str(), "r"), pclose);
+  std::string sum(32, ' ');
+  if (!pipe || std::fread(sum.data(), 1, sum.size(), pipe.get()) != sum.size()) return "(md5sum failed)";
+  return sum;
+}
+
+kb::Split two_channels() { return {{2, 1, 2}, {0, 255, 10, 10, 255, 0, 20, 20}, {0, 1}}; }
+
+void check_balance(const kb::Split& split, int64_t classes) {
+  std::vector<int64_t> hits(classes);
+  for (const int32_t label : split.labels) ++hits.at(label);
+  for (const int64_t h : hits) BOOST_TEST(h == split.count() / classes);
+}
+
+BOOST_AUTO_TEST_SUITE(data_dataset)
+
+BOOST_AUTO_TEST_CASE(statistics_by_hand) {
+  const kb::ChannelStatistics s = kb::channel_statistics(two_channels());
+  BOOST_TEST(s.mean == (std::vector<double>{0.5, 0.05882}), boost::test_tools::per_element());    // 15 / 255
+  BOOST_TEST(s.stddev == (std::vector<double>{0.5, 0.01961}), boost::test_tools::per_element());  // 5 / 255
+}
+
+BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
+  const auto fingerprint = [](auto change) {
+    kb::Split train = two_channels(), test = two_channels();
+    std::vector<std::string> classes = {"a", "b"};
+    change(classes, train, test);
+    return kb::make_dataset("x", classes, train, test).fingerprint;
+  };
+  const std::string base = fingerprint([](auto&, auto&, auto&) {});
+  BOOST_TEST(base.size() == 16u);
+  BOOST_TEST(base == fingerprint([](auto&, auto&, auto&) {}));
+  BOOST_TEST(base != fingerprint([](auto&, auto& train, auto&) { train.pixels[7] ^= 1; }));
+  BOOST_TEST(base != fingerprint([](auto&, auto&, auto& test) { test.pixels[0] ^= 1; }));
+  BOOST_TEST(base != fingerprint([](auto&, auto&, auto& test) { test.labels[1] = 0; }));
+  BOOST_TEST(base != fingerprint([](auto&, auto& train, auto&) { train.shape = {2, 2, 1}; }));
+  BOOST_TEST(base != fingerprint([](auto& classes, auto&, auto&) { classes.push_back("c"); }));
+}
+
+BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
+  BOOST_TEST(kb::dataset_names() == (std::vector<std::string>{"mnist", "fashion-mnist", "glyphs", "synthetic"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(kb::test::data_error({}, [] { kb::load_dataset("minst", ""); }) ==
+             "data set: unknown name\n"
+             "  expected: one of mnist, fashion-mnist, glyphs, synthetic\n"
+             "  got:      'minst'");
+}
+
+BOOST_AUTO_TEST_CASE(synthetic_in_any_shape) {
+  const kb::SyntheticSpec spec = {.shape = {3, 5, 7}, .classes = 4, .train_count = 40, .test_count = 8};
+  const kb::Dataset set = kb::synthetic_dataset(spec);
+  BOOST_TEST((set.shape == spec.shape));
+  BOOST_TEST(set.train.count() == 40);
+  BOOST_TEST(set.test.pixels.size() == 8u * 105);
+  check_balance(set.train, 4);
+  check_balance(set.test, 4);
+  BOOST_TEST(set.fingerprint == kb::synthetic_dataset(spec).fingerprint);
+  const kb::Dataset standard = kb::load_dataset("synthetic", "");
+  BOOST_TEST(standard.statistics.mean[0] == 0.5, boost::test_tools::tolerance(0.002));
+  BOOST_TEST(standard.statistics.stddev[0] == 0.2898, boost::test_tools::tolerance(0.002));  // sqrt(1 / 12), 256 levels
+  BOOST_TEST(kb::test::data_error({}, [] { kb::synthetic_dataset({.classes = 0}); }) ==
+             "synthetic: classes is out of range\n  expected: at least 1\n  got:      0");
+}
+
+// Two parts, and the constants that everyone quotes.
+BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
+  const auto dir = real_data("mnist");
+  if (!dir) return;
+  const kb::Dataset set = kb::load_dataset("mnist", *dir);
+  BOOST_TEST(set.train.count() == 60000);
+  BOOST_TEST(set.test.count() == 10000);
+  BOOST_TEST(set.statistics.mean[0] == 0.13066);
+  BOOST_TEST(set.statistics.stddev[0] == 0.30811);
+  const std::vector<int32_t> first(set.train.labels.begin(), set.train.labels.begin() + 10);
+  BOOST_TEST(first == (std::vector<int32_t>{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}), boost::test_tools::per_element());
+  const kb::test::ScratchDir scratch;
+  const fs::path packed = *dir / "train-images-idx3-ubyte.gz", plain = *dir / "train-images-idx3-ubyte";
+  kb::test::write_file(scratch.path() / "images", kb::read_file(fs::exists(packed) ? packed : plain));
+  BOOST_TEST(md5(scratch.path() / "images") == "6bbc9ace898e44ae57da46a324031adb");
+  BOOST_TEST(kb::load_dataset("mnist", dir->parent_path()).fingerprint == set.fingerprint);
+}
+
+BOOST_AUTO_TEST_CASE(fashion_mnist_is_fashion_mnist) {
+  const auto dir = real_data("fashion-mnist");
+  if (!dir) return;
+  const std::pair<const char*, const char*> sums[] = {
+      {"train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"},
+      {"train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"},
+      {"t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"},
+      {"t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"}};
+  for (const auto& [file, sum] : sums) {
+    if (fs::exists(*dir / file)) BOOST_TEST(md5(*dir / file) == sum);
+  }
+  const kb::Dataset set = kb::load_dataset("fashion-mnist", *dir);
+  BOOST_TEST(set.train.count() == 60000);
+  BOOST_TEST(set.test.count() == 10000);
+  check_balance(set.train, 10);
+  check_balance(set.test, 10);
+  BOOST_TEST(set.statistics.mean[0] == 0.28604);
+  BOOST_TEST(set.statistics.stddev[0] == 0.35302);
+  BOOST_TEST(set.class_names.at(set.train.labels.at(0)) == "ankle boot");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

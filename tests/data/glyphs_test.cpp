@@ -1,0 +1,88 @@
+#include "data/glyphs.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "tests/data/files.h"
+
+namespace {
+
+using Image = std::array<uint8_t, kb::kGlyphSide * kb::kGlyphSide>;
+
+Image drawn(uint64_t seed, uint64_t index) {
+  Image image;
+  kb::draw_glyph(seed, index, image);
+  return image;
+}
+
+BOOST_AUTO_TEST_SUITE(data_glyphs)
+
+BOOST_AUTO_TEST_CASE(ten_balanced_classes) {
+  const kb::Dataset set = kb::glyphs_dataset({.train_count = 200, .test_count = 50});
+  BOOST_TEST(set.class_count() == 10);
+  BOOST_TEST((set.shape == kb::ImageShape{1, 28, 28}));
+  for (int64_t i = 0; i < 200; ++i) BOOST_TEST(set.train.labels[i] == i % 10);
+  BOOST_TEST(set.train.pixels.size() == 200u * 784);
+  BOOST_TEST(set.test.count() == 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_depends_on_seed_and_index_alone) {
+  const kb::Dataset set = kb::glyphs_dataset({.train_count = 30, .test_count = 10, .seed = 5, .threads = 1});
+  for (uint64_t i = 0; i < 30; ++i) BOOST_TEST(std::ranges::equal(set.train.image(i), drawn(5, i)));
+  for (uint64_t i = 0; i < 10; ++i) {
+    BOOST_TEST(std::ranges::equal(set.test.image(i), drawn(5, (uint64_t{1} << 32) + i)));
+    BOOST_TEST(set.test.labels[i] == static_cast<int32_t>(((uint64_t{1} << 32) + i) % 10));
+  }
+  BOOST_TEST((drawn(5, 0) != drawn(6, 0)));
+  BOOST_TEST((drawn(5, 0) != drawn(5, 10)));
+}
+
+BOOST_AUTO_TEST_CASE(threads_do_not_matter) {
+  const auto fingerprint = [](int threads) {
+    return kb::glyphs_dataset({.train_count = 2000, .test_count = 300, .threads = threads}).fingerprint;
+  };
+  const std::string one = fingerprint(1);
+  for (const int threads : {0, 2, 3, 7}) BOOST_TEST(fingerprint(threads) == one);
+}
+
+// The bits themselves are the data set's definition: results quoted for it stand on them.
+BOOST_AUTO_TEST_CASE(the_standard_set_is_fixed) {
+  const kb::Dataset set = kb::load_dataset("glyphs", "");
+  BOOST_TEST(set.train.count() == 20000);
+  BOOST_TEST(set.test.count() == 4000);
+  BOOST_TEST(set.fingerprint == "340a5351bddfe782");
+  BOOST_TEST(set.statistics.mean[0] == 0.27411);
+  BOOST_TEST(set.statistics.stddev[0] == 0.16997);
+}
+
+// Pixels alone must not give the class away: the nearest of ten class means is mostly wrong, yet better than chance.
+BOOST_AUTO_TEST_CASE(class_means_do_not_solve_it) {
+  const kb::Dataset set = kb::glyphs_dataset({.train_count = 5000, .test_count = 1000});
+  std::array<std::array<double, 784>, 10> means = {};
+  for (int64_t i = 0; i < set.train.count(); ++i) {
+    for (int p = 0; p < 784; ++p) means[set.train.labels[i]][p] += set.train.image(i)[p] / 500.0;
+  }
+  int errors = 0;
+  for (int64_t i = 0; i < set.test.count(); ++i) {
+    std::array<double, 10> distance = {};
+    for (int c = 0; c < 10; ++c) {
+      for (int p = 0; p < 784; ++p) distance[c] += std::pow(means[c][p] - set.test.image(i)[p], 2);
+    }
+    errors += std::ranges::min_element(distance) - distance.begin() != set.test.labels[i];
+  }
+  BOOST_TEST(errors > 400);
+  BOOST_TEST(errors < 850);
+}
+
+BOOST_AUTO_TEST_CASE(error_texts) {
+  const auto text = [](kb::GlyphsSpec spec) { return kb::test::data_error({}, [&] { kb::glyphs_dataset(spec); }); };
+  BOOST_TEST(text({.train_count = 0}) == "glyphs: train_count is out of range\n  expected: at least 1\n  got:      0");
+  BOOST_TEST(text({.test_count = -1}) == "glyphs: test_count is out of range\n  expected: at least 1\n  got:      -1");
+  BOOST_TEST(text({.threads = -1}) == "glyphs: threads is out of range\n  expected: at least 0\n  got:      -1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

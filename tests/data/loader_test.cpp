@@ -1,0 +1,242 @@
+#include "data/loader.h"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "data/synthetic.h"
+
+namespace {
+
+std::atomic<int64_t> allocations = 0;  // of the whole binary, for the test that counts them
+
+}  // namespace
+
+// Not inlined: g++ would take free() for the wrong partner of a new that it sees only the name of.
+[[gnu::noinline]] void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using namespace std::chrono_literals;
+using kb::BatchMemory;
+using kb::Loader;
+using kb::Order;
+
+const kb::Dataset& noise() {
+  static const kb::Dataset set =
+      kb::synthetic_dataset({.shape = {2, 3, 5}, .classes = 7, .train_count = 53, .test_count = 21});
+  return set;
+}
+
+/// Memory for `slots` batches of `rows` images, as bytes or as floats.
+struct Ring {
+  Ring(int slots, int64_t rows, bool floats) : weights(slots), labels(slots), bytes(slots), reals(slots) {
+    const auto pixels = static_cast<size_t>(rows * noise().shape.size());
+    for (int s = 0; s < slots; ++s) {
+      weights[s].resize(rows);
+      labels[s].resize(rows);
+      (floats ? reals[s].resize(pixels) : bytes[s].resize(pixels));
+      memory.push_back({{}, labels[s], weights[s]});
+      if (floats) {
+        memory[s].pixels = std::span(reals[s]);
+      } else {
+        memory[s].pixels = std::span(bytes[s]);
+      }
+    }
+  }
+
+  std::vector<std::vector<float>> weights;
+  std::vector<std::vector<int32_t>> labels;
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<std::vector<float>> reals;
+  std::vector<BatchMemory> memory;
+};
+
+struct Batch {
+  std::vector<double> pixels, weights;
+  std::vector<int32_t> labels;
+  bool operator==(const Batch&) const = default;
+};
+
+Batch copy(const BatchMemory& memory) {
+  Batch out;
+  std::visit([&](auto span) { out.pixels.assign(span.begin(), span.end()); }, memory.pixels);
+  out.weights.assign(memory.weights.begin(), memory.weights.end());
+  out.labels.assign(memory.labels.begin(), memory.labels.end());
+  return out;
+}
+
+std::vector<Batch> batches(const Order& order, int64_t rows, int slots, bool prefetch, bool floats, int64_t first,
+                           int64_t end, int64_t first_row = 0) {
+  Ring ring(slots, rows, floats);
+  Loader loader(kb::gather(noise().train, order, first_row), ring.memory, {first, end, prefetch});
+  std::vector<Batch> out;
+  for (int64_t step = first; step < end; ++step) {
+    const kb::LoadedBatch batch = loader.next();
+    BOOST_TEST(batch.step == step);
+    BOOST_TEST(batch.wait_ms >= 0);
+    out.push_back(copy(ring.memory.at(batch.slot)));
+  }
+  return out;
+}
+
+BOOST_AUTO_TEST_SUITE(data_loader)
+
+BOOST_AUTO_TEST_CASE(a_batch_holds_the_rows_of_its_order) {
+  const Order order = Order::training(4, 53, 8);
+  const std::vector<Batch> got = batches(order, 8, 3, true, false, 0, 13);
+  for (int64_t step = 0; step < 13; ++step) {
+    Batch expected;
+    for (int64_t row = 0; row < 8; ++row) {
+      const auto [sample, weight] = order.row(step, row);
+      const auto image = noise().train.image(sample);
+      expected.pixels.insert(expected.pixels.end(), image.begin(), image.end());
+      expected.labels.push_back(noise().train.labels[sample]);
+      expected.weights.push_back(weight);
+    }
+    BOOST_TEST((got[step] == expected));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(content_depends_on_the_step_alone) {
+  const Order order = Order::training(4, 53, 8);
+  const std::vector<Batch> base = batches(order, 8, 1, false, false, 0, 40);
+  for (const bool floats : {false, true}) {
+    for (const bool prefetch : {false, true}) {
+      for (int slots = 1; slots <= 5; ++slots) {
+        BOOST_TEST((batches(order, 8, slots, prefetch, floats, 0, 40) == base));
+        BOOST_TEST(
+            (batches(order, 8, slots, prefetch, floats, 17, 40) == std::vector<Batch>(base.begin() + 17, base.end())));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_minibatch_join_to_the_whole) {
+  const Order order = Order::training(4, 53, 8);
+  const std::vector<Batch> whole = batches(order, 8, 2, true, false, 0, 9);
+  std::vector<Batch> joined = batches(order, 3, 2, true, false, 0, 9);
+  const std::vector<Batch> rest = batches(order, 5, 2, true, false, 0, 9, 3);
+  for (size_t i = 0; i < joined.size(); ++i) {
+    joined[i].pixels.insert(joined[i].pixels.end(), rest[i].pixels.begin(), rest[i].pixels.end());
+    joined[i].labels.insert(joined[i].labels.end(), rest[i].labels.begin(), rest[i].labels.end());
+    joined[i].weights.insert(joined[i].weights.end(), rest[i].weights.begin(), rest[i].weights.end());
+  }
+  BOOST_TEST((joined == whole));
+}
+
+BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
+  const Order order = Order::evaluation(53, 8);
+  double count = 0;
+  std::vector<double> pixels;
+  for (const Batch& batch : batches(order, 8, 3, true, false, 0, order.steps_per_epoch())) {
+    for (size_t row = 0; row < 8; ++row) {
+      count += batch.weights[row];
+      if (batch.weights[row] == 0) continue;
+      pixels.insert(pixels.end(), batch.pixels.begin() + row * 30, batch.pixels.begin() + (row + 1) * 30);
+    }
+  }
+  BOOST_TEST(count == 53);
+  BOOST_TEST((pixels == std::vector<double>(noise().train.pixels.begin(), noise().train.pixels.end())));
+}
+
+// The batch that next() gave must not be touched before the following call, however far ahead the thread could run.
+BOOST_AUTO_TEST_CASE(the_batch_in_use_is_left_alone) {
+  for (const int slots : {1, 2, 4}) {
+    Ring ring(slots, 1, false);
+    std::atomic<int64_t> filled = -1;
+    Loader loader(
+        [&](int64_t step, const BatchMemory& memory) {
+          memory.labels[0] = static_cast<int32_t>(step);
+          filled = step;
+        },
+        ring.memory);
+    for (int64_t step = 0; step < 6; ++step) {
+      const kb::LoadedBatch batch = loader.next();
+      while (filled < step + slots - 1) std::this_thread::yield();  // it fills the rest of the ring meanwhile
+      std::this_thread::sleep_for(2ms);
+      BOOST_TEST(filled == step + slots - 1);
+      BOOST_TEST(ring.labels[batch.slot][0] == step);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_wait_is_told) {
+  Ring ring(2, 1, false);
+  const auto slow = [](int64_t, const BatchMemory&) { std::this_thread::sleep_for(20ms); };
+  for (const bool prefetch : {false, true}) {
+    Loader loader(slow, ring.memory, {.prefetch = prefetch});
+    loader.next();
+    BOOST_TEST(loader.next().wait_ms > 5);
+  }
+  Loader ready([](int64_t, const BatchMemory&) {}, ring.memory);
+  std::this_thread::sleep_for(20ms);
+  BOOST_TEST(ready.next().wait_ms < 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
+  for (const bool prefetch : {false, true}) {
+    Ring ring(4, 1, false);
+    Loader loader(
+        [](int64_t step, const BatchMemory&) {
+          if (step == 2) throw std::runtime_error("sample 2 is broken");
+        },
+        ring.memory, {.prefetch = prefetch});
+    BOOST_TEST(loader.next().step == 0);
+    std::this_thread::sleep_for(5ms);
+    BOOST_TEST(loader.next().step == 1);
+    const auto is_it = [](const std::runtime_error& e) { return e.what() == std::string("sample 2 is broken"); };
+    BOOST_CHECK_EXCEPTION(loader.next(), std::runtime_error, is_it);
+    BOOST_CHECK_EXCEPTION(loader.next(), std::runtime_error, is_it);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
+  for (int round = 0; round < 200; ++round) {
+    Ring ring(1 + round % 3, 8, false);
+    Loader loader(kb::gather(noise().train, Order::training(1, 53, 8)), ring.memory);
+    for (int i = 0; i < round % 5; ++i) BOOST_TEST(loader.next().step == i);
+  }
+  Ring ring(2, 1, false);
+  Loader failed([](int64_t, const BatchMemory&) { throw std::runtime_error("never asked for"); }, ring.memory);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_allocated_after_construction) {
+  Ring ring(3, 8, true);
+  Loader loader(kb::gather(noise().train, Order::training(1, 53, 8)), ring.memory, {.end_step = 500});
+  loader.next();
+  const int64_t before = allocations;
+  for (int i = 1; i < 500; ++i) loader.next();
+  BOOST_TEST(allocations == before);
+}
+
+BOOST_AUTO_TEST_CASE(misuse_is_refused) {
+  Ring ring(1, 8, false);
+  const auto fill = kb::gather(noise().train, Order::training(1, 53, 8));
+  BOOST_CHECK_THROW(Loader(fill, {}), std::logic_error);
+  Loader one(fill, ring.memory, {.end_step = 1});
+  one.next();
+  BOOST_CHECK_THROW(one.next(), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather(noise().train, Order::training(1, 53, 8), 1)(0, ring.memory[0]), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather(noise().train, Order::training(1, 53, 8), -1)(0, ring.memory[0]), std::logic_error);
+  BatchMemory short_weights = ring.memory[0];
+  short_weights.weights = short_weights.weights.first(7);
+  BOOST_CHECK_THROW(fill(0, short_weights), std::logic_error);
+  BatchMemory short_pixels = ring.memory[0];
+  short_pixels.pixels = std::span(ring.bytes[0]).first(8 * 30 - 1);
+  BOOST_CHECK_THROW(fill(0, short_pixels), std::logic_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
