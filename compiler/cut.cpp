@@ -57,7 +57,7 @@ std::vector<Value> prepared_values(const Graph& graph) {
 
 Variable prepared_variable(const Graph& graph, Value value, size_t number, const Target& target) {
   Variable variable;
-  variable.name = fmt::format("prepared.{}", number);
+  variable.name = fmt::format("prepared.{}.{}", graph.name, number);
   variable.type = graph.type(value);
   variable.kind = VariableKind::prepared;
   const Node& node = graph.node(value);

@@ -1,0 +1,54 @@
+// All that lives from step to step: parameters, optimizer slots, running statistics, tables, prepared copies. Outside
+// every arena; the training program fixes the layout and inference programs adopt it.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/passes.h"
+#include "runtime/backend.h"
+
+namespace kb {
+
+// One tensor in canonical form: PyTorch's name, shape and layout, padding excluded.
+struct NamedTensor {
+  std::string name;  // "conv1.weight", "bn1.running_mean", "velocity.conv1.weight" (slot before the parameter's name)
+  Type type;
+  std::vector<std::byte> data;  // row-major
+};
+
+class StateStore {
+ public:
+  explicit StateStore(Backend& backend) : backend_(backend) {}
+
+  // Makes room for variables that are not there yet (zeros). The first space that is not empty is kept; another one
+  // must equal it.
+  void adopt(const std::vector<Variable>& variables, const ParameterSpace& space);
+  // Initial values of everything: a pure function of seed and names.
+  void initialise(uint32_t seed);
+
+  std::byte* data(const std::string& name);
+  bool has(const std::string& name) const { return entries_.contains(name); }
+  const ParameterSpace& space() const { return space_; }
+
+  // Parameters, slots (with `slots`) and running statistics, sorted by name.
+  std::vector<NamedTensor> canonical(bool slots = true) const;
+  // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype.
+  std::vector<std::string> load(const std::vector<NamedTensor>& tensors);
+  // SHA-256 over canonical(): names, types, bytes.
+  std::string state_sha256() const;
+
+ private:
+  struct Entry {
+    Variable variable;
+    std::unique_ptr<DeviceMemory> memory;
+  };
+  Backend& backend_;
+  ParameterSpace space_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace kb
