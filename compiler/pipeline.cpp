@@ -91,7 +91,7 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   Clock clock;
   Compiled result;
   result.graph_hash = content_hash(graph);
-  CompileState state{options, options.space ? *options.space : ParameterSpace{}};
+  CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
   Cut parts = cut(rewritten, options.target);
   collect_variables(parts.final, result.variables);

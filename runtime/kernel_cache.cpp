@@ -211,7 +211,7 @@ class Loader {
     return wanted;
   }
 
-  fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + ".so"); }
+  fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + std::string(kEntrySuffix)); }
 
   // Returns what has to be compiled.
   Wanted read_cache(const Wanted& wanted) {

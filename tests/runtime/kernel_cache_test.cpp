@@ -430,4 +430,21 @@ BOOST_AUTO_TEST_CASE(sixty_kernels_load_warm_in_ten_milliseconds) {
   BOOST_TEST(best_ms <= (kSanitized ? 90 : 10));
 }
 
+// One element past the end of a heap array, read by a generated kernel: the sanitizer ends the process.
+BOOST_AUTO_TEST_CASE(sanitizers_cover_the_kernels, *boost::unit_test::enable_if<kSanitized>()) {
+  KernelBatch batch{.prelude = "", .kernels = {}, .options_salt = "test"};
+  batch.kernels.push_back({.name = "k_sum",
+                           .text = "extern \"C\" double k_sum(const double* x, long n) {\n"
+                                   "  double sum = 0; for (long i = 0; i < n; ++i) sum += x[i];\n"
+                                   "  return sum; }\n"});
+  const auto sum = reinterpret_cast<double (*)(const double*, long)>(load(batch).entry[0]);
+  const std::vector<double> x(8, 1.0);
+  BOOST_TEST(sum(x.data(), 8) == 8);
+  BOOST_TEST(leave_code(start_child([&] {
+               ::close(STDERR_FILENO);  // the expected report
+               volatile const double past_the_end = sum(x.data(), 9);
+               return static_cast<int>(0 * past_the_end);
+             })) != 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
