@@ -1,0 +1,128 @@
+// KernelIR as text: one line an instruction, bodies indented. A type with a `*` is lane-varying.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compiler/kernel_ir.h"
+
+namespace kb::ir {
+namespace {
+
+constexpr std::string_view kCodeNames[] = {"constant",    "argument",      "tile",      "index_add", "index_sub",
+                                           "index_mul",   "index_div",     "index_mod", "index_min", "index_max",
+                                           "index_lt",    "index_mul_add", "compute",   "fma",       "bitcast",
+                                           "convert",     "load",          "store",     "local",     "local_load",
+                                           "local_store", "loop",          "branch",    "barrier",   "last_block"};
+constexpr std::string_view kAccessNames[] = {"uniform", "contiguous", "gather"};
+constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
+
+std::string number_text(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  return fmt::format("{:a} ({})", number, number);
+}
+
+class Writer {
+ public:
+  std::string text;
+
+  void body(const std::vector<Instr>& instrs, int depth) {
+    for (const Instr& instr : instrs) {
+      text.append(static_cast<size_t>(2 * depth), ' ');
+      line(instr);
+      text += '\n';
+      body(instr.body, depth + 1);
+    }
+  }
+
+ private:
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+  }
+
+  void operands(const Instr& instr) {
+    std::string_view separator = " ";
+    for (Reg reg : {instr.a, instr.b, instr.c}) {
+      if (reg == kNone) continue;
+      put("{}r{}", separator, reg);
+      separator = ", ";
+    }
+  }
+
+  void place(const Instr& instr) {
+    const bool local = instr.code == Code::local_load || instr.code == Code::local_store;
+    put("{}{}[r{} {}]", local ? 'l' : 'b', instr.buffer, instr.a, kAccessNames[static_cast<int>(instr.access)]);
+  }
+
+  void line(const Instr& instr) {
+    if (instr.dst != kNone && instr.code != Code::loop)
+      put("r{}:{}{} = ", instr.dst, name(instr.type), instr.lane_varying ? "*" : "");
+    const std::string_view code = kCodeNames[static_cast<int>(instr.code)];
+    switch (instr.code) {
+      case Code::constant:
+        if (instr.type == DType::i64) return put("{}", instr.integer);
+        return put("{}", number_text(instr.number));
+      case Code::argument:
+        return put("argument {}", instr.integer);
+      case Code::compute:
+        put("{}", name(instr.op));
+        return operands(instr);
+      case Code::load:
+      case Code::local_load:
+        put("{} ", code);
+        place(instr);
+        if (instr.b != kNone) put(" where r{} else {}", instr.b, number_text(instr.number));
+        return;
+      case Code::store:
+      case Code::local_store:
+        put("{} ", code);
+        place(instr);
+        put(" = r{}", instr.b);
+        if (instr.c != kNone) put(" where r{}", instr.c);
+        if (instr.streaming) put(" streaming");
+        return;
+      case Code::local:
+        return put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
+                   instr.storage == Storage::block ? " block" : "");
+      case Code::loop:
+        put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
+        if (instr.integer != 1) put(" by {}", instr.integer);
+        if (instr.valid != kNone) put(" valid r{}", instr.valid);
+        return;
+      case Code::last_block:
+        return put("last_block b{}", instr.buffer);
+      default:
+        put("{}", code);
+        return operands(instr);
+    }
+  }
+};
+
+std::string_view use_text(const BufferParam& buffer) {
+  if (!buffer.written) return "read";
+  return buffer.read ? "read write" : "write";
+}
+
+}  // namespace
+
+std::string to_text(const Kernel& kernel) {
+  Writer writer;
+  writer.text = fmt::format("kernel {}", kernel.kind);
+  if (kernel.block_threads != 0) writer.text += fmt::format(" threads {}", kernel.block_threads);
+  writer.text += fmt::format("\narguments {}", kernel.arguments);
+  if (kernel.streaming_argument >= 0) writer.text += fmt::format(" streaming {}", kernel.streaming_argument);
+  writer.text += '\n';
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    const BufferParam& buffer = kernel.buffers[i];
+    writer.text +=
+        fmt::format("b{}:{} {}{}\n", i, name(buffer.dtype), use_text(buffer), buffer.scratch ? " scratch" : "");
+  }
+  for (size_t i = 0; i < kernel.phases.size(); ++i) {
+    writer.text += fmt::format("phase {}\n", i);
+    writer.body(kernel.phases[i].body, 1);
+  }
+  return writer.text;
+}
+
+}  // namespace kb::ir
