@@ -79,7 +79,7 @@ std::vector<uint8_t> unpack(const std::filesystem::path& path, std::vector<uint8
 
 }  // namespace
 
-std::vector<uint8_t> read_file(const std::filesystem::path& path) {
+std::vector<uint8_t> read_unpacked(const std::filesystem::path& path) {
   std::vector<uint8_t> bytes = read_bytes(path);
   if (path.extension() != ".gz") return bytes;
   if (bytes.size() >= 2 && (bytes[0] != 0x1f || bytes[1] != 0x8b)) {

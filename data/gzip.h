@@ -9,6 +9,6 @@ namespace kb {
 
 /// The content of `path`. A name that ends in ".gz" is unpacked: every member, each checked against its CRC and length;
 /// truncated, damaged and foreign files are refused.
-std::vector<uint8_t> read_file(const std::filesystem::path& path);
+std::vector<uint8_t> read_unpacked(const std::filesystem::path& path);
 
 }  // namespace kb

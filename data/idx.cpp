@@ -38,7 +38,7 @@ std::string magic_hint(uint32_t magic) {
 }
 
 IdxFile read_idx(const fs::path& path, uint32_t magic) {
-  std::vector<uint8_t> bytes = read_file(path);
+  std::vector<uint8_t> bytes = read_unpacked(path);
   const size_t dimensions = magic & 0xff, header = 4 + 4 * dimensions;
   const uint32_t got = bytes.size() < 4 ? magic : big_endian(bytes.data());
   if (got != magic) {

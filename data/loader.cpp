@@ -24,7 +24,7 @@ void check_memory(const Split& split, const Order& order, int64_t first_row, con
 
 }  // namespace
 
-BatchFill gather(const Split& split, const Order& order, int64_t first_row) {
+BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row) {
   return [&split, order, first_row](int64_t step, const BatchMemory& memory) {
     check_memory(split, order, first_row, memory);
     for (size_t row = 0; row < memory.labels.size(); ++row) {

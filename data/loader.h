@@ -32,7 +32,7 @@ using BatchFill = std::function<void(int64_t step, const BatchMemory& memory)>;
 
 /// Gathers rows [first_row, first_row + labels.size()) of each batch of `order` from `split`, which must outlive it.
 /// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
-BatchFill gather(const Split& split, const Order& order, int64_t first_row = 0);
+BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0);
 
 struct LoaderOptions {
   int64_t first_step = 0;

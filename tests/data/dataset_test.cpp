@@ -1,12 +1,8 @@
 #include "data/dataset.h"
 
-#include <fmt/format.h>
-
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "data/gzip.h"
 #include "data/synthetic.h"
@@ -15,15 +11,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The folder of the real data, or nothing with the reason printed.
-std::optional<fs::path> real_data(const std::string& name) {
-  const char* given = std::getenv("KB_DATA");
-  const fs::path base = given ? fs::path(given) : fs::path(KB_TEST_DIR) / "../../../shared/data";
-  if (fs::is_directory(base / name)) return base / name;
-  fmt::print(stderr, "skipped: no folder {} (set KB_DATA to the data folder)\n", (base / name).string());
-  return std::nullopt;
-}
 
 /// By the md5sum program, so that the sums are those that anybody would see.
 std::string md5(const fs::path& path) {
@@ -93,7 +80,7 @@ BOOST_AUTO_TEST_CASE(synthetic_in_any_shape) {
 
 // Two parts, and the constants that everyone quotes.
 BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
-  const auto dir = real_data("mnist");
+  const auto dir = kb::test::data_dir("mnist");
   if (!dir) return;
   const kb::Dataset set = kb::load_dataset("mnist", *dir);
   BOOST_TEST(set.train.count() == 60000);
@@ -102,15 +89,16 @@ BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
   BOOST_TEST(set.statistics.stddev[0] == 0.30811);
   const std::vector<int32_t> first(set.train.labels.begin(), set.train.labels.begin() + 10);
   BOOST_TEST(first == (std::vector<int32_t>{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}), boost::test_tools::per_element());
-  const kb::test::ScratchDir scratch;
+  const kb::test::TemporaryDirectory scratch;
   const fs::path packed = *dir / "train-images-idx3-ubyte.gz", plain = *dir / "train-images-idx3-ubyte";
-  kb::test::write_file(scratch.path() / "images", kb::read_file(fs::exists(packed) ? packed : plain));
+  kb::test::write_file(scratch.path() / "images",
+                       kb::test::text_of(kb::read_unpacked(fs::exists(packed) ? packed : plain)));
   BOOST_TEST(md5(scratch.path() / "images") == "6bbc9ace898e44ae57da46a324031adb");
   BOOST_TEST(kb::load_dataset("mnist", dir->parent_path()).fingerprint == set.fingerprint);
 }
 
 BOOST_AUTO_TEST_CASE(fashion_mnist_is_fashion_mnist) {
-  const auto dir = real_data("fashion-mnist");
+  const auto dir = kb::test::data_dir("fashion-mnist");
   if (!dir) return;
   const std::pair<const char*, const char*> sums[] = {
       {"train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"},

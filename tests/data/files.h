@@ -1,31 +1,23 @@
-// Files for the data room's tests: a directory that goes with its test, idx and gzip writers, and error capture.
+// Files for the data room's tests: idx and gzip writers, and error capture.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/error.h"
+#include "tests/support.h"
 
 namespace kb::test {
 
 using Bytes = std::vector<uint8_t>;
 
-/// A fresh directory below the system's temporary one, removed with the object.
-class ScratchDir {
- public:
-  ScratchDir();
-  ~ScratchDir();
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+inline std::string_view text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
- private:
-  std::filesystem::path path_;
-};
-
-void write_file(const std::filesystem::path& path, const Bytes& bytes);
 Bytes gzip(const Bytes& plain);
 /// magic, extents (big-endian), payload.
 Bytes idx(uint32_t magic, const std::vector<uint32_t>& extents, const Bytes& payload);

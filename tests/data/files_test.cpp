@@ -1,32 +1,13 @@
 #include "tests/data/files.h"
 
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <boost/test/unit_test.hpp>
-#include <fstream>
+#include <stdexcept>
 
 #include "data/gzip.h"
 
 namespace kb::test {
-
-ScratchDir::ScratchDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "kilobatch-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  path_ = name;
-}
-
-ScratchDir::~ScratchDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-void write_file(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path.string());
-}
 
 Bytes gzip(const Bytes& plain) {
   z_stream stream = {};
@@ -72,45 +53,45 @@ Bytes ramp(size_t size) {
 BOOST_AUTO_TEST_SUITE(data_files)
 
 BOOST_AUTO_TEST_CASE(gzip_unpacks_to_the_plain_file) {
-  const kb::test::ScratchDir dir;
+  const kb::test::TemporaryDirectory dir;
   for (const size_t size : {0u, 1u, 1000u, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 5000000u}) {
     const Bytes plain = ramp(size);
-    kb::test::write_file(dir.path() / "a", plain);
-    kb::test::write_file(dir.path() / "a.gz", gzip(plain));
-    BOOST_TEST((kb::read_file(dir.path() / "a") == plain));
-    BOOST_TEST((kb::read_file(dir.path() / "a.gz") == plain));
+    kb::test::write_file(dir.path() / "a", kb::test::text_of(plain));
+    kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(gzip(plain)));
+    BOOST_TEST((kb::read_unpacked(dir.path() / "a") == plain));
+    BOOST_TEST((kb::read_unpacked(dir.path() / "a.gz") == plain));
   }
 }
 
 BOOST_AUTO_TEST_CASE(several_members_are_joined) {
-  const kb::test::ScratchDir dir;
+  const kb::test::TemporaryDirectory dir;
   Bytes both = gzip(ramp(10)), second = gzip(ramp(20)), plain = ramp(10), rest = ramp(20);
   both.insert(both.end(), second.begin(), second.end());
   plain.insert(plain.end(), rest.begin(), rest.end());
-  kb::test::write_file(dir.path() / "a.gz", both);
-  BOOST_TEST((kb::read_file(dir.path() / "a.gz") == plain));
+  kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(both));
+  BOOST_TEST((kb::read_unpacked(dir.path() / "a.gz") == plain));
 }
 
 BOOST_AUTO_TEST_CASE(every_truncation_is_refused) {
-  const kb::test::ScratchDir dir;
+  const kb::test::TemporaryDirectory dir;
   const Bytes packed = gzip(ramp(300));
   for (size_t size = 0; size < packed.size(); ++size) {
-    kb::test::write_file(dir.path() / "a.gz", Bytes(packed.begin(), packed.begin() + static_cast<long>(size)));
-    const std::string text = data_error(dir.path(), [&] { kb::read_file(dir.path() / "a.gz"); });
+    kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(packed).substr(0, size));
+    const std::string text = data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / "a.gz"); });
     BOOST_TEST(text.starts_with("DIR/a.gz: the gzip file is truncated\n"), size << ": " << text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_damaged_byte_changes_the_content) {
-  const kb::test::ScratchDir dir;
+  const kb::test::TemporaryDirectory dir;
   const Bytes plain = ramp(300), packed = gzip(plain);
   int refused = 0;
   for (size_t at = 0; at < packed.size(); ++at) {
     Bytes damaged = packed;
     damaged[at] ^= 0x10;
-    kb::test::write_file(dir.path() / "a.gz", damaged);
+    kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(damaged));
     try {
-      BOOST_TEST((kb::read_file(dir.path() / "a.gz") == plain));
+      BOOST_TEST((kb::read_unpacked(dir.path() / "a.gz") == plain));
     } catch (const kb::DataError&) {
       ++refused;
     }
@@ -120,26 +101,26 @@ BOOST_AUTO_TEST_CASE(no_damaged_byte_changes_the_content) {
 }
 
 BOOST_AUTO_TEST_CASE(error_texts) {
-  const kb::test::ScratchDir dir;
-  const auto text_of = [&](const Bytes& bytes) {
-    kb::test::write_file(dir.path() / "a.gz", bytes);
-    return data_error(dir.path(), [&] { kb::read_file(dir.path() / "a.gz"); });
+  const kb::test::TemporaryDirectory dir;
+  const auto message_of = [&](const Bytes& bytes) {
+    kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(bytes));
+    return data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / "a.gz"); });
   };
-  BOOST_TEST(text_of({0, 0, 8, 3}) ==
+  BOOST_TEST(message_of({0, 0, 8, 3}) ==
              "DIR/a.gz: not a gzip file\n"
              "  expected: the first bytes 1f 8b\n"
              "  got:      00 00\n"
              "  hint:     if it is already unpacked, take '.gz' off its name");
   Bytes damaged = gzip(ramp(300));
   damaged[damaged.size() - 8] ^= 1;
-  BOOST_TEST(text_of(damaged) ==
+  BOOST_TEST(message_of(damaged) ==
              "DIR/a.gz: the gzip file is corrupt\n"
              "  expected: a valid gzip stream\n"
              "  got:      incorrect data check at byte " +
                  std::to_string(damaged.size() - 4) +
                  "\n"
                  "  hint:     the file is damaged: fetch it again");
-  BOOST_TEST(data_error(dir.path(), [&] { kb::read_file(dir.path() / "none"); }) ==
+  BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / "none"); }) ==
              "DIR/none: cannot be read\n"
              "  expected: a readable file\n"
              "  got:      No such file or directory");

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 using kb::test::Bytes;
 using kb::test::data_error;
 using kb::test::idx;
-using kb::test::ScratchDir;
+using kb::test::TemporaryDirectory;
 using kb::test::write_file;
 
 const kb::IdxSpec kTiny = {"tiny", {"a", "b", "c"}, "https://example.org/", {1, 2, 3}};
@@ -28,10 +28,10 @@ struct TinyFiles {
 
   void write(const fs::path& dir, const std::function<Bytes(const Bytes&)>& pack, const std::string& suffix) const {
     fs::create_directories(dir);
-    write_file(dir / ("train-images-idx3-ubyte" + suffix), pack(train_images));
-    write_file(dir / ("train-labels-idx1-ubyte" + suffix), pack(train_labels));
-    write_file(dir / ("t10k-images-idx3-ubyte" + suffix), pack(test_images));
-    write_file(dir / ("t10k-labels-idx1-ubyte" + suffix), pack(test_labels));
+    write_file(dir / ("train-images-idx3-ubyte" + suffix), kb::test::text_of(pack(train_images)));
+    write_file(dir / ("train-labels-idx1-ubyte" + suffix), kb::test::text_of(pack(train_labels)));
+    write_file(dir / ("t10k-images-idx3-ubyte" + suffix), kb::test::text_of(pack(test_images)));
+    write_file(dir / ("t10k-labels-idx1-ubyte" + suffix), kb::test::text_of(pack(test_labels)));
   }
 };
 
@@ -39,7 +39,7 @@ Bytes as_is(const Bytes& bytes) { return bytes; }
 
 /// The error text of loading the tiny set after `change`.
 std::string refusal(const std::function<void(TinyFiles&)>& change) {
-  const ScratchDir dir;
+  const TemporaryDirectory dir;
   TinyFiles files;
   change(files);
   files.write(dir.path(), as_is, "");
@@ -49,7 +49,7 @@ std::string refusal(const std::function<void(TinyFiles&)>& change) {
 BOOST_AUTO_TEST_SUITE(data_idx)
 
 BOOST_AUTO_TEST_CASE(reads_what_was_written) {
-  const ScratchDir dir;
+  const TemporaryDirectory dir;
   TinyFiles().write(dir.path(), as_is, "");
   const kb::Dataset set = kb::load_idx_dataset(kTiny, dir.path());
   BOOST_TEST(set.name == "tiny");
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(gzip_and_both_places_give_the_same_set) {
   std::vector<std::string> fingerprints;
   for (const std::string suffix : {"", ".gz"}) {
     for (const std::string sub : {"", "tiny"}) {
-      const ScratchDir dir;
+      const TemporaryDirectory dir;
       TinyFiles().write(dir.path() / sub, suffix.empty() ? as_is : kb::test::gzip, suffix);
       fingerprints.push_back(kb::load_idx_dataset(kTiny, dir.path()).fingerprint);
     }
@@ -178,17 +178,17 @@ BOOST_AUTO_TEST_CASE(empty_part) {
 }
 
 BOOST_AUTO_TEST_CASE(corrupt_gzip) {
-  const ScratchDir dir;
+  const TemporaryDirectory dir;
   TinyFiles().write(dir.path(), kb::test::gzip, ".gz");
   Bytes packed = kb::test::gzip(TinyFiles().train_labels);
   packed[packed.size() - 6] ^= 0x40;
-  write_file(dir.path() / "train-labels-idx1-ubyte.gz", packed);
+  write_file(dir.path() / "train-labels-idx1-ubyte.gz", kb::test::text_of(packed));
   const std::string text = data_error(dir.path(), [&] { kb::load_idx_dataset(kTiny, dir.path()); });
   BOOST_TEST(text.starts_with("DIR/train-labels-idx1-ubyte.gz: the gzip file is corrupt\n"), text);
 }
 
 BOOST_AUTO_TEST_CASE(missing_data) {
-  const ScratchDir dir;
+  const TemporaryDirectory dir;
   const std::string looked =
       "tiny: train-images-idx3-ubyte is missing\n"
       "  expected: one of DIR/train-images-idx3-ubyte\n"

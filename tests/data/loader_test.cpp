@@ -79,7 +79,7 @@ Batch copy(const BatchMemory& memory) {
 std::vector<Batch> batches(const Order& order, int64_t rows, int slots, bool prefetch, bool floats, int64_t first,
                            int64_t end, int64_t first_row = 0) {
   Ring ring(slots, rows, floats);
-  Loader loader(kb::gather(noise().train, order, first_row), ring.memory, {first, end, prefetch});
+  Loader loader(kb::gather_rows(noise().train, order, first_row), ring.memory, {first, end, prefetch});
   std::vector<Batch> out;
   for (int64_t step = first; step < end; ++step) {
     const kb::LoadedBatch batch = loader.next();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
 BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
   for (int round = 0; round < 200; ++round) {
     Ring ring(1 + round % 3, 8, false);
-    Loader loader(kb::gather(noise().train, Order::training(1, 53, 8)), ring.memory);
+    Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory);
     for (int i = 0; i < round % 5; ++i) BOOST_TEST(loader.next().step == i);
   }
   Ring ring(2, 1, false);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
 
 BOOST_AUTO_TEST_CASE(nothing_is_allocated_after_construction) {
   Ring ring(3, 8, true);
-  Loader loader(kb::gather(noise().train, Order::training(1, 53, 8)), ring.memory, {.end_step = 500});
+  Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.end_step = 500});
   loader.next();
   const int64_t before = allocations;
   for (int i = 1; i < 500; ++i) loader.next();
@@ -222,13 +222,13 @@ BOOST_AUTO_TEST_CASE(nothing_is_allocated_after_construction) {
 
 BOOST_AUTO_TEST_CASE(misuse_is_refused) {
   Ring ring(1, 8, false);
-  const auto fill = kb::gather(noise().train, Order::training(1, 53, 8));
+  const auto fill = kb::gather_rows(noise().train, Order::training(1, 53, 8));
   BOOST_CHECK_THROW(Loader(fill, {}), std::logic_error);
   Loader one(fill, ring.memory, {.end_step = 1});
   one.next();
   BOOST_CHECK_THROW(one.next(), std::logic_error);
-  BOOST_CHECK_THROW(kb::gather(noise().train, Order::training(1, 53, 8), 1)(0, ring.memory[0]), std::logic_error);
-  BOOST_CHECK_THROW(kb::gather(noise().train, Order::training(1, 53, 8), -1)(0, ring.memory[0]), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), 1)(0, ring.memory[0]), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), -1)(0, ring.memory[0]), std::logic_error);
   BatchMemory short_weights = ring.memory[0];
   short_weights.weights = short_weights.weights.first(7);
   BOOST_CHECK_THROW(fill(0, short_weights), std::logic_error);
