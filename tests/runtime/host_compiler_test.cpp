@@ -99,7 +99,8 @@ BOOST_AUTO_TEST_CASE(the_flags_keep_the_floating_point_contract) {
 
 // What generated code may count on: libm in double, memory functions, conversions that need libgcc, no contraction.
 BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
-  const HostCompiler compiler = kb::find_host_compiler(RuntimeOptions::from_environment());
+  options.compiler = RuntimeOptions::from_environment().compiler;
+  const HostCompiler compiler = kb::find_host_compiler(options);
   const kb::CompileJob job{.source = scratch / "a.cpp", .object = scratch / "a.so"};
   kb::write_file_atomically(job.source,
                             "extern \"C\" double f(double x, __int128 n) {\n"
