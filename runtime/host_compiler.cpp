@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <fstream>
-#include <sstream>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/process.h"
+#include "runtime/processor.h"
 #include "runtime/sha256.h"
 
 namespace kb {
@@ -108,26 +107,6 @@ void require_compiler(const HostCompiler& compiler) {
                   compiler.path, compiler.origin));
 }
 
-// "key : value", the first processor's only: /proc/cpuinfo repeats itself for each.
-std::string cpuinfo_field(const std::string& cpuinfo, const std::string& name) {
-  std::istringstream lines(cpuinfo);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
-    if (key == name) return line.substr(std::min(colon + 2, line.size()));
-  }
-  return "";
-}
-
-std::string sorted_words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  std::sort(words.begin(), words.end());
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 }  // namespace
 
 HostCompiler find_host_compiler(const RuntimeOptions& options) {
@@ -154,18 +133,5 @@ std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, 
 std::string command_line(const HostCompiler& compiler, const CompileJob& job) {
   return fmt::format("{}", fmt::join(arguments(compiler, job), " "));
 }
-
-std::string describe_processor(const std::string& cpuinfo) {
-  std::vector<std::string> words;
-  for (const char* name : {"vendor_id", "CPU implementer", "cpu family", "CPU architecture", "model", "CPU part"}) {
-    if (std::string value = cpuinfo_field(cpuinfo, name); !value.empty()) words.push_back(std::move(value));
-  }
-  const std::string flags = sorted_words(cpuinfo_field(cpuinfo, "flags") + " " + cpuinfo_field(cpuinfo, "Features"));
-  if (words.empty() || flags.empty())
-    throw Error("/proc/cpuinfo does not tell the processor and its features: compiled kernels cannot be told apart");
-  return fmt::format("{} features {}", fmt::join(words, " "), sha256_hex(flags).substr(0, 16));
-}
-
-std::string describe_processor() { return describe_processor(read_file("/proc/cpuinfo")); }
 
 }  // namespace kb

@@ -40,11 +40,4 @@ std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, 
 // The command that compiles `job`, for a person to repeat.
 std::string command_line(const HostCompiler& compiler, const CompileJob& job);
 
-// Vendor, family, model and a hash of the feature flags of this machine's first processor, from the kernel's
-// description of it: one line, equal on equal processors. The flags come from there and not from the compiler, so that
-// no process is started; for one compiler they fix what -march=native means.
-std::string describe_processor();
-// The same from the text of /proc/cpuinfo (x86 and ARM spellings).
-std::string describe_processor(const std::string& cpuinfo);
-
 }  // namespace kb

@@ -1,6 +1,7 @@
 #include "runtime/host_compiler.h"
 
 #include <boost/test/unit_test.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -32,14 +33,6 @@ struct Fixture {
     return fs::exists(scratch / "log") ? static_cast<int64_t>(fs::file_size(scratch / "log") / 6) : 0;
   }
 };
-
-constexpr char kCpuInfo[] =
-    "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n"
-    "flags\t\t: fpu avx2 avx512f\n\nprocessor\t: 1\nvendor_id\t: Other\nflags\t\t: none\n";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  return text.replace(text.find(from), from.size(), to);
-}
 
 }  // namespace
 
@@ -111,56 +104,6 @@ BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
   kb::Process undefined({"/usr/bin/env", "nm", "-D", "--undefined-only", job.object.string()});
   const std::string symbols = undefined.wait().output;
   BOOST_TEST(symbols.find("__divti3") == std::string::npos, symbols);
-}
-
-BOOST_AUTO_TEST_CASE(equal_processors_are_described_equally) {
-  const std::string text = kb::describe_processor(kCpuInfo);
-  BOOST_TEST(text.starts_with("GenuineIntel 6 85 features "), text);
-  BOOST_TEST(kb::describe_processor(replaced(kCpuInfo, "fpu avx2", "avx2 fpu")) == text);
-  BOOST_TEST(kb::describe_processor(replaced(kCpuInfo, "Xeon", "another name")) == text);
-  BOOST_TEST(kb::describe_processor(replaced(kCpuInfo, " avx512f", "")) != text);
-  BOOST_TEST(kb::describe_processor(replaced(kCpuInfo, ": 85", ": 86")) != text);
-  BOOST_TEST(kb::describe_processor() == kb::describe_processor());
-}
-
-BOOST_AUTO_TEST_CASE(arm_is_described_too) {
-  BOOST_TEST(kb::describe_processor("processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\n"
-                                    "CPU architecture: 8\nCPU part\t: 0xd40\n")
-                 .starts_with("0x41 8 0xd40 features "));
-  BOOST_CHECK_THROW(kb::describe_processor("nothing here"), kb::Error);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(process)
-
-BOOST_AUTO_TEST_CASE(output_and_status) {
-  kb::Process process({"/bin/sh", "-c", "echo out; echo err >&2; exit 7"});
-  const kb::ProcessResult result = process.wait();
-  BOOST_TEST(result.status == 7);
-  BOOST_TEST(result.output == "out\nerr\n");
-}
-
-BOOST_AUTO_TEST_CASE(more_output_than_a_pipe_holds) {
-  kb::Process process({"/bin/sh", "-c", "head -c 300000 /dev/zero"});
-  BOOST_TEST(process.wait().output.size() == 300000u);
-}
-
-BOOST_AUTO_TEST_CASE(a_signal_is_a_status) {
-  kb::Process process({"/bin/sh", "-c", "kill -9 $$"});
-  BOOST_TEST(process.wait().status == 137);
-}
-
-BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
-  BOOST_CHECK_EXCEPTION(kb::Process({"/nowhere/program"}), kb::Error, [](const kb::Error& error) {
-    return std::string(error.what()) == "cannot start /nowhere/program: No such file or directory";
-  });
-}
-
-BOOST_AUTO_TEST_CASE(a_child_nobody_waits_for_is_ended) {
-  const auto start = std::chrono::steady_clock::now();
-  { kb::Process process({"/bin/sleep", "30"}); }
-  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(10)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,39 @@
+#include "runtime/process.h"
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+
+#include "graph/error.h"
+
+BOOST_AUTO_TEST_SUITE(process)
+
+BOOST_AUTO_TEST_CASE(output_and_status) {
+  kb::Process process({"/bin/sh", "-c", "echo out; echo err >&2; exit 7"});
+  const kb::ProcessResult result = process.wait();
+  BOOST_TEST(result.status == 7);
+  BOOST_TEST(result.output == "out\nerr\n");
+}
+
+BOOST_AUTO_TEST_CASE(more_output_than_a_pipe_holds) {
+  kb::Process process({"/bin/sh", "-c", "head -c 300000 /dev/zero"});
+  BOOST_TEST(process.wait().output.size() == 300000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_is_a_status) {
+  kb::Process process({"/bin/sh", "-c", "kill -9 $$"});
+  BOOST_TEST(process.wait().status == 137);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
+  BOOST_CHECK_EXCEPTION(kb::Process({"/nowhere/program"}), kb::Error, [](const kb::Error& error) {
+    return std::string(error.what()) == "cannot start /nowhere/program: No such file or directory";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_child_nobody_waits_for_is_ended) {
+  const auto start = std::chrono::steady_clock::now();
+  { kb::Process process({"/bin/sleep", "30"}); }
+  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(10)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
