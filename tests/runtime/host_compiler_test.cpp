@@ -1,7 +1,7 @@
 #include "runtime/host_compiler.h"
 
-#include <boost/test/unit_test.hpp>
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <fstream>
 
