@@ -36,14 +36,25 @@ Dataset load_synthetic(const std::filesystem::path&) { return synthetic_dataset(
 struct DatasetRow {
   const char* name;
   Dataset (*load)(const std::filesystem::path& dir);
+  const char* fingerprint;  // of the whole, published content
 };
 
 constexpr std::array kDatasets = {
-    DatasetRow{"mnist", load_mnist},
-    DatasetRow{"fashion-mnist", load_fashion_mnist},
-    DatasetRow{"glyphs", load_glyphs},
-    DatasetRow{"synthetic", load_synthetic},
+    DatasetRow{"mnist", load_mnist, "b87f8428c49b2c76"},
+    DatasetRow{"fashion-mnist", load_fashion_mnist, "d40dc4297083f499"},
+    DatasetRow{"glyphs", load_glyphs, "340a5351bddfe782"},
+    DatasetRow{"synthetic", load_synthetic, "176e74ac1b68525a"},
 };
+
+/// MNIST and Fashion-MNIST have the same file names and extents: only the content tells them apart.
+void refuse_another_set(const Dataset& set, const std::filesystem::path& dir) {
+  for (const DatasetRow& row : kDatasets) {
+    if (set.name != row.name && set.fingerprint == row.fingerprint) {
+      throw DataError({dir.string(), "these files are another data set", set.name, row.name,
+                       fmt::format("name the directory that holds {}, or load it as {}", set.name, row.name)});
+    }
+  }
+}
 
 uint64_t hash_bytes(uint64_t key, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
@@ -106,7 +117,10 @@ std::vector<std::string> dataset_names() {
 
 Dataset load_dataset(std::string_view name, const std::filesystem::path& dir) {
   for (const DatasetRow& row : kDatasets) {
-    if (row.name == name) return row.load(dir);
+    if (row.name != name) continue;
+    Dataset set = row.load(dir);
+    refuse_another_set(set, dir);
+    return set;
   }
   throw DataError({"data set", "unknown name", fmt::format("one of {}", fmt::join(dataset_names(), ", ")),
                    fmt::format("'{}'", name), ""});

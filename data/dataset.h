@@ -49,7 +49,7 @@ struct Dataset {
 };
 
 /// Loads `name`, one of `dataset_names()`, from `dir` or `dir/name`; a drawn set ignores `dir`. Throws DataError for an
-/// unknown name, a missing file (with every path looked for) and every malformed file.
+/// unknown name, a missing file (with every path looked for), every malformed file, and the content of another set.
 Dataset load_dataset(std::string_view name, const std::filesystem::path& dir);
 
 /// The names that `load_dataset` takes, in the order of its table.
