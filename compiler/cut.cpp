@@ -61,7 +61,7 @@ Variable prepared_variable(const Graph& graph, Value value, size_t number, const
   variable.type = graph.type(value);
   variable.kind = VariableKind::prepared;
   const Node& node = graph.node(value);
-  if (node.op == Op::pack_weights && target.library) variable.bytes = target.library->packed_bytes(node);
+  if (node.op == Op::pack_weights && target.library) variable.bytes = target.library->packed_bytes(graph, node);
   return variable;
 }
 

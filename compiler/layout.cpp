@@ -301,7 +301,7 @@ class LayoutPass {
     attrs.set("usage", std::string(usage));
     attrs.set("x_shape", x_shape);
     Node probe{Op::pack_weights, {weight}, attrs, {to_.type(weight)}, 0, -1};
-    if (target_.library->packed_bytes(probe) == 0) return {};
+    if (target_.library->packed_bytes(to_, probe) == 0) return {};
     return add(conv, Op::pack_weights, {weight}, std::move(attrs));
   }
 

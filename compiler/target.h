@@ -16,7 +16,7 @@ class LibraryQuery {
   // Scratch of one library node on physical types, bytes.
   virtual int64_t scratch_bytes(const Graph& graph, const Node& node) const = 0;
   // Bytes of pack_weights' result in the library's own format; 0 = the op wants no packed weights.
-  virtual int64_t packed_bytes(const Node& conv) const = 0;
+  virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
 };
 
 enum class Processor : uint8_t { cpu, gpu };

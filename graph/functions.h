@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/scope.h"
 #include "graph/tensor.h"
 
 namespace kb {

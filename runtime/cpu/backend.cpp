@@ -1,0 +1,77 @@
+// The CPU backend: host compiler for printed kernels, oneDNN or Eigen for convolution and matmul, one pool of threads for both.
+#include "runtime/backend.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "runtime/cpu/executable.h"
+#include "runtime/cpu/library_plan.h"
+#include "runtime/cpu/memory.h"
+
+namespace kb {
+namespace {
+
+// What the compiler asks about library calls, answered by planning them once more (equal ones share their primitives).
+class CpuLibraryQuery : public LibraryQuery {
+ public:
+  CpuLibraryQuery(LibraryContext& context, int shards) : context_(context), shards_(shards) {}
+
+  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
+    return static_cast<int64_t>(plan_library(context_, graph, node, {}, shards_)->scratch_bytes());
+  }
+
+  int64_t packed_bytes(const Graph& graph, const Node& conv) const override {
+    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, conv), shards_));
+  }
+
+ private:
+  LibraryContext& context_;
+  int shards_;
+};
+
+std::string instruction_set() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "avx512";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#endif
+  return "generic";
+}
+
+class CpuBackend : public Backend {
+ public:
+  explicit CpuBackend(const CpuOptions& options)
+      : cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+        pool_(options.threads > 0 ? options.threads : cores_),
+        shards_(options.shards > 0 ? options.shards : cores_),
+        runtime_(RuntimeOptions::from_environment()) {
+    if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
+    target_ = generic_cpu_target();
+    target_.isa = instruction_set();
+    target_.shards = shards_;
+    target_.library = std::make_shared<CpuLibraryQuery>(library_, shards_);
+  }
+
+  std::string description() const override {
+    return fmt::format("cpu: {}, {} thread{}, {}", target_.isa, pool_.threads(), pool_.threads() == 1 ? "" : "s", library_.name());
+  }
+  const Target& target() const override { return target_; }
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  std::unique_ptr<Executable> load(const Schedule& schedule, LoadReport& report) override {
+    return make_cpu_executable(schedule, {pool_, library_, runtime_, shards_}, report);
+  }
+
+ private:
+  int cores_;
+  Pool pool_;
+  int shards_;
+  RuntimeOptions runtime_;
+  LibraryContext library_;
+  Target target_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) { return std::make_unique<CpuBackend>(options); }
+
+}  // namespace kb
