@@ -8,6 +8,7 @@
 #include "runtime/cpu/executable.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/processor.h"
 
 namespace kb {
 namespace {
@@ -21,22 +22,14 @@ class CpuLibraryQuery : public LibraryQuery {
     return static_cast<int64_t>(plan_library(context_, graph, node, {}, shards_)->scratch_bytes());
   }
 
-  int64_t packed_bytes(const Graph& graph, const Node& conv) const override {
-    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, conv), shards_));
+  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
+    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, pack)));
   }
 
  private:
   LibraryContext& context_;
   int shards_;
 };
-
-std::string instruction_set() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "avx512";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
-#endif
-  return "generic";
-}
 
 class CpuBackend : public Backend {
  public:
