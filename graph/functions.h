@@ -28,7 +28,8 @@ Tensor full_like(Tensor x, double value, Where where = Where::current());
 // Point-wise.
 #define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current());
 KB_UNARY(neg)
-KB_UNARY(abs) KB_UNARY(sign) KB_UNARY(exp) KB_UNARY(log) KB_UNARY(log1p) KB_UNARY(sqrt) KB_UNARY(rsqrt) KB_UNARY(tanh)
+KB_UNARY(abs)
+KB_UNARY(sign) KB_UNARY(exp) KB_UNARY(log) KB_UNARY(log1p) KB_UNARY(sqrt) KB_UNARY(rsqrt) KB_UNARY(tanh)
     KB_UNARY(sigmoid) KB_UNARY(softplus) KB_UNARY(erf) KB_UNARY(sin) KB_UNARY(cos) KB_UNARY(relu) KB_UNARY(gelu)
         KB_UNARY(silu) KB_UNARY(floor) KB_UNARY(logical_not)
 #undef KB_UNARY

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/attrs.h"
@@ -147,6 +148,10 @@ class Graph {
   // The value that reads variable `name`; one node a variable. Throws InternalError if there is none of that name.
   Value read(const std::string& name);
   const Variable* find_variable(const std::string& name) const;
+  // The value of input `name`; invalid when the graph has none of that name.
+  Value find_input(const std::string& name) const;
+  // Adds the write of a variable's value after the step; false when the variable is written already.
+  bool add_write(const std::string& variable, Value value);
 
   int32_t intern_scope(const std::string& path);
   int32_t intern_frame(const Frame& frame);
@@ -154,11 +159,21 @@ class Graph {
   std::string place(const Node& node) const;
 
  private:
+  Value insert(Op op, std::vector<Value> inputs, Attrs attrs, int32_t scope, int32_t frame);
+  void index_leaf(int32_t node);
+  int32_t import_scope(const Graph& other, int32_t scope);
   int32_t import_frame(const Graph& other, int32_t frame);
+  int32_t frame_here();
+
+  // Indices over the vectors above; the first `indexed_variables_` variables and `indexed_writes_` writes are in them.
   std::unordered_map<std::string, int32_t> scope_index_;
   std::unordered_map<uint64_t, std::vector<int32_t>> frame_index_;
-  std::unordered_map<std::string, int32_t> variable_index_;
+  mutable std::unordered_map<std::string, int32_t> variable_index_;
+  mutable size_t indexed_variables_ = 0;
+  std::unordered_set<std::string> written_;
+  size_t indexed_writes_ = 0;
   std::unordered_map<std::string, Value> reads_;
+  std::unordered_map<std::string, Value> inputs_;
 };
 
 }  // namespace kb

@@ -1,11 +1,15 @@
 // Where the building thread stands: the scope path that prefixes names, and the chain of DSL calls (frames) that nodes
 // keep.
 #pragma once
+#include <cstdint>
 #include <source_location>
 #include <string>
 #include <vector>
 
 namespace kb {
+
+class Graph;
+struct Node;
 
 // Prefixes the names of parameters made while it lives: Scope a("layer1"); Scope b("0"); -> "layer1.0.".
 class Scope {
@@ -25,6 +29,24 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
+
+// While it lives, nodes made in any graph take the scope and place of `like`, a node of `graph`, whatever calls are
+// under way: for passes that build with the DSL. Mistakes are internal errors then.
+class Origin {
+ public:
+  Origin(const Graph& graph, const Node& like);
+  ~Origin();
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+
+  const Graph* graph;
+  int32_t scope, frame;  // indices into `graph`
+
+ private:
+  const Origin* outer_;
+};
+// The innermost; null when there is none.
+const Origin* current_origin();
 
 // "layer1.0" of the building thread, and `name` under it: scoped("conv1") = "layer1.0.conv1".
 const std::string& scope_path();

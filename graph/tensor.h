@@ -34,9 +34,11 @@ class Tensor {
 // An argument of an operator: a tensor or a number (which takes the other side's dtype), and where it was written.
 struct Operand {
   Operand(Tensor tensor, std::source_location where = std::source_location::current()) : tensor(tensor), where(where) {}
-  Operand(double number, std::source_location where = std::source_location::current()) : number(number), where(where) {}
+  Operand(double number, std::source_location where = std::source_location::current())
+      : number(number), is_number(true), where(where) {}
   Tensor tensor;
   double number = 0;
+  bool is_number = false;
   std::source_location where;
 };
 

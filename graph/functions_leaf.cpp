@@ -1,0 +1,106 @@
+#include "graph/building.h"
+
+namespace kb {
+namespace {
+
+Tensor add_input(Graph& graph, const std::string& name, const char* kind, Type type) {
+  return {graph, graph.add(Op::input, {},
+                           {{"name", name},
+                            {"kind", std::string(kind)},
+                            {"dtype", type.dtype},
+                            {"shape", std::move(type.shape)},
+                            {"names", std::move(type.names)}})};
+}
+
+// Row-major strides of a sample's elements; the samples' axis has none.
+Ints sample_strides(const Dims& shape) {
+  Ints strides(shape.size(), 0);
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 1;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+}  // namespace
+
+Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters, Where where) {
+  const Call call(where);
+  if (graph.find_input(name).valid())
+    report("input", {"'" + name + "' exists already", "a name used once in a graph",
+                     to_string(graph.type(graph.find_input(name))) + " of that name", ""});
+  if (shape.empty())
+    report("input",
+           {"'" + name + "' has no axis of samples", "shape [N, ...]", "a scalar", "scalar_input(graph, name)"});
+  return add_input(graph, name, "sample", {dtype, std::move(shape), letters});
+}
+
+Tensor scalar_input(Graph& graph, const std::string& name, DType dtype, Where where) {
+  const Call call(where);
+  const Value known = graph.find_input(name);
+  if (!known.valid()) return add_input(graph, name, "scalar", {dtype, {}, ""});
+  const Type expected{dtype, {}, ""};
+  if (!(graph.type(known) == expected))
+    report("scalar_input",
+           {"'" + name + "' exists with another type", to_string(expected), to_string(graph.type(known)), ""});
+  return {graph, known};
+}
+
+Tensor iota(Graph& graph, DType dtype, int64_t length, Where where) {
+  const Call call(where);
+  return {graph, graph.add(Op::iota, {}, {{"dtype", dtype}, {"shape", Dims{length}}})};
+}
+
+Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where) {
+  const Call call(where);
+  const Tensor step = scalar_input(graph, "step", DType::u32);
+  const Tensor worker = scalar_input(graph, "worker", DType::u32);
+  const Tensor seed = scalar_input(graph, "seed", DType::u32);
+  Ints strides = sample_strides(shape);
+  return make(Op::random_bits, {step, worker, seed},
+              {{"stream", scoped(stream)}, {"shape", std::move(shape)}, {"strides", std::move(strides)}});
+}
+
+Tensor stop_gradient(Tensor x, Where where) {
+  const Call call(where);
+  return make(Op::stop_gradient, {x});
+}
+
+Tensor worker_sum(Tensor x, Where where) {
+  const Call call(where);
+  return make(Op::worker_sum, {x});
+}
+
+Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, Where where) {
+  const Call call(where);
+  return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};
+}
+
+Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where) {
+  const Call call(where);
+  return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::state, Role::none, init, {}})};
+}
+
+void write_state(Tensor state, Tensor value, Where where) {
+  const Call call(where);
+  require_same_graph("write_state", {state, value});
+  Graph& graph = state.graph();
+  const Node& node = graph.node(state.value());
+  const Variable* variable = node.op == Op::variable ? graph.find_variable(node.attrs.text("name")) : nullptr;
+  if (variable == nullptr || variable->kind == VariableKind::parameter)
+    report("write_state",
+           {"the target is no state", "a tensor that state(...) gave",
+            variable ? "parameter '" + variable->name + "'" : "the result of " + std::string(name(node.op)),
+            variable ? "parameters change by the optimizer alone" : ""});
+  if (!(value.type() == variable->type))
+    report("write_state",
+           {"the value does not fit '" + variable->name + "'", to_string(variable->type), to_string(value.type()), ""});
+  if (graph.mode == Mode::inference)
+    report("write_state", {"'" + variable->name + "' is written in inference", "a graph of Mode::training",
+                           "graph '" + graph.name + "' of Mode::inference", "ask graph().mode before writing"});
+  if (!graph.add_write(variable->name, value.value()))
+    report("write_state", {"'" + variable->name + "' is written a second time", "one write a step", "two", ""});
+}
+
+}  // namespace kb

@@ -1,0 +1,83 @@
+#include "graph/building.h"
+
+namespace kb {
+namespace {
+
+Attrs window_attrs(const Window& window, const Ints& axes) {
+  return {{"kernel", window.kernel},
+          {"stride", window.stride},
+          {"padding", window.padding},
+          {"dilation", window.dilation},
+          {"axes", axes}};
+}
+
+Attrs convolution_attrs(const Window& window, int64_t groups) {
+  return {{"stride", window.stride}, {"padding", window.padding}, {"dilation", window.dilation}, {"groups", groups}};
+}
+
+Window pool_window(std::string_view op, Tensor x, const PoolOptions& options) {
+  require_same_graph(op, {x});
+  require_rank(op, x.type(), 4, "[N, C, H, W]");
+  const int64_t stride = options.stride == 0 ? options.kernel : options.stride;
+  if (options.padding * 2 > options.kernel)
+    report(op,
+           {"a window would lie in the padding alone", "padding <= kernel / 2 = " + std::to_string(options.kernel / 2),
+            "padding " + std::to_string(options.padding), ""});
+  return {{options.kernel, options.kernel}, {stride, stride}, {options.padding, options.padding}, {1, 1}};
+}
+
+}  // namespace
+
+Tensor matmul(Tensor a, Tensor b, bool transpose_a, bool transpose_b, Where where) {
+  const Call call(where);
+  return make(Op::matmul, {a, b}, {{"transpose_a", int64_t{transpose_a}}, {"transpose_b", int64_t{transpose_b}}});
+}
+
+Tensor convolution(Tensor x, Tensor weight, const Window& window, int64_t groups, Where where) {
+  const Call call(where);
+  return make(Op::conv2d, {x, weight}, convolution_attrs(window, groups));
+}
+
+Tensor convolution_input_grad(Tensor dy, Tensor weight, const Window& window, int64_t groups, Ints input_size,
+                              int64_t channels, Where where) {
+  const Call call(where);
+  Attrs attrs = convolution_attrs(window, groups);
+  attrs.set("input_size", std::move(input_size)).set("channels", channels);
+  return make(Op::conv2d_input_grad, {dy, weight}, std::move(attrs));
+}
+
+Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_t groups, Where where) {
+  const Call call(where);
+  Attrs attrs = convolution_attrs(window, groups);
+  attrs.set("kernel", window.kernel);
+  return make(Op::conv2d_weight_grad, {x, dy}, std::move(attrs));
+}
+
+MaxPool max_pool_with_index(Tensor x, const Window& window, Ints axes, Where where) {
+  const Call call(where);
+  require_same_graph("max_pool", {x});
+  const Tensor value = make(Op::max_pool, {x}, window_attrs(window, real_axes("max_pool", x.type(), std::move(axes))));
+  return {value, output(value, 1)};
+}
+
+Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where) {
+  const Call call(where);
+  return max_pool_with_index(x, pool_window("max_pool2d", x, options), {2, 3}).value;
+}
+
+Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
+  const Call call(where);
+  const Window window = pool_window("avg_pool2d", x, options);
+  require_float("avg_pool2d", x.type());
+  Tensor total = make(Op::sum_pool, {x}, window_attrs(window, {2, 3}));
+  return total / static_cast<double>(options.kernel * options.kernel);
+}
+
+Tensor global_avg_pool(Tensor x, Where where) {
+  const Call call(where);
+  require_same_graph("global_avg_pool", {x});
+  require_rank("global_avg_pool", x.type(), 4, "[N, C, H, W]");
+  return mean(x, {2, 3});
+}
+
+}  // namespace kb

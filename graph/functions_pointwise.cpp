@@ -1,0 +1,143 @@
+#include <cmath>
+
+#include "graph/building.h"
+
+namespace kb {
+namespace {
+
+// The type that a number among `operands` takes: that of the tensors beside it (a select's condition is none of them).
+DType number_dtype(Op op, const std::vector<Operand>& operands) {
+  for (size_t i = op == Op::select ? 1 : 0; i < operands.size(); ++i)
+    if (operands[i].tensor.valid()) return operands[i].tensor.dtype();
+  return DType::f32;
+}
+
+void check_number(Op op, DType dtype, double number) {
+  if (is_float(dtype) || round_to(dtype, number) == number) return;
+  report(name(op),
+         {"the number does not fit the other operand's dtype", "a number that is exact in " + std::string(name(dtype)),
+          std::to_string(number), "cast(x, DType::f32)"});
+}
+
+Tensor splat(Graph& graph, DType dtype, double value, const Dims& shape) {
+  return {graph,
+          graph.add(Op::constant, {},
+                    {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{round_to(dtype, value)}}})};
+}
+
+}  // namespace
+
+Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
+  const Call call(where);
+  std::vector<Tensor> tensors;
+  for (const Operand& operand : arguments)
+    if (!operand.is_number) tensors.push_back(operand.tensor);
+  require_same_graph(name(op), tensors);
+  std::vector<Type> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
+  const Dims shape = broadcast_shape(name(op), types);
+  const DType dtype = number_dtype(op, arguments);
+  Graph& graph = tensors.front().graph();
+  std::vector<Value> values;
+  for (const Operand& operand : arguments) {
+    if (operand.is_number) {
+      check_number(op, dtype, operand.number);
+      values.push_back(splat(graph, dtype, operand.number, shape).value());
+    } else {
+      values.push_back(broadcast_to(operand.tensor, shape).value());
+    }
+  }
+  return {graph, graph.add(op, std::move(values))};
+}
+
+Tensor constant(Graph& graph, DType dtype, double value, Dims shape, Where where) {
+  const Call call(where);
+  return splat(graph, dtype, value, shape);
+}
+
+Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where) {
+  const Call call(where);
+  for (double& value : values) value = round_to(dtype, value);
+  return {graph,
+          graph.add(Op::constant, {}, {{"dtype", dtype}, {"shape", std::move(shape)}, {"values", std::move(values)}})};
+}
+
+Tensor full_like(Tensor x, double value, Where where) {
+  const Call call(where);
+  require_same_graph("full_like", {x});
+  return splat(x.graph(), x.dtype(), value, x.shape());
+}
+
+#define KB_UNARY(f) \
+  Tensor f(Tensor x, Where where) { return pointwise(Op::f, {x}, where); }
+KB_UNARY(neg)
+KB_UNARY(abs)
+KB_UNARY(sign)
+KB_UNARY(exp)
+KB_UNARY(log)
+KB_UNARY(log1p)
+KB_UNARY(sqrt)
+KB_UNARY(rsqrt)
+KB_UNARY(tanh)
+KB_UNARY(sigmoid)
+KB_UNARY(softplus)
+KB_UNARY(erf)
+KB_UNARY(sin)
+KB_UNARY(cos)
+KB_UNARY(relu)
+KB_UNARY(gelu)
+KB_UNARY(silu)
+KB_UNARY(floor)
+KB_UNARY(logical_not)
+#undef KB_UNARY
+
+#define KB_BINARY(f) \
+  Tensor f(Operand a, Operand b, Where where) { return pointwise(Op::f, {a, b}, where); }
+KB_BINARY(add)
+KB_BINARY(sub)
+KB_BINARY(mul)
+KB_BINARY(div)
+KB_BINARY(maximum)
+KB_BINARY(minimum)
+KB_BINARY(pow)
+KB_BINARY(eq)
+KB_BINARY(ne)
+KB_BINARY(lt)
+KB_BINARY(le)
+KB_BINARY(gt)
+KB_BINARY(ge)
+KB_BINARY(bit_and)
+KB_BINARY(bit_or)
+KB_BINARY(bit_xor)
+KB_BINARY(shift_left)
+KB_BINARY(shift_right)
+KB_BINARY(mul_high)
+#undef KB_BINARY
+
+Tensor select(Tensor condition, Operand a, Operand b, Where where) {
+  return pointwise(Op::select, {condition, a, b}, where);
+}
+
+Tensor cast(Tensor x, DType dtype, Where where) {
+  const Call call(where);
+  require_same_graph("cast", {x});
+  return x.dtype() == dtype ? x : make(Op::cast, {x}, {{"dtype", dtype}});
+}
+
+Tensor leaky_relu(Tensor x, double slope, Where where) {
+  const Call call(where);
+  require_same_graph("leaky_relu", {x});
+  return select(gt(x, 0.0), x, x * slope);
+}
+
+Tensor clamp(Tensor x, double low, double high, Where where) {
+  const Call call(where);
+  require_same_graph("clamp", {x});
+  if (!(low <= high))
+    report("clamp",
+           {"low lies above high", "low <= high", "low " + std::to_string(low) + ", high " + std::to_string(high), ""});
+  // Not minimum(maximum(...)): at the edges their gradient is one half, PyTorch's clamp has 1.
+  return select(lt(x, low), low, select(gt(x, high), high, x));
+}
+
+}  // namespace kb

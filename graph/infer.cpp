@@ -1,0 +1,150 @@
+#include "graph/infer.h"
+
+#include <algorithm>
+
+#include "graph/infer_rules.h"
+
+namespace kb {
+namespace {
+
+void check_arity(Op op, size_t got) {
+  const int arity = info(op).arity;
+  if (arity >= 0 ? got == static_cast<size_t>(arity) : got > 0) return;
+  throw Mistake{"wrong number of arguments", arity >= 0 ? std::to_string(arity) : "at least 1", std::to_string(got),
+                ""};
+}
+
+Type declared_type(const Attrs& attrs) {
+  Type type{attrs.dtype("dtype"), attrs.ints("shape"), attrs.has("names") ? attrs.text("names") : ""};
+  for (const int64_t extent : type.shape)
+    if (extent < 0) throw Mistake{"negative extent", "extents of 0 or more", ints_text(type.shape), ""};
+  if (!type.names.empty() && type.names.size() != type.shape.size())
+    throw Mistake{"names do not fit the shape", "one letter a dimension: " + std::to_string(type.shape.size()),
+                  "'" + type.names + "' for " + ints_text(type.shape), "'_' stands for a dimension without a name"};
+  return type;
+}
+
+Type infer_constant(const Attrs& attrs) {
+  Type type = declared_type(attrs);
+  const auto count = static_cast<int64_t>(attrs.reals("values").size());
+  if (count != 1 && count != type.elements())
+    throw Mistake{"wrong number of values", "1, or one an element: " + std::to_string(type.elements()),
+                  std::to_string(count) + " for " + shape_text(type), ""};
+  return type;
+}
+
+Type infer_iota(const Attrs& attrs) {
+  Type type = declared_type(attrs);
+  if (type.dtype != DType::i32 && type.dtype != DType::u32)
+    throw Mistake{"dtype is no index type", "i32 or u32", std::string(name(type.dtype)), "cast(iota(...), DType::f32)"};
+  if (type.rank() != 1) throw Mistake{"rank", "one axis", shape_text(type), "reshape or broadcast the result"};
+  return type;
+}
+
+Type infer_random_bits(std::span<const Type> in, const Attrs& attrs) {
+  for (const Type& scalar : in)
+    if (scalar.dtype != DType::u32 || scalar.rank() != 0)
+      throw Mistake{"step, worker and seed are scalars", "u32[]", to_string(scalar), ""};
+  if (attrs.ints("shape").empty() || attrs.ints("strides").size() != attrs.ints("shape").size())
+    throw Mistake{"shape", "axis 0 = samples, one stride an axis", ints_text(attrs.ints("shape")), ""};
+  return {DType::u32, attrs.ints("shape"), ""};
+}
+
+}  // namespace
+
+std::vector<Type> infer_leaf(Op op, std::span<const Type> in, const Attrs& attrs) {
+  switch (op) {
+    case Op::input:
+    case Op::variable:
+      return {declared_type(attrs)};
+    case Op::constant:
+      return {infer_constant(attrs)};
+    case Op::iota:
+      return {infer_iota(attrs)};
+    case Op::count:
+      check_axes(attrs.ints("axes"), in[0]);
+      return {Type{attrs.dtype("dtype"), {}, ""}};
+    case Op::random_bits:
+      return {infer_random_bits(in, attrs)};
+    default:
+      throw InternalError("infer: no rule for leaf " + std::string(name(op)));
+  }
+}
+
+std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
+  check_arity(op, inputs.size());
+  switch (info(op).cls) {
+    case OpClass::leaf:
+      return infer_leaf(op, inputs, attrs);
+    case OpClass::pointwise:
+      return infer_pointwise(op, inputs, attrs);
+    case OpClass::movement:
+      return infer_movement(op, inputs, attrs);
+    case OpClass::reduction:
+      return infer_reduction(op, inputs, attrs);
+    case OpClass::window:
+      return infer_window(op, inputs, attrs);
+    case OpClass::indexed:
+      return infer_indexed(op, inputs, attrs);
+    case OpClass::library:
+      return infer_library(op, inputs, attrs);
+    case OpClass::marker:
+      return {inputs[0]};
+  }
+  throw InternalError("infer: unknown class of op");
+}
+
+std::string operands_text(std::span<const Type> in) {
+  std::string text;
+  for (size_t i = 0; i < in.size(); ++i)
+    text += (i > 0 ? ", " : "") + std::string(1, static_cast<char>('a' + i % 26)) + " " + to_string(in[i]);
+  return text;
+}
+
+std::string ints_text(const Ints& values) { return shape_text({DType::i64, values, ""}); }
+
+void check_axes(const Ints& axes, const Type& x) {
+  int64_t last = -1;
+  for (const int64_t axis : axes) {
+    if (axis < 0 || axis >= x.rank())
+      throw Mistake{"axis out of range", "axes of x " + shape_text(x) + ": 0 to " + std::to_string(x.rank() - 1),
+                    ints_text(axes), ""};
+    if (axis <= last) throw Mistake{"axes repeat or are not sorted", "each axis once", ints_text(axes), ""};
+    last = axis;
+  }
+}
+
+void check_rank_at_least(const Type& x, int64_t rank, const char* expected) {
+  if (x.rank() < rank) throw Mistake{"too few dimensions", expected, shape_text(x), ""};
+}
+
+void check_float(const Type& x, const char* hint) {
+  if (!is_float(x.dtype)) throw Mistake{"dtype is no float", "f64, f32, bf16 or f16", to_string(x), hint};
+}
+
+void check_dtype(const Type& x, DType dtype, const std::string& role) {
+  if (x.dtype != dtype)
+    throw Mistake{role + " has the wrong dtype", std::string(name(dtype)), to_string(x),
+                  "cast(" + role + ", DType::" + std::string(dtype == DType::boolean ? "boolean" : name(dtype)) + ")"};
+}
+
+std::string merge_names(const std::string& a, const std::string& b) {
+  if (a.empty()) return b;
+  if (b.size() != a.size()) return a;
+  std::string names = a;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == '_') names[i] = b[i];
+  return names;
+}
+
+char letter(const Type& x, int64_t axis) { return x.names.empty() ? '_' : x.names[static_cast<size_t>(axis)]; }
+
+std::string names_without(const Type& x, const Ints& axes) {
+  if (x.names.empty()) return "";
+  std::string names;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) names += letter(x, i);
+  return names;
+}
+
+}  // namespace kb

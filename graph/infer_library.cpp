@@ -1,0 +1,182 @@
+#include <algorithm>
+
+#include "graph/infer_rules.h"
+
+namespace kb {
+namespace {
+
+void check_indices(const Type& indices) {
+  if (indices.dtype != DType::i32)
+    throw Mistake{"indices are no i32", "i32", to_string(indices), "cast(indices, DType::i32)"};
+}
+
+Type infer_gather(const Type& table, const Type& indices) {
+  check_rank_at_least(table, 1, "a table of at least one axis: its rows");
+  check_indices(indices);
+  Type result{table.dtype, indices.shape, ""};
+  result.shape.insert(result.shape.end(), table.shape.begin() + 1, table.shape.end());
+  return result;
+}
+
+Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
+  check_indices(indices);
+  if (rows < 1) throw Mistake{"no rows", "1 or more", std::to_string(rows), ""};
+  const bool starts =
+      updates.rank() >= indices.rank() && std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin());
+  if (!starts)
+    throw Mistake{"updates do not fit the indices", "updates that start with " + shape_text(indices),
+                  shape_text(updates), ""};
+  Type result{updates.dtype, {rows}, ""};
+  result.shape.insert(result.shape.end(), updates.shape.begin() + indices.rank(), updates.shape.end());
+  return result;
+}
+
+std::string matmul_hint(const Type& a, const Type& b, bool transpose_a, bool transpose_b) {
+  const auto extent = [](const Type& x, bool last) { return x.shape[x.shape.size() - (last ? 1 : 2)]; };
+  if (extent(a, !transpose_a) == extent(b, !transpose_b))
+    return "transpose_b = " + std::string(transpose_b ? "false" : "true");
+  if (extent(a, transpose_a) == extent(b, transpose_b))
+    return "transpose_a = " + std::string(transpose_a ? "false" : "true");
+  return "";
+}
+
+Type infer_matmul(const Type& a, const Type& b, const Attrs& attrs) {
+  const bool ta = attrs.integer("transpose_a") != 0, tb = attrs.integer("transpose_b") != 0;
+  const std::vector<Type> both{a, b};
+  if (a.rank() < 2 || b.rank() < 2)
+    throw Mistake{"an operand is no matrix", "two axes or more each", operands_text(both), "reshape(x, {1, -1})"};
+  check_float(a, "cast(a, DType::f32)");
+  if (a.dtype != b.dtype)
+    throw Mistake{"dtypes differ", "operands of one dtype", operands_text(both), "cast(...) one of them"};
+  const size_t ra = a.shape.size(), rb = b.shape.size();
+  const int64_t rows = a.shape[ra - (ta ? 1 : 2)], inner = a.shape[ra - (ta ? 2 : 1)];
+  const int64_t inner_b = b.shape[rb - (tb ? 1 : 2)], columns = b.shape[rb - (tb ? 2 : 1)];
+  if (inner != inner_b)
+    throw Mistake{"inner dimensions differ",
+                  tb ? "b [..., M, K=" + std::to_string(inner) + "]" : "b [..., K=" + std::to_string(inner) + ", M]",
+                  operands_text(both) + (ta ? ", a transposed" : "") + (tb ? ", b transposed" : ""),
+                  matmul_hint(a, b, ta, tb)};
+  if (!std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin(), b.shape.end() - 2))
+    throw Mistake{"leading dimensions differ", "equal leading dimensions", operands_text(both), "broadcast_to(...)"};
+  Type result{a.dtype, Dims(a.shape.begin(), a.shape.end() - 2), ""};
+  if (!a.names.empty())
+    result.names = a.names.substr(0, ra - 2) + letter(a, static_cast<int64_t>(ra - (ta ? 1 : 2))) + "_";
+  result.shape.push_back(rows);
+  result.shape.push_back(columns);
+  return result;
+}
+
+// The logical extents of an image tensor, whatever its physical layout. block 0: (N, C, H, W); otherwise
+// (N, C/block, H, W, block), or (N, H, W, C) where block == C.
+struct Image {
+  int64_t n, c;
+  Ints size;
+};
+
+Image read_image(const Type& x, int64_t block, const char* role) {
+  if (block == 0 && x.rank() == 4) return {x.shape[0], x.shape[1], {x.shape[2], x.shape[3]}};
+  if (block > 0 && x.rank() == 4 && x.shape[3] == block) return {x.shape[0], block, {x.shape[1], x.shape[2]}};
+  if (block > 0 && x.rank() == 5 && x.shape[4] == block)
+    return {x.shape[0], x.shape[1] * block, {x.shape[2], x.shape[3]}};
+  throw Mistake{std::string(role) + " is no image",
+                block == 0 ? "[N, C, H, W]" : "[N, H, W, C] or [N, C/b, H, W, b] with b = " + std::to_string(block),
+                shape_text(x), block == 0 ? "reshape it to four axes" : ""};
+}
+
+Type write_image(DType dtype, const Image& image, int64_t block) {
+  const int64_t h = image.size[0], w = image.size[1];
+  if (block == 0) return {dtype, {image.n, image.c, h, w}, "NCHW"};
+  if (block == image.c) return {dtype, {image.n, h, w, image.c}, "NHWC"};
+  if (image.c % block != 0)
+    throw Mistake{"blocks do not divide the channels", "a divisor of " + std::to_string(image.c), std::to_string(block),
+                  ""};
+  return {dtype, {image.n, image.c / block, h, w, block}, "NCHW_"};
+}
+
+void check_groups(int64_t groups, int64_t in, int64_t out) {
+  if (groups < 1 || in % groups != 0 || out % groups != 0)
+    throw Mistake{"groups do not divide the channels",
+                  "a divisor of " + std::to_string(in) + " input and " + std::to_string(out) + " output channels",
+                  std::to_string(groups) + " groups", ""};
+}
+
+void check_one_float(const Type& a, const Type& b) {
+  check_float(a, "cast(x, DType::f32)");
+  const std::vector<Type> both{a, b};
+  if (a.dtype != b.dtype)
+    throw Mistake{"dtypes differ", "operands of one dtype", operands_text(both), "cast(...) one of them"};
+}
+
+void check_weight(const Type& w, int64_t channels, int64_t groups) {
+  if (w.rank() != 4) throw Mistake{"the weight is no filter bank", "[O, I/groups, H, W]", shape_text(w), ""};
+  check_groups(groups, channels, w.shape[0]);
+  if (w.shape[1] != channels / groups)
+    throw Mistake{"channels differ",
+                  "a weight for C=" + std::to_string(channels) + " in " + std::to_string(groups) +
+                      " group(s): [O, I=" + std::to_string(channels / groups) + ", H, W]",
+                  shape_text(w), ""};
+}
+
+Type infer_conv2d(const Type& x, const Type& w, const Attrs& attrs) {
+  const Image image = read_image(x, attrs.integer("block_in", 0), "x");
+  check_one_float(x, w);
+  check_weight(w, image.c, attrs.integer("groups"));
+  const WindowAttrs window = read_window(attrs, {w.shape[2], w.shape[3]});
+  return write_image(x.dtype, {image.n, w.shape[0], windowed(image.size, window, x)}, attrs.integer("block_out", 0));
+}
+
+Type infer_input_grad(const Type& dy, const Type& w, const Attrs& attrs) {
+  const Image image = read_image(dy, attrs.integer("block_out", 0), "dy");
+  check_one_float(dy, w);
+  check_weight(w, attrs.integer("channels"), attrs.integer("groups"));
+  const WindowAttrs window = read_window(attrs, {w.shape[2], w.shape[3]});
+  const Image x{image.n, attrs.integer("channels"), attrs.ints("input_size")};
+  const Type result = write_image(dy.dtype, x, attrs.integer("block_in", 0));
+  const Ints fits = windowed(x.size, window, result);
+  if (image.c != w.shape[0] || fits != image.size)
+    throw Mistake{"dy does not fit", "C=" + std::to_string(w.shape[0]) + ", [H, W]=" + ints_text(fits), shape_text(dy),
+                  ""};
+  return result;
+}
+
+Type infer_weight_grad(const Type& x, const Type& dy, const Attrs& attrs) {
+  const Image in = read_image(x, attrs.integer("block_in", 0), "x");
+  const Image out = read_image(dy, attrs.integer("block_out", 0), "dy");
+  check_one_float(x, dy);
+  const int64_t groups = attrs.integer("groups");
+  check_groups(groups, in.c, out.c);
+  const Ints& kernel = attrs.ints("kernel");
+  const WindowAttrs window = read_window(attrs, kernel);
+  const Ints fits = windowed(in.size, window, x);
+  if (in.n != out.n || fits != out.size)
+    throw Mistake{"dy does not fit", "N=" + std::to_string(in.n) + ", [H, W]=" + ints_text(fits), shape_text(dy), ""};
+  const DType dtype = is_low_precision(x.dtype) ? DType::f32 : x.dtype;
+  return {dtype, {out.c, in.c / groups, kernel[0], kernel[1]}, "OIHW"};
+}
+
+}  // namespace
+
+std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs) {
+  if (op == Op::gather) return {infer_gather(in[0], in[1])};
+  if (op == Op::scatter_add) return {infer_scatter_add(in[0], in[1], attrs.integer("rows"))};
+  throw InternalError("infer: no rule for indexed " + std::string(name(op)));
+}
+
+std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs) {
+  switch (op) {
+    case Op::matmul:
+      return {infer_matmul(in[0], in[1], attrs)};
+    case Op::conv2d:
+      return {infer_conv2d(in[0], in[1], attrs)};
+    case Op::conv2d_input_grad:
+      return {infer_input_grad(in[0], in[1], attrs)};
+    case Op::conv2d_weight_grad:
+      return {infer_weight_grad(in[0], in[1], attrs)};
+    case Op::pack_weights:
+      return {in[0]};
+    default:
+      throw InternalError("infer: no rule for library op " + std::string(name(op)));
+  }
+}
+
+}  // namespace kb

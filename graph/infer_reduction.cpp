@@ -1,0 +1,52 @@
+#include "graph/infer_rules.h"
+
+namespace kb {
+namespace {
+
+Type without_axes(const Type& x, const Ints& axes) {
+  check_axes(axes, x);
+  Type result{x.dtype, {}, names_without(x, axes)};
+  size_t next = 0;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (next < axes.size() && axes[next] == i)
+      ++next;
+    else
+      result.shape.push_back(x.shape[static_cast<size_t>(i)]);
+  }
+  return result;
+}
+
+// A greatest, a least or a mean of nothing has no value.
+void check_not_empty(const Type& x, const Ints& axes) {
+  for (const int64_t axis : axes)
+    if (x.shape[static_cast<size_t>(axis)] == 0)
+      throw Mistake{"nothing to reduce", "extents of 1 or more on axes " + ints_text(axes), shape_text(x), ""};
+}
+
+void check_numbers(const Type& x) {
+  if (x.dtype == DType::boolean)
+    throw Mistake{"no arithmetic on booleans", "floats or integers", to_string(x), "cast(x, DType::f32)"};
+}
+
+std::vector<Type> infer_moments(const Type& x, const Ints& axes) {
+  check_float(x, "cast(x, DType::f32)");
+  Type result = without_axes(x, axes);
+  check_not_empty(x, axes);
+  if (is_low_precision(x.dtype)) result.dtype = DType::f32;
+  return {result, result};
+}
+
+}  // namespace
+
+std::vector<Type> infer_reduction(Op op, std::span<const Type> in, const Attrs& attrs) {
+  const Type& x = in[0];
+  const Ints axes = op == Op::argmax ? Ints{attrs.integer("axis")} : attrs.ints("axes");
+  if (op == Op::moments) return infer_moments(x, axes);
+  check_numbers(x);
+  Type result = without_axes(x, axes);
+  if (op != Op::reduce_sum) check_not_empty(x, axes);
+  if (op == Op::argmax) result.dtype = DType::i32;
+  return {std::move(result)};
+}
+
+}  // namespace kb

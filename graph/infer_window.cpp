@@ -1,0 +1,97 @@
+#include "graph/infer_rules.h"
+
+namespace kb {
+namespace {
+
+void check_pair(const Ints& values, const char* what, int64_t least) {
+  if (values.size() != 2 || values[0] < least || values[1] < least)
+    throw Mistake{std::string(what) + " makes no sense",
+                  "two numbers [H, W], each " + std::to_string(least) + " or more", ints_text(values), ""};
+}
+
+// Extents of the two axes of a plane.
+Ints plane(const Type& x, const Ints& axes) {
+  if (axes.size() != 2) throw Mistake{"axes make no sense", "the positions of [H, W]", ints_text(axes), ""};
+  check_axes(axes, x);
+  return {x.shape[static_cast<size_t>(axes[0])], x.shape[static_cast<size_t>(axes[1])]};
+}
+
+Type with_plane(const Type& x, const Ints& axes, const Ints& size) {
+  Type result = x;
+  for (size_t i = 0; i < 2; ++i) result.shape[static_cast<size_t>(axes[i])] = size[i];
+  return result;
+}
+
+Type infer_grad(const Type& dy, const Attrs& attrs) {
+  const Ints& axes = attrs.ints("axes");
+  const Ints& size = attrs.ints("input_size");
+  plane(dy, axes);
+  check_pair(size, "input_size", 1);
+  return with_plane(dy, axes, size);
+}
+
+void check_index(const Type& like, const Type& index, const Ints& axes) {
+  check_dtype(index, DType::i32, "index");
+  plane(index, axes);
+  const bool fits = like.rank() == index.rank() && with_plane(like, axes, plane(index, axes)).shape == index.shape;
+  if (!fits)
+    throw Mistake{"index does not fit", "extents of x but on [H, W]: " + shape_text(like), shape_text(index), ""};
+}
+
+}  // namespace
+
+WindowAttrs read_window(const Attrs& attrs, const Ints& kernel) {
+  WindowAttrs window{kernel, attrs.ints("stride"), attrs.ints("padding"), attrs.ints("dilation")};
+  check_pair(window.kernel, "kernel", 1);
+  check_pair(window.stride, "stride", 1);
+  check_pair(window.padding, "padding", 0);
+  check_pair(window.dilation, "dilation", 1);
+  return window;
+}
+
+Ints windowed(const Ints& size, const WindowAttrs& window, const Type& x) {
+  Ints result(2);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = window.dilation[i] * (window.kernel[i] - 1) + 1;
+    const int64_t padded = size[i] + 2 * window.padding[i];
+    if (reach > padded)
+      throw Mistake{"the kernel is larger than the padded input",
+                    std::string(i == 0 ? "H" : "W") + " of " + std::to_string(reach - 2 * window.padding[i]) +
+                        " or more for kernel " + ints_text(window.kernel) + ", padding " + ints_text(window.padding) +
+                        ", dilation " + ints_text(window.dilation),
+                    shape_text(x), "pad more, or use a smaller kernel or fewer strides before"};
+    result[i] = (padded - reach) / window.stride[i] + 1;
+  }
+  return result;
+}
+
+std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& attrs) {
+  const Type& x = in[0];
+  const Ints& axes = attrs.ints("axes");
+  switch (op) {
+    case Op::max_pool:
+    case Op::sum_pool: {
+      const WindowAttrs window = read_window(attrs, attrs.ints("kernel"));
+      Type value = with_plane(x, axes, windowed(plane(x, axes), window, x));
+      if (op == Op::sum_pool) return {value};
+      Type index = value;
+      index.dtype = DType::i32;
+      return {std::move(value), std::move(index)};
+    }
+    case Op::max_pool_grad: {
+      check_dtype(in[1], DType::i32, "index");
+      if (in[1].shape != x.shape)
+        throw Mistake{"index does not fit", "dy's shape " + shape_text(x), shape_text(in[1]), ""};
+      return {infer_grad(x, attrs)};
+    }
+    case Op::take_at_index:
+      check_index(x, in[1], axes);
+      return {Type{x.dtype, in[1].shape, x.names}};
+    case Op::sum_pool_grad:
+      return {infer_grad(x, attrs)};
+    default:
+      throw InternalError("infer: no rule for window " + std::string(name(op)));
+  }
+}
+
+}  // namespace kb

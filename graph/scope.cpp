@@ -1,0 +1,95 @@
+#include "graph/scope.h"
+
+#include "graph/graph.h"
+#include "graph/report.h"
+
+namespace kb {
+namespace {
+
+struct Place {
+  std::string path;
+  std::vector<size_t> lengths;  // of `path` outside each open Scope
+  std::vector<std::source_location> calls;
+  const Origin* origin = nullptr;
+};
+
+Place& place() {
+  thread_local Place here;
+  return here;
+}
+
+// "linear" of "kb::Tensor kb::linear(const std::string&, ...)".
+std::string_view function_name(std::string_view signature) {
+  const std::string_view head = signature.substr(0, signature.find('('));
+  const size_t cut = head.find_last_of(": *&");
+  return cut == std::string_view::npos ? head : head.substr(cut + 1);
+}
+
+// "model.cpp:42 (in layer1.0.fc, called through linear)".
+std::string place_text() {
+  const auto& calls = place().calls;
+  std::string text = std::string(base_name(calls.front().file_name())) + ":" + std::to_string(calls.front().line());
+  std::string inside = place().path.empty() ? "" : "in " + place().path;
+  std::string_view last;
+  for (size_t i = 1; i < calls.size(); ++i) {
+    const std::string_view composite = function_name(calls[i].function_name());
+    if (composite == last) continue;
+    inside += i == 1 ? (inside.empty() ? "called through " : ", called through ") : " > ";
+    inside += composite;
+    last = composite;
+  }
+  return inside.empty() ? text : text + " (" + inside + ")";
+}
+
+// Lines after the first stand under the first's text.
+std::string indented(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result += "            ";
+  }
+  return result;
+}
+
+}  // namespace
+
+Scope::Scope(const std::string& name) {
+  Place& here = place();
+  here.lengths.push_back(here.path.size());
+  if (!here.path.empty()) here.path += '.';
+  here.path += name;
+}
+
+Scope::~Scope() {
+  Place& here = place();
+  here.path.resize(here.lengths.back());
+  here.lengths.pop_back();
+}
+
+Call::Call(std::source_location where) { place().calls.push_back(where); }
+Call::~Call() { place().calls.pop_back(); }
+
+Origin::Origin(const Graph& graph, const Node& like)
+    : graph(&graph), scope(like.scope), frame(like.frame), outer_(place().origin) {
+  place().origin = this;
+}
+Origin::~Origin() { place().origin = outer_; }
+const Origin* current_origin() { return place().origin; }
+
+const std::string& scope_path() { return place().path; }
+std::string scoped(const std::string& name) { return scope_path().empty() ? name : scope_path() + "." + name; }
+const std::vector<std::source_location>& call_stack() { return place().calls; }
+
+std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
+
+void report(std::string_view op, const Mistake& mistake) {
+  std::string text = std::string(op) + ": " + mistake.what;
+  const bool users = !call_stack().empty() && current_origin() == nullptr;
+  if (users) text += "\n  at " + place_text();
+  text += "\n  expected: " + indented(mistake.expected) + "\n  got:      " + indented(mistake.got);
+  if (!mistake.hint.empty()) text += "\n  hint:     " + indented(mistake.hint);
+  if (users) throw Error(text);
+  throw InternalError(text);
+}
+
+}  // namespace kb
