@@ -1,0 +1,186 @@
+#include "graph/interpreter.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "graph/interpreter_ops.h"
+
+namespace kb {
+namespace {
+
+Array zeros(const Type& type) { return {type, std::vector<double>(static_cast<size_t>(type.elements()), 0.0)}; }
+
+void round_array(Array& array, bool round_floats) {
+  const DType dtype = array.type.dtype;
+  if (dtype == DType::f64 || (is_float(dtype) && !round_floats)) return;
+  if (dtype == DType::f32) {
+    for (double& v : array.data) v = static_cast<double>(static_cast<float>(v));
+  } else {
+    for (double& v : array.data) v = round_to(dtype, v);
+  }
+}
+
+void run_op(const oracle::Work& work) {
+  switch (info(work.node.op).cls) {
+    case OpClass::leaf:
+      return oracle::leaf(work);
+    case OpClass::pointwise:
+      return oracle::pointwise(work);
+    case OpClass::movement:
+      return oracle::movement(work);
+    case OpClass::reduction:
+      return oracle::reduction(work);
+    case OpClass::window:
+      return oracle::window(work);
+    case OpClass::indexed:
+      return oracle::indexed(work);
+    case OpClass::library:
+      return oracle::library(work);
+    case OpClass::marker:
+      work.out[0].data = work.in[0]->data;
+      return;
+  }
+}
+
+std::vector<Array> evaluate(const Node& node, std::span<const Array* const> inputs, bool round) {
+  std::vector<Array> out;
+  for (const Type& type : node.outputs) out.push_back(zeros(type));
+  run_op({node, inputs, out});
+  for (Array& array : out) round_array(array, round);
+  return out;
+}
+
+const Array& bound(const Node& node, const Bindings& bindings) {
+  const std::string& key = node.attrs.text("name");
+  const char* what = node.op == Op::input ? "input" : "variable";
+  const auto found = bindings.find(key);
+  if (found == bindings.end()) {
+    throw Error(fmt::format("interpret: nothing is bound to {} \"{}\"\n  expected {}\n  got      no binding", what, key,
+                            to_string(node.type())));
+  }
+  const Array& array = found->second;
+  if (array.type != node.type() || static_cast<int64_t>(array.data.size()) != array.type.elements()) {
+    throw Error(
+        fmt::format("interpret: the binding of {} \"{}\" has another type\n  expected {}\n  got      {} with {} "
+                    "elements",
+                    what, key, to_string(node.type()), to_string(array.type), array.data.size()));
+  }
+  return array;
+}
+
+// Evaluates what `wanted` depends on; an array lives until its last use.
+class Evaluation {
+ public:
+  Evaluation(const Graph& graph, const Bindings& bindings, const InterpretOptions& options)
+      : graph_(graph),
+        bindings_(bindings),
+        options_(options),
+        uses_(graph.nodes.size(), 0),
+        arrays_(graph.nodes.size()) {}
+
+  std::vector<Array> run(std::span<const Value> wanted) {
+    count_uses(wanted);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (uses_[i] > 0) run_node(i);
+    }
+    std::vector<Array> result;
+    for (const Value& v : wanted) result.push_back(array(v));
+    return result;
+  }
+
+ private:
+  void count_uses(std::span<const Value> wanted) {
+    for (const Value& v : wanted) ++uses_[static_cast<size_t>(v.node)];
+    for (size_t i = graph_.nodes.size(); i-- > 0;) {
+      if (uses_[i] == 0) continue;
+      for (const Value& v : graph_.nodes[i].inputs) ++uses_[static_cast<size_t>(v.node)];
+    }
+  }
+
+  void run_node(size_t index) {
+    const Node& node = graph_.nodes[index];
+    if (node.op == Op::input || node.op == Op::variable) {
+      arrays_[index] = {bound(node, bindings_)};
+      round_array(arrays_[index][0], options_.round);
+      return;
+    }
+    std::vector<const Array*> inputs;
+    for (const Value& v : node.inputs) inputs.push_back(&array(v));
+    arrays_[index] = evaluate(node, inputs, options_.round);
+    for (const Value& v : node.inputs) {
+      if (--uses_[static_cast<size_t>(v.node)] == 0) arrays_[static_cast<size_t>(v.node)].clear();
+    }
+  }
+
+  const Array& array(const Value& v) const { return arrays_[static_cast<size_t>(v.node)][static_cast<size_t>(v.out)]; }
+
+  const Graph& graph_;
+  const Bindings& bindings_;
+  const InterpretOptions& options_;
+  std::vector<int64_t> uses_;
+  std::vector<std::vector<Array>> arrays_;
+};
+
+}  // namespace
+
+std::vector<Array> interpret_values(const Graph& graph, const Bindings& bindings, std::span<const Value> values,
+                                    const InterpretOptions& options) {
+  return Evaluation(graph, bindings, options).run(values);
+}
+
+Interpretation interpret(const Graph& graph, const Bindings& bindings, const InterpretOptions& options) {
+  std::vector<Value> wanted;
+  for (const Output& output : graph.outputs) wanted.push_back(output.value);
+  for (const StateWrite& write : graph.writes) wanted.push_back(write.value);
+  std::vector<Array> arrays = interpret_values(graph, bindings, wanted, options);
+  Interpretation result;
+  size_t next = 0;
+  for (const Output& output : graph.outputs) result.outputs[output.name] = std::move(arrays[next++]);
+  for (const StateWrite& write : graph.writes) result.writes[write.variable] = std::move(arrays[next++]);
+  return result;
+}
+
+std::vector<Array> evaluate_node(const Node& node, std::span<const Array> inputs, const InterpretOptions& options) {
+  std::vector<const Array*> pointers;
+  for (const Array& array : inputs) pointers.push_back(&array);
+  return evaluate(node, pointers, options.round);
+}
+
+namespace oracle {
+
+Ints row_major(const Dims& shape) {
+  Ints strides(shape.size());
+  int64_t stride = 1;
+  for (size_t a = shape.size(); a-- > 0; stride *= shape[a]) strides[a] = stride;
+  return strides;
+}
+
+void leaf(const Work& work) {
+  std::vector<double>& out = work.out[0].data;
+  switch (work.node.op) {
+    case Op::constant: {
+      const std::vector<double>& values = work.node.attrs.reals("values");
+      for (size_t i = 0; i < out.size(); ++i) out[i] = values.size() == 1 ? values[0] : values[i];
+      return;
+    }
+    case Op::iota:
+      for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(i);
+      return;
+    case Op::count: {
+      int64_t product = 1;
+      for (const int64_t axis : work.node.attrs.ints("axes")) {
+        product *= work.in[0]->type.shape[static_cast<size_t>(axis)];
+      }
+      out[0] = static_cast<double>(product);
+      return;
+    }
+    case Op::random_bits:
+      return random_bits(work);
+    default:
+      throw InternalError(fmt::format("interpreter: {} has no value of its own", name(work.node.op)));
+  }
+}
+
+}  // namespace oracle
+}  // namespace kb

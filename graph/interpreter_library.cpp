@@ -1,0 +1,226 @@
+// Matmul, convolution and its two gradients, gather and scatter_add. The three convolutions are one loop nest; physical
+// layouts are brought to logical NCHW and back.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "graph/interpreter_ops.h"
+
+namespace kb::oracle {
+namespace {
+
+// Sums over k in order for each result element, whatever the order of the loops.
+void matmul(const Work& work) {
+  const Array &a = *work.in[0], &b = *work.in[1];
+  Array& c = work.out[0];
+  const size_t rank = c.type.shape.size();
+  const bool ta = work.node.attrs.integer("transpose_a") != 0, tb = work.node.attrs.integer("transpose_b") != 0;
+  const int64_t m = c.type.shape[rank - 2], n = c.type.shape[rank - 1], k = a.type.shape[rank - (ta ? 2 : 1)];
+  const int64_t batches = m * n == 0 ? 0 : c.type.elements() / (m * n);
+  const int64_t a_row = ta ? 1 : k, a_col = ta ? m : 1, b_row = tb ? 1 : n, b_col = tb ? k : 1;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const double *pa = a.data.data() + batch * m * k, *pb = b.data.data() + batch * k * n;
+    double* pc = c.data.data() + batch * m * n;
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t p = 0; p < k; ++p) {
+        const double factor = pa[i * a_row + p * a_col];
+        for (int64_t j = 0; j < n; ++j) pc[i * n + j] += factor * pb[p * b_row + j * b_col];
+      }
+    }
+  }
+}
+
+// Logical sizes of a convolution: x (n, groups * in, ih, iw), w (groups * out, in, kh, kw), y (n, groups * out, oh,
+// ow).
+struct Conv {
+  int64_t n, groups, in, out, ih, iw, oh, ow, kh, kw;
+  Ints stride, padding, dilation;
+};
+
+// f(x position, w position, y position, length, x step) for every run along a row of y that meets one weight: over all
+// of them, each product x * w of the convolution is met once, in order of (channel, kh, kw) for one y.
+template <class F>
+void for_each_run(const Conv& c, F&& f) {
+  // Outputs o with 0 <= o * stride - padding + k * dilation < extent.
+  const auto valid = [](int64_t k, int64_t stride, int64_t padding, int64_t dilation, int64_t extent, int64_t outputs) {
+    const int64_t shift = padding - k * dilation;
+    const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+    const int64_t last = extent - 1 + shift < 0 ? -1 : (extent - 1 + shift) / stride;
+    return std::pair{first, std::min(last, outputs - 1)};
+  };
+  for (int64_t n = 0; n < c.n; ++n) {
+    for (int64_t o = 0; o < c.groups * c.out; ++o) {
+      for (int64_t i = 0; i < c.in; ++i) {
+        const int64_t channel = o / c.out * c.in + i;
+        for (int64_t kh = 0; kh < c.kh; ++kh) {
+          const auto [h0, h1] = valid(kh, c.stride[0], c.padding[0], c.dilation[0], c.ih, c.oh);
+          for (int64_t kw = 0; kw < c.kw; ++kw) {
+            const auto [w0, w1] = valid(kw, c.stride[1], c.padding[1], c.dilation[1], c.iw, c.ow);
+            if (w1 < w0) continue;
+            const int64_t column = w0 * c.stride[1] - c.padding[1] + kw * c.dilation[1];
+            for (int64_t h = h0; h <= h1; ++h) {
+              const int64_t row = h * c.stride[0] - c.padding[0] + kh * c.dilation[0];
+              f(((n * c.groups * c.in + channel) * c.ih + row) * c.iw + column,
+                ((o * c.in + i) * c.kh + kh) * c.kw + kw, ((n * c.groups * c.out + o) * c.oh + h) * c.ow + w0,
+                w1 - w0 + 1, c.stride[1]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Physical shape as (N, C/b, H, W, b); the logical one is (N, C, H, W). Absent block: logical already.
+struct Layout {
+  Dims logical;
+  Dims blocks;  // empty: logical
+};
+
+Layout layout_of(const Dims& shape, const Attrs& attrs, const char* key) {
+  if (!attrs.has(key)) return {shape, {}};
+  const int64_t b = attrs.integer(key);
+  const Dims blocks = shape.size() == 5 ? shape : Dims{shape[0], 1, shape[1], shape[2], b};
+  return {{blocks[0], blocks[1] * b, blocks[2], blocks[3]}, blocks};
+}
+
+// Strides in the logical array of the physical one's axes (N, C/b, H, W, b).
+Ints logical_strides(const Layout& layout) {
+  const Ints s = row_major(layout.logical);
+  return {s[0], s[1] * layout.blocks[4], s[2], s[3], s[1]};
+}
+
+std::vector<double> to_logical(const Array& array, const Layout& layout) {
+  if (layout.blocks.empty()) return array.data;
+  std::vector<double> out(array.data.size());
+  size_t i = 0;
+  walk<1>(layout.blocks, {logical_strides(layout)},
+          [&](const auto& at) { out[static_cast<size_t>(at[0])] = array.data[i++]; });
+  return out;
+}
+
+void to_physical(std::vector<double> data, const Layout& layout, Array& array) {
+  if (layout.blocks.empty()) {
+    array.data = std::move(data);
+    return;
+  }
+  size_t i = 0;
+  walk<1>(layout.blocks, {logical_strides(layout)},
+          [&](const auto& at) { array.data[i++] = data[static_cast<size_t>(at[0])]; });
+}
+
+Conv conv_of(const Attrs& attrs, const Dims& x, const Dims& w, const Dims& y) {
+  const int64_t groups = attrs.integer("groups");
+  return {x[0],
+          groups,
+          x[1] / groups,
+          y[1] / groups,
+          x[2],
+          x[3],
+          y[2],
+          y[3],
+          w[2],
+          w[3],
+          attrs.ints("stride"),
+          attrs.ints("padding"),
+          attrs.ints("dilation")};
+}
+
+void conv2d(const Work& work) {
+  const Attrs& attrs = work.node.attrs;
+  const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
+  const Layout ly = layout_of(work.out[0].type.shape, attrs, "block_out");
+  const std::vector<double> x = to_logical(*work.in[0], lx);
+  const std::vector<double>& w = work.in[1]->data;
+  std::vector<double> y(work.out[0].data.size(), 0.0);
+  for_each_run(conv_of(attrs, lx.logical, work.in[1]->type.shape, ly.logical),
+               [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
+                 const double weight = w[static_cast<size_t>(wi)];
+                 const double* from = x.data() + xi;
+                 double* to = y.data() + yi;
+                 for (int64_t j = 0; j < length; ++j) to[j] += weight * from[j * step];
+               });
+  to_physical(std::move(y), ly, work.out[0]);
+}
+
+void conv2d_input_grad(const Work& work) {
+  const Attrs& attrs = work.node.attrs;
+  const Layout lx = layout_of(work.out[0].type.shape, attrs, "block_in");
+  const Layout ly = layout_of(work.in[0]->type.shape, attrs, "block_out");
+  const std::vector<double> dy = to_logical(*work.in[0], ly);
+  const std::vector<double>& w = work.in[1]->data;
+  std::vector<double> dx(work.out[0].data.size(), 0.0);
+  for_each_run(conv_of(attrs, lx.logical, work.in[1]->type.shape, ly.logical),
+               [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
+                 const double weight = w[static_cast<size_t>(wi)];
+                 const double* from = dy.data() + yi;
+                 double* to = dx.data() + xi;
+                 for (int64_t j = 0; j < length; ++j) to[j * step] += weight * from[j];
+               });
+  to_physical(std::move(dx), lx, work.out[0]);
+}
+
+void conv2d_weight_grad(const Work& work) {
+  const Attrs& attrs = work.node.attrs;
+  const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
+  const Layout ly = layout_of(work.in[1]->type.shape, attrs, "block_out");
+  const std::vector<double> x = to_logical(*work.in[0], lx), dy = to_logical(*work.in[1], ly);
+  std::vector<double>& dw = work.out[0].data;
+  for_each_run(conv_of(attrs, lx.logical, work.out[0].type.shape, ly.logical),
+               [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
+                 double& sum = dw[static_cast<size_t>(wi)];
+                 const double *px = x.data() + xi, *py = dy.data() + yi;
+                 for (int64_t j = 0; j < length; ++j) sum += py[j] * px[j * step];
+               });
+}
+
+int64_t checked_row(const char* op, double index, int64_t rows) {
+  const auto row = static_cast<int64_t>(index);
+  if (row < 0 || row >= rows) throw Error(fmt::format("{}: index {} is outside of [0, {})", op, row, rows));
+  return row;
+}
+
+}  // namespace
+
+void library(const Work& work) {
+  switch (work.node.op) {
+    case Op::matmul:
+      return matmul(work);
+    case Op::conv2d:
+      return conv2d(work);
+    case Op::conv2d_input_grad:
+      return conv2d_input_grad(work);
+    case Op::conv2d_weight_grad:
+      return conv2d_weight_grad(work);
+    case Op::pack_weights:
+      work.out[0].data = work.in[0]->data;
+      return;
+    default:
+      throw InternalError("interpreter: not a library op");
+  }
+}
+
+void indexed(const Work& work) {
+  const bool gather = work.node.op == Op::gather;
+  const Array& indices = *work.in[gather ? 1 : 0];
+  const Array& source = *work.in[gather ? 0 : 1];
+  Array& out = work.out[0];
+  const Array& table = gather ? source : out;
+  const int64_t rows = table.type.shape[0];
+  int64_t length = 1;
+  for (size_t a = 1; a < table.type.shape.size(); ++a) length *= table.type.shape[a];
+  for (size_t i = 0; i < indices.data.size(); ++i) {
+    const int64_t row = checked_row(gather ? "gather" : "scatter_add", indices.data[i], rows);
+    for (int64_t j = 0; j < length; ++j) {
+      const auto at = static_cast<size_t>(row * length + j),
+                 flat = i * static_cast<size_t>(length) + static_cast<size_t>(j);
+      if (gather) {
+        out.data[flat] = source.data[at];
+      } else {
+        out.data[at] += source.data[flat];
+      }
+    }
+  }
+}
+
+}  // namespace kb::oracle

@@ -1,0 +1,51 @@
+// Inside of the interpreter: one function a class of ops, each filling the outputs of one node from its inputs' arrays,
+// in double and unrounded (interpreter.cpp rounds). `walk` is the only loop over indices of arbitrary rank.
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "graph/interpreter.h"
+
+namespace kb::oracle {
+
+// One node to evaluate: `out` has the node's types and zeros in its data.
+struct Work {
+  const Node& node;
+  std::span<const Array* const> in;
+  std::span<Array> out;
+};
+
+void leaf(const Work& work);
+void pointwise(const Work& work);
+void movement(const Work& work);
+void reduction(const Work& work);
+void window(const Work& work);
+void indexed(const Work& work);
+void library(const Work& work);
+void random_bits(const Work& work);
+
+// Strides of a row-major array of this shape, in elements.
+Ints row_major(const Dims& shape);
+
+// Calls f(at) for every index of `shape` in row-major order, where at[k] = sum over axes of index * strides[k].
+template <size_t N, class F>
+void walk(const Dims& shape, const std::array<Ints, N>& strides, F&& f) {
+  if (element_count(shape) == 0) return;
+  Ints index(shape.size(), 0);
+  std::array<int64_t, N> at{};
+  while (true) {
+    f(at);
+    size_t axis = shape.size();
+    for (; axis > 0; --axis) {
+      const size_t a = axis - 1;
+      for (size_t k = 0; k < N; ++k) at[k] += strides[k][a];
+      if (++index[a] < shape[a]) break;
+      for (size_t k = 0; k < N; ++k) at[k] -= strides[k][a] * shape[a];
+      index[a] = 0;
+    }
+    if (axis == 0) return;
+  }
+}
+
+}  // namespace kb::oracle

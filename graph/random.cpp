@@ -1,0 +1,250 @@
+// Counter-based randomness: Philox, the random_bits op, initial values of variables, random bindings. Logarithm and
+// sine are written out, so that initial values are the same bits whatever the C library.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+#include "graph/interpreter_ops.h"
+
+namespace kb {
+
+// Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3 and table 2: Philox4x32-10.
+Philox philox(const uint32_t (&counter)[4], const uint32_t (&key)[2]) {
+  uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
+  uint32_t k[2] = {key[0], key[1]};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+    const uint32_t next[4] = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+                              static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    std::copy(next, next + 4, c);
+    k[0] += 0x9E3779B9u;
+    k[1] += 0xBB67AE85u;
+  }
+  return {{c[0], c[1], c[2], c[3]}};
+}
+
+uint32_t fnv1a32(std::string_view text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  return hash;
+}
+
+namespace oracle {
+
+void random_bits(const Work& work) {
+  const Attrs& attrs = work.node.attrs;
+  const auto scalar = [&](size_t i) { return static_cast<uint32_t>(work.in[i]->data[0]); };
+  const uint32_t step = scalar(0), worker = scalar(1);
+  const uint32_t key[2] = {scalar(2), fnv1a32(attrs.text("stream"))};
+  const Dims& shape = work.out[0].type.shape;
+  Ints element = attrs.ints("strides"), sample(shape.size(), 0);
+  element[0] = 0;
+  sample[0] = 1;
+  size_t i = 0;
+  walk<2>(shape, {element, sample}, [&](const auto& at) {
+    const uint32_t counter[4] = {static_cast<uint32_t>(at[0]),
+                                 worker * static_cast<uint32_t>(shape[0]) + static_cast<uint32_t>(at[1]), step, 0};
+    work.out[0].data[i++] = philox(counter, key).word[0];
+  });
+}
+
+}  // namespace oracle
+
+namespace {
+
+// ln(x), x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh((m - 1) / (m + 1)).
+double portable_log(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);
+  if (m < std::numbers::sqrt2 / 2) {
+    m *= 2;
+    --exponent;
+  }
+  const double s = (m - 1) / (m + 1), s2 = s * s;
+  double sum = 0;
+  for (int k = 27; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
+  return 2 * s * sum + exponent * std::numbers::ln2;
+}
+
+struct SinCos {
+  double sin, cos;
+};
+
+// Of 2 pi u, u in [0, 1): Taylor series within an eighth of a turn, then quarter turns.
+SinCos portable_sincos(double u) {
+  const double quarter = std::floor(4 * u + 0.5);
+  const double a = 2 * std::numbers::pi * (u - quarter / 4), a2 = a * a;
+  double s = 1, c = 1;
+  for (int k = 20; k >= 2; k -= 2) {
+    c = 1 - a2 / (k * (k - 1)) * c;
+    s = 1 - a2 / (k * (k + 1)) * s;
+  }
+  SinCos turned{s * a, c};
+  for (int q = static_cast<int>(quarter); q > 0; --q) turned = {turned.cos, -turned.sin};
+  return turned;
+}
+
+// The pair of uniform numbers k / 2^53 with index `pair` of stream `key`. The last word of the counter sets them apart
+// from random_bits, which has 0 there.
+std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2]) {
+  const uint32_t counter[4] = {static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), 0, 1};
+  const Philox p = philox(counter, key);
+  const auto unit = [](uint32_t high, uint32_t low) {
+    return static_cast<double>((static_cast<uint64_t>(high) << 21) | (low >> 11)) * 0x1p-53;
+  };
+  return {unit(p.word[0], p.word[1]), unit(p.word[2], p.word[3])};
+}
+
+// Box and Muller 1958.
+std::array<double, 2> normal_pair(uint64_t pair, const uint32_t (&key)[2]) {
+  const auto [u, v] = uniform_pair(pair, key);
+  const double radius = std::sqrt(-2 * portable_log(u + 0x1p-53));
+  const SinCos angle = portable_sincos(v);
+  return {radius * angle.cos, radius * angle.sin};
+}
+
+// fill(pair index) gives two values at a time.
+template <class F>
+void fill_pairs(std::vector<double>& data, F&& pair) {
+  for (size_t i = 0; i < data.size(); i += 2) {
+    const std::array<double, 2> values = pair(i / 2);
+    data[i] = values[0];
+    if (i + 1 < data.size()) data[i + 1] = values[1];
+  }
+}
+
+void round_all(Array& array) {
+  for (double& v : array.data) v = round_to(array.type.dtype, v);
+}
+
+// The exclusive upper limit that the graph's own use of integer values sets: rows of a table they index, length of the
+// iota they are compared with.
+class Limits {
+ public:
+  explicit Limits(const Graph& graph) : graph_(graph), limits_(graph.nodes.size(), kNone) {
+    for (size_t i = graph.nodes.size(); i-- > 0;) visit(graph.nodes[i], limits_[i]);
+  }
+  int64_t of(size_t node) const { return limits_[node] == kNone ? 4 : limits_[node]; }
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+  void limit(Value v, int64_t at) {
+    int64_t& limit = limits_[static_cast<size_t>(v.node)];
+    limit = std::min(limit, at);
+  }
+
+  void visit(const Node& node, int64_t own) {
+    if (node.op == Op::gather) return limit(node.inputs[1], graph_.type(node.inputs[0]).shape[0]);
+    if (node.op == Op::scatter_add) return limit(node.inputs[0], node.attrs.integer("rows"));
+    if (node.op == Op::eq || node.op == Op::ne) {
+      for (size_t i = 0; i < 2; ++i) {
+        if (const auto length = iota_length(node.inputs[1 - i])) limit(node.inputs[i], *length);
+      }
+      return;
+    }
+    if (passes_values(node.op)) {
+      for (const Value& v : node.inputs) limit(v, own);
+    }
+  }
+
+  static bool passes_values(Op op) {
+    return op == Op::cast || info(op).cls == OpClass::movement || info(op).cls == OpClass::marker;
+  }
+
+  std::optional<int64_t> iota_length(Value v) const {
+    while (passes_values(graph_.node(v).op) && graph_.node(v).inputs.size() == 1) v = graph_.node(v).inputs[0];
+    if (graph_.node(v).op != Op::iota) return std::nullopt;
+    return graph_.type(v).shape[0];
+  }
+
+  const Graph& graph_;
+  std::vector<int64_t> limits_;
+};
+
+Array random_array(const Type& type, uint32_t seed, const std::string& name, int64_t limit) {
+  Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
+  const uint32_t key[2] = {seed, fnv1a32(name)};
+  if (is_float(type.dtype)) {
+    fill_pairs(array.data, [&](size_t pair) { return normal_pair(pair, key); });
+  } else {
+    const double top = static_cast<double>(type.dtype == DType::boolean ? 2 : limit);
+    fill_pairs(array.data, [&](size_t pair) {
+      const auto [u, v] = uniform_pair(pair, key);
+      return std::array<double, 2>{std::floor(u * top), std::floor(v * top)};
+    });
+  }
+  round_all(array);
+  return array;
+}
+
+// Hyper-parameters (learning rate, momentum, smoothing) make sense inside (0, 1).
+Array random_scalar(const Type& type, uint32_t seed, const std::string& name, int64_t limit) {
+  if (!is_float(type.dtype)) return random_array(type, seed, name, limit);
+  Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
+  const uint32_t key[2] = {seed, fnv1a32(name)};
+  fill_pairs(array.data, [&](size_t pair) {
+    const auto [u, v] = uniform_pair(pair, key);
+    return std::array<double, 2>{0.1 + 0.8 * u, 0.1 + 0.8 * v};
+  });
+  round_all(array);
+  return array;
+}
+
+// Variances and second moments must not be negative, so only parameters take both signs; tables keep their values.
+Array random_variable(const Variable& variable, uint32_t seed) {
+  if (variable.kind == VariableKind::table) return initial_value(variable, seed);
+  Array array = random_array(variable.type, seed, variable.name, 4);
+  if (variable.kind == VariableKind::parameter || !is_float(variable.type.dtype)) return array;
+  for (double& v : array.data) v = round_to(variable.type.dtype, 0.5 + std::abs(v));
+  return array;
+}
+
+}  // namespace
+
+Array initial_value(const Variable& variable, uint32_t seed) {
+  const Init& init = variable.init;
+  Array array{variable.type, std::vector<double>(static_cast<size_t>(variable.type.elements()), init.a)};
+  const uint32_t key[2] = {seed, fnv1a32(variable.name)};
+  switch (init.kind) {
+    case InitKind::constant:
+      break;
+    case InitKind::values:
+      array.data = variable.values;
+      break;
+    case InitKind::normal:
+      fill_pairs(array.data, [&](size_t pair) {
+        const auto [x, y] = normal_pair(pair, key);
+        return std::array<double, 2>{init.a + init.b * x, init.a + init.b * y};
+      });
+      break;
+    case InitKind::uniform:
+      fill_pairs(array.data, [&](size_t pair) {
+        const auto [x, y] = uniform_pair(pair, key);
+        return std::array<double, 2>{init.a + (init.b - init.a) * x, init.a + (init.b - init.a) * y};
+      });
+      break;
+  }
+  ensure(static_cast<int64_t>(array.data.size()) == array.type.elements(), "initial_value: values of another length");
+  round_all(array);
+  return array;
+}
+
+Bindings random_bindings(const Graph& graph, uint32_t seed) {
+  const Limits limits(graph);
+  Bindings bindings;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.op != Op::input) continue;
+    const std::string& name = node.attrs.text("name");
+    const bool scalar = node.attrs.text("kind") == "scalar";
+    bindings[name] = scalar ? random_scalar(node.type(), seed, name, limits.of(i))
+                            : random_array(node.type(), seed, name, limits.of(i));
+  }
+  for (const Variable& variable : graph.variables) bindings[variable.name] = random_variable(variable, seed);
+  return bindings;
+}
+
+}  // namespace kb

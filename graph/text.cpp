@@ -1,0 +1,154 @@
+#include "graph/text.h"
+
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace kb {
+namespace {
+
+using Buffer = fmt::memory_buffer;
+
+template <class... Args>
+void put(Buffer& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+// Hexadecimal is exact; the decimal beside it is for people.
+void put_real(Buffer& out, double value) {
+  if (std::isnan(value)) return put(out, "nan");
+  if (std::isinf(value)) return put(out, "{}", value > 0 ? "inf" : "-inf");
+  char hex[40];
+  std::snprintf(hex, sizeof hex, "%a", value);
+  put(out, "{}/*{}*/", hex, value);
+}
+
+template <class T, class F>
+void put_list(Buffer& out, const T& items, F&& put_item) {
+  const char* separator = "";
+  for (const auto& item : items) {
+    put(out, "{}", separator);
+    put_item(item);
+    separator = ", ";
+  }
+}
+
+void put_attribute(Buffer& out, const AttrValue& value) {
+  if (const auto* i = std::get_if<int64_t>(&value)) return put(out, "{}", *i);
+  if (const auto* d = std::get_if<double>(&value)) return put_real(out, *d);
+  if (const auto* s = std::get_if<std::string>(&value)) return put(out, "{}", quoted(*s));
+  if (const auto* v = std::get_if<Ints>(&value)) return put(out, "[{}]", fmt::join(*v, ","));
+  if (const auto* r = std::get_if<std::vector<double>>(&value)) {
+    put(out, "(");
+    put_list(out, *r, [&](double d) { put_real(out, d); });
+    return put(out, ")");
+  }
+  put(out, "{}", name(std::get<DType>(value)));
+}
+
+void put_value(Buffer& out, const Value& v) {
+  if (v.out == 0) return put(out, "%{}", v.node);
+  put(out, "%{}.{}", v.node, v.out);
+}
+
+// A scope path is printed bare where it reads as one word.
+void put_scope(Buffer& out, const std::string& scope) {
+  bool word = std::isalpha(static_cast<unsigned char>(scope[0])) != 0 || scope[0] == '_';
+  for (const char c : scope) word = word && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.');
+  put(out, "  @{}", word ? scope : quoted(scope));
+}
+
+void put_node(Buffer& out, const Graph& graph, size_t index, const TextOptions& options) {
+  const Node& node = graph.nodes[index];
+  put(out, "  %{}", index);
+  if (node.outputs.size() > 1) put(out, ":{}", node.outputs.size());
+  put(out, " = {}", name(node.op));
+  const char* separator = " ";
+  for (const Value& v : node.inputs) {
+    put(out, "{}", separator);
+    put_value(out, v);
+    separator = ", ";
+  }
+  if (!node.attrs.items().empty()) {
+    put(out, " {{");
+    put_list(out, node.attrs.items(), [&](const auto& item) {
+      put(out, "{}=", item.first);
+      put_attribute(out, item.second);
+    });
+    put(out, "}}");
+  }
+  put(out, " : ");
+  put_list(out, node.outputs, [&](const Type& type) { put(out, "{}", to_string(type)); });
+  const std::string& scope = graph.scopes[static_cast<size_t>(node.scope)];
+  if (!scope.empty()) put_scope(out, scope);
+  if (options.places) put(out, "  # {}", graph.place(node));
+  put(out, "\n");
+}
+
+void put_variable(Buffer& out, const Variable& variable) {
+  put(out, "  {} : {} {} {} ", quoted(variable.name), to_string(variable.type), name(variable.kind),
+      name(variable.role));
+  const auto& init = variable.init;
+  switch (init.kind) {
+    case InitKind::constant:
+      put(out, "constant(");
+      break;
+    case InitKind::normal:
+      put(out, "normal(");
+      break;
+    case InitKind::uniform:
+      put(out, "uniform(");
+      break;
+    case InitKind::values:
+      put(out, "values(");
+      break;
+  }
+  if (init.kind == InitKind::values) {
+    put_list(out, variable.values, [&](double d) { put_real(out, d); });
+  } else {
+    put_list(out, std::initializer_list<double>{init.a, init.b}, [&](double d) { put_real(out, d); });
+  }
+  put(out, ")\n");
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph, const TextOptions& options) {
+  Buffer out;
+  put(out, "graph {} {}\n", quoted(graph.name), graph.mode == Mode::training ? "training" : "inference");
+  if (!graph.variables.empty()) put(out, "variables\n");
+  for (const Variable& variable : graph.variables) put_variable(out, variable);
+  put(out, "nodes\n");
+  for (size_t i = 0; i < graph.nodes.size(); ++i) put_node(out, graph, i, options);
+  if (!graph.outputs.empty()) put(out, "outputs\n");
+  for (const Output& output : graph.outputs) {
+    put(out, "  {} = ", quoted(output.name));
+    put_value(out, output.value);
+    put(out, " {}\n", name(output.merge));
+  }
+  if (!graph.writes.empty()) put(out, "writes\n");
+  for (const StateWrite& write : graph.writes) {
+    put(out, "  {} = ", quoted(write.variable));
+    put_value(out, write.value);
+    put(out, "\n");
+  }
+  return fmt::to_string(out);
+}
+
+}  // namespace kb

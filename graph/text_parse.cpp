@@ -1,0 +1,402 @@
+// The parser of a graph's text: a lexer that skips comments, and a reader of one section after another.
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+
+namespace kb {
+namespace {
+
+struct Token {
+  enum class Kind : uint8_t { end, word, number, value, string, mark };
+  Kind kind = Kind::end;
+  std::string text;  // a string's content; a value's "12" or "12.1"
+  int line = 1;
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  Token next() {
+    skip();
+    Token token;
+    token.line = line_;
+    if (at_ == text_.size()) return token;
+    const char c = text_[at_];
+    if (c == '"') return string(token);
+    if (c == '%') {
+      ++at_;
+      return span(token, Token::Kind::value, [](char d) { return is_digit(d) || d == '.'; });
+    }
+    if (is_digit(c) || c == '-') return span(token, Token::Kind::number, in_number);
+    if (is_letter(c))
+      return span(token, Token::Kind::word, [](char d) { return is_letter(d) || is_digit(d) || d == '.'; });
+    token.kind = Token::Kind::mark;
+    token.text = c;
+    ++at_;
+    return token;
+  }
+
+ private:
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  static bool in_number(char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '+' || c == '-'; }
+  bool starts(std::string_view prefix) const { return text_.substr(at_, prefix.size()) == prefix; }
+
+  void skip() {
+    while (at_ < text_.size()) {
+      if (starts("#")) {
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else if (starts("/*")) {
+        const size_t end = text_.find("*/", at_);
+        at_ = end == text_.npos ? text_.size() : end + 2;
+      } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
+        if (text_[at_++] == '\n') ++line_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  template <class F>
+  Token& span(Token& token, Token::Kind kind, F&& belongs) {
+    const size_t begin = at_;
+    while (at_ < text_.size() && belongs(text_[at_])) ++at_;
+    token.kind = kind;
+    token.text = text_.substr(begin, at_ - begin);
+    return token;
+  }
+
+  Token& string(Token& token) {
+    token.kind = Token::Kind::string;
+    for (++at_; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_) {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
+        const char escaped = text_[++at_];
+        token.text += escaped == 'n' ? '\n' : escaped;
+      } else {
+        token.text += text_[at_];
+      }
+    }
+    if (at_ == text_.size() || text_[at_] != '"') {
+      throw Error(fmt::format("graph text, line {}: expected a closing \", got the end of the line", token.line));
+    }
+    ++at_;
+    return token;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
+
+  Graph run() {
+    word("graph");
+    graph_.name = string();
+    graph_.mode = choose<Mode>({{"training", Mode::training}, {"inference", Mode::inference}});
+    if (accept("variables")) {
+      while (token_.kind == Token::Kind::string) variable();
+    }
+    word("nodes");
+    while (token_.kind == Token::Kind::value) node();
+    if (accept("outputs")) {
+      while (token_.kind == Token::Kind::string) output();
+    }
+    if (accept("writes")) {
+      while (token_.kind == Token::Kind::string) write();
+    }
+    if (token_.kind != Token::Kind::end) fail("the end of the text");
+    return std::move(graph_);
+  }
+
+ private:
+  // --- tokens
+  std::string shown() const {
+    if (token_.kind == Token::Kind::end) return "the end of the text";
+    if (token_.kind == Token::Kind::string) return fmt::format("\"{}\"", token_.text);
+    return fmt::format("{}{}", token_.kind == Token::Kind::value ? "%" : "", token_.text);
+  }
+  [[noreturn]] void fail(std::string_view expected) const { fail(token_.line, expected, shown()); }
+  [[noreturn]] static void fail(int line, std::string_view expected, std::string_view got) {
+    throw Error(fmt::format("graph text, line {}: expected {}, got {}", line, expected, got));
+  }
+  Token take() {
+    Token taken = std::move(token_);
+    token_ = lexer_.next();
+    return taken;
+  }
+  Token take(Token::Kind kind, std::string_view what) {
+    if (token_.kind != kind) fail(what);
+    return take();
+  }
+  bool is_mark(char c) const { return token_.kind == Token::Kind::mark && token_.text[0] == c; }
+  bool accept_mark(char c) {
+    if (!is_mark(c)) return false;
+    take();
+    return true;
+  }
+  void mark(char c) {
+    if (!accept_mark(c)) fail(fmt::format("'{}'", c));
+  }
+  bool accept(std::string_view keyword) {
+    if (token_.kind != Token::Kind::word || token_.text != keyword) return false;
+    take();
+    return true;
+  }
+  void word(std::string_view keyword) {
+    if (!accept(keyword)) fail(fmt::format("\"{}\"", keyword));
+  }
+  std::string string() { return take(Token::Kind::string, "a quoted name").text; }
+
+  // One of a few words.
+  template <class T>
+  T choose(std::initializer_list<std::pair<std::string_view, T>> choices) {
+    std::string expected;
+    for (const auto& [text, value] : choices) {
+      if (accept(text)) return value;
+      expected += fmt::format("{}{}", expected.empty() ? "" : " | ", text);
+    }
+    fail(expected);
+  }
+  template <class T>
+  T choose_named(std::initializer_list<T> values) {
+    std::string expected;
+    for (const T value : values) {
+      if (accept(name(value))) return value;
+      expected += fmt::format("{}{}", expected.empty() ? "" : " | ", name(value));
+    }
+    fail(expected);
+  }
+
+  // f(): one item, until `close`.
+  template <class F>
+  void list(char close, F&& item) {
+    if (accept_mark(close)) return;
+    do item();
+    while (accept_mark(','));
+    mark(close);
+  }
+
+  // --- numbers
+  static bool is_real(std::string_view text) {
+    return text.find('p') != text.npos || text == "inf" || text == "-inf" || text == "nan";
+  }
+  int64_t integer() {
+    const Token token = take(Token::Kind::number, "an integer");
+    int64_t value = 0;
+    const char* end = token.text.data() + token.text.size();
+    const auto result = std::from_chars(token.text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) fail(token.line, "an integer", token.text);
+    return value;
+  }
+  double real() {
+    const bool number = token_.kind == Token::Kind::number || token_.kind == Token::Kind::word;
+    if (!number || !is_real(token_.text)) fail("a number in hexadecimal");
+    const Token token = take();
+    char* end = nullptr;
+    const double value = std::strtod(token.text.c_str(), &end);
+    if (*end != '\0') fail(token.line, "a number in hexadecimal", token.text);
+    return value;
+  }
+  std::vector<double> reals() {
+    std::vector<double> values;
+    list(')', [&] { values.push_back(real()); });
+    return values;
+  }
+
+  // --- parts of a node
+  DType dtype() {
+    const Token token = take(Token::Kind::word, "a dtype");
+    try {
+      return parse_dtype(token.text);
+    } catch (const Error&) {
+      fail(token.line, "a dtype", token.text);
+    }
+  }
+  Type type() {
+    Type type;
+    type.dtype = dtype();
+    std::string names;
+    mark('[');
+    list(']', [&] {
+      names += token_.kind == Token::Kind::word ? letter() : '_';
+      type.shape.push_back(integer());
+      if (type.shape.back() < 0) fail("an extent >= 0 before this");
+    });
+    if (names.find_first_not_of('_') != names.npos) type.names = names;
+    return type;
+  }
+  char letter() {
+    const Token token = take();
+    if (token.text.size() != 1) fail(token.line, "a dimension's letter", token.text);
+    mark('=');
+    return token.text[0];
+  }
+  // "12" or "12.1", of an earlier node.
+  Value value() {
+    const Token token = take(Token::Kind::value, "a value %N");
+    Value v;
+    const char *begin = token.text.data(), *end = begin + token.text.size();
+    auto parsed = std::from_chars(begin, end, v.node);
+    if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.') {
+      parsed = std::from_chars(parsed.ptr + 1, end, v.out);
+    }
+    if (parsed.ec != std::errc() || parsed.ptr != end) fail(token.line, "a value %N or %N.OUT", "%" + token.text);
+    const bool known = v.node >= 0 && static_cast<size_t>(v.node) < graph_.nodes.size() && v.out >= 0 &&
+                       static_cast<size_t>(v.out) < graph_.node(v).outputs.size();
+    if (!known) fail(token.line, "a value defined above", "%" + token.text);
+    return v;
+  }
+  AttrValue attribute() {
+    if (token_.kind == Token::Kind::string) return take().text;
+    if (accept_mark('(')) return reals();
+    if (accept_mark('[')) {
+      Ints values;
+      list(']', [&] { values.push_back(integer()); });
+      return values;
+    }
+    const bool number = token_.kind == Token::Kind::number || token_.kind == Token::Kind::word;
+    if (!number) fail("an attribute's value");
+    if (is_real(token_.text)) return real();
+    if (token_.kind == Token::Kind::number) return integer();
+    return dtype();
+  }
+  Attrs attributes() {
+    Attrs attrs;
+    if (!accept_mark('{')) return attrs;
+    list('}', [&] {
+      const Token key = take(Token::Kind::word, "an attribute's name");
+      if (attrs.has(key.text)) fail(key.line, "each attribute once", key.text);
+      mark('=');
+      attrs.set(key.text, attribute());
+    });
+    return attrs;
+  }
+  int32_t scope() {
+    if (!accept_mark('@')) return 0;
+    if (token_.kind != Token::Kind::word && token_.kind != Token::Kind::string) fail("a scope path");
+    return graph_.intern_scope(take().text);
+  }
+
+  // --- lines
+  void node() {
+    const Token number = take();
+    if (number.text != std::to_string(graph_.nodes.size())) {
+      fail(number.line, fmt::format("%{}", graph_.nodes.size()), "%" + number.text);
+    }
+    const int64_t outputs = accept_mark(':') ? integer() : 1;
+    mark('=');
+    Node node;
+    const Token op = take(Token::Kind::word, "an op");
+    try {
+      node.op = parse_op(op.text);
+    } catch (const Error&) {
+      fail(op.line, "an op", op.text);
+    }
+    if (token_.kind == Token::Kind::value) {
+      do node.inputs.push_back(value());
+      while (accept_mark(','));
+    }
+    node.attrs = attributes();
+    mark(':');
+    do node.outputs.push_back(type());
+    while (accept_mark(','));
+    if (static_cast<int64_t>(node.outputs.size()) != outputs) {
+      fail(number.line, fmt::format("{} types", outputs), fmt::format("{}", node.outputs.size()));
+    }
+    node.scope = scope();
+    check_types(node, number.line);
+    graph_.append(graph_, std::move(node));
+  }
+
+  void check_types(const Node& node, int line) const {
+    std::vector<Type> inputs, types;
+    for (const Value& v : node.inputs) inputs.push_back(graph_.type(v));
+    try {
+      types = infer(node.op, inputs, node.attrs);
+    } catch (const Mistake& mistake) {
+      fail(line, mistake.expected, mistake.got);
+    } catch (const InternalError& error) {  // an attribute is missing or of another kind
+      fail(line, fmt::format("the attributes of {}", name(node.op)), error.what());
+    }
+    if (types.size() != node.outputs.size()) {
+      fail(line, fmt::format("{} outputs of {}", types.size(), name(node.op)), std::to_string(node.outputs.size()));
+    }
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i] != node.outputs[i]) fail(line, to_string(types[i]), to_string(node.outputs[i]));
+    }
+  }
+
+  void variable() {
+    const int line = token_.line;
+    Variable variable;
+    variable.name = string();
+    if (graph_.find_variable(variable.name) != nullptr) fail(line, "each variable once", variable.name);
+    mark(':');
+    variable.type = type();
+    variable.kind =
+        choose_named({VariableKind::parameter, VariableKind::state, VariableKind::slot, VariableKind::table});
+    variable.role =
+        choose_named({Role::none, Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding});
+    variable.init.kind = choose<InitKind>({{"constant", InitKind::constant},
+                                           {"normal", InitKind::normal},
+                                           {"uniform", InitKind::uniform},
+                                           {"values", InitKind::values}});
+    mark('(');
+    std::vector<double> numbers = reals();
+    const bool values = variable.init.kind == InitKind::values;
+    const int64_t expected = values ? variable.type.elements() : 2;
+    if (static_cast<int64_t>(numbers.size()) != expected) {
+      fail(line, fmt::format("{} numbers", expected), std::to_string(numbers.size()));
+    }
+    if (values) {
+      variable.values = std::move(numbers);
+    } else {
+      variable.init.a = numbers[0];
+      variable.init.b = numbers[1];
+    }
+    graph_.variables.push_back(std::move(variable));
+  }
+
+  void output() {
+    Output output;
+    output.name = string();
+    mark('=');
+    output.value = value();
+    output.merge = choose_named({Merge::sum, Merge::first, Merge::per_sample});
+    graph_.outputs.push_back(std::move(output));
+  }
+
+  void write() {
+    const int line = token_.line;
+    StateWrite write;
+    write.variable = string();
+    const Variable* variable = graph_.find_variable(write.variable);
+    if (variable == nullptr) fail(line, "the name of a variable above", write.variable);
+    mark('=');
+    write.value = value();
+    if (graph_.type(write.value) != variable->type) {
+      fail(line, to_string(variable->type), to_string(graph_.type(write.value)));
+    }
+    graph_.writes.push_back(std::move(write));
+  }
+
+  Lexer lexer_;
+  Token token_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph parse_graph(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace kb
