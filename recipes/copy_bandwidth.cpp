@@ -1,0 +1,55 @@
+#include "recipes/copy_bandwidth.h"
+
+#include <cstring>
+
+#include "runtime/cpu/memory.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace kb {
+namespace {
+
+constexpr int64_t kTile = 256 * 1024;  // bytes
+
+}  // namespace
+
+struct CopyBandwidth::Arrays {
+  std::unique_ptr<DeviceMemory> from, to;
+  int64_t tiles = 0;
+};
+
+CopyBandwidth::CopyBandwidth(int64_t bytes, int threads) : arrays_(std::make_unique<Arrays>()), pool_(threads) {
+  int64_t padded = (bytes + kTile - 1) / kTile * kTile;
+  *arrays_ = {allocate_cpu_memory(padded), allocate_cpu_memory(padded), padded / kTile};
+}
+
+CopyBandwidth::~CopyBandwidth() = default;
+
+void CopyBandwidth::plain() {
+  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin * kTile; i < end * kTile; i += kTile) {
+      const std::byte* from = arrays_->from->data() + i;
+      std::byte* to = arrays_->to->data() + i;
+      for (int64_t b = 0; b < kTile; b += 4096) __builtin_memcpy(to + b, from + b, 4096);
+    }
+  });
+}
+
+void CopyBandwidth::streaming() {
+#if defined(__x86_64__)
+  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+    const auto* from = reinterpret_cast<const __m128i*>(arrays_->from->data() + begin * kTile);
+    auto* to = reinterpret_cast<__m128i*>(arrays_->to->data() + begin * kTile);
+    int64_t count = (end - begin) * kTile / 16;
+    for (int64_t i = 0; i < count; i += 4)
+      for (int64_t j = i; j < i + 4; ++j) _mm_stream_si128(to + j, _mm_load_si128(from + j));
+    _mm_sfence();
+  });
+#else
+  plain();
+#endif
+}
+
+}  // namespace kb

@@ -1,0 +1,24 @@
+// Copies of large arrays by several threads: the physical limit that memory-bound kernels are measured against.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "runtime/cpu/pool.h"
+
+namespace kb {
+
+class CopyBandwidth {
+ public:
+  // Arrays of `bytes` each; 0 threads = all cores.
+  CopyBandwidth(int64_t bytes, int threads);
+  ~CopyBandwidth();
+  void plain();      // ordinary stores
+  void streaming();  // non-temporal stores (ordinary ones where the processor has none)
+
+ private:
+  struct Arrays;
+  std::unique_ptr<Arrays> arrays_;
+  Pool pool_;
+};
+
+}  // namespace kb
