@@ -69,6 +69,8 @@ std::string_view name(VariableKind kind) {
       return "slot";
     case VariableKind::table:
       return "table";
+    case VariableKind::prepared:
+      return "prepared";
   }
   throw InternalError("unknown kind of variable");
 }
