@@ -89,6 +89,7 @@ void add(Hasher& h, const Variable& variable) {
   h.real(variable.init.a);
   h.real(variable.init.b);
   h.reals(variable.values);
+  h.integer(variable.bytes);
 }
 
 }  // namespace

@@ -124,7 +124,9 @@ void put_variable(Buffer& out, const Variable& variable) {
   } else {
     put_list(out, std::initializer_list<double>{init.a, init.b}, [&](double d) { put_real(out, d); });
   }
-  put(out, ")\n");
+  put(out, ")");
+  if (variable.bytes != 0) put(out, " bytes {}", variable.bytes);
+  put(out, "\n");
 }
 
 }  // namespace

@@ -343,8 +343,8 @@ class Parser {
     if (graph_.find_variable(variable.name) != nullptr) fail(line, "each variable once", variable.name);
     mark(':');
     variable.type = type();
-    variable.kind =
-        choose_named({VariableKind::parameter, VariableKind::state, VariableKind::slot, VariableKind::table});
+    variable.kind = choose_named({VariableKind::parameter, VariableKind::state, VariableKind::slot, VariableKind::table,
+                                  VariableKind::prepared});
     variable.role =
         choose_named({Role::none, Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding});
     variable.init.kind = choose<InitKind>({{"constant", InitKind::constant},
@@ -364,6 +364,7 @@ class Parser {
       variable.init.a = numbers[0];
       variable.init.b = numbers[1];
     }
+    if (accept("bytes")) variable.bytes = integer();
     graph_.variables.push_back(std::move(variable));
   }
 
