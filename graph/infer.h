@@ -3,40 +3,43 @@
 // listed in graph/ATTRIBUTES below.
 //
 // ATTRIBUTES (all axes are non-negative and sorted; `window` = kernel, stride, padding, dilation, each ints [H, W])
-//   input              name text, kind text "sample" | "scalar", dtype, shape ints, names text        -> that type
-//   variable           name text, dtype, shape, names                                                 -> that type
+//   input              name text, kind text "sample" | "scalar", dtype, shape ints, names text -> that type
+//   variable           name text, dtype, shape, names -> that type
 //   constant           dtype, shape ints, values reals (one = splat, else one an element)
-//   iota               dtype (i32 or u32), shape ints [length]                                        -> 0, 1, 2, ...
-//   count (x)          axes ints, dtype: product of x's extents over axes, as a scalar; its input is read for its shape
-//   alone random_bits (step u32[], worker u32[], seed u32[])   stream text, shape ints (axis 0 = samples), strides
-//   ints: the logical
-//                      per-sample element number is sum(index[a] * strides[a]) over axes a >= 1; u32 result.
-//                      Definition: word 0 of Philox4x32-10 with counter (element, worker * shape[0] + index[0], step,
-//                      0), key (seed, fnv1a32(stream)).
+//   iota               dtype (i32 or u32), shape ints [length] -> 0, 1, 2, ...
+//   count (x)          axes ints, dtype: product of x's extents over axes, a scalar; x is read for its shape alone
+//   random_bits (step u32[], worker u32[], seed u32[])
+//                      stream text, shape ints (axis 0 = samples), strides ints: the logical per-sample element number
+//                      is sum(index[a] * strides[a]) over axes a >= 1; u32 result. Definition: word 0 of Philox4x32-10
+//                      with counter (element, worker * shape[0] + index[0], step, 0), key (seed, fnv1a32(stream))
 //   point-wise         none; all inputs have one shape (the DSL inserts broadcasts); cast: dtype
 //   broadcast (x)      shape ints, axes ints: axis i of x is axis axes[i] of the result; extents equal or x's is 1
-//   reshape (x)        shape, names       transpose (x) perm: axis i of the result is axis perm[i] of x
+//   reshape (x)        shape, names
+//   transpose (x)      perm: axis i of the result is axis perm[i] of x
 //   slice (x)          begin, end, step ints, one an axis; 0 <= begin <= end <= extent, step >= 1
 //   pad (x)            low, high, interior ints (>= 0), value real: `interior` new elements between neighbours
 //   concat (x...)      axis
-//   reduce_sum|max|min (x) axes -> axes removed.  argmax (x) axis -> i32, first of equals.  moments (x) axes -> (mean,
-//   biased
-//                      variance), f32 for bf16 and f16 input, else x's dtype
+//   reduce_sum|max|min (x) axes -> axes removed
+//   argmax (x)         axis -> i32, first of equals
+//   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype
 //   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
-//   equals) max_pool_grad (dy, index)  input_size ints [H, W], axes -> x's shape.  take_at_index (x, index) axes ->
-//   index's shape sum_pool (x)       window, axes (padding counts as zero).  sum_pool_grad (dy) window, axes,
-//   input_size gather (table, i32 indices) -> indices.shape + table.shape[1:].  scatter_add (indices, updates) rows ->
-//   [rows] + updates' rest;
-//                      equal indices are added in index order
+//                      equals)
+//   max_pool_grad (dy, index) input_size ints [H, W], axes -> x's shape
+//   take_at_index (x, index)  axes -> index's shape
+//   sum_pool (x)       window, axes (padding counts as zero)
+//   sum_pool_grad (dy) window, axes, input_size
+//   gather (table, i32 indices) -> indices.shape + table.shape[1:]
+//   scatter_add (indices, updates) rows -> [rows] + updates' rest; equal indices are added in index order
 //   matmul (a, b)      transpose_a, transpose_b (0 | 1); rank >= 2, equal leading dimensions; bf16 and f16 give their
-//   own dtype conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the
-//   layout pass, block_in,
-//                      block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical NCHW. `packed`
-//                      1: w comes from pack_weights
+//                      own dtype
+//   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,
+//                      block_in, block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical
+//                      NCHW. `packed` 1: w comes from pack_weights
 //   conv2d_input_grad (dy, w)  the same and input_size [H, W], channels
 //   conv2d_weight_grad (x, dy) the same and kernel [H, W] -> OIHW, f32 for bf16 and f16 input
 //   pack_weights (w)   all of its conv's attributes, `usage` text "forward" | "input_grad", x_shape ints logical -> w's
-//   type; identity in meaning stop_gradient (x), worker_sum (x): identity
+//                      type; identity in meaning
+//   stop_gradient (x), worker_sum (x): identity
 #pragma once
 #include <span>
 #include <vector>

@@ -1,0 +1,163 @@
+#include "graph/layers.h"
+
+#include <cmath>
+
+#include "graph/building.h"
+#include "graph/infer_rules.h"
+
+namespace kb {
+namespace {
+
+// Parameters of a low-precision model are kept in f32.
+DType parameter_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
+
+Init uniform(double bound) { return {InitKind::uniform, -bound, bound}; }
+Init normal(double std) { return {InitKind::normal, 0, std}; }
+Init constant_init(double value) { return {InitKind::constant, value, 0}; }
+
+// A parameter as the layer of `x` uses it.
+Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init) {
+  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init);
+  return cast(w, x.dtype());
+}
+
+// A vector over the channels, axis 1 of x, in x's shape.
+Tensor over_channels(Tensor vector, Tensor x) { return broadcast_axes(vector, x.shape(), {1}); }
+
+void require_positive(std::string_view op, int64_t value, const char* what) {
+  if (value < 1) report(op, {std::string(what) + " makes no sense", "1 or more", std::to_string(value), ""});
+}
+
+struct Statistics {
+  Tensor mean, variance;
+};
+
+// Statistics of the minibatch, which also move the running ones. running_var is the unbiased one, as PyTorch's.
+Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Tensor running_var, double momentum) {
+  const Moments batch = moments(x, axes);
+  Tensor n = count(x, axes);
+  write_state(running_mean, running_mean * (1 - momentum) + batch.mean * momentum);
+  write_state(running_var, running_var * (1 - momentum) + batch.variance * (n / (n - 1.0) * momentum));
+  return {batch.mean, batch.variance};
+}
+
+}  // namespace
+
+Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("conv2d", {x});
+  require_rank("conv2d", x.type(), 4, "x [N, C, H, W]");
+  require_float("conv2d", x.type());
+  require_positive("conv2d", channels, "channels");
+  require_positive("conv2d", options.kernel, "kernel");
+  const int64_t in = x.size(1), k = options.kernel, groups = options.groups;
+  if (groups < 1 || in % groups != 0 || channels % groups != 0)
+    report("conv2d",
+           {"groups do not divide the channels",
+            "a divisor of " + std::to_string(in) + " input and " + std::to_string(channels) + " output channels",
+            std::to_string(groups) + " groups", ""});
+  const double fan_in = static_cast<double>(in / groups * k * k);
+  const double fan_out = static_cast<double>(channels * k * k) / static_cast<double>(groups);
+  const Init init = options.bias ? uniform(1 / std::sqrt(fan_in)) : normal(std::sqrt(2 / fan_out));
+  Tensor w = weight_for(x, "weight", Role::weight, {channels, in / groups, k, k}, "OIHW", init);
+  const Window window{{k, k},
+                      {options.stride, options.stride},
+                      {options.padding, options.padding},
+                      {options.dilation, options.dilation}};
+  Tensor y = convolution(x, w, window, groups);
+  if (!options.bias) return y;
+  return y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", init), y);
+}
+
+Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("linear", {x});
+  require_float("linear", x.type());
+  require_positive("linear", features, "features");
+  if (x.rank() < 2)
+    report("linear", {"too few dimensions", "x [..., I]: samples and features", shape_text(x.type()), ""});
+  const int64_t in = x.size(-1);
+  const Init bound = uniform(1 / std::sqrt(static_cast<double>(in)));
+  const bool gaussian = options.weight_std > 0;
+  Tensor w = weight_for(x, "weight", Role::weight, {features, in}, "OI", gaussian ? normal(options.weight_std) : bound);
+  // Leading axes become rows: one product, and the weight is not broadcast.
+  Dims shape = x.shape();
+  Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, true);
+  if (options.bias) y = y + weight_for(x, "bias", Role::bias, {features}, "C", gaussian ? constant_init(0) : bound);
+  shape.back() = features;
+  return reshape(y, shape);
+}
+
+Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("batch_norm", {x});
+  require_float("batch_norm", x.type());
+  if (x.rank() != 2 && x.rank() != 4)
+    report("batch_norm", {"wrong number of dimensions", "x [N, C] or [N, C, H, W]", shape_text(x.type()), ""});
+  const DType dtype = x.dtype();
+  const int64_t channels = x.size(1);
+  const Ints axes = x.rank() == 2 ? Ints{0} : Ints{0, 2, 3};
+  const bool training = x.graph().mode == Mode::training;
+  if (training && x.type().elements() <= channels)
+    report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),
+                          "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});
+  x = cast(x, parameter_dtype(dtype));
+  const Type type{x.dtype(), {channels}, "C"};
+  Graph& graph = x.graph();
+  Tensor weight = parameter(graph, "weight", Role::norm_scale, type, constant_init(options.weight_init));
+  Tensor bias = parameter(graph, "bias", Role::norm_shift, type, constant_init(0));
+  Tensor running_mean = state(graph, "running_mean", type, constant_init(0));
+  Tensor running_var = state(graph, "running_var", type, constant_init(1));
+  const Statistics by = training ? batch_statistics(x, axes, running_mean, running_var, options.momentum)
+                                 : Statistics{running_mean, running_var};
+  Tensor scale = weight * rsqrt(by.variance + options.epsilon);
+  return cast((x - over_channels(by.mean, x)) * over_channels(scale, x) + over_channels(bias, x), dtype);
+}
+
+Tensor layer_norm(const std::string& name, Tensor x, int64_t axes, double epsilon, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("layer_norm", {x});
+  require_float("layer_norm", x.type());
+  if (axes < 1 || axes >= x.rank())
+    report("layer_norm",
+           {"wrong number of axes", "1 to " + std::to_string(x.rank() - 1) + " last axes of x " + shape_text(x.type()),
+            std::to_string(axes), "the samples' axis stays"});
+  const DType dtype = x.dtype();
+  x = cast(x, parameter_dtype(dtype));
+  Ints last, first;
+  for (int64_t i = 0; i < x.rank(); ++i) (i < x.rank() - axes ? first : last).push_back(i);
+  const Type type{x.dtype(), Dims(x.shape().end() - axes, x.shape().end()), ""};
+  Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, type, constant_init(1));
+  Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, type, constant_init(0));
+  const Moments row = moments(x, last);
+  Tensor normal = (x - broadcast_axes(row.mean, x.shape(), first)) *
+                  broadcast_axes(rsqrt(row.variance + epsilon), x.shape(), first);
+  return cast(normal * weight + bias, dtype);
+}
+
+Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t features, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("embedding", {indices});
+  require_positive("embedding", rows, "rows");
+  require_positive("embedding", features, "features");
+  return gather(parameter(indices.graph(), "weight", Role::embedding, {DType::f32, {rows, features}, ""}, normal(1)),
+                indices);
+}
+
+Tensor dropout(const std::string& name, Tensor x, double p, Where where) {
+  const Call call(where);
+  require_same_graph("dropout", {x});
+  require_float("dropout", x.type());
+  if (!(p >= 0 && p < 1)) report("dropout", {"p out of range", "0 <= p < 1", std::to_string(p), "p is what is zeroed"});
+  if (x.rank() < 1) report("dropout", {"x has no axis of samples", "x [N, ...]", "a scalar", ""});
+  if (p == 0 || x.graph().mode == Mode::inference) return x;
+  Tensor kept = ge(random_bits(x.graph(), name, x.shape()), std::floor(p * 4294967296.0));
+  return select(kept, x * (1 / (1 - p)), 0.0);
+}
+
+}  // namespace kb
