@@ -68,7 +68,7 @@ Schedule build_program(Graph graph, const CompileOptions& options, std::vector<P
   std::vector<Group> groups = timed("fuse", [&] { return fuse(*shared, options.target); });
   Ordered ordered = timed("order", [&] { return order(*shared, std::move(groups)); });
   Schedule schedule = timed("lower", [&] { return build_schedule(shared, ordered, options.target); });
-  timed("plan_memory", [&] { return plan_memory(schedule), verify(schedule), 0; });
+  timed("plan_memory", [&] { return plan_memory(schedule, options.target.redzone_bytes), verify(schedule), 0; });
   return schedule;
 }
 

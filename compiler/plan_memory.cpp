@@ -25,12 +25,12 @@ struct Plan {
   int64_t bytes = 0;
 };
 
-std::vector<Block> blocks_of(const Schedule& schedule) {
+std::vector<Block> blocks_of(const Schedule& schedule, int64_t redzone_bytes) {
   std::vector<Block> blocks;
   for (int32_t b = 0; b < static_cast<int32_t>(schedule.buffers.size()); ++b) {
     const Buffer& buffer = schedule.buffers[static_cast<size_t>(b)];
     if (buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output)
-      blocks.push_back({b, padded(buffer.bytes), buffer.first, buffer.last});
+      blocks.push_back({b, padded(buffer.bytes + redzone_bytes), buffer.first, buffer.last});
   }
   return blocks;
 }
@@ -102,8 +102,8 @@ int64_t liveness_bound(const std::vector<Block>& blocks, size_t steps) {
 
 }  // namespace
 
-void plan_memory(Schedule& schedule) {
-  std::vector<Block> blocks = blocks_of(schedule);
+void plan_memory(Schedule& schedule, int64_t redzone_bytes) {
+  std::vector<Block> blocks = blocks_of(schedule, redzone_bytes);
   auto steps = static_cast<int32_t>(schedule.steps.size());
   schedule.liveness_bound_bytes = liveness_bound(blocks, schedule.steps.size());
   auto length = [](const Block& b) { return static_cast<double>(b.last - b.first + 1); };

@@ -32,6 +32,7 @@ struct Target {
   int64_t processors = 132;           // GPU multiprocessors
   int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache
   int shards = 2;                     // library calls on a CPU: fixed sample shards
+  int64_t redzone_bytes = 0;          // free bytes behind every planned buffer: sanitizer builds poison them
   std::shared_ptr<const LibraryQuery> library;  // null: no scratch, no packing
 };
 

@@ -32,8 +32,9 @@ class Executable {
   virtual std::vector<StepTime> profile() = 0;
 };
 
+// Sums over all that was loaded with it.
 struct LoadReport {
-  int64_t cache_hits = 0, compiled = 0;
+  int64_t cache_hits = 0, compiled = 0;  // distinct kernels
   double jit_milliseconds = 0;      // kernels: cache look-up, host compiler, loading
   double library_milliseconds = 0;  // library primitives
 };
@@ -44,7 +45,9 @@ class Backend {
   virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, oneDNN 2.6.3"
   virtual const Target& target() const = 0;
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
-  virtual std::unique_ptr<Executable> load(const Schedule& schedule, LoadReport& report) = 0;
+  // One executable a schedule; the kernels of all are compiled together. The schedules must outlive the executables.
+  virtual std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+                                                        LoadReport& report) = 0;
 };
 
 struct CpuOptions {

@@ -1,9 +1,11 @@
 // A compiled program on a backend: inputs to fill, scalars to set, a step to run, outputs to read. A training and an
 // inference session share one StateStore, and so the parameters.
 #pragma once
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/pipeline.h"
@@ -14,41 +16,65 @@ namespace kb {
 
 class Session {
  public:
-  // Loads both programs, allocates the arena and the inputs. Keeps references to backend and store.
+  // Loads both programs, allocates the arena, the inputs and what the program computes for itself (prepared copies of
+  // parameters, tables). Keeps references to backend and store. Error where the store's variables are others.
   Session(Backend& backend, StateStore& store, Compiled compiled);
   ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   // Memory of an input, to be filled before step(); its type. Error naming the inputs there are when there is none of
   // that name.
-  std::byte* input(const std::string& name);
-  const Type& input_type(const std::string& name) const;
-  bool has_input(const std::string& name) const;
+  std::byte* input(std::string_view name);
+  const Type& input_type(std::string_view name) const;
+  bool has_input(std::string_view name) const { return inputs_.contains(name); }
   // A scalar input by its number, in the input's dtype; ignored when the program has no such input (a schedule may
   // offer more than a graph reads).
-  void set_scalar(const std::string& name, double value);
+  void set_scalar(std::string_view name, double value);
 
+  // One step. Allocates nothing and touches no new page once it has run twice.
   void step();
 
-  // The output's elements as doubles, into `values` (resized; no allocation when large enough).
-  void read(const std::string& output, std::vector<double>& values) const;
-  double read_scalar(const std::string& output) const;
-  bool has_output(const std::string& name) const;
+  // The output's elements as doubles, into `values` (resized; no allocation when large enough). Error naming the
+  // outputs there are when there is none of that name.
+  void read(std::string_view output, std::vector<double>& values) const;
+  // Its first element, Error where it is empty.
+  double read_scalar(std::string_view output) const;
+  const Type& output_type(std::string_view name) const { return output(name).type; }
+  bool has_output(std::string_view name) const { return outputs_.contains(name); }
 
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
-  int64_t arena_bytes() const;
-  // Times of every step of `prepare`, then of `final`.
+  int64_t arena_bytes() const { return arena_->bytes(); }
+  // One step with a clock around each of its parts: times of the steps of `prepare`, then of `final`.
   std::vector<StepTime> profile();
 
  private:
-  std::vector<std::byte*> addresses(const Schedule& schedule);
+  struct Input {
+    Type type;
+    std::unique_ptr<DeviceMemory> memory;
+  };
+  struct OutputPlace {
+    Type type;
+    const std::byte* data = nullptr;
+  };
+
+  void allocate_own_variables();
+  void allocate_inputs(const Graph& graph);
+  void load_programs();
+  void find_outputs();
+  std::byte* address(const Buffer& buffer) const;
+  std::vector<std::byte*> addresses(const Schedule& schedule) const;
+  const OutputPlace& output(std::string_view name) const;
+
   Backend& backend_;
   StateStore& store_;
   Compiled compiled_;
   LoadReport load_;
-  std::unique_ptr<DeviceMemory> arena_;
-  std::map<std::string, std::unique_ptr<DeviceMemory>> inputs_;
-  std::map<std::string, Type> input_types_;
+  std::unique_ptr<DeviceMemory> arena_;  // of both programs: they never run together
+  std::map<std::string, Input, std::less<>> inputs_;
+  std::map<std::string, OutputPlace, std::less<>> outputs_;
+  std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies and tables
   std::unique_ptr<Executable> prepare_, final_;
 };
 

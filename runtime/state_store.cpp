@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/parameter_space.h"
 #include "graph/interpreter.h"
 #include "runtime/sha256.h"
 
@@ -12,40 +13,60 @@ namespace kb {
 namespace {
 
 constexpr std::string_view kFlat = "flat.";
-constexpr std::string_view kParameters = "flat.parameters";
+
+bool is_flat(const Variable& variable) { return variable.name.starts_with(kFlat); }
 
 // "velocity.conv1.weight" for slot "flat.velocity"; a parameter keeps its own name.
 std::string canonical_name(const std::string& flat, const Segment& segment) {
-  return flat == kParameters ? segment.name : flat.substr(kFlat.size()) + "." + segment.name;
+  return flat == kFlatParameters ? segment.name : flat.substr(kFlat.size()) + "." + segment.name;
 }
-
-bool is_flat(const Variable& variable) { return variable.name.starts_with(kFlat) && variable.kind != VariableKind::table; }
 
 void store_values(DType dtype, std::byte* to, const std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) store_element(dtype, to, static_cast<int64_t>(i), values[i]);
 }
 
+bool same_place(const Segment& a, const Segment& b) {
+  return a.name == b.name && a.type == b.type && a.offset == b.offset && a.length == b.length;
+}
+
 }  // namespace
 
-void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSpace& space) {
+bool StateStore::keeps(VariableKind kind) { return kind != VariableKind::table && kind != VariableKind::prepared; }
+
+void StateStore::adopt_space(const ParameterSpace& space) {
+  if (space.segments.empty()) return;
   if (space_.segments.empty()) space_ = space;
-  ensure(space.segments.empty() || space.length == space_.length, "two programs of one store disagree about the parameter space");
+  bool same = space.dtype == space_.dtype && std::equal(space.segments.begin(), space.segments.end(),
+                                                        space_.segments.begin(), space_.segments.end(), same_place);
+  if (!same)
+    throw Error(
+        fmt::format("two programs of one store have other parameters: {} tensors, {} elements of {}; {} "
+                    "tensors, {} elements of {}",
+                    space_.segments.size(), space_.length, name(space_.dtype), space.segments.size(), space.length,
+                    name(space.dtype)));
+}
+
+void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSpace& space) {
+  adopt_space(space);
   for (const Variable& variable : variables) {
-    if (entries_.contains(variable.name)) continue;
-    int64_t bytes = std::max<int64_t>(variable.bytes, variable.type.bytes());
-    entries_[variable.name] = {variable, backend_.allocate(bytes)};
-    if (variable.kind == VariableKind::table) store_values(variable.type.dtype, data(variable.name), variable.values);
+    if (!keeps(variable.kind)) continue;
+    auto [at, is_new] = entries_.try_emplace(variable.name);
+    if (is_new)
+      at->second = {variable, backend_.allocate(variable.type.bytes())};
+    else if (!(at->second.variable.type == variable.type))
+      throw Error(fmt::format("two programs of one store disagree about {}: {} and {}", variable.name,
+                              to_string(at->second.variable.type), to_string(variable.type)));
   }
 }
 
 void StateStore::initialise(uint32_t seed) {
   for (auto& [name, entry] : entries_) {
-    if (entry.variable.kind == VariableKind::prepared || entry.variable.kind == VariableKind::table) continue;
     std::memset(entry.memory->data(), 0, static_cast<size_t>(entry.memory->bytes()));
-    if (!is_flat(entry.variable)) store_values(entry.variable.type.dtype, entry.memory->data(), initial_value(entry.variable, seed).data);
+    if (!is_flat(entry.variable))
+      store_values(entry.variable.type.dtype, entry.memory->data(), initial_value(entry.variable, seed).data);
   }
-  if (!has(std::string(kParameters))) return;
-  std::byte* flat = data(std::string(kParameters));
+  if (!has(kFlatParameters)) return;
+  std::byte* flat = data(kFlatParameters);
   for (const Segment& segment : space_.segments) {
     Variable parameter{segment.name, segment.type, VariableKind::parameter, segment.role, segment.init, {}, 0};
     store_values(space_.dtype, flat + segment.offset * size_of(space_.dtype), initial_value(parameter, seed).data);
@@ -58,35 +79,30 @@ std::byte* StateStore::data(const std::string& name) {
   return at->second.memory->data();
 }
 
+std::map<std::string, StateStore::Place> StateStore::places() const {
+  std::map<std::string, Place> places;
+  for (const auto& [name, entry] : entries_) {
+    bool slot = entry.variable.kind == VariableKind::slot;
+    if (!is_flat(entry.variable)) {
+      places[name] = {entry.variable.type, entry.memory->data(), slot};
+      continue;
+    }
+    for (const Segment& segment : space_.segments)
+      places[canonical_name(name, segment)] = {segment.type,
+                                               entry.memory->data() + segment.offset * size_of(space_.dtype), slot};
+  }
+  return places;
+}
+
 std::vector<NamedTensor> StateStore::canonical(bool slots) const {
   std::vector<NamedTensor> result;
-  for (const auto& [name, entry] : entries_) {
-    const Variable& variable = entry.variable;
-    const std::byte* from = entry.memory->data();
-    if (variable.kind == VariableKind::state)
-      result.push_back({name, variable.type, {from, from + variable.type.bytes()}});
-    if (!is_flat(variable) || (variable.kind == VariableKind::slot && !slots)) continue;
-    for (const Segment& segment : space_.segments) {
-      const std::byte* part = from + segment.offset * size_of(space_.dtype);
-      result.push_back({canonical_name(name, segment), segment.type, {part, part + segment.type.bytes()}});
-    }
-  }
-  std::sort(result.begin(), result.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
+  for (const auto& [name, place] : places())
+    if (slots || !place.slot) result.push_back({name, place.type, {place.data, place.data + place.type.bytes()}});
   return result;
 }
 
 std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensors) {
-  struct Place {
-    Type type;
-    std::byte* to;
-  };
-  std::map<std::string, Place> places;
-  for (const auto& [name, entry] : entries_) {
-    if (entry.variable.kind == VariableKind::state) places[name] = {entry.variable.type, entry.memory->data()};
-    if (!is_flat(entry.variable)) continue;
-    for (const Segment& segment : space_.segments)
-      places[canonical_name(name, segment)] = {segment.type, entry.memory->data() + segment.offset * size_of(space_.dtype)};
-  }
+  std::map<std::string, Place> places = this->places();
   std::vector<std::string> unknown;
   for (const NamedTensor& tensor : tensors) {
     auto at = places.find(tensor.name);
@@ -94,10 +110,14 @@ std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensor
       unknown.push_back(tensor.name);
       continue;
     }
-    if (!(at->second.type == tensor.type))
-      throw Error(fmt::format("tensor {}: expected {}, got {}", tensor.name, to_string(at->second.type), to_string(tensor.type)));
-    std::memcpy(at->second.to, tensor.data.data(), tensor.data.size());
+    bool whole = static_cast<int64_t>(tensor.data.size()) == tensor.type.bytes();
+    if (!(at->second.type == tensor.type) || !whole)
+      throw Error(fmt::format("tensor {}: expected {}, got {} in {} bytes", tensor.name, to_string(at->second.type),
+                              to_string(tensor.type), tensor.data.size()));
   }
+  for (const NamedTensor& tensor : tensors)
+    if (auto at = places.find(tensor.name); at != places.end())
+      std::copy(tensor.data.begin(), tensor.data.end(), at->second.data);
   return unknown;
 }
 

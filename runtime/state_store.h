@@ -1,4 +1,4 @@
-// All that lives from step to step: parameters, optimizer slots, running statistics, tables, prepared copies. Outside
+// All that a run has learnt, and lives from step to step: parameters, optimizer slots, running statistics. Outside
 // every arena; the training program fixes the layout and inference programs adopt it.
 #pragma once
 #include <cstddef>
@@ -24,8 +24,11 @@ class StateStore {
  public:
   explicit StateStore(Backend& backend) : backend_(backend) {}
 
+  // What a store keeps; tables and prepared copies, which follow from a program and its parameters, are the session's.
+  static bool keeps(VariableKind kind);
+
   // Makes room for variables that are not there yet (zeros). The first space that is not empty is kept; another one
-  // must equal it.
+  // must equal it. Error where a variable is there in another type.
   void adopt(const std::vector<Variable>& variables, const ParameterSpace& space);
   // Initial values of everything: a pure function of seed and names.
   void initialise(uint32_t seed);
@@ -36,7 +39,8 @@ class StateStore {
 
   // Parameters, slots (with `slots`) and running statistics, sorted by name.
   std::vector<NamedTensor> canonical(bool slots = true) const;
-  // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype.
+  // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype, and
+  // then has changed nothing.
   std::vector<std::string> load(const std::vector<NamedTensor>& tensors);
   // SHA-256 over canonical(): names, types, bytes.
   std::string state_sha256() const;
@@ -46,6 +50,15 @@ class StateStore {
     Variable variable;
     std::unique_ptr<DeviceMemory> memory;
   };
+  // Where one canonical tensor lies.
+  struct Place {
+    Type type;
+    std::byte* data;
+    bool slot;
+  };
+  void adopt_space(const ParameterSpace& space);
+  std::map<std::string, Place> places() const;
+
   Backend& backend_;
   ParameterSpace space_;
   std::map<std::string, Entry> entries_;

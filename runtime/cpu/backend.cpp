@@ -1,10 +1,12 @@
-// The CPU backend: host compiler for printed kernels, oneDNN or Eigen for convolution and matmul, one pool of threads for both.
+// The CPU backend: host compiler for printed kernels, oneDNN or Eigen for convolution and matmul, one pool of threads
+// for both.
 #include "runtime/backend.h"
 
 #include <fmt/format.h>
 
 #include <thread>
 
+#include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/executable.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/cpu/memory.h"
@@ -36,28 +38,31 @@ class CpuBackend : public Backend {
   explicit CpuBackend(const CpuOptions& options)
       : cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
         pool_(options.threads > 0 ? options.threads : cores_),
-        shards_(options.shards > 0 ? options.shards : cores_),
-        runtime_(RuntimeOptions::from_environment()) {
+        runtime_(RuntimeOptions::from_environment()),
+        target_(generic_cpu_target()) {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
-    target_ = generic_cpu_target();
     target_.isa = instruction_set();
-    target_.shards = shards_;
-    target_.library = std::make_shared<CpuLibraryQuery>(library_, shards_);
+    target_.shards = options.shards > 0 ? options.shards : cores_;
+    target_.redzone_bytes = kRedzone;
+    target_.library = std::make_shared<CpuLibraryQuery>(library_, target_.shards);
   }
 
   std::string description() const override {
-    return fmt::format("cpu: {}, {} thread{}, {}", target_.isa, pool_.threads(), pool_.threads() == 1 ? "" : "s", library_.name());
+    return fmt::format("cpu: {}, {} thread{}, {}", target_.isa, pool_.threads(), pool_.threads() == 1 ? "" : "s",
+                       library_.name());
   }
   const Target& target() const override { return target_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
-  std::unique_ptr<Executable> load(const Schedule& schedule, LoadReport& report) override {
-    return make_cpu_executable(schedule, {pool_, library_, runtime_, shards_}, report);
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+                                                LoadReport& report) override {
+    return make_cpu_executables(schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_},
+                                report);
   }
 
  private:
   int cores_;
   Pool pool_;
-  int shards_;
+  Pool alone_{1};
   RuntimeOptions runtime_;
   LibraryContext library_;
   Target target_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compiler/print_cpp.h"
+#include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/kernel_cache.h"
 
@@ -11,14 +12,22 @@ namespace kb {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
-// extern "C" void NAME(void* const* buffers, const long* arguments, long phase, long begin, long end): tiles [begin, end) of a phase.
-using Entry = void (*)(void* const*, const int64_t*, int64_t, int64_t, int64_t);
+// Runs tiles [begin, end) of a phase; see print_cpp.
+using Entry = void (*)(void* const* buffers, const int64_t* arguments, int64_t phase, int64_t begin, int64_t end);
+
+// A step with less work than this runs on the calling thread.
+constexpr int64_t kAloneBytes = 64 << 10;
+constexpr int64_t kAloneFlops = 256 << 10;
+
+bool is_small(const Step& step) { return step.bytes < kAloneBytes && step.flops < kAloneFlops; }
 
 // One schedule step, ready to run: everything it reads lies in it.
 struct Call {
-  FusionClass cls = FusionClass::copy;
+  Pool* pool = nullptr;
   Entry entry = nullptr;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
@@ -27,100 +36,138 @@ struct Call {
   void* scratch = nullptr;
 };
 
-void copy(const Call& call) {
+void run_kernel(const Call& call) {
+  for (size_t phase = 0; phase < call.tiles.size(); ++phase)
+    call.pool->parallel(call.tiles[phase], [&](int64_t begin, int64_t end, int) {
+      call.entry(call.operands.data(), call.arguments.data(), static_cast<int64_t>(phase), begin, end);
+    });
+}
+
+void run_library(const Call& call) {
+  std::span<void* const> all(call.operands);
+  call.library->run(*call.pool, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
+}
+
+// Triples of arguments: where to, how many bytes, from which operand (-1: zeros).
+void run_copy(const Call& call) {
   auto* to = static_cast<std::byte*>(call.operands.back());
   for (size_t i = 0; i + 2 < call.arguments.size(); i += 3) {
     auto bytes = static_cast<size_t>(call.arguments[i + 1]);
     int64_t from = call.arguments[i + 2];
-    if (from < 0) std::memset(to + call.arguments[i], 0, bytes);
-    else std::memcpy(to + call.arguments[i], call.operands[static_cast<size_t>(from)], bytes);
+    if (from < 0)
+      std::memset(to + call.arguments[i], 0, bytes);
+    else
+      std::memcpy(to + call.arguments[i], call.operands[static_cast<size_t>(from)], bytes);
   }
 }
 
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(const Schedule& schedule, CpuEnvironment environment, LoadReport& report)
-      : schedule_(schedule), environment_(std::move(environment)) {
-    std::vector<Entry> entries = load(report);
-    Clock::time_point start = Clock::now();
-    for (const Step& step : schedule.steps) {
-      Call call;
-      call.cls = step.cls;
-      call.arguments = step.arguments;
-      call.tiles = step.tiles;
-      call.inputs = static_cast<size_t>(step.inputs);
-      call.operands.resize(step.operands.size());
-      if (step.kernel >= 0) call.entry = entries[static_cast<size_t>(step.kernel)];
-      if (step.cls == FusionClass::library)
-        call.library = plan_library(environment_.library, *schedule.graph, schedule.graph->nodes[static_cast<size_t>(step.node)], step.epilogue,
-                                    environment_.shards);
-      calls_.push_back(std::move(call));
-    }
-    report.library_milliseconds += since(start);
+  // `entries`: of the schedule's kernels, in their order.
+  CpuExecutable(const Schedule& schedule, const CpuEnvironment& environment, std::span<void* const> entries)
+      : schedule_(schedule), guard_(schedule) {
+    for (const Step& step : schedule.steps) calls_.push_back(make_call(step, environment, entries));
   }
 
   void bind(std::span<std::byte* const> buffers) override {
-    auto address = [&](View view) -> void* { return view.buffer < 0 ? nullptr : buffers[static_cast<size_t>(view.buffer)] + view.offset; };
+    auto address = [&](View view) -> void* {
+      return view.buffer < 0 ? nullptr : buffers[static_cast<size_t>(view.buffer)] + view.offset;
+    };
     for (size_t s = 0; s < calls_.size(); ++s) {
       const Step& step = schedule_.steps[s];
       for (size_t i = 0; i < step.operands.size(); ++i) calls_[s].operands[i] = address(step.operands[i]);
       calls_[s].scratch = address(step.scratch);
     }
+    guard_.bind(buffers);
   }
 
   void run() override {
-    for (Call& call : calls_) run(call);
+    guard_.begin_run();
+    for (size_t s = 0; s < calls_.size(); ++s) run(s);
   }
 
   std::vector<StepTime> profile() override {
-    std::vector<StepTime> times;
-    for (Call& call : calls_) {
+    std::vector<StepTime> times(calls_.size());
+    guard_.begin_run();
+    for (size_t s = 0; s < calls_.size(); ++s) {
       Clock::time_point start = Clock::now();
-      run(call);
-      times.push_back({since(start)});
+      run(s);
+      times[s].milliseconds = since(start);
     }
     return times;
   }
 
  private:
-  std::vector<Entry> load(LoadReport& report) {
-    if (schedule_.kernels.empty()) return {};
-    KernelBatch batch;
-    batch.prelude = cpp_prelude();
-    for (const ir::Kernel& kernel : schedule_.kernels) batch.kernels.push_back({kernel.name, print_cpp(kernel)});
-    HostCompiler compiler = find_host_compiler(environment_.options);
-    LoadedKernels loaded = load_kernels(batch, compiler, environment_.options.cache_dir, environment_.pool.threads());
-    report.cache_hits += loaded.cache_hits;
-    report.compiled += loaded.compiled;
-    report.jit_milliseconds += loaded.jit_ms;
-    std::vector<Entry> entries;
-    for (void* entry : loaded.entry) entries.push_back(reinterpret_cast<Entry>(entry));
-    return entries;
+  Call make_call(const Step& step, const CpuEnvironment& environment, std::span<void* const> entries) const {
+    Call call;
+    call.pool = is_small(step) ? &environment.alone : &environment.pool;
+    call.arguments = step.arguments;
+    call.tiles = step.tiles;
+    call.inputs = static_cast<size_t>(step.inputs);
+    call.operands.resize(step.operands.size());
+    if (step.kernel >= 0) call.entry = reinterpret_cast<Entry>(entries[static_cast<size_t>(step.kernel)]);
+    if (step.cls == FusionClass::library) call.library = plan(step, environment);
+    return call;
   }
 
-  void run(Call& call) {
-    if (call.library) {
-      std::span<void* const> all(call.operands);
-      call.library->run(environment_.pool, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
-    } else if (call.entry) {
-      for (size_t phase = 0; phase < call.tiles.size(); ++phase)
-        environment_.pool.parallel(call.tiles[phase], [&](int64_t begin, int64_t end, int) {
-          call.entry(call.operands.data(), call.arguments.data(), static_cast<int64_t>(phase), begin, end);
-        });
-    } else {
-      copy(call);
-    }
+  std::unique_ptr<LibraryOp> plan(const Step& step, const CpuEnvironment& environment) const {
+    const Node& node = schedule_.graph->nodes[static_cast<size_t>(step.node)];
+    std::unique_ptr<LibraryOp> op =
+        plan_library(environment.library, *schedule_.graph, node, step.epilogue, environment.shards);
+    int64_t planned = step.scratch.buffer < 0 ? 0 : schedule_.buffers[static_cast<size_t>(step.scratch.buffer)].bytes;
+    ensure(static_cast<int64_t>(op->scratch_bytes()) <= planned, "a library call wants more scratch than was planned");
+    return op;
+  }
+
+  void run(size_t s) {
+    guard_.begin_step(s);
+    const Call& call = calls_[s];
+    if (call.library)
+      run_library(call);
+    else if (call.entry)
+      run_kernel(call);
+    else
+      run_copy(call);
+    guard_.end_step(s);
   }
 
   const Schedule& schedule_;
-  CpuEnvironment environment_;
+  ArenaGuard guard_;
   std::vector<Call> calls_;
 };
 
+// Entries of the kernels of all schedules, one behind the other. AddressSanitizer does not see the masked loads and
+// stores of the wide instruction sets, so its builds print portable vectors, which give the same bits.
+std::vector<void*> load_entries(std::span<const Schedule* const> schedules, const CpuEnvironment& environment,
+                                LoadReport& report) {
+  int bytes = vector_bytes(kGuarded ? "portable" : environment.isa);
+  KernelBatch batch;
+  batch.prelude = cpp_prelude(bytes);
+  for (const Schedule* schedule : schedules)
+    for (const ir::Kernel& kernel : schedule->kernels) batch.kernels.push_back({kernel.name, print_cpp(kernel, bytes)});
+  if (batch.kernels.empty()) return {};
+  LoadedKernels loaded = load_kernels(batch, find_host_compiler(environment.options), environment.options.cache_dir,
+                                      environment.compile_jobs);
+  report.cache_hits += loaded.cache_hits;
+  report.compiled += loaded.compiled;
+  report.jit_milliseconds += loaded.jit_ms;
+  return std::move(loaded.entry);
+}
+
 }  // namespace
 
-std::unique_ptr<Executable> make_cpu_executable(const Schedule& schedule, CpuEnvironment environment, LoadReport& report) {
-  return std::make_unique<CpuExecutable>(schedule, std::move(environment), report);
+std::vector<std::unique_ptr<Executable>> make_cpu_executables(std::span<const Schedule* const> schedules,
+                                                              const CpuEnvironment& environment, LoadReport& report) {
+  std::vector<void*> entries = load_entries(schedules, environment, report);
+  std::span<void* const> rest(entries);
+  std::vector<std::unique_ptr<Executable>> result;
+  Clock::time_point start = Clock::now();
+  for (const Schedule* schedule : schedules) {
+    result.push_back(std::make_unique<CpuExecutable>(*schedule, environment, rest.first(schedule->kernels.size())));
+    rest = rest.subspan(schedule->kernels.size());
+  }
+  report.library_milliseconds += since(start);
+  return result;
 }
 
 }  // namespace kb

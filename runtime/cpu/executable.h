@@ -1,6 +1,8 @@
-// A schedule bound to the CPU: printed kernels by tiles over the pool, library calls, copies.
+// Schedules bound to the CPU: printed kernels by tiles over the pool, library calls, copies.
 #pragma once
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/cpu/library.h"
@@ -9,13 +11,19 @@
 
 namespace kb {
 
+// What all executables of one backend share; it outlives them.
 struct CpuEnvironment {
   Pool& pool;
+  Pool& alone;  // of the calling thread: for steps with less work than it takes to wake the others
   LibraryContext& library;
-  RuntimeOptions options;
-  int shards = 1;
+  const RuntimeOptions& options;
+  std::string isa;       // Target::isa
+  int shards = 1;        // of library calls
+  int compile_jobs = 1;  // compiler processes at once
 };
 
-std::unique_ptr<Executable> make_cpu_executable(const Schedule& schedule, CpuEnvironment environment, LoadReport& report);
+// Kernels of all schedules are printed, looked up and compiled as one batch.
+std::vector<std::unique_ptr<Executable>> make_cpu_executables(std::span<const Schedule* const> schedules,
+                                                              const CpuEnvironment& environment, LoadReport& report);
 
 }  // namespace kb

@@ -76,7 +76,8 @@ MatmulSpec matmul_spec(const Graph& graph, const Node& node) {
   return spec;
 }
 
-std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node, const Epilogue& epilogue, int shards) {
+std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
+                                        const Epilogue& epilogue, int shards) {
   if (node.op == Op::matmul) {
     MatmulSpec spec = matmul_spec(graph, node);
     spec.bias = epilogue.bias.valid();

@@ -1,4 +1,5 @@
-// From a library node of a graph to a library call: the one place that reads conv and matmul nodes' attributes for the CPU.
+// From a library node of a graph to a library call: the one place that reads conv and matmul nodes' attributes for the
+// CPU.
 #pragma once
 #include <memory>
 
@@ -9,6 +10,7 @@ namespace kb {
 
 ConvSpec conv_spec(const Graph& graph, const Node& node);
 MatmulSpec matmul_spec(const Graph& graph, const Node& node);
-std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node, const Epilogue& epilogue, int shards);
+std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
+                                        const Epilogue& epilogue, int shards);
 
 }  // namespace kb

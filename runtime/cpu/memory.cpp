@@ -3,28 +3,38 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+
+#include "runtime/cpu/arena_guard.h"
 
 namespace kb {
 namespace {
 
-constexpr int64_t kLargePage = 2 << 20;  // bytes; large blocks ask for transparent huge pages
+constexpr int64_t kPage = 4096;
+constexpr int64_t kLargePage = 2 << 20;  // large blocks ask for transparent huge pages
+
+int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 class CpuMemory : public DeviceMemory {
  public:
-  explicit CpuMemory(int64_t bytes) : bytes_(bytes) {
-    mapped_ = (std::max<int64_t>(bytes, 1) + 4095) / 4096 * 4096 + (bytes >= kLargePage ? kLargePage : 0);
-    map_ = mmap(nullptr, static_cast<size_t>(mapped_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map_ == MAP_FAILED) throw Error(fmt::format("out of memory: {} bytes were asked for", bytes));
-    auto address = reinterpret_cast<uintptr_t>(map_);
-    if (bytes >= kLargePage) {
-      address = (address + kLargePage - 1) / kLargePage * kLargePage;
-      madvise(map_, static_cast<size_t>(mapped_), MADV_HUGEPAGE);
-    }
-    data_ = reinterpret_cast<std::byte*>(address);
+  explicit CpuMemory(int64_t bytes) : bytes_(bytes), alignment_(bytes >= kLargePage ? kLargePage : kPage) {
+    mapped_ = round_up(bytes + 2 * kRedzone, kPage) + alignment_;
+    void* map = mmap(nullptr, static_cast<size_t>(mapped_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) throw Error(fmt::format("out of memory: {} bytes were asked for", bytes));
+    map_ = static_cast<std::byte*>(map);
+    auto address = reinterpret_cast<intptr_t>(map_);
+    data_ = map_ + (round_up(address + kRedzone, alignment_) - address);
+    if (alignment_ == kLargePage) madvise(map_, static_cast<size_t>(mapped_), MADV_HUGEPAGE);
     std::memset(data_, 0, static_cast<size_t>(bytes));
+    poison(data_ - kRedzone, kRedzone);
+    poison(data_ + bytes, kRedzone);
   }
-  ~CpuMemory() override { munmap(map_, static_cast<size_t>(mapped_)); }
+  // What an arena's guard poisoned is opened too: the next mapping may lie here.
+  ~CpuMemory() override {
+    unpoison(map_, mapped_);
+    munmap(map_, static_cast<size_t>(mapped_));
+  }
   CpuMemory(const CpuMemory&) = delete;
   CpuMemory& operator=(const CpuMemory&) = delete;
 
@@ -32,8 +42,8 @@ class CpuMemory : public DeviceMemory {
   int64_t bytes() const override { return bytes_; }
 
  private:
-  int64_t bytes_, mapped_ = 0;
-  void* map_ = nullptr;
+  int64_t bytes_, alignment_, mapped_ = 0;
+  std::byte* map_ = nullptr;
   std::byte* data_ = nullptr;
 };
 

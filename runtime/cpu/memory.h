@@ -6,6 +6,8 @@
 
 namespace kb {
 
+// Zeros, at a multiple of 4096 (from 2 MiB on: of 2 MiB, on transparent huge pages where the system has them). Error
+// where the system has no more.
 std::unique_ptr<DeviceMemory> allocate_cpu_memory(int64_t bytes);
 
 }  // namespace kb

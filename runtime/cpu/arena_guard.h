@@ -1,0 +1,48 @@
+// In builds with AddressSanitizer the memory that kernels see is guarded: a planned buffer is addressable from the
+// first to the last step of its live range, to the byte, and everything else of the arena is poisoned; so are the zones
+// around every allocation. In other builds nothing here does anything.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/schedule.h"
+
+namespace kb {
+
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kGuarded = true;
+#else
+inline constexpr bool kGuarded = false;
+#endif
+
+// Bytes of poison between two planned buffers and around an allocation: two cache lines, more than a vector reaches.
+inline constexpr int64_t kRedzone = kGuarded ? 128 : 0;
+
+void poison(const void* begin, int64_t bytes);
+void unpoison(const void* begin, int64_t bytes);
+
+// Walks one run of a schedule with its steps.
+class ArenaGuard {
+ public:
+  explicit ArenaGuard(const Schedule& schedule);
+
+  // Where each buffer of the schedule lies, as Executable::bind takes it.
+  void bind(std::span<std::byte* const> buffers);
+  void begin_run() const;
+  // InternalError where the step's buffers overlap others that live, or where a library call, which no sanitizer sees,
+  // would touch a buffer outside its live range.
+  void begin_step(size_t step) const;
+  void end_step(size_t step) const;
+
+ private:
+  void open(int32_t buffer) const;
+  void check_library_operands(const Step& step) const;
+
+  const Schedule& schedule_;
+  std::vector<std::vector<int32_t>> starts_, ends_;  // planned buffers by first and by last step
+  std::vector<std::byte*> buffers_;
+  std::byte* arena_ = nullptr;
+};
+
+}  // namespace kb
