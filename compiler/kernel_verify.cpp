@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "compiler/kernel_ir.h"
+#include "compiler/kernel_math.h"
 #include "graph/error.h"
 
 namespace kb::ir {
@@ -19,25 +20,8 @@ struct LocalState {
   Storage storage = Storage::register_;
   bool declared = false;
   bool visible = false;
+  bool in_lanes = false;  // declared inside a lane loop
 };
-
-// Primitives whose f32 form is exact or correctly rounded; the others are expanded by emit_math, except in f64.
-bool needs_expansion(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::log1p:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::pow:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Verifier {
  public:
@@ -175,7 +159,7 @@ class Verifier {
     require(row.rule != TypeRule::same || is_float(type), "an op of floats on another type");
     require(row.rule != TypeRule::arithmetic || is_float(type) || is_integer(type), "arithmetic on booleans");
     require(row.rule != TypeRule::bits || is_integer(type) || type == DType::boolean, "an op of bits on floats");
-    require(!needs_expansion(instr.op) || type == DType::f64, "a function that emit_math should have expanded");
+    require(!is_expanded(instr.op) || type == DType::f64, "a function that emit_math should have expanded");
   }
 
   void buffer(const Instr& instr, DType type) const {
@@ -193,7 +177,9 @@ class Verifier {
     require(instr.lane_varying == (instr.access != Access::uniform || varies(instr.b)),
             "lane_varying does not fit a load");
   }
-  void stored(const Instr& instr) const {
+  // A lane loop may be run as several narrower ones: what is the same for all lanes then happens more than once.
+  void stored(const Instr& instr, bool in_own_local) const {
+    require(instr.access != Access::uniform || !in_lanes_ || in_own_local, "a store for all lanes in a lane loop");
     use(instr.b, instr.type, "type of a stored value");
     require(instr.access != Access::uniform || !(varies(instr.b) || varies(instr.c)),
             "lanes store different values at one place");
@@ -207,7 +193,7 @@ class Verifier {
     require(load ? param.read : param.written, "a buffer used otherwise than declared");
     const Reg where = load ? instr.b : instr.c;
     if (where != kNone) use(where, DType::boolean, "a mask is not boolean");
-    load ? loaded(instr) : stored(instr);
+    load ? loaded(instr) : stored(instr, false);
   }
 
   void declare(const Instr& instr) {
@@ -217,7 +203,7 @@ class Verifier {
     require(instr.integer > 0, "an empty local array");
     require(instr.storage == Storage::register_ || kernel_.block_threads > 0, "block storage without a block");
     require(instr.storage == Storage::register_ || !(in_threads_ || in_lanes_), "block storage inside a thread loop");
-    locals_[number] = {instr.type, instr.storage, true, true};
+    locals_[number] = {instr.type, instr.storage, true, true, in_lanes_};
   }
 
   void local(const Instr& instr) const {
@@ -225,7 +211,7 @@ class Verifier {
     const LocalState& state = locals_[static_cast<size_t>(instr.buffer)];
     require(state.visible && state.type == instr.type && state.storage == instr.storage, "use of a local array");
     access(instr);
-    instr.code == Code::local_load ? loaded(instr) : stored(instr);
+    instr.code == Code::local_load ? loaded(instr) : stored(instr, state.in_lanes);
   }
 
   void loop(const Instr& instr) {

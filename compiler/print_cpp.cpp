@@ -126,7 +126,10 @@ struct RegInfo {
 class CppPrinter {
  public:
   CppPrinter(const Kernel& kernel, int vector_bytes)
-      : kernel_(kernel), vector_bytes_(vector_bytes), regs_(static_cast<size_t>(kernel.registers)) {
+      : kernel_(kernel),
+        vector_bytes_(vector_bytes),
+        regs_(static_cast<size_t>(kernel.registers)),
+        uses_buffer_(kernel.buffers.size()) {
     ensure(kernel.block_threads == 0, "a kernel for a GPU printed as C++");
     bool wide = false;
     for (const Phase& phase : kernel.phases) analyse(phase.body, wide);
@@ -139,9 +142,10 @@ class CppPrinter {
     depth_++;
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferParam& buffer = kernel_.buffers[i];
+      if (!uses_buffer_[i]) continue;
       line("{0}{1}* const b{2} = ({0}{1}*)b[{2}];", buffer.written ? "" : "const ", memory_type(buffer.dtype), i);
     }
-    if (kernel_.arguments == 0) line("(void)e;");
+    if (!uses_arguments_) line("(void)e;");
     if (kernel_.streaming_argument >= 0) line("const bool past_cache = e[{}] != 0;", kernel_.streaming_argument);
     for (size_t i = 0; i < kernel_.phases.size(); ++i) phase(kernel_.phases[i], i);
     if (kernel_.streaming_argument >= 0) line("if (past_cache) KB_FENCE();");
@@ -211,6 +215,8 @@ class CppPrinter {
                                 (instr.code == Code::index_lt && !is_prefix(instr));
       if (takes_values && !converts_stride(instr))
         for (Reg r : {instr.a, instr.b, instr.c}) wide |= varying(r) && is_wide(type(r));
+      if (instr.code == Code::load || instr.code == Code::store) uses_buffer_[static_cast<size_t>(instr.buffer)] = true;
+      uses_arguments_ |= instr.code == Code::argument;
       analyse(instr.body, wide);
     }
   }
@@ -707,6 +713,8 @@ class CppPrinter {
   int vector_bytes_;
   int lanes_ = kLanes;
   std::vector<RegInfo> regs_;
+  std::vector<bool> uses_buffer_;
+  bool uses_arguments_ = false;
   std::string text_;
   int depth_ = 0;
   std::string first_ = "0";  // lane of the loop at which the vector being printed begins

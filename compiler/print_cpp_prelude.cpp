@@ -241,7 +241,7 @@ KB_INLINE u32x8 mul_high(u32x8 x, u32x8 y) {
   const v4q even = __builtin_ia32_pmuludq256((i32x8)x, (i32x8)y);
   const v4q odd = __builtin_ia32_pmuludq256((i32x8)((v4q)x >> 32), (i32x8)((v4q)y >> 32));
   const u32x8 mask = {0, ~0u, 0, ~0u, 0, ~0u, 0, ~0u};
-  return ((u32x8)odd & mask) | (u32x8)((v4q)((u32x8)even & mask) >> 32);
+  return ((u32x8)odd & mask) | ((u32x8)(even >> 32) & ~mask);
 }
 KB_INLINE f32x8 widen_f16(u16x8 x) { return __builtin_ia32_vcvtph2ps256((v8h)x); }
 KB_INLINE u16x8 narrow_f16(f32x8 x) { return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0); }

@@ -1,6 +1,9 @@
 // Small kernels written by hand with ir::Builder, one for each shape of code that the CPU's printer knows.
 #pragma once
+#include <cmath>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "compiler/kernel_builder.h"
 
@@ -8,12 +11,13 @@ namespace kb::test {
 
 using namespace ir;
 
-// y[i] = f(x[i], z[i]) over n = argument 0 elements in tiles of 1024; argument 1 is the streaming flag.
+// y_k[i] = f_k(x[i], z[i]) over n = argument 0 elements in tiles of 1024; argument 1 is the streaming flag.
 using Binary = std::function<Reg(Builder&, Reg x, Reg z)>;
-inline Kernel pointwise(DType in, DType out, const Binary& f) {
+inline Kernel pointwise(DType x_type, DType z_type, const std::vector<std::pair<DType, Binary>>& results) {
   Builder b("pointwise", 16);
-  const int32_t x = b.add_buffer({.dtype = in}), z = b.add_buffer({.dtype = in});
-  const int32_t y = b.add_buffer({.dtype = out, .written = true, .read = false});
+  const int32_t x = b.add_buffer({.dtype = x_type}), z = b.add_buffer({.dtype = z_type});
+  std::vector<int32_t> outs;
+  for (const auto& [type, f] : results) outs.push_back(b.add_buffer({.dtype = type, .written = true, .read = false}));
   const int64_t n = b.add_argument();
   b.set_streaming_argument(b.add_argument());
   b.phase([&] {
@@ -21,8 +25,9 @@ inline Kernel pointwise(DType in, DType out, const Binary& f) {
     const Reg end = b.min(b.add(begin, b.index(1024)), b.argument(n));
     b.loop(begin, end, 16, [&](Reg i) {
       b.lane_loop(b.min(b.index(16), b.sub(end, i)), [&](Reg) {
-        const Reg value = f(b, b.load(x, i, Access::contiguous), b.load(z, i, Access::contiguous));
-        b.store(y, i, Access::contiguous, value, true);
+        const Reg left = b.load(x, i, Access::contiguous), right = b.load(z, i, Access::contiguous);
+        for (size_t k = 0; k < outs.size(); ++k)
+          b.store(outs[k], i, Access::contiguous, results[k].second(b, left, right), true);
       });
     });
   });

@@ -1,0 +1,68 @@
+extern "C" void k_row_max(void* const* b, const long* e, long, long begin, long end) {
+  const float* const b0 = (const float*)b[0];
+  float* const b1 = (float*)b[1];
+  for (long t = begin; t < end; ++t) {
+    const long r1 = t;
+    const long r2 = r1 * 8;
+    const long r4 = e[0];
+    const long r5 = r2 + 8;
+    const long r6 = index_min(r5, r4);
+    for (long r13 = r2; r13 < r6; r13 += 1) {
+      float l0[32] __attribute__((aligned(64)));
+      {
+        *(f32x16m*)(l0) = splat_f32x16((-__builtin_inff()));
+      }
+      for (long r15 = 0; r15 < 40; r15 += 16) {
+        const long r16 = 40 - r15;
+        const long r17 = index_min(16, r16);
+        const long r18 = r13 * 40 + r15;
+        if (r17 >= 16) {
+          {
+            const f32x16 r20 = *(const f32x16m*)(b0 + r18);
+            const f32x16 r21 = *(const f32x16m*)(l0);
+            const f32x16 r22 = maximum(r21, r20);
+            *(f32x16m*)(l0) = r22;
+          }
+        } else {
+          if (r17 > 0) {
+            const long n = r17;
+            const f32x16 r20 = load_part_x16(b0 + r18, n);
+            const f32x16 r21 = *(const f32x16m*)(l0);
+            const f32x16 r22 = maximum(r21, r20);
+            *(f32x16m*)(l0) = first_x16(n) ? r22 : *(const f32x16m*)(l0);
+          }
+        }
+      }
+      if (8 > 0) {
+        const long n = 8;
+        const f32x16 r24 = *(const f32x16m*)(l0 + 8);
+        const f32x16 r25 = *(const f32x16m*)(l0);
+        const f32x16 r26 = maximum(r25, r24);
+        *(f32x16m*)(l0) = first_x16(n) ? r26 : *(const f32x16m*)(l0);
+      }
+      if (4 > 0) {
+        const long n = 4;
+        const f32x16 r28 = *(const f32x16m*)(l0 + 4);
+        const f32x16 r29 = *(const f32x16m*)(l0);
+        const f32x16 r30 = maximum(r29, r28);
+        *(f32x16m*)(l0) = first_x16(n) ? r30 : *(const f32x16m*)(l0);
+      }
+      if (2 > 0) {
+        const long n = 2;
+        const f32x16 r32 = *(const f32x16m*)(l0 + 2);
+        const f32x16 r33 = *(const f32x16m*)(l0);
+        const f32x16 r34 = maximum(r33, r32);
+        *(f32x16m*)(l0) = first_x16(n) ? r34 : *(const f32x16m*)(l0);
+      }
+      if (1 > 0) {
+        const long n = 1;
+        const f32x16 r36 = *(const f32x16m*)(l0 + 1);
+        const f32x16 r37 = *(const f32x16m*)(l0);
+        const f32x16 r38 = maximum(r37, r36);
+        *(f32x16m*)(l0) = first_x16(n) ? r38 : *(const f32x16m*)(l0);
+      }
+      const float r39 = l0[0];
+      b1[r13] = r39;
+    }
+  }
+}

@@ -1,0 +1,181 @@
+// Accuracy of the f32 functions against the C library in long double, in units in the last place; special values.
+#include "compiler/kernel_math.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+
+#include "compiler/print_cpp.h"
+#include "tests/compiler/compiled_kernels.h"
+#include "tests/compiler/sample_kernels.h"
+
+namespace kb {
+namespace {
+
+using namespace kb::test;
+
+struct Function {
+  Op op;
+  double (*exact)(double);
+  double most;  // ulp
+  double to;    // for |x| up to here
+};
+
+constexpr double kAll = 3.5e38;
+const Function kFunctions[] = {{Op::exp, std::exp, 1.05, kAll},    {Op::log, std::log, 0.85, kAll},
+                               {Op::log1p, std::log1p, 1.4, kAll}, {Op::tanh, std::tanh, 1.4, kAll},
+                               {Op::erf, std::erf, 1.3, kAll},     {Op::sin, std::sin, 1.6, 1e4},
+                               {Op::cos, std::cos, 1.6, 1e4}};
+
+// One kernel with a result each for all functions of x; the last one is pow(x, z).
+Kernel all_functions(DType type) {
+  std::vector<std::pair<DType, Binary>> results;
+  for (const Function& f : kFunctions)
+    results.push_back({type, [=](Builder& b, Reg x, Reg) { return emit_math(b, f.op, type, x); }});
+  results.push_back({type, [=](Builder& b, Reg x, Reg z) { return emit_math(b, Op::pow, type, x, z); }});
+  Kernel kernel = test::pointwise(type, type, results);
+  ir::verify(kernel);
+  return kernel;
+}
+
+Launch launch_of(const Data& x, const Data& z) {
+  Launch launch{{x.elements, 0}, {(x.elements + 1023) / 1024}, {x, z}};
+  for (size_t i = 0; i <= std::size(kFunctions); ++i) launch.buffers.push_back(Data::output(x.dtype, x.elements));
+  return launch;
+}
+
+// |got - exact| in units of the last place of a float near `exact`.
+double ulps(double exact, float got) {
+  if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) == std::isnan(got) ? 0 : INFINITY;
+  const auto nearest = static_cast<float>(exact);
+  if (std::isinf(nearest) || std::isinf(got))
+    return nearest == got ? 0 : (std::fabs(exact) > 3.4028235e38 ? 1 : INFINITY);
+  const int exponent = std::max(std::ilogb(exact == 0 ? 1e-45 : exact), -126);
+  return std::fabs(exact - static_cast<double>(got)) / std::ldexp(1.0, exponent - 23);
+}
+
+Data floats(const std::vector<float>& values) {
+  return Data::of(DType::f32, std::vector<double>(values.begin(), values.end()));
+}
+
+BOOST_AUTO_TEST_SUITE(kernel_math)
+
+// Every 4,093rd float of either sign, and dense grids where the functions have their kinks.
+BOOST_AUTO_TEST_CASE(accuracy_of_one_argument) {
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits < 0x100000000u; bits += 4093)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (int i = -400000; i <= 400000; ++i) values.push_back(static_cast<float>(i) * 0x1p-15f);
+  for (int i = -20000; i <= 20000; ++i) values.push_back(static_cast<float>(i) * 0.5f);
+  const Kernel kernel = all_functions(DType::f32);
+  const auto entries = compile_kernels({kernel}, vector_widths().back());
+  Launch launch = launch_of(floats(values), floats(std::vector<float>(values.size(), 1.0f)));
+  call(entries.at(kernel.name), launch);
+  for (size_t f = 0; f < std::size(kFunctions); ++f) {
+    const Function& function = kFunctions[f];
+    const auto* got = reinterpret_cast<const float*>(launch.buffers[2 + f].bytes.data());
+    double worst = 0;
+    float where = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (std::fabs(values[i]) > function.to && std::isfinite(values[i])) continue;
+      const double error = ulps(function.exact(values[i]), got[i]);
+      if (error > worst) worst = error, where = values[i];
+    }
+    BOOST_TEST_MESSAGE(fmt::format("{}: {:.3f} ulp at {} ({:a})", name(function.op), worst, where, where));
+    BOOST_TEST(worst <= function.most, fmt::format("{}: {} ulp at {} ({:a})", name(function.op), worst, where, where));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(accuracy_of_pow) {
+  std::mt19937 engine(1);
+  std::vector<float> x, z;
+  for (int i = 0; i < 1000000; ++i) {
+    const auto base = std::bit_cast<float>(static_cast<uint32_t>(engine() & 0x7fffffff));
+    if (!(base > 0) || std::isinf(base)) continue;
+    const bool near_one = i % 2;
+    x.push_back(near_one ? 1 + static_cast<float>(static_cast<int32_t>(engine())) * 0x1p-33f : base);
+    // Results over the whole range of floats.
+    z.push_back(static_cast<float>(static_cast<int32_t>(engine())) * 0x1p-31f * 150.0f /
+                std::fabs(std::log2(x.back())));
+  }
+  const Kernel kernel = all_functions(DType::f32);
+  const auto entries = compile_kernels({kernel}, vector_widths().back());
+  Launch launch = launch_of(floats(x), floats(z));
+  call(entries.at(kernel.name), launch);
+  const auto* got = reinterpret_cast<const float*>(launch.buffers.back().bytes.data());
+  double worst = 0;
+  size_t where = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double error = ulps(std::pow(static_cast<double>(x[i]), static_cast<double>(z[i])), got[i]);
+    if (error > worst) worst = error, where = i;
+  }
+  BOOST_TEST_MESSAGE(fmt::format("pow: {:.3f} ulp at {}, {}", worst, x[where], z[where]));
+  BOOST_TEST(worst <= 3.5, fmt::format("pow: {} ulp at {}, {}", worst, x[where], z[where]));
+}
+
+BOOST_AUTO_TEST_CASE(special_values) {
+  const float special[] = {0.0f,  -0.0f,  1.0f,    -1.0f, 2.0f,   -2.0f,       3.0f,     -3.0f,     0.5f,
+                           -0.5f, 1e-42f, -1e-42f, 1e30f, -1e30f, 16777216.0f, INFINITY, -INFINITY, NAN};
+  std::vector<float> x, z;
+  for (float a : special)
+    for (float b : special) x.push_back(a), z.push_back(b);
+  const Kernel kernel = all_functions(DType::f32);
+  Launch launch = launch_of(floats(x), floats(z));
+  interpret(kernel, launch);
+  const auto same = [](double exact, double got) {
+    const auto nearest = static_cast<float>(exact);
+    if (std::isnan(nearest) || std::isnan(got)) return std::isnan(nearest) && std::isnan(got);
+    return std::signbit(nearest) == std::signbit(got) && ulps(exact, static_cast<float>(got)) <= 2;
+  };
+  for (size_t i = 0; i < x.size(); ++i) {
+    for (size_t f = 0; f < std::size(kFunctions); ++f) {
+      const Function& function = kFunctions[f];
+      if (std::fabs(x[i]) > function.to && std::isfinite(x[i])) continue;
+      const double got = launch.buffers[2 + f].at(static_cast<int64_t>(i));
+      BOOST_TEST(same(function.exact(x[i]), got), name(function.op) << "(" << x[i] << ") = " << got);
+    }
+    const double got = launch.buffers.back().at(static_cast<int64_t>(i));
+    BOOST_TEST(same(std::pow(static_cast<double>(x[i]), static_cast<double>(z[i])), got),
+               "pow(" << x[i] << ", " << z[i] << ") = " << got);
+  }
+}
+
+// Far arguments stay within [-1, 1].
+BOOST_AUTO_TEST_CASE(sine_of_large_arguments) {
+  std::vector<float> values;
+  for (int i = 0; i < 2000; ++i) values.push_back(std::ldexp(1.0f + static_cast<float>(i % 37) * 0.01f, 13 + i % 114));
+  const Kernel kernel = all_functions(DType::f32);
+  Launch launch = launch_of(floats(values), floats(values));
+  interpret(kernel, launch);
+  for (const size_t f : {5, 6})
+    for (int64_t i = 0; i < launch.buffers[0].elements; ++i)
+      BOOST_TEST(std::fabs(launch.buffers[2 + f].at(i)) <= 1.0, "of " << launch.buffers[0].at(i));
+}
+
+BOOST_AUTO_TEST_CASE(same_bits_at_every_width_and_in_the_interpreter) {
+  const Data x = Data::random(DType::f32, 3001, 8), z = Data::random(DType::f32, 3001, 9);
+  std::vector<Kernel> kernels;
+  std::vector<Launch> launches;
+  for (DType type : {DType::f32, DType::bf16, DType::f16}) {
+    kernels.push_back(all_functions(type));
+    kernels.back().name += name(type);
+    launches.push_back(launch_of(Data::random(type, 3001, 8), Data::random(type, 3001, 9)));
+  }
+  std::vector<Launch> expected = launches;
+  for (size_t i = 0; i < kernels.size(); ++i) interpret(kernels[i], expected[i]);
+  for (const int width : vector_widths()) {
+    const auto entries = compile_kernels(kernels, width);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      Launch got = launches[i];
+      call(entries.at(kernels[i].name), got);
+      BOOST_TEST(test::first_difference(expected[i], got) == "", kernels[i].name << " at " << width << " bytes");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace kb

@@ -1,0 +1,217 @@
+// Printed kernels: golden texts, and the same bits as the interpreter at every width of vectors.
+#include "compiler/print_cpp.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/compiler/compiled_kernels.h"
+#include "tests/compiler/sample_kernels.h"
+
+namespace kb {
+namespace {
+
+using namespace kb::test;
+using Results = std::vector<std::pair<DType, Binary>>;
+
+constexpr DType kTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,
+                            DType::i32, DType::u32, DType::u8,   DType::boolean};
+
+Kernel named(Kernel kernel, const std::string& name) {
+  kernel.name = name;
+  return kernel;
+}
+
+struct Case {
+  Kernel kernel;
+  Launch launch;
+};
+
+// Every case at every width equals the interpreter; one shared object a width.
+void check(const std::vector<Case>& cases) {
+  std::vector<Kernel> kernels;
+  std::vector<Launch> expected;
+  for (const Case& c : cases) {
+    ir::verify(c.kernel);
+    kernels.push_back(c.kernel);
+    expected.push_back(c.launch);
+    interpret(c.kernel, expected.back());
+  }
+  for (const int width : vector_widths()) {
+    const auto entries = compile_kernels(kernels, width);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      Launch got = cases[i].launch;
+      call(entries.at(kernels[i].name), got);
+      BOOST_TEST(test::first_difference(expected[i], got) == "", kernels[i].name << " at " << width << " bytes");
+    }
+  }
+}
+
+// What a type can do with two arguments of its own.
+Results operations(DType type) {
+  Results results;
+  const auto add = [&](Op op, DType out) {
+    const bool unary = info(op).arity == 1;
+    results.push_back({out, [=](Builder& b, Reg x, Reg z) { return b.compute(op, x, unary ? kNone : z); }});
+  };
+  for (Op op : {Op::eq, Op::ne, Op::lt, Op::le, Op::gt, Op::ge}) add(op, DType::boolean);
+  if (type != DType::boolean)
+    for (Op op : {Op::neg, Op::abs, Op::add, Op::sub, Op::mul, Op::div, Op::maximum, Op::minimum}) add(op, type);
+  if (is_float(type))
+    for (Op op : {Op::sqrt, Op::floor}) add(op, type);
+  else
+    for (Op op : {Op::bit_and, Op::bit_or, Op::bit_xor}) add(op, type);
+  if (is_integer(type)) {
+    for (Op op : {Op::shift_left, Op::shift_right, Op::mul_high}) add(op, type);
+    for (Op op : {Op::shift_left, Op::shift_right})
+      results.push_back({type, [=](Builder& b, Reg x, Reg) { return b.compute(op, x, b.constant(type, 3)); }});
+  }
+  if (type == DType::boolean) add(Op::logical_not, type);
+  results.push_back(
+      {type, [](Builder& b, Reg x, Reg z) { return b.compute(Op::select, b.compute(Op::lt, x, z), z, x); }});
+  const double number = type == DType::u32 || type == DType::u8 || type == DType::boolean ? 1 : -1;
+  results.push_back({type, [=](Builder& b, Reg x, Reg z) {
+                       return b.compute(Op::select, b.compute(Op::ge, x, b.constant(type, number)),
+                                        b.constant(type, number), z);
+                     }});
+  if (type == DType::f32 || type == DType::f64)
+    results.push_back({type, [](Builder& b, Reg x, Reg z) { return b.fma(x, z, x); }});
+  if (type == DType::f64)
+    for (Op op : {Op::exp, Op::log, Op::log1p, Op::tanh, Op::erf, Op::sin, Op::cos, Op::pow}) add(op, type);
+  return results;
+}
+
+Launch pointwise_launch(DType x, DType z, const Results& results, int64_t n) {
+  Launch launch{{n, 1}, {(n + 1023) / 1024}, {Data::random(x, n, 1), Data::random(z, n, 2)}};
+  for (const auto& [type, f] : results) launch.buffers.push_back(Data::output(type, n));
+  return launch;
+}
+
+BOOST_AUTO_TEST_SUITE(print_cpp)
+
+BOOST_AUTO_TEST_CASE(golden_texts) {
+  test::golden("kernel/scale_shift_relu.txt", to_text(scale_shift_relu(DType::bf16)));
+  test::golden("kernel/column_sums.txt", to_text(column_sums(40)));
+  test::golden("cpp/scale_shift_relu.cpp", kb::print_cpp(scale_shift_relu(DType::bf16), 64));
+  test::golden("cpp/column_sums.cpp", kb::print_cpp(column_sums(64), 64));
+  test::golden("cpp/column_sums_avx2.cpp", kb::print_cpp(column_sums(40), 32));
+  test::golden("cpp/row_max.cpp", kb::print_cpp(row_max(40), 64));
+  test::golden("cpp/transpose_portable.cpp", kb::print_cpp(lower_triangle_of_transpose(DType::f64, 40), 16));
+}
+
+BOOST_AUTO_TEST_CASE(every_operation_of_every_type) {
+  std::vector<Case> cases;
+  for (DType type : kTypes) {
+    const Results results = operations(type);
+    cases.push_back({named(test::pointwise(type, type, results), fmt::format("k_{}", name(type))),
+                     pointwise_launch(type, type, results, 2500)});
+  }
+  check(cases);
+}
+
+// Floats that no integer type holds are left out: there the conversion is unspecified.
+BOOST_AUTO_TEST_CASE(conversions) {
+  std::vector<Case> cases;
+  for (DType from : kTypes) {
+    Results results;
+    for (DType to : kTypes)
+      results.push_back({to, [=](Builder& b, Reg x, Reg) {
+                           if (is_float(from) && !is_float(to) && to != DType::boolean) {
+                             const double most = to == DType::u8 ? 250 : 60000, least = to == DType::i32 ? -60000 : 0;
+                             x = b.compute(Op::minimum, x, b.constant(from, most));
+                             x = b.compute(Op::maximum, x, b.constant(from, least));
+                             x = b.compute(Op::select, b.compute(Op::eq, x, x), x, b.constant(from, 0));
+                           }
+                           return b.convert(to, x);
+                         }});
+    cases.push_back({named(test::pointwise(from, from, results), fmt::format("k_{}", name(from))),
+                     pointwise_launch(from, from, results, 1000)});
+  }
+  const Results bits{{DType::u32, [](Builder& b, Reg x, Reg) { return b.bitcast(DType::u32, x); }},
+                     {DType::i32, [](Builder& b, Reg x, Reg) { return b.bitcast(DType::i32, x); }},
+                     {DType::f32, [](Builder& b, Reg, Reg z) { return b.bitcast(DType::f32, z); }}};
+  cases.push_back({named(test::pointwise(DType::f32, DType::u32, bits), "k_bits"),
+                   pointwise_launch(DType::f32, DType::u32, bits, 1000)});
+  check(cases);
+}
+
+// All 65,536 values up, and down all of them with their neighbourhoods of f32.
+BOOST_AUTO_TEST_CASE(low_precision_is_exhaustive) {
+  std::vector<Case> cases;
+  for (DType type : {DType::bf16, DType::f16}) {
+    const auto convert = [](DType to) {
+      return Results{{to, [=](Builder& b, Reg x, Reg) { return b.convert(to, x); }}};
+    };
+    Launch up = pointwise_launch(type, type, convert(DType::f32), 65536);
+    for (uint32_t i = 0; i < 65536; ++i)
+      reinterpret_cast<uint16_t*>(up.buffers[0].bytes.data())[i] = static_cast<uint16_t>(i);
+    cases.push_back({named(test::pointwise(type, type, convert(DType::f32)), fmt::format("k_up_{}", name(type))), up});
+    Launch down = pointwise_launch(DType::f32, DType::f32, convert(type), 5 * 65536);
+    float* values = reinterpret_cast<float*>(down.buffers[0].bytes.data());
+    for (uint32_t i = 0; i < 65536; ++i) {
+      const auto wide = static_cast<float>(up.buffers[0].at(i));
+      const auto next = static_cast<float>(up.buffers[0].at(i + 1 < 65536 ? i + 1 : i));
+      const float middle = wide / 2 + next / 2;
+      const float near[] = {wide, middle, std::nextafter(middle, 0.0f), std::nextafter(middle, INFINITY),
+                            std::nextafter(wide, -INFINITY)};
+      std::copy_n(near, 5, values + 5 * i);
+    }
+    cases.push_back(
+        {named(test::pointwise(DType::f32, DType::f32, convert(type)), fmt::format("k_down_{}", name(type))), down});
+  }
+  check(cases);
+}
+
+BOOST_AUTO_TEST_CASE(tails_and_streaming) {
+  std::vector<Case> cases;
+  for (DType type : {DType::f32, DType::bf16, DType::f16})
+    for (int64_t n : {1, 15, 16, 17, 31, 1024, 1033, 5000})
+      for (int64_t streaming : {0, 1}) {
+        Launch launch{{n, streaming},
+                      {(n + 1023) / 1024},
+                      {Data::random(type, n, 3), Data::random(DType::f32, 2, 4), Data::output(type, n)}};
+        cases.push_back({named(scale_shift_relu(type), fmt::format("k_{}", name(type))), launch});
+      }
+  std::vector<Case> distinct;  // one definition each
+  for (const int width : vector_widths()) {
+    const auto entries = compile_kernels({cases[0].kernel, cases[16].kernel, cases[32].kernel}, width);
+    for (const Case& c : cases) {
+      Launch expected = c.launch, got = c.launch;
+      interpret(c.kernel, expected);
+      call(entries.at(c.kernel.name), got);
+      BOOST_TEST(test::first_difference(expected, got) == "", c.kernel.name << " of " << c.launch.arguments[0]);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reductions) {
+  std::vector<Case> cases;
+  for (int64_t channels : {64, 40, 7}) {
+    const int64_t rows = 150, chunks = 3;
+    Launch launch{{rows, chunks},
+                  {chunks * ((channels + 31) / 32), (2 * channels + 15) / 16},
+                  {Data::random(DType::f32, rows * channels, 5), Data::output(DType::f32, chunks * 2 * channels),
+                   Data::output(DType::f32, 2 * channels)}};
+    cases.push_back({named(column_sums(channels), fmt::format("k_columns_{}", channels)), launch});
+  }
+  for (int64_t length : {16, 1000, 5}) {
+    Launch launch{{21}, {3}, {Data::random(DType::f32, 21 * length, 6), Data::output(DType::f32, 21)}};
+    cases.push_back({named(row_max(length), fmt::format("k_rows_{}", length)), launch});
+  }
+  check(cases);
+}
+
+BOOST_AUTO_TEST_CASE(gathers_and_masks) {
+  std::vector<Case> cases;
+  for (DType type : kTypes) {
+    if (type == DType::u32 || type == DType::u8 || type == DType::boolean) continue;  // -1 is not of these
+    Launch launch{{33}, {33}, {Data::random(type, 33 * 40, 7), Data::output(type, 33 * 40)}};
+    cases.push_back({named(lower_triangle_of_transpose(type, 40), fmt::format("k_{}", name(type))), launch});
+  }
+  check(cases);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace kb
