@@ -78,8 +78,8 @@ struct Layout {
 };
 
 Layout layout_of(const Dims& shape, const Attrs& attrs, const char* key) {
-  if (!attrs.has(key)) return {shape, {}};
-  const int64_t b = attrs.integer(key);
+  const int64_t b = attrs.integer(key, 0);
+  if (b == 0) return {shape, {}};
   const Dims blocks = shape.size() == 5 ? shape : Dims{shape[0], 1, shape[1], shape[2], b};
   return {{blocks[0], blocks[1] * b, blocks[2], blocks[3]}, blocks};
 }

@@ -1,0 +1,414 @@
+#include "graph/interpreter.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "graph/functions.h"
+#include "graph/layers.h"
+#include "tests/random_graph.h"
+
+namespace kb {
+namespace {
+
+using Reals = std::vector<double>;
+
+Array array(Dims shape, Reals data, DType dtype = DType::f64) {
+  return {{dtype, std::move(shape), ""}, std::move(data)};
+}
+
+// x[i] = sin(1.7 i + 0.3): distinct, both signs.
+Array wave(Dims shape, DType dtype = DType::f64) {
+  Array a = array(std::move(shape), {}, dtype);
+  for (int64_t i = 0; i < a.type.elements(); ++i) a.data.push_back(std::sin(1.7 * static_cast<double>(i) + 0.3));
+  return a;
+}
+
+// A graph of inputs "a", "b", ... of the arrays' types.
+struct Case {
+  Graph graph{"case"};
+  Bindings bindings;
+  std::vector<Tensor> x;
+  explicit Case(const std::vector<Array>& arrays) {
+    for (const Array& a : arrays) {
+      const std::string name(1, static_cast<char>('a' + x.size()));
+      x.push_back(input(graph, name, a.type.dtype, a.type.shape, ""));
+      bindings[name] = a;
+    }
+  }
+  Array value(const Tensor& t, const InterpretOptions& options = {}) const {
+    const Value v = t.value();
+    return interpret_values(graph, bindings, std::span(&v, 1), options)[0];
+  }
+  void check(const Tensor& t, const Dims& shape, const Reals& expected, double tolerance = 1e-12) const {
+    const Array got = value(t);
+    BOOST_TEST(got.type.shape == shape, boost::test_tools::per_element());
+    BOOST_REQUIRE_EQUAL(got.data.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(got.data[i] - expected[i]) <= tolerance);
+  }
+};
+
+double dot(const Array& a, const Array& b) {
+  return std::inner_product(a.data.begin(), a.data.end(), b.data.begin(), 0.0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(interpreter)
+
+BOOST_AUTO_TEST_CASE(movement) {
+  const Case c({array({2, 3}, {1, 2, 3, 4, 5, 6}), array({3}, {7, 8, 9})});
+  c.check(transpose(c.x[0], {1, 0}), {3, 2}, {1, 4, 2, 5, 3, 6});
+  c.check(broadcast_to(c.x[1], {2, 3}), {2, 3}, {7, 8, 9, 7, 8, 9});
+  c.check(broadcast_axes(c.x[1], {3, 2}, {0}), {3, 2}, {7, 7, 8, 8, 9, 9});
+  c.check(reshape(c.x[0], {3, -1}), {3, 2}, {1, 2, 3, 4, 5, 6});
+  c.check(slice(c.x[0], {0, 0}, {2, 3}, {1, 2}), {2, 2}, {1, 3, 4, 6});
+  c.check(slice(c.x[0], 1, 1, 2), {2, 1}, {2, 5});
+  c.check(pad(c.x[1], {1}, {2}, 5, {1}), {8}, {5, 7, 5, 8, 5, 9, 5, 5});
+  c.check(concat({c.x[0], c.x[0]}, 1), {2, 6}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  c.check(concat({slice(c.x[0], 0, 1, 2), c.x[0]}, 0), {3, 3}, {4, 5, 6, 1, 2, 3, 4, 5, 6});
+}
+
+BOOST_AUTO_TEST_CASE(reductions) {
+  const Case c({array({2, 3}, {1, 5, 3, 4, 5, 0})});
+  const Tensor x = c.x[0];
+  c.check(sum(x, {0}), {3}, {5, 10, 3});
+  c.check(sum(x, {1}, true), {2, 1}, {9, 9});
+  c.check(sum(x), {}, {18});
+  c.check(mean(x, {1}), {2}, {3, 3});
+  c.check(max(x, {0}), {3}, {4, 5, 3});
+  c.check(min(x), {}, {0});
+  c.check(argmax(x, 0), {3}, {1, 0, 0});  // the first of equals
+  c.check(argmax(x, 1), {2}, {1, 1});
+  const Moments m = moments(x, {1});
+  c.check(m.mean, {2}, {3, 3});
+  c.check(m.variance, {2}, {8.0 / 3, 14.0 / 3});
+  c.check(norm(x, {0}), {3}, {std::sqrt(17.0), std::sqrt(50.0), 3});
+}
+
+BOOST_AUTO_TEST_CASE(pooling) {
+  const Case c({array({1, 1, 3, 3}, {1, 2, 3, 4, 9, 9, 7, 8, 5})});
+  const Window window{.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}};
+  const MaxPool pool = max_pool_with_index(c.x[0], window, {2, 3});
+  c.check(pool.value, {1, 1, 2, 2}, {1, 3, 7, 9});
+  c.check(pool.index, {1, 1, 2, 2}, {0, 2, 6, 4});
+  c.check(avg_pool2d(c.x[0], {.kernel = 2, .padding = 1}), {1, 1, 2, 2}, {0.25, 1.25, 2.75, 7.75});
+  c.check(global_avg_pool(c.x[0]), {1, 1}, {48.0 / 9});
+}
+
+// The gradient of a linear map is its adjoint: <map(x), y> = <x, gradient(y)>.
+BOOST_AUTO_TEST_CASE(pooling_adjoints) {
+  Case c({wave({2, 3, 7, 5})});
+  Graph& g = c.graph;
+  const Attrs window{{"kernel", Ints{3, 2}},
+                     {"stride", Ints{2, 1}},
+                     {"padding", Ints{1, 0}},
+                     {"dilation", Ints{1, 2}},
+                     {"axes", Ints{2, 3}}};
+  const Tensor pooled(g, g.add(Op::sum_pool, {c.x[0].value()}, window));
+  Attrs grad = window;
+  grad.set("input_size", Ints{7, 5});
+  const Tensor y = sin(pooled * 3.0), back(g, g.add(Op::sum_pool_grad, {y.value()}, grad));
+  BOOST_TEST(dot(c.value(pooled), c.value(y)) == dot(c.value(c.x[0]), c.value(back)),
+             boost::test_tools::tolerance(1e-12));
+
+  const MaxPool pool = max_pool_with_index(c.x[0], {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, {2, 3});
+  const Tensor z = sin(pool.value * 3.0);
+  const Attrs axes{{"axes", Ints{2, 3}}};
+  const Tensor taken(g, g.add(Op::take_at_index, {c.x[0].value(), pool.index.value()}, axes));
+  BOOST_TEST(c.value(taken).data == c.value(pool.value).data, boost::test_tools::per_element());
+  Attrs scatter = axes;
+  scatter.set("input_size", Ints{7, 5});
+  const Tensor scattered(g, g.add(Op::max_pool_grad, {z.value(), pool.index.value()}, scatter));
+  BOOST_TEST(dot(c.value(taken), c.value(z)) == dot(c.value(c.x[0]), c.value(scattered)),
+             boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(matrix_products) {
+  const Case c({array({2, 3}, {1, 2, 3, 4, 5, 6}), array({3, 2}, {1, -1, 0, 2, 1, 1}), array({2, 2}, {1, 2, 3, 4})});
+  const Reals expected = {4, 6, 10, 12};
+  c.check(matmul(c.x[0], c.x[1]), {2, 2}, expected);
+  c.check(matmul(transpose(c.x[0], {1, 0}), c.x[1], true), {2, 2}, expected);
+  c.check(matmul(c.x[0], transpose(c.x[1], {1, 0}), false, true), {2, 2}, expected);
+  c.check(matmul(transpose(c.x[0], {1, 0}), transpose(c.x[1], {1, 0}), true, true), {2, 2}, expected);
+  const Tensor batch = concat({reshape(c.x[2], {1, 2, 2}), reshape(c.x[2] * 2.0, {1, 2, 2})}, 0);
+  c.check(matmul(batch, batch), {2, 2, 2}, {7, 10, 15, 22, 28, 40, 60, 88});
+}
+
+// y[n,o,h,w] = sum over c, kh, kw of x[n, g C + c, h s - p + kh d, ...] weight[o, c, kh, kw], written out.
+BOOST_AUTO_TEST_CASE(convolution_by_definition) {
+  const Case c({wave({2, 4, 6, 7}), wave({6, 2, 3, 2})});
+  const Window window{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 2}};
+  const Array y = c.value(convolution(c.x[0], c.x[1], window, 2));
+  const Dims shape = {2, 6, 3, 9};
+  BOOST_TEST(y.type.shape == shape, boost::test_tools::per_element());
+  const auto at = [](const Array& a, int64_t i, int64_t j, int64_t k, int64_t l) {
+    const Dims& s = a.type.shape;
+    return a.data[static_cast<size_t>(((i * s[1] + j) * s[2] + k) * s[3] + l)];
+  };
+  for (int64_t i = 0; i < y.type.elements(); ++i) {
+    const int64_t w = i % 9, h = i / 9 % 3, o = i / 27 % 6, n = i / 162;
+    double sum = 0;
+    for (int64_t k = 0; k < 2 * 3 * 2; ++k) {
+      const int64_t ch = k / 6, kh = k / 2 % 3, kw = k % 2, ih = h * 2 - 1 + kh, iw = w - 2 + kw * 2;
+      if (ih < 0 || ih >= 6 || iw < 0 || iw >= 7) continue;
+      sum += at(c.bindings.at("a"), n, o / 3 * 2 + ch, ih, iw) * at(c.bindings.at("b"), o, ch, kh, kw);
+    }
+    BOOST_TEST(std::abs(y.data[static_cast<size_t>(i)] - sum) <= 1e-14);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(convolution_adjoints) {
+  for (const int64_t groups : {1, 2}) {
+    for (const int64_t stride : {1, 2, 3}) {
+      const Case c({wave({2, 4, 7, 6}), wave({6, 4 / groups, 3, 2})});
+      const Window window{.kernel = {3, 2}, .stride = {stride, 1}, .padding = {2, 1}, .dilation = {2, 1}};
+      const Tensor y = convolution(c.x[0], c.x[1], window, groups), dy = sin(y * 2.0);
+      const Tensor dx = convolution_input_grad(dy, c.x[1], window, groups, {7, 6}, 4);
+      const Tensor dw = convolution_weight_grad(c.x[0], dy, window, groups);
+      const double expected = dot(c.value(y), c.value(dy));
+      BOOST_TEST(dot(c.value(c.x[0]), c.value(dx)) == expected, boost::test_tools::tolerance(1e-12));
+      BOOST_TEST(dot(c.value(c.x[1]), c.value(dw)) == expected, boost::test_tools::tolerance(1e-12));
+    }
+  }
+}
+
+// A physical layout changes where the numbers lie, not what they are.
+BOOST_AUTO_TEST_CASE(convolution_in_blocked_layouts) {
+  const Case c({wave({2, 8, 5, 5}), wave({4, 8, 3, 3})});
+  const Window window{.kernel = {3, 3}, .padding = {1, 1}};
+  const Tensor x = c.x[0], w = c.x[1], y = convolution(x, w, window);
+  const Tensor nhwc = transpose(x, {0, 2, 3, 1});
+  const Tensor blocked = transpose(reshape(x, {2, 2, 4, 5, 5}), {0, 1, 3, 4, 2});
+  const auto conv = [&](Op op, const Tensor& a, const Tensor& b, int64_t in, int64_t out) {
+    Attrs attrs{{"stride", Ints{1, 1}}, {"padding", Ints{1, 1}}, {"dilation", Ints{1, 1}},
+                {"groups", int64_t{1}}, {"block_in", in},        {"block_out", out}};
+    if (op == Op::conv2d_input_grad) attrs.set("input_size", Ints{5, 5}).set("channels", int64_t{8});
+    if (op == Op::conv2d_weight_grad) attrs.set("kernel", Ints{3, 3});
+    Graph& g = x.graph();
+    return Tensor(g, g.add(op, {a.value(), b.value()}, attrs));
+  };
+  const Reals expected = c.value(y).data;
+  const Tensor to_nchw = transpose(conv(Op::conv2d, nhwc, w, 8, 4), {0, 3, 1, 2});
+  BOOST_TEST(c.value(to_nchw).data == expected, boost::test_tools::per_element());
+  const Tensor y_blocked = conv(Op::conv2d, blocked, w, 4, 2);
+  const Tensor unblocked = reshape(transpose(y_blocked, {0, 1, 4, 2, 3}), {2, 4, 5, 5});
+  BOOST_TEST(c.value(unblocked).data == expected, boost::test_tools::per_element());
+
+  const Tensor dx = convolution_input_grad(y, w, window, 1, {5, 5}, 8), dw = convolution_weight_grad(x, y, window, 1);
+  const Tensor dx_blocked = conv(Op::conv2d_input_grad, y_blocked, w, 4, 2);
+  const Tensor dx_back = reshape(transpose(dx_blocked, {0, 1, 4, 2, 3}), {2, 8, 5, 5});
+  BOOST_TEST(c.value(dx_back).data == c.value(dx).data, boost::test_tools::per_element());
+  BOOST_TEST(c.value(conv(Op::conv2d_weight_grad, blocked, y_blocked, 4, 2)).data == c.value(dw).data,
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(indexed) {
+  const Case c({array({3, 2}, {1, 2, 3, 4, 5, 6}), array({2, 2}, {2, 0, 2, 2}, DType::i32),
+                array({4}, {1, 0, 3, 2}, DType::i32)});
+  const Tensor rows = gather(c.x[0], c.x[1]);
+  c.check(rows, {2, 2, 2}, {5, 6, 1, 2, 5, 6, 5, 6});
+  c.check(scatter_add(c.x[1], rows, 4), {4, 2}, {1, 2, 0, 0, 15, 18, 0, 0});
+  c.check(one_hot(c.x[2], 4), {4, 4}, {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0});
+  BOOST_CHECK_EXCEPTION(c.value(gather(c.x[0], c.x[2])), Error, [](const Error& error) {
+    return std::string(error.what()) == "gather: index 3 is outside of [0, 3)";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(integers_wrap) {
+  const Case c({array({3}, {4294967295, 65537, 3}, DType::u32), array({3}, {2, 65537, 5}, DType::u32),
+                array({3}, {2147483647, -7, 100}, DType::i32), array({3}, {1, 2, 3}, DType::i32)});
+  c.check(c.x[0] * c.x[1], {3}, {4294967294, 131073, 15});
+  c.check(c.x[0] + c.x[1], {3}, {1, 131074, 8});
+  c.check(mul_high(c.x[0], c.x[1]), {3}, {1, 1, 0});
+  c.check(shift_left(c.x[0], c.x[1]), {3}, {4294967292, 0, 96});
+  c.check(shift_right(c.x[0], 31.0), {3}, {1, 0, 0});
+  c.check(bit_xor(c.x[0], c.x[1]), {3}, {4294967293, 0, 6});
+  c.check(c.x[2] + c.x[3], {3}, {-2147483648.0, -5, 103});
+  c.check(c.x[2] * c.x[3], {3}, {2147483647, -14, 300});
+  c.check(cast(c.x[2], DType::u8), {3}, {255, 249, 100});
+  c.check(cast(c.x[2], DType::boolean), {3}, {1, 1, 1});
+}
+
+BOOST_AUTO_TEST_CASE(each_node_rounds_to_its_dtype) {
+  const Case c({array({2}, {1.0f / 3, 1}, DType::f32)});
+  const Tensor third = c.x[0] * (1.0 / 3);
+  c.check(
+      third, {2},
+      {static_cast<float>(static_cast<double>(1.0f / 3) * static_cast<double>(static_cast<float>(1.0 / 3))), 1.0f / 3},
+      0);
+  const Tensor low = cast(c.x[0], DType::bf16);
+  c.check(low, {2}, {0.333984375, 1}, 0);
+  BOOST_TEST(c.value(low, {.round = false}).data[0] == c.bindings.at("a").data[0]);
+}
+
+BOOST_AUTO_TEST_CASE(bindings_are_checked) {
+  Case c({array({2}, {1, 2})});
+  const Tensor y = c.x[0] + 1.0;
+  c.graph.outputs.push_back({"y", y.value(), Merge::sum});
+  input(c.graph, "unused", DType::f32, {3}, "");
+  BOOST_TEST(interpret(c.graph, c.bindings).outputs.at("y").data == Reals({2, 3}), boost::test_tools::per_element());
+  BOOST_CHECK_EXCEPTION(interpret(c.graph, {}), Error, [](const Error& error) {
+    return std::string(error.what()) ==
+           "interpret: nothing is bound to input \"a\"\n  expected f64[2]\n  got      no binding";
+  });
+  BOOST_CHECK_EXCEPTION(interpret(c.graph, {{"a", array({3}, {1, 2, 3})}}), Error, [](const Error& error) {
+    return std::string(error.what()) ==
+           "interpret: the binding of input \"a\" has another type\n  expected f64[2]\n  got      f64[3] with 3 "
+           "elements";
+  });
+}
+
+// Known answers of Random123 1.14 (kat_vectors, philox4x32 10).
+BOOST_AUTO_TEST_CASE(philox_known_answers) {
+  const auto check = [](const uint32_t(&counter)[4], const uint32_t(&key)[2], const uint32_t(&expected)[4]) {
+    for (size_t i = 0; i < 4; ++i) BOOST_TEST(philox(counter, key).word[i] == expected[i]);
+  };
+  check({0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  check({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  check({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0},
+        {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+  BOOST_TEST(fnv1a32("") == 0x811c9dc5u);
+  BOOST_TEST(fnv1a32("foobar") == 0xbf9cf968u);
+}
+
+// The bits of a sample depend on its global number alone: two workers of two samples draw what one of four does.
+BOOST_AUTO_TEST_CASE(random_bits_do_not_see_the_split) {
+  const auto draw = [](int64_t samples, double worker) {
+    Graph g("bits");
+    const Tensor bits = random_bits(g, "stream", {samples, 3, 5});
+    const auto scalar = [](double v) { return array({}, {v}, DType::u32); };
+    const Value v = bits.value();
+    return interpret_values(g, {{"step", scalar(9)}, {"worker", scalar(worker)}, {"seed", scalar(4)}},
+                            std::span(&v, 1))[0]
+        .data;
+  };
+  Reals two = draw(2, 0);
+  const Reals second = draw(2, 1);
+  two.insert(two.end(), second.begin(), second.end());
+  BOOST_TEST(two == draw(4, 0), boost::test_tools::per_element());
+  const uint32_t counter[4] = {7, 3, 9, 0}, key[2] = {4, fnv1a32("stream")};
+  BOOST_TEST(two[3 * 15 + 7] == philox(counter, key).word[0]);
+}
+
+BOOST_AUTO_TEST_CASE(initial_values) {
+  Variable v;
+  v.name = "conv1.weight";
+  v.type = {DType::f32, {30000}, ""};
+  v.init = {InitKind::normal, 1, 2};
+  const Array normal = initial_value(v, 7);
+  double mean = 0, square = 0, fourth = 0;
+  for (const double x : normal.data) {
+    const double z = (x - 1) / 2;
+    mean += z / 30000;
+    square += z * z / 30000;
+    fourth += z * z * z * z / 30000;
+  }
+  // Five standard deviations of the three estimators.
+  BOOST_TEST(std::abs(mean) < 5 / std::sqrt(30000.0));
+  BOOST_TEST(std::abs(square - 1) < 5 * std::sqrt(2 / 30000.0));
+  BOOST_TEST(std::abs(fourth - 3) < 5 * std::sqrt(96 / 30000.0));
+  BOOST_TEST(initial_value(v, 7).data == normal.data, boost::test_tools::per_element());
+  BOOST_TEST(initial_value(v, 8).data[0] != normal.data[0]);
+
+  v.type.shape = {5};
+  const Array head = initial_value(v, 7);
+  for (size_t i = 0; i < 5; ++i) BOOST_TEST(head.data[i] == normal.data[i]);
+  v.name = "conv2.weight";
+  BOOST_TEST(initial_value(v, 7).data[0] != head.data[0]);
+
+  v.init = {InitKind::uniform, -0.5, 0.25};
+  v.type.shape = {20000};
+  const Array uniform = initial_value(v, 7);
+  const auto [low, high] = std::minmax_element(uniform.data.begin(), uniform.data.end());
+  BOOST_TEST((*low >= -0.5 && *low < -0.499 && *high <= 0.25 && *high > 0.249));
+  v.init = {InitKind::constant, 3, 0};
+  BOOST_TEST(initial_value(v, 7).data[19999] == 3.0);
+}
+
+// Box-Muller with the series written out agrees with the C library: the 2-norm of a pair gives the first uniform back.
+BOOST_AUTO_TEST_CASE(normal_pairs_agree_with_the_library) {
+  Variable normal{"w", {DType::f64, {2000}, ""}, VariableKind::parameter, Role::weight, {InitKind::normal, 0, 1}, {}};
+  Variable uniform = normal;
+  uniform.init = {InitKind::uniform, 0, 1};
+  const Reals z = initial_value(normal, 3).data, u = initial_value(uniform, 3).data;
+  for (size_t i = 0; i < z.size(); i += 2) {
+    const double radius = std::sqrt(-2 * std::log(u[i] + 0x1p-53)), angle = 2 * M_PI * u[i + 1];
+    BOOST_TEST(std::abs(z[i] - radius * std::cos(angle)) < 1e-14 * (1 + radius));
+    BOOST_TEST(std::abs(z[i + 1] - radius * std::sin(angle)) < 1e-14 * (1 + radius));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(random_bindings_suit_their_use) {
+  Graph g("indices");
+  const Tensor rows = input(g, "rows", DType::i32, {200}, ""), labels = input(g, "labels", DType::i32, {200}, "");
+  const Tensor other = input(g, "other", DType::u8, {200}, "");
+  scalar_input(g, "lr");
+  gather(input(g, "table", DType::f32, {7, 2}, ""), rows);
+  one_hot(labels, 11);
+  const Bindings bindings = random_bindings(g, 1);
+  const auto largest = [&](const char* name) {
+    const Reals& data = bindings.at(name).data;
+    BOOST_TEST(*std::min_element(data.begin(), data.end()) == 0);
+    return *std::max_element(data.begin(), data.end());
+  };
+  BOOST_TEST(largest("rows") == 6);
+  BOOST_TEST(largest("labels") == 10);
+  BOOST_TEST(largest("other") == 3);
+  BOOST_TEST((bindings.at("lr").data[0] > 0 && bindings.at("lr").data[0] < 1));
+  (void)other;
+}
+
+BOOST_AUTO_TEST_CASE(random_graphs_give_finite_values) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = test::random_graph(seed, {.smooth = seed % 3 == 0});
+    const Interpretation result = interpret(graph, random_bindings(graph, seed));
+    const auto finite = [](const auto& named) {
+      for (const double v : named.second.data) {
+        if (!(std::abs(v) < 1e6)) return false;
+      }
+      return true;
+    };
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(std::all_of(result.outputs.begin(), result.outputs.end(), finite));
+      BOOST_TEST(std::all_of(result.writes.begin(), result.writes.end(), finite));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(random_graphs_meet_every_op) {
+  std::set<std::string_view> missing;
+  for (const OpInfo& row : all_ops()) missing.insert(row.name);
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    for (const Node& node : test::random_graph(seed).nodes) missing.erase(name(node.op));
+  }
+  // Made by passes alone.
+  const std::set<std::string_view> expected = {"max_pool_grad", "pack_weights", "sum_pool_grad", "take_at_index"};
+  BOOST_TEST(missing == expected, boost::test_tools::per_element());
+}
+
+// Rounding to f32 moves values of a random graph a little and decides nothing: the premise of comparing backends on it.
+BOOST_AUTO_TEST_CASE(random_graphs_are_well_conditioned) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = test::random_graph(seed);
+    const auto low = [](const Node& node) { return is_low_precision(node.type().dtype); };
+    if (std::any_of(graph.nodes.begin(), graph.nodes.end(), low)) continue;
+    const Bindings bindings = random_bindings(graph, seed);
+    const Interpretation rounded = interpret(graph, bindings), exact = interpret(graph, bindings, {.round = false});
+    for (const auto& [name, array] : rounded.outputs) {
+      const Reals& reference = exact.outputs.at(name).data;
+      double scale = 1, error = 0;
+      for (size_t i = 0; i < reference.size(); ++i) {
+        scale = std::max(scale, std::abs(reference[i]));
+        error = std::max(error, std::abs(reference[i] - array.data[i]));
+      }
+      BOOST_TEST(error <= 1e-5 * scale, "seed " << seed << ": " << name << " moves by " << error / scale);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

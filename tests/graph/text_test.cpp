@@ -1,0 +1,141 @@
+#include "graph/text.h"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "graph/functions.h"
+#include "graph/interpreter.h"
+#include "graph/layers.h"
+#include "graph/scope.h"
+#include "tests/random_graph.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+// One of each thing that text has to say.
+Graph small_model() {
+  Graph g("small model");
+  const Tensor image = input(g, "image", DType::f32, {4, 3, 6, 6}, "NCHW");
+  const Tensor labels = input(g, "labels", DType::i32, {4}, "N");
+  const Tensor rate = scalar_input(g, "rate");
+  Tensor x = conv2d("conv1", image, 2, {.kernel = 3, .padding = 1});
+  x = relu(batch_norm("bn1", x));
+  x = max_pool2d(x, {.kernel = 2});
+  x = linear("fc", flatten(x), 5) * 0.1;
+  const Tensor loss = mean(cross_entropy(x, labels, rate));
+  g.outputs.push_back({"loss", loss.value(), Merge::sum});
+  g.outputs.push_back({"logits", x.value(), Merge::per_sample});
+  return g;
+}
+
+void check_round_trip(const Graph& graph) {
+  const std::string text = to_text(graph);
+  const Graph parsed = parse_graph(text);
+  BOOST_TEST(test::first_difference(text, to_text(parsed)) == "");
+  BOOST_TEST(content_hash(parsed) == content_hash(graph));
+  verify(parsed);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(text)
+
+BOOST_AUTO_TEST_CASE(small_model_reads_well) { test::golden("small_model.txt", to_text(small_model())); }
+
+BOOST_AUTO_TEST_CASE(graphviz) { test::golden("small_model.dot", to_graphviz(small_model())); }
+
+BOOST_AUTO_TEST_CASE(round_trip) { check_round_trip(small_model()); }
+
+BOOST_AUTO_TEST_CASE(round_trip_of_random_graphs) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const Graph graph = test::random_graph(seed, {.smooth = seed % 3 == 0});
+      verify(graph);
+      check_round_trip(graph);
+    }
+  }
+}
+
+// What a parsed graph computes is what the graph computes, names of variables and inputs included.
+BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
+  const Graph graph = small_model(), parsed = parse_graph(to_text(graph));
+  const Interpretation a = interpret(graph, random_bindings(graph, 5)),
+                       b = interpret(parsed, random_bindings(graph, 5));
+  BOOST_TEST(a.outputs.at("logits").data == b.outputs.at("logits").data, boost::test_tools::per_element());
+  BOOST_TEST(a.writes.at("bn1.running_var").data == b.writes.at("bn1.running_var").data,
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
+  Graph g("a \"quoted\" name\\\nin two lines", Mode::inference);
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor c = constant(g, DType::f64, Dims{5},
+                            std::vector<double>{0.1, -inf, inf, std::numeric_limits<double>::quiet_NaN(), -0.0});
+  const Tensor none = constant(g, DType::i32, Dims{0}, std::vector<double>{});
+  {
+    Scope odd("2nd block/with blanks"), inner("0");
+    g.outputs.push_back({"sum # of all", sum(c).value(), Merge::first});
+  }
+  g.outputs.push_back({"none", none.value(), Merge::sum});
+  check_round_trip(g);
+  BOOST_TEST(to_text(parse_graph(to_text(g))).find("@\"2nd block/with blanks.0\"") != std::string::npos);
+  const Graph parsed = parse_graph(to_text(g));
+  BOOST_TEST(parsed.name == g.name);
+  BOOST_TEST((parsed.mode == Mode::inference));
+}
+
+BOOST_AUTO_TEST_CASE(places) {
+  const Graph g = small_model();
+  const std::string text = to_text(g, {.places = true});
+  BOOST_TEST(text.find("# text_test.cpp:") != std::string::npos);
+  BOOST_TEST(test::first_difference(to_text(g), to_text(parse_graph(text))) == "");
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
+  const std::string head =
+      "graph \"g\" training\nnodes\n  %0 = input {dtype=f32, kind=\"sample\", name=\"x\", names=\"\", shape=[2,3]} : "
+      "f32[2,3]\n";
+  const auto check = [](const std::string& text, const std::string& message) {
+    BOOST_CHECK_EXCEPTION(parse_graph(text), Error, [&](const Error& error) {
+      BOOST_TEST(error.what() == message);
+      return true;
+    });
+  };
+  check("", "graph text, line 1: expected \"graph\", got the end of the text");
+  check("graph 12", "graph text, line 1: expected a quoted name, got 12");
+  check("graph \"g", "graph text, line 1: expected a closing \", got the end of the line");
+  check("graph \"g\" test", "graph text, line 1: expected training | inference, got test");
+  check("graph \"g\" training\n\noutputs", "graph text, line 3: expected \"nodes\", got outputs");
+  check(head + "  %2 = relu %0 : f32[2,3]", "graph text, line 4: expected %1, got %2");
+  check(head + "  %1 = rely %0 : f32[2,3]", "graph text, line 4: expected an op, got rely");
+  check(head + "  %1 = relu %1 : f32[2,3]", "graph text, line 4: expected a value defined above, got %1");
+  check(head + "  %1 = relu %0.1 : f32[2,3]", "graph text, line 4: expected a value defined above, got %0.1");
+  check(head + "  %1 = relu %0. : f32[2,3]", "graph text, line 4: expected a value %N or %N.OUT, got %0.");
+  check(head + "  %1 = relu %0 : f32[2,3", "graph text, line 4: expected ']', got the end of the text");
+  check(head + "  %1 = relu %0 : f33[2,3]", "graph text, line 4: expected a dtype, got f33");
+  check(head + "  %1 = relu %0 : f32[3,2]", "graph text, line 4: expected f32[2,3], got f32[3,2]");
+  check(head + "  %1 = relu %0\n\n", "graph text, line 6: expected ':', got the end of the text");
+  check(head + "  %1:2 = relu %0 : f32[2,3]", "graph text, line 4: expected 2 types, got 1");
+  check(head + "  %1 = reduce_sum %0 {axes=[1], axes=[0]} : f32[2]",
+        "graph text, line 4: expected each attribute once, got axes");
+  check(head + "  %1 = reduce_sum %0 {axes=(1)} : f32[2]",
+        "graph text, line 4: expected a number in hexadecimal, got 1");
+  check(head + "  %1 = reduce_sum %0 {axes=[1z]} : f32[2]", "graph text, line 4: expected an integer, got 1z");
+  check(head + "outputs\n  \"y\" = %7 sum", "graph text, line 5: expected a value defined above, got %7");
+  check(head + "outputs\n  \"y\" = %0 last", "graph text, line 5: expected sum | first | per_sample, got last");
+  check(head + "writes\n  \"y\" = %0", "graph text, line 5: expected the name of a variable above, got y");
+  check(head + "writes\n  !", "graph text, line 5: expected the end of the text, got !");
+  const std::string variables = "graph \"g\" training\nvariables\n  \"s\" : f32[2] state none ";
+  check(variables + "constant(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
+  check(variables + "values(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
+  check(variables + "random(0x1p+0)\nnodes\n",
+        "graph text, line 3: expected constant | normal | uniform | values, got random");
+  check(
+      variables + "constant(0x0p+0, 0x0p+0)\nnodes\n  %0 = iota {dtype=i32, shape=[2]} : i32[2]\nwrites\n  \"s\" = %0",
+      "graph text, line 7: expected f32[2], got i32[2]");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

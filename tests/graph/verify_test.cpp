@@ -1,0 +1,71 @@
+#include <boost/test/unit_test.hpp>
+#include <functional>
+
+#include "graph/functions.h"
+#include "graph/text.h"
+
+namespace kb {
+namespace {
+
+Graph base() {
+  Graph g("base");
+  const Tensor x = input(g, "x", DType::f32, {4, 3}, "");
+  const Tensor y = input(g, "y", DType::f32, {4, 3}, "");
+  const Variable variable{"s", {DType::f32, {3}, ""}, VariableKind::state, Role::none, {InitKind::constant, 1, 0}, {}};
+  const Tensor s(g, g.add_variable(variable));
+  const Tensor z = sum(x - y, {0});
+  g.outputs.push_back({"z", z.value(), Merge::sum});
+  g.writes.push_back({"s", (z + s).value()});
+  return g;
+}
+
+struct Fault {
+  const char* message;
+  std::function<void(Graph&)> plant;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(verify_graph)
+
+BOOST_AUTO_TEST_CASE(whole_graph_passes) { BOOST_CHECK_NO_THROW(verify(base())); }
+
+// Nodes: %0 x, %1 y, %2 s, %3 x - y, %4 the sum, %5 the new state.
+BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
+  const std::vector<Fault> faults = {
+      {"%3 (sub): input %3.0 is not a value of an earlier node", [](Graph& g) { g.nodes[3].inputs[0].node = 3; }},
+      {"%3 (sub): input %0.1 is not a value of an earlier node", [](Graph& g) { g.nodes[3].inputs[0].out = 1; }},
+      {"%3 (sub): input %-1.0 is not a value of an earlier node", [](Graph& g) { g.nodes[3].inputs[0].node = -1; }},
+      {"%3 (sub): output 0 should be f32[4,3], is f32[4,4]", [](Graph& g) { g.nodes[3].outputs[0].shape[1] = 4; }},
+      {"%3 (sub): output 0 should be f32[4,3], is f64[4,3]",
+       [](Graph& g) { g.nodes[3].outputs[0].dtype = DType::f64; }},
+      {"%3 (sub): expected 1 outputs, got 2", [](Graph& g) { g.nodes[3].outputs.push_back(g.nodes[3].outputs[0]); }},
+      {"%3: scope 7 of 1", [](Graph& g) { g.nodes[3].scope = 7; }},
+      {"%3 (sub): frame 999 of ", [](Graph& g) { g.nodes[3].frame = 999; }},
+      {"%1 (input): a second input \"x\"", [](Graph& g) { g.nodes[1].attrs.set("name", std::string("x")); }},
+      {"two outputs \"z\"", [](Graph& g) { g.outputs.push_back(g.outputs[0]); }},
+      {"output \"z\" is %99.0, which is no value", [](Graph& g) { g.outputs[0].value.node = 99; }},
+      {"two writes of \"s\"", [](Graph& g) { g.writes.push_back(g.writes[0]); }},
+      {"a write of \"t\", which is no variable", [](Graph& g) { g.writes[0].variable = "t"; }},
+      {"the write of \"s\" should be f32[3], is f32[4,3]", [](Graph& g) { g.writes[0].value.node = 3; }},
+      {"the write of \"s\" is %-1.0, which is no value", [](Graph& g) { g.writes[0].value.node = -1; }},
+      {"a write of \"s\", which is a constant table", [](Graph& g) { g.variables[0].kind = VariableKind::table; }},
+      {"two variables \"s\"", [](Graph& g) { g.variables.push_back(g.variables[0]); }},
+      {"variable \"s\" of f32[3] has 1 values", [](Graph& g) { g.variables[0].values = {1}; }},
+      {"%2 (variable): variable \"s\" is f32[5], its node f32[3]", [](Graph& g) { g.variables[0].type.shape = {5}; }},
+      {"%6 (variable): a second node reads \"s\"", [](Graph& g) { g.nodes.push_back(g.nodes[2]); }},
+  };
+  for (const Fault& fault : faults) {
+    Graph broken = base();
+    fault.plant(broken);
+    BOOST_CHECK_EXCEPTION(verify(broken), InternalError, [&](const InternalError& error) {
+      const std::string expected = std::string("verify: graph \"base\": ") + fault.message;
+      BOOST_TEST(std::string(error.what()).substr(0, expected.size()) == expected);
+      return true;
+    });
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
