@@ -51,7 +51,7 @@ class LayoutPass {
     for (const Output& output : from_.outputs) rewriter_.replace(output.value, get(output.value, {}));
     for (const StateWrite& write : from_.writes) rewriter_.replace(write.value, get(write.value, {}));
     rewriter_.finish();
-    return std::move(to_);
+    return without_unused(to_);
   }
 
  private:
@@ -70,6 +70,19 @@ class LayoutPass {
 
   // ---- values in layouts
   // ---------------------------------------------------------------------------------------------------------------
+
+  // A transposition that moves extents of 1 alone is a reshape.
+  Value permute(const Node& like, Value v, const Ints& perm) {
+    const Dims& shape = to_.type(v).shape;
+    Dims permuted;
+    Ints moved;
+    for (int64_t axis : perm) {
+      permuted.push_back(shape[static_cast<size_t>(axis)]);
+      if (permuted.back() != 1) moved.push_back(axis);
+    }
+    if (std::is_sorted(moved.begin(), moved.end())) return reshape(like, v, permuted);
+    return add(like, Op::transpose, {v}, {{"perm", perm}});
+  }
 
   // `v` of the old graph, in a layout, in the new graph.
   Value get(Value v, const Layout& layout) {
@@ -100,13 +113,13 @@ class LayoutPass {
     const Layout& layout = native(v);
     if (layout.logical()) return rewriter_.map(v);
     Ints perm = layout.nhwc() ? Ints{0, 3, 1, 2} : Ints{0, 1, 4, 2, 3};
-    return reshape(like, add(like, Op::transpose, {rewriter_.map(v)}, {{"perm", perm}}), shape_of(v));
+    return reshape(like, permute(like, rewriter_.map(v), perm), shape_of(v));
   }
 
   Value from_logical(const Node& like, Value v, const Layout& layout, const Dims& shape) {
-    if (layout.nhwc()) return add(like, Op::transpose, {v}, {{"perm", Ints{0, 2, 3, 1}}});
+    if (layout.nhwc()) return permute(like, v, {0, 2, 3, 1});
     Value split = reshape(like, v, {shape[0], shape[1] / layout.block, layout.block, shape[2], shape[3]});
-    return add(like, Op::transpose, {split}, {{"perm", Ints{0, 1, 3, 4, 2}}});
+    return permute(like, split, {0, 1, 3, 4, 2});
   }
 
   Value make_broadcast(const Node& node, const Layout& layout) {
@@ -127,7 +140,7 @@ class LayoutPass {
     }
     auto [sorted, perm] = sorted_axes(physical);
     Value split = reshape(node, x, shape);
-    if (!std::is_sorted(perm.begin(), perm.end())) split = add(node, Op::transpose, {split}, {{"perm", perm}});
+    split = permute(node, split, perm);
     return add(node, Op::broadcast, {split}, {{"shape", layout.physical(node.type().shape)}, {"axes", sorted}});
   }
 
@@ -171,6 +184,7 @@ class LayoutPass {
         if (node.op == Op::slice || node.op == Op::pad) return cut(n);
         return plain(n);
       default:
+        if (node.op == Op::count) return count_extents(n);
         return plain(n);
     }
   }
@@ -179,6 +193,22 @@ class LayoutPass {
     const Node& node = old(n);
     if (node.op == Op::variable) return rewriter_.copy(n);
     follow(n, {});
+  }
+
+  // Counts along the physical axes, so that nothing is brought to another layout for its extents.
+  void count_extents(int32_t n) {
+    const Node& node = old(n);
+    Attrs attrs = node.attrs;
+    attrs.set("axes", physical_axes(native(node.inputs[0]), node.attrs.ints("axes")));
+    set_results(n, add(node, Op::count, {rewriter_.map(node.inputs[0])}, std::move(attrs)).node, {});
+  }
+
+  static Ints physical_axes(const Layout& layout, const Ints& logical) {
+    Ints axes;
+    for (int64_t axis : logical)
+      for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
+    std::sort(axes.begin(), axes.end());
+    return axes;
   }
 
   Layout layout_of_inputs(const Node& node) {
@@ -220,12 +250,8 @@ class LayoutPass {
       kept_in_order = reduced(1) || (reduced(2) && reduced(3));
     }
     if (layout.logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
-    Ints axes;
-    for (int64_t axis : node.attrs.ints("axes"))
-      for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
-    std::sort(axes.begin(), axes.end());
     Attrs attrs = node.attrs;
-    attrs.set("axes", axes);
+    attrs.set("axes", physical_axes(layout, node.attrs.ints("axes")));
     int32_t fresh = add(node, node.op, {get(node.inputs[0], layout)}, std::move(attrs)).node;
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
       rewriter_.replace({n, out}, reshape(node, {fresh, out}, node.type(out).shape));

@@ -68,4 +68,12 @@ void Rewriter::finish() {
   }
 }
 
+Graph without_unused(const Graph& graph) {
+  Graph clean(graph.name, graph.mode);
+  Rewriter rewriter(graph, clean);
+  rewriter.copy_needed();
+  rewriter.finish();
+  return clean;
+}
+
 }  // namespace kb

@@ -7,6 +7,9 @@
 
 namespace kb {
 
+// The graph without nodes that no output and no state write depends on.
+Graph without_unused(const Graph& graph);
+
 class Rewriter {
  public:
   // `to` starts empty. Variables are copied when they are read; finish() copies those that are only written.

@@ -49,19 +49,10 @@ class Simplifier {
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
       if (needed[static_cast<size_t>(n)]) visit(n);
     rewriter_.finish();
-    return sweep(std::move(to_));
+    return without_unused(to_);  // rewrites leave nodes behind that nothing reads
   }
 
  private:
-  // Rewrites leave nodes behind that nothing reads.
-  static Graph sweep(Graph graph) {
-    Graph clean(graph.name, graph.mode);
-    Rewriter rewriter(graph, clean);
-    rewriter.copy_needed();
-    rewriter.finish();
-    return clean;
-  }
-
   void visit(int32_t n) {
     const Node& old = from_.nodes[static_cast<size_t>(n)];
     if (old.op == Op::variable) return rewriter_.copy(n);
@@ -191,8 +182,9 @@ class Simplifier {
     switch (node.op) {
       case Op::reshape:
         if (same_shape) return x;
-        if (source.op == Op::reshape) return make(Op::reshape, {source.inputs[0]}, node.attrs, like);
-        return {};
+        if (source.op != Op::reshape) return {};
+        if (to_.type(source.inputs[0]).shape == node.type().shape) return source.inputs[0];
+        return make(Op::reshape, {source.inputs[0]}, node.attrs, like);
       case Op::broadcast:
         return broadcast(node, like, same_shape);
       case Op::slice:
