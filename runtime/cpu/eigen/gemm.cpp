@@ -1,0 +1,63 @@
+// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is always enough.
+#define EIGEN_STACK_ALLOCATION_LIMIT (3 << 20)
+#define EIGEN_DONT_PARALLELIZE
+#include "runtime/cpu/eigen/gemm.h"
+
+#include <Eigen/Core>
+
+#include "graph/error.h"
+#include "runtime/cpu/library_parts.h"
+
+namespace kb::eigen {
+
+namespace {
+
+template <class T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+template <class T>
+using View = Eigen::Map<const RowMajor<T>, 0, Eigen::OuterStride<>>;
+
+template <class T>
+View<T> view(Matrix<const T> matrix, int64_t rows, int64_t columns) {
+  return matrix.transposed ? View<T>(matrix.data, columns, rows, Eigen::OuterStride<>(matrix.stride))
+                           : View<T>(matrix.data, rows, columns, Eigen::OuterStride<>(matrix.stride));
+}
+
+template <class A, class B, class C>
+void multiply(const A& a, const B& b, C& c, bool accumulate) {
+  if (!accumulate) c.setZero();
+  c.noalias() += a * b;
+}
+
+}  // namespace
+
+template <class T>
+void gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+  const View<T> left = view(a, m, k), right = view(b, k, n);
+  Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>> result(c.data, m, n, Eigen::OuterStride<>(c.stride));
+  if (a.transposed && b.transposed) return multiply(left.transpose(), right.transpose(), result, accumulate);
+  if (a.transposed) return multiply(left.transpose(), right, result, accumulate);
+  if (b.transposed) return multiply(left, right.transpose(), result, accumulate);
+  multiply(left, right, result, accumulate);
+}
+
+template void gemm(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, Matrix<float>, bool);
+template void gemm(int64_t, int64_t, int64_t, Matrix<const double>, Matrix<const double>, Matrix<double>, bool);
+
+void prepare() {
+#ifdef KB_EIGEN_LEVEL
+  if (!__builtin_cpu_supports(KB_EIGEN_LEVEL))
+    throw Error("this build of Kilobatch is for " KB_EIGEN_LEVEL
+                " processors and this is none: configure and build it here");
+#endif
+  // The packed operands are (mc, kc) and (kc, nc) with these as their bounds.
+  Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
+}
+
+std::string name() {
+  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+         std::to_string(EIGEN_MINOR_VERSION);
+}
+
+}  // namespace kb::eigen

@@ -1,0 +1,104 @@
+#include "runtime/cpu/library.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "runtime/cpu/library_parts.h"
+
+namespace kb {
+
+namespace {
+
+void check(const ConvSpec& spec, int shards) {
+  const int64_t least =
+      std::min({spec.n, spec.c, spec.h, spec.w, spec.o, spec.kh, spec.kw, spec.groups, spec.block_in, spec.block_out,
+                spec.stride[0], spec.stride[1], spec.dilation[0], spec.dilation[1], static_cast<int64_t>(shards)});
+  ensure(least > 0 && spec.padding[0] >= 0 && spec.padding[1] >= 0, "convolution: an extent that is not positive");
+  ensure(spec.out_h() > 0 && spec.out_w() > 0, "convolution: an empty output");
+  ensure(spec.c % spec.groups == 0 && spec.o % spec.groups == 0, "convolution: groups that do not divide the channels");
+  ensure(spec.c % spec.block_in == 0 && spec.o % spec.block_out == 0,
+         "convolution: a block that does not divide the channels");
+  ensure(is_float(spec.dtype), "convolution: not a float dtype");
+  ensure(spec.kind == ConvKind::forward || !(spec.bias || spec.relu), "convolution: an epilogue after a gradient");
+}
+
+void check(const MatmulSpec& spec, int shards) {
+  const int64_t least = std::min({spec.batch, spec.m, spec.n, spec.k, static_cast<int64_t>(shards)});
+  ensure(least > 0, "matmul: an extent that is not positive");
+  ensure(is_float(spec.dtype), "matmul: not a float dtype");
+}
+
+// The dtype that the library computes in for tensors of `dtype`.
+DType compute_dtype(const LibraryContext& context, DType dtype) {
+  if (dtype == DType::f64) return dtype;
+  return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
+}
+
+bool use_onednn(const LibraryContext& context, DType dtype) { return context.engine() && dtype != DType::f64; }
+
+ConvSpec computed(const LibraryContext& context, ConvSpec spec) {
+  spec.dtype = compute_dtype(context, spec.dtype);
+  return spec;
+}
+
+// Elements of each operand of a convolution that is in the spec's dtype, in the order of `in`; weights are packed wide.
+std::vector<int64_t> wide_inputs(const ConvSpec& spec) {
+  if (spec.kind == ConvKind::forward) return {input_elements(spec), 0, 0};
+  if (spec.kind == ConvKind::input_grad) return {output_elements(spec), 0};
+  return {input_elements(spec), output_elements(spec)};
+}
+
+int64_t rounded_outputs(const ConvSpec& spec) {
+  if (spec.kind == ConvKind::forward) return output_elements(spec);
+  return spec.kind == ConvKind::input_grad ? input_elements(spec) : 0;
+}
+
+WeightLayout weight_layout(LibraryContext& context, const ConvSpec& spec) {
+  if (use_onednn(context, spec.dtype)) return onednn::weight_layout(*context.engine(), spec);
+  return WeightLayout::plain(spec, spec.dtype);
+}
+
+}  // namespace
+
+LibraryContext::LibraryContext() : engine_(onednn::make_engine()) {}
+
+std::string LibraryContext::name() const { return engine_ ? onednn::name() : eigen::name(); }
+
+std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards) {
+  check(spec, shards);
+  const ConvSpec inner = computed(context, spec);
+  auto op = use_onednn(context, inner.dtype) ? onednn::plan_conv(*context.engine(), inner, shards)
+                                             : eigen::plan_conv(inner, shards);
+  if (inner.dtype == spec.dtype) return op;
+  return make_widened(std::move(op), spec.dtype, wide_inputs(spec), rounded_outputs(spec));
+}
+
+std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec& spec, int shards) {
+  check(spec, shards);
+  MatmulSpec inner = spec;
+  inner.dtype = compute_dtype(context, spec.dtype);
+  auto op = use_onednn(context, inner.dtype) ? onednn::plan_matmul(*context.engine(), inner, shards)
+                                             : eigen::plan_matmul(inner, shards);
+  if (inner.dtype == spec.dtype) return op;
+  return make_widened(std::move(op), spec.dtype, {spec.batch * spec.m * spec.k, spec.batch * spec.k * spec.n, 0},
+                      spec.batch * spec.m * spec.n);
+}
+
+size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
+  check(spec, 1);
+  const ConvSpec inner = computed(context, spec);
+  const WeightLayout layout = weight_layout(context, inner);
+  if (layout.canonical && inner.dtype == spec.dtype) return 0;
+  return layout.bytes();
+}
+
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source) {
+  ensure(packed_weight_bytes(context, spec) > 0, "pack_weights: these weights are used as they are");
+  return make_pack(weight_layout(context, computed(context, spec)), source, spec.dtype);
+}
+
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec) {
+  return plan_pack_weights(context, spec, spec.dtype);
+}
+
+}  // namespace kb

@@ -1,0 +1,91 @@
+// Convolution and matmul on a CPU: planned once (oneDNN, or Eigen where oneDNN is absent and for f64), then run without
+// an allocation of ours. A call is cut into a fixed number of shards, each computed by one thread; the sums over shards
+// are taken in shard order. So the bits depend on the spec and on `shards`, never on the number of threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "graph/dtype.h"
+#include "runtime/cpu/pool.h"
+
+namespace kb {
+
+namespace onednn {
+struct Engine;
+}
+
+enum class ConvKind : uint8_t { forward, input_grad, weight_grad };
+
+// A tensor with C channels in blocks of b lies as (N, C/b, H, W, b): b == C is NHWC, b == 1 is NCHW. b divides C. `h`
+// and `w` are the input's; the output has (h + 2 padding - dilation (kh - 1) - 1) / stride + 1 rows.
+//   forward      in = {x, weights [, bias]}   out = {y}     y = relu(conv(x, weights) + bias), both optional
+//   input_grad   in = {dy, weights}           out = {dx}
+//   weight_grad  in = {x, dy}                 out = {dw}    dw: canonical (O, C/groups, KH, KW)
+// x, y, dx, dy have `dtype`. bias and dw are f32 (f64 for f64). `weights` are what plan_pack_weights wrote; canonical,
+// of `dtype`, where packed_weight_bytes is 0.
+struct ConvSpec {
+  ConvKind kind = ConvKind::forward;
+  DType dtype = DType::f32;
+  int64_t n = 1, c = 1, h = 1, w = 1;
+  int64_t o = 1, kh = 1, kw = 1;
+  int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+  int64_t groups = 1;
+  int64_t block_in = 1;   // of the tensor with c channels
+  int64_t block_out = 1;  // of the tensor with o channels
+  bool bias = false, relu = false;
+
+  int64_t out_h() const { return (h + 2 * padding[0] - dilation[0] * (kh - 1) - 1) / stride[0] + 1; }
+  int64_t out_w() const { return (w + 2 * padding[1] - dilation[1] * (kw - 1) - 1) / stride[1] + 1; }
+};
+
+// c = relu(a b + bias) for each of `batch` row-major matrices: a is (m, k), or (k, m) if transposed; b is (k, n), or
+// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; bias: f32 (f64 for f64), (n).
+struct MatmulSpec {
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transpose_a = false, transpose_b = false;
+  bool bias = false, relu = false;
+};
+
+class LibraryOp {
+ public:
+  virtual ~LibraryOp() = default;
+  // Bytes that `run` needs at `scratch`, which must be aligned to 64 bytes as all operands should be.
+  virtual size_t scratch_bytes() const = 0;
+  // One run of an op at a time.
+  virtual void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const = 0;
+  // The implementation that does the work, for reports: "jit:avx512_core", "eigen".
+  virtual std::string implementation() const = 0;
+};
+
+// What plans share: the library's engine and the primitives, one for equal specs. Must outlive the ops planned with it;
+// plans with one context are made by one thread at a time.
+class LibraryContext {
+ public:
+  LibraryContext();
+  std::string name() const;  // "oneDNN 2.6.3", "Eigen 3.4.0"
+  // Null where oneDNN is absent.
+  onednn::Engine* engine() const { return engine_.get(); }
+
+ private:
+  std::shared_ptr<onednn::Engine> engine_;
+};
+
+// Float dtypes only; where the library lacks one, the op widens its inputs to f32 in scratch and rounds its result.
+// Throws InternalError where a block does not divide its channels or an extent is not positive.
+std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards);
+std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec& spec, int shards);
+
+// Size of the weights in the form that a forward or input_grad plan of `spec` reads; it depends on neither n nor the
+// shards, so plans that differ in these share packed weights. 0: the plan reads canonical weights.
+size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec);
+// in = {canonical (O, C/groups, KH, KW) weights of dtype `source`}, out = {that form}. The values are rounded to
+// spec.dtype.
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source);
+// The same from weights of spec.dtype.
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec);
+
+}  // namespace kb

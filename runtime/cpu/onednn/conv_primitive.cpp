@@ -1,0 +1,243 @@
+#include "runtime/cpu/onednn/conv_primitive.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace kb::onednn {
+
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+// n at which the form of packed weights is chosen: programs that differ in n share packed weights.
+constexpr int64_t kTypicalSamples = 8;
+
+bool blocked(int64_t block) { return block == 8 || block == 16; }
+
+// Where all channels are one block of 8 or 16, NHWC and blocked are the same in memory but not to oneDNN: what the
+// other tensor is decides.
+Tag tag(int64_t channels, int64_t block, int64_t other_channels, int64_t other_block) {
+  const bool other_nhwc = other_block == other_channels && !blocked(other_block);
+  if (blocked(block) && (block < channels || !other_nhwc)) return block == 8 ? Tag::nChw8c : Tag::nChw16c;
+  if (block == channels && (block > 1 || other_nhwc)) return Tag::nhwc;
+  ensure(block == 1, "convolution: a block that oneDNN does not know");
+  return Tag::nchw;
+}
+
+struct Descs {
+  memory::desc source, weights, bias, result;
+  memory::dims stride, dilation, padding, padding_end;
+};
+
+Descs describe(const ConvSpec& s, const memory::desc* weights) {
+  const auto type = data_type(s.dtype);
+  Descs d;
+  d.source = {{s.n, s.c, s.h, s.w}, type, tag(s.c, s.block_in, s.o, s.block_out)};
+  d.result = {{s.n, s.o, s.out_h(), s.out_w()}, type, tag(s.o, s.block_out, s.c, s.block_in)};
+  if (weights) {
+    d.weights = *weights;
+  } else {
+    const auto weight_type = s.kind == ConvKind::weight_grad ? memory::data_type::f32 : type;
+    memory::dims dims{s.o / s.groups, s.c / s.groups, s.kh, s.kw};
+    if (s.groups > 1) dims.insert(dims.begin(), s.groups);
+    d.weights = {dims, weight_type, Tag::any};
+  }
+  if (s.bias) d.bias = {{s.o}, memory::data_type::f32, Tag::x};
+  d.stride = {s.stride[0], s.stride[1]};
+  d.dilation = {s.dilation[0] - 1, s.dilation[1] - 1};
+  d.padding = {s.padding[0], s.padding[1]};
+  // What the last taps reach beyond the input; negative where stride leaves rows unread.
+  d.padding_end = {(s.out_h() - 1) * s.stride[0] + s.dilation[0] * (s.kh - 1) + 1 - s.h - s.padding[0],
+                   (s.out_w() - 1) * s.stride[1] + s.dilation[1] * (s.kw - 1) + 1 - s.w - s.padding[1]};
+  return d;
+}
+
+dnnl::primitive_attr attributes(bool relu) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (relu) {
+    dnnl::post_ops post;
+    post.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attr.set_post_ops(post);
+  }
+  return attr;
+}
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
+  using Forward = dnnl::convolution_forward;
+  const auto prop = dnnl::prop_kind::forward_training;
+  const Forward::desc desc = s.bias ? Forward::desc(prop, kDirect, d.source, d.weights, d.bias, d.result, d.stride,
+                                                    d.dilation, d.padding, d.padding_end)
+                                    : Forward::desc(prop, kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
+                                                    d.padding, d.padding_end);
+  return {desc, attributes(s.relu), engine.engine};
+}
+
+// oneDNN asks gradients for a forward description as a hint; its weights' form is of no matter.
+dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec) {
+  spec.kind = ConvKind::forward;
+  return forward_desc(engine, spec, describe(spec, nullptr));
+}
+
+dnnl::convolution_backward_data::primitive_desc input_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
+  const dnnl::convolution_backward_data::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
+                                                   d.padding, d.padding_end);
+  return {desc, attributes(false), engine.engine, hint(engine, s)};
+}
+
+dnnl::convolution_backward_weights::primitive_desc weight_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
+  const dnnl::convolution_backward_weights::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
+                                                      d.padding, d.padding_end);
+  return {desc, attributes(false), engine.engine, hint(engine, s)};
+}
+
+template <class P, class D>
+void fill(Primitive& made, const D& desc, const Descs& d, bool create) {
+  made.implementation = desc.impl_info_str();
+  made.source = d.source;
+  made.bias = d.bias;
+  made.result = d.result;
+  made.scratchpad = desc.scratchpad_desc();
+  if (create) made.primitive = P(desc);
+}
+
+// `create` false: everything but the code itself.
+std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, const memory::desc* weights, bool create) {
+  OneThread one;
+  const Descs d = describe(spec, weights);
+  auto made = std::make_shared<Primitive>();
+  if (spec.kind == ConvKind::forward) {
+    const auto desc = forward_desc(engine, spec, d);
+    fill<dnnl::convolution_forward>(*made, desc, d, create);
+    made->weights = desc.weights_desc();
+  } else if (spec.kind == ConvKind::input_grad) {
+    const auto desc = input_grad_desc(engine, spec, d);
+    fill<dnnl::convolution_backward_data>(*made, desc, d, create);
+    made->weights = desc.weights_desc();
+  } else {
+    const auto desc = weight_grad_desc(engine, spec, d);
+    fill<dnnl::convolution_backward_weights>(*made, desc, d, create);
+    made->weights = desc.diff_weights_desc();
+  }
+  return made;
+}
+
+bool slow(const Primitive& primitive) { return primitive.implementation.starts_with("ref"); }
+
+Key key(const ConvSpec& s) {
+  return {static_cast<int64_t>(s.kind),
+          static_cast<int64_t>(s.dtype),
+          s.n,
+          s.c,
+          s.h,
+          s.w,
+          s.o,
+          s.kh,
+          s.kw,
+          s.stride[0],
+          s.stride[1],
+          s.padding[0],
+          s.padding[1],
+          s.dilation[0],
+          s.dilation[1],
+          s.groups,
+          s.block_in,
+          s.block_out,
+          s.bias,
+          s.relu};
+}
+
+// The same for plans that may differ in n and epilogue.
+ConvSpec typical(ConvSpec spec) {
+  spec.n = kTypicalSamples;
+  spec.bias = spec.relu = false;
+  return spec;
+}
+
+const memory::desc& weight_desc(Engine& engine, const ConvSpec& spec) {
+  const ConvSpec common = typical(spec);
+  const auto [found, fresh] = engine.weights.try_emplace(key(common));
+  if (fresh) found->second = make(engine, common, nullptr, false)->weights;
+  return found->second;
+}
+
+}  // namespace
+
+std::shared_ptr<const Primitive> conv_primitive(Engine& engine, const ConvSpec& spec, const memory::desc* weights) {
+  if (spec.kind != ConvKind::weight_grad) weights = &weight_desc(engine, spec);
+  std::shared_ptr<const Primitive>& found = engine.primitives[key(spec)];
+  if (!found || (weights && found->weights != *weights)) found = make(engine, spec, weights, true);
+  return found;
+}
+
+Detour plan_detour(Engine& engine, const ConvSpec& spec) {
+  Detour detour{.spec = spec};
+  const bool nhwc = spec.block_in == spec.c && spec.block_out == spec.o;
+  const bool strided = spec.stride[0] > 1 || spec.stride[1] > 1;
+  const bool padded = spec.padding[0] > 0 || spec.padding[1] > 0;
+  if (spec.kind == ConvKind::weight_grad && nhwc && spec.kh * spec.kw == 1 && strided && !padded) {
+    // Only the pixels under the stride count: with them alone it is a convolution of stride 1. oneDNN 2.6 gathers them
+    // itself and writes past its buffer for few input channels.
+    detour.input = true;
+    detour.spec.h = spec.out_h();
+    detour.spec.w = spec.out_w();
+    detour.spec.stride[0] = detour.spec.stride[1] = 1;
+    return detour;
+  }
+  if (nhwc || !slow(*make(engine, typical(spec), nullptr, false))) return detour;
+  ConvSpec plain = spec;
+  plain.block_in = spec.c;
+  plain.block_out = spec.o;
+  if (slow(*make(engine, typical(plain), nullptr, false))) return detour;
+  return {.spec = plain, .input = spec.block_in != spec.c, .output = spec.block_out != spec.o};
+}
+
+WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
+  WeightLayout layout;
+  layout.dtype = desc.data_type() == memory::data_type::f32 ? DType::f32 : DType::bf16;
+  layout.groups = spec.groups;
+  layout.outputs = spec.o / spec.groups;
+  layout.inputs = spec.c / spec.groups;
+  layout.taps = spec.kh * spec.kw;
+  layout.elements = static_cast<int64_t>(desc.get_size()) / size_of(layout.dtype);
+
+  const dnnl_memory_desc_t& md = desc.data;
+  const dnnl_blocking_desc_t& blocking = md.format_desc.blocking;
+  // The term of index `i` of dimension `d`: its digits in the inner blocks, last block first, then the outer stride.
+  const auto place = [&](int d, int64_t i) {
+    int64_t sum = 0, inner = 1;
+    for (int b = blocking.inner_nblks - 1; b >= 0; --b) {
+      if (blocking.inner_idxs[b] == d) {
+        sum += i % blocking.inner_blks[b] * inner;
+        i /= blocking.inner_blks[b];
+      }
+      inner *= blocking.inner_blks[b];
+    }
+    return sum + i * blocking.strides[d];
+  };
+  const auto places = [&](int d) {
+    std::vector<int64_t> result;
+    for (int64_t i = 0; i < md.padded_dims[d]; ++i) result.push_back(place(d, i));
+    return result;
+  };
+  const int first = spec.groups > 1 ? 1 : 0;
+  layout.group_at = first ? places(0) : std::vector<int64_t>{0};
+  layout.output_at = places(first);
+  layout.input_at = places(first + 1);
+  for (const int64_t row : places(first + 2)) {
+    for (const int64_t column : places(first + 3)) layout.tap_at.push_back(row + column);
+  }
+  return layout;
+}
+
+WeightLayout weight_layout(Engine& engine, const ConvSpec& spec) {
+  ConvSpec common = typical(spec);
+  common = plan_detour(engine, common).spec;
+  return describe(common, weight_desc(engine, common));
+}
+
+}  // namespace kb::onednn

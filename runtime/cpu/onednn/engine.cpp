@@ -1,0 +1,61 @@
+#include "runtime/cpu/onednn/engine.h"
+
+#include "graph/error.h"
+
+// libgomp's, declared here because only some compilers ship its header.
+extern "C" {
+void omp_set_num_threads(int);
+int omp_get_max_threads(void);
+}
+
+namespace kb::onednn {
+
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
+
+std::shared_ptr<Engine> make_engine() {
+  OneThread one;
+  return std::make_shared<Engine>();
+}
+
+std::string name() {
+  const dnnl_version_t* version = dnnl_version();
+  return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
+bool computes(DType dtype) {
+  if (dtype == DType::f32) return true;
+  const int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
+  // On processors with AVX-512 but no bf16 units oneDNN emulates bf16; that is slower than widening to f32.
+  const int native = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
+  return dtype == DType::bf16 && (isa & native) == native;
+}
+
+dnnl::memory::data_type data_type(DType dtype) {
+  if (dtype == DType::bf16) return dnnl::memory::data_type::bf16;
+  ensure(dtype == DType::f32, "oneDNN: a dtype that it does not compute in");
+  return dnnl::memory::data_type::f32;
+}
+
+void Call::add(int argument, const dnnl::memory::desc& desc) {
+  operands_.push_back({dnnl::memory(desc, engine_->engine, DNNL_MEMORY_NONE)});
+  arguments_.push_back({argument, operands_.back().memory.get()});
+}
+
+void Call::run(std::initializer_list<const void*> addresses) {
+  ensure(addresses.size() == operands_.size(), "oneDNN: operands that do not fit the primitive");
+  OneThread one;
+  Operand* operand = operands_.data();
+  for (const void* address : addresses) {
+    // The library takes inputs as mutable too, but writes only to the padding of packed weights, where zeros are.
+    if (operand->address != address) operand->memory.set_data_handle(const_cast<void*>(address));
+    operand->address = address;
+    ++operand;
+  }
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_->primitive.get(), engine_->stream.get(),
+                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  if (status != dnnl_success) throw InternalError("oneDNN: running " + primitive_->implementation + " failed");
+}
+
+}  // namespace kb::onednn

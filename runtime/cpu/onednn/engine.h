@@ -1,0 +1,69 @@
+// oneDNN's engine, its primitives and their operands. Debian's oneDNN runs on libgomp; here every call is made by one
+// of our threads with libgomp told to use that thread alone, so it never starts a team.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/library_parts.h"
+
+namespace kb::onednn {
+
+// While it lives, oneDNN plans for and runs in the calling thread alone.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+struct Primitive {
+  dnnl::primitive primitive;
+  std::string implementation;
+  dnnl::memory::desc source, weights, bias, result;  // in the order of the op's own operands
+  dnnl::memory::desc scratchpad;
+};
+
+using Key = std::vector<int64_t>;
+
+struct Engine {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  std::map<Key, std::shared_ptr<const Primitive>> primitives;
+  std::map<Key, dnnl::memory::desc> weights;  // forms of packed weights
+};
+
+dnnl::memory::data_type data_type(DType dtype);
+
+// One execution of a primitive on operands whose addresses may change from run to run. Changing one costs; an op in a
+// session keeps its addresses, so its calls neither allocate nor touch the operands' padding.
+class Call {
+ public:
+  Call(Engine& engine, std::shared_ptr<const Primitive> primitive)
+      : engine_(&engine), primitive_(std::move(primitive)) {}
+
+  void add(int argument, const dnnl::memory::desc& desc);
+  // The addresses, in the order of `add`.
+  void run(std::initializer_list<const void*> addresses);
+  const Primitive& primitive() const { return *primitive_; }
+
+ private:
+  struct Operand {
+    dnnl::memory memory;
+    const void* address = nullptr;
+  };
+
+  Engine* engine_;
+  std::shared_ptr<const Primitive> primitive_;
+  std::vector<Operand> operands_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+}  // namespace kb::onednn

@@ -1,0 +1,116 @@
+#include "graph/error.h"
+#include "runtime/cpu/onednn/engine.h"
+
+namespace kb::onednn {
+
+namespace {
+
+using dnnl::memory;
+
+memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, int64_t plane, int64_t row_step,
+                    int64_t column_step) {
+  if (batch == 1) return {{rows, columns}, data_type(dtype), memory::dims{row_step, column_step}};
+  return {{batch, rows, columns}, data_type(dtype), memory::dims{plane, row_step, column_step}};
+}
+
+// `part` is one shard of `whole`: its extents, between the strides of the whole.
+std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part) {
+  OneThread one;
+  auto made = std::make_shared<Primitive>();
+  const int64_t m = whole.m, n = whole.n, k = whole.k;
+  made->source =
+      matrix(whole.dtype, part.batch, part.m, k, m * k, whole.transpose_a ? 1 : k, whole.transpose_a ? m : 1);
+  made->weights =
+      matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
+  made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, n, 1);
+  if (whole.bias) made->bias = matrix(DType::f32, part.batch == 1 ? 1 : 1, 1, part.n, part.n, part.n, 1);
+  if (whole.bias && part.batch > 1) made->bias = {{1, 1, part.n}, data_type(DType::f32), memory::format_tag::abc};
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (whole.relu) {
+    dnnl::post_ops post;
+    post.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attr.set_post_ops(post);
+  }
+  const dnnl::matmul::desc desc = whole.bias ? dnnl::matmul::desc(made->source, made->weights, made->bias, made->result)
+                                             : dnnl::matmul::desc(made->source, made->weights, made->result);
+  const dnnl::matmul::primitive_desc primitive(desc, attr, engine.engine);
+  made->implementation = primitive.impl_info_str();
+  made->scratchpad = primitive.scratchpad_desc();
+  made->primitive = dnnl::matmul(primitive);
+  return made;
+}
+
+std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part) {
+  const Key key{-1,
+                static_cast<int64_t>(whole.dtype),
+                whole.m,
+                whole.n,
+                whole.k,
+                whole.transpose_a,
+                whole.transpose_b,
+                whole.bias,
+                whole.relu,
+                part.batch,
+                part.m,
+                part.n};
+  std::shared_ptr<const Primitive>& found = engine.primitives[key];
+  if (!found) found = make_primitive(engine, whole, part);
+  return found;
+}
+
+class MatmulOp : public LibraryOp {
+ public:
+  MatmulOp(Engine& engine, const MatmulSpec& spec, int shards) : spec_(spec), element_(size_of(spec.dtype)) {
+    const MatmulCut cut = cut_matmul(spec, shards);
+    for (size_t s = 0; s + 1 < cut.bounds.size(); ++s) {
+      const MatmulShard part = matmul_shard(spec, cut, s);
+      auto primitive = find_primitive(engine, spec, part.spec);
+      Shard shard{part, scratch_.add(primitive->scratchpad.get_size()), Call(engine, primitive)};
+      shard.call.add(DNNL_ARG_SRC, primitive->source);
+      shard.call.add(DNNL_ARG_WEIGHTS, primitive->weights);
+      shard.call.add(DNNL_ARG_DST, primitive->result);
+      shard.call.add(DNNL_ARG_SCRATCHPAD, primitive->scratchpad);
+      if (spec.bias) shard.call.add(DNNL_ARG_BIAS, primitive->bias);
+      shards_.push_back(std::move(shard));
+    }
+  }
+
+  size_t scratch_bytes() const override { return scratch_.bytes(); }
+  std::string implementation() const override { return shards_[0].call.primitive().implementation; }
+
+  void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
+    pool.parallel(std::ssize(shards_), [&](int64_t begin, int64_t end, int) {
+      for (int64_t s = begin; s < end; ++s) run(shards_[s], in, out[0], scratch);
+    });
+  }
+
+ private:
+  struct Shard {
+    MatmulShard part;
+    size_t scratch;
+    Call call;
+  };
+
+  void run(Shard& shard, std::span<const void* const> in, void* out, void* scratch) const {
+    const void* a = at(in[0], shard.part.a * element_);
+    const void* b = at(in[1], shard.part.b * element_);
+    const void* c = at(out, shard.part.c * element_);
+    const void* own = at(scratch, shard.scratch);
+    if (!spec_.bias) return shard.call.run({a, b, c, own});
+    shard.call.run({a, b, c, own, at(in[2], shard.part.bias * sizeof(float))});
+  }
+
+  MatmulSpec spec_;
+  int64_t element_;
+  ScratchLayout scratch_;
+  mutable std::vector<Shard> shards_;  // calls remember addresses
+};
+
+}  // namespace
+
+std::unique_ptr<LibraryOp> plan_matmul(Engine& engine, const MatmulSpec& spec, int shards) {
+  return std::make_unique<MatmulOp>(engine, spec, shards);
+}
+
+}  // namespace kb::onednn

@@ -1,0 +1,20 @@
+// Built where oneDNN is not: no engine, so every plan is Eigen's.
+#include "graph/error.h"
+#include "runtime/cpu/library_parts.h"
+
+namespace kb::onednn {
+
+struct Engine {};
+
+namespace {
+constexpr char kAbsent[] = "this build has no oneDNN";
+}
+
+std::shared_ptr<Engine> make_engine() { return nullptr; }
+std::string name() { throw InternalError(kAbsent); }
+bool computes(DType) { return false; }
+std::unique_ptr<LibraryOp> plan_conv(Engine&, const ConvSpec&, int) { throw InternalError(kAbsent); }
+std::unique_ptr<LibraryOp> plan_matmul(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }
+WeightLayout weight_layout(Engine&, const ConvSpec&) { throw InternalError(kAbsent); }
+
+}  // namespace kb::onednn

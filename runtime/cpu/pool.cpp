@@ -1,0 +1,181 @@
+#include "runtime/cpu/pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace kb {
+
+namespace {
+
+// Set in the gate while a job may be entered; the bits below count the threads inside.
+constexpr uint32_t kOpen = 1u << 31;
+// How long a thread spins before it sleeps. Longer than the serial gap between two steps of a schedule, and short
+// against the milliseconds for which a busy machine takes a processor away.
+constexpr std::chrono::microseconds kSpin{40};
+// Chunks in the share of one worker: what is left to others when a worker is taken off its processor in mid-share.
+constexpr int64_t kChunks = 8;
+
+void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void futex_wake(std::atomic<uint32_t>& word, int count) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Spins until `done()` or for kSpin; true: done.
+template <class F>
+bool spin(F done) {
+  const auto limit = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < limit);
+  return done();
+}
+
+int usable_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Signals belong to the threads of the program, never to a worker.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+
+ private:
+  sigset_t old_;
+};
+
+constexpr auto kNothing = [](int64_t, int64_t, int) {};
+
+}  // namespace
+
+Pool::Pool(int threads) : cursors_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
+  BlockSignals block;
+  workers_.reserve(cursors_.size() - 1);
+  for (int worker = 1; worker < this->threads(); ++worker) workers_.emplace_back([this, worker] { serve(worker); });
+}
+
+Pool::~Pool() {
+  stop_.store(true);
+  epoch_.fetch_add(1);
+  futex_wake(epoch_, INT_MAX);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Pool::parallel(int64_t tiles, TileBody body) {
+  if (tiles <= 0) return;
+  ensure(!busy_.exchange(true), "Pool::parallel was called while a job of the same pool was running");
+  struct Idle {
+    std::atomic<bool>& busy;
+    ~Idle() { busy.store(false); }
+  } idle{busy_};
+  if (tiles == 1 || workers_.empty()) return body(0, tiles, 0);
+
+  const int64_t count = threads();
+  body_ = body;
+  chunk_ = std::max<int64_t>(1, tiles / (count * kChunks));
+  for (int64_t i = 0; i < count; ++i) {
+    cursors_[i].next.store(tiles * i / count, std::memory_order_relaxed);
+    cursors_[i].end = tiles * (i + 1) / count;
+  }
+  gate_.store(kOpen | 1);
+  epoch_.fetch_add(1);
+  // A worker counts itself before it looks at the epoch for the last time, so either it sees the new one or we see it.
+  if (sleepers_.load() > 0) futex_wake(epoch_, static_cast<int>(std::min(count, tiles)) - 1);
+  work(0);
+  wait_for_workers();
+  if (failed_.load()) {
+    failed_.store(false);
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void Pool::work(int worker) try {
+  const int count = threads();
+  for (int i = 0; i < count; ++i) {
+    Cursor& share = cursors_[(worker + i) % count];
+    while (true) {
+      const int64_t begin = share.next.fetch_add(chunk_, std::memory_order_relaxed);
+      if (begin >= share.end) break;
+      body_(begin, std::min(begin + chunk_, share.end), worker);
+    }
+  }
+} catch (...) {
+  cancel(std::current_exception());
+}
+
+void Pool::cancel(std::exception_ptr failure) {
+  if (!failed_.exchange(true)) failure_ = std::move(failure);
+  for (Cursor& share : cursors_) share.next.store(share.end, std::memory_order_relaxed);
+}
+
+bool Pool::enter() {
+  uint32_t gate = gate_.load();
+  while (gate & kOpen) {
+    if (gate_.compare_exchange_weak(gate, gate + 1)) return true;
+  }
+  return false;
+}
+
+void Pool::leave() {
+  // The caller waits only after closing the gate; the last one out of a closed gate wakes it.
+  if (gate_.fetch_sub(1) == 1) futex_wake(gate_, 1);
+}
+
+void Pool::serve(int worker) {
+  uint32_t seen = 0;
+  while (true) {
+    wait_for_job(seen);
+    seen = epoch_.load();
+    if (stop_.load()) return;
+    if (!enter()) continue;
+    work(worker);
+    leave();
+  }
+}
+
+void Pool::wait_for_job(uint32_t seen) {
+  const auto changed = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
+  if (spin(changed)) return;
+  sleepers_.fetch_add(1);
+  while (epoch_.load() == seen) futex_wait(epoch_, seen);
+  sleepers_.fetch_sub(1);
+}
+
+void Pool::wait_for_workers() {
+  uint32_t inside = gate_.fetch_sub(kOpen | 1) - (kOpen | 1);
+  if (inside == 0 || spin([&] { return gate_.load(std::memory_order_acquire) == 0; })) return;
+  while ((inside = gate_.load()) != 0) futex_wait(gate_, inside);
+}
+
+}  // namespace kb
