@@ -730,7 +730,8 @@ void Builder::markers() {
   Item& item = pick();
   const auto [bound, exact] = std::pair{item.bound, item.exact};
   const Tensor x = use(item);
-  if (random_.chance(0.3)) return keep(worker_sum(x), bound, exact);
+  // Finite differences would see through stop_gradient.
+  if (options_.smooth || random_.chance(0.3)) return keep(worker_sum(x), bound, exact);
   keep(x + stop_gradient(x) * 0.5, 1.5 * bound);
 }
 
