@@ -7,8 +7,12 @@
 
 #include "graph/error.h"
 
-namespace kb::ir {
+namespace kb {
 namespace {
+
+using ir::Builder;
+using ir::kNone;
+using ir::Reg;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -257,7 +261,7 @@ Reg expand(Builder& b, Op op, Reg x, Reg y) {
 
 }  // namespace
 
-bool is_expanded(Op op) {
+bool is_math(Op op) {
   switch (op) {
     case Op::exp:
     case Op::log:
@@ -274,9 +278,9 @@ bool is_expanded(Op op) {
 }
 
 Reg emit_math(Builder& b, Op op, DType dtype, Reg x, Reg y) {
-  if (!is_expanded(op) || dtype == DType::f64) return b.compute(op, x, y);
+  if (!is_math(op) || dtype == DType::f64) return b.compute(op, x, y);
   const Reg wide_y = y == kNone ? kNone : b.convert(DType::f32, y);
   return b.convert(dtype, expand(b, op, b.convert(DType::f32, x), wide_y));
 }
 
-}  // namespace kb::ir
+}  // namespace kb

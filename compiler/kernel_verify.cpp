@@ -159,7 +159,7 @@ class Verifier {
     require(row.rule != TypeRule::same || is_float(type), "an op of floats on another type");
     require(row.rule != TypeRule::arithmetic || is_float(type) || is_integer(type), "arithmetic on booleans");
     require(row.rule != TypeRule::bits || is_integer(type) || type == DType::boolean, "an op of bits on floats");
-    require(!is_expanded(instr.op) || type == DType::f64, "a function that emit_math should have expanded");
+    require(!is_math(instr.op) || type == DType::f64, "a function that emit_math should have expanded");
   }
 
   void buffer(const Instr& instr, DType type) const {
@@ -169,7 +169,7 @@ class Verifier {
 
   void access(const Instr& instr) const {
     use(instr.a, DType::i64, "an index is not i64");
-    require(varies(instr.a) == (instr.access == Access::gather), "access does not fit the index");
+    require(!varies(instr.a) || instr.access == Access::gather, "access does not fit the index");
     require(instr.access == Access::uniform || in_lanes_, "an access by lane outside a lane loop");
   }
 

@@ -102,6 +102,9 @@ KB_INLINE u32x@ shift_left(u32x@ x, u32x@ y) { return y < 32u ? x << (y & 31u) :
 KB_INLINE i32x@ shift_left(i32x@ x, i32x@ y) { return y < 0 ? x : (i32x@)shift_left((u32x@)x, (u32x@)y); }
 KB_INLINE u32x@ shift_right(u32x@ x, u32x@ y) { return y < 32u ? x >> (y & 31u) : u32x@{}; }
 KB_INLINE i32x@ shift_right(i32x@ x, i32x@ y) { return y < 0 ? x : x >> (y < 32 ? y : 31); }
+KB_INLINE u32x@ whole_u32(f32x@ x) {  // modulo 2^32 where |x| < 2^32
+  return (u32x@)__builtin_convertvector(x >= 0x1p31f ? x - 0x1p32f : x, i32x@);
+}
 KB_INLINE u32x@ bf16_bits(f32x@ x) {
   const u32x@ b = (u32x@)x;
   return x != x ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
@@ -124,6 +127,9 @@ KB_INLINE i64x@ splat_i64x@(long x) { return i64x@{$x}; }
 static const i64x@ iota_i64x@ = {$i};
 KB_INLINE i32x@ narrow(i64x@ x) { return __builtin_convertvector(x, i32x@); }
 KB_INLINE i64x@ wide(i32x@ x) { return __builtin_convertvector(x, i64x@); }
+KB_INLINE u32x@ whole_u32(f64x@ x) {
+  return (u32x@)__builtin_convertvector(x >= 0x1p31 ? x - 0x1p32 : x, i32x@);
+}
 KB_INLINE i64x@ index_min(i64x@ x, i64x@ y) { return x < y ? x : y; }
 KB_INLINE i64x@ index_max(i64x@ x, i64x@ y) { return x > y ? x : y; }
 KB_INLINE f64x@ absolute(f64x@ x) { return (f64x@)((i64x@)x & 0x7fffffffffffffffl); }

@@ -47,6 +47,36 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
+// A tile is a row y[tile, :] = x[rows[tile], :] scattered back to front, where the lane is even, else x[rows[tile], 0];
+// and its elements' numbers as u32 and by way of i64 division: general indices by lane. Arguments: columns, tiles.
+Kernel table_rows(DType type) {
+  Builder b("gather", 16);
+  const int32_t x = b.add_buffer({.dtype = type}), rows = b.add_buffer({.dtype = DType::i32});
+  const int32_t y = b.add_buffer({.dtype = type, .written = true, .read = false});
+  const int32_t numbers = b.add_buffer({.dtype = DType::u32, .written = true, .read = false});
+  const Reg columns_at = static_cast<Reg>(b.add_argument());
+  b.add_argument();
+  b.phase([&] {
+    const Reg columns = b.argument(columns_at), zero = b.index(0);
+    const Reg row = b.mul(b.convert(DType::i64, b.load(rows, b.tile(), Access::uniform)), columns);
+    b.loop(zero, columns, 16, [&](Reg first) {
+      b.lane_loop(b.min(b.index(16), b.sub(columns, first)), [&](Reg lane) {
+        const Reg j = b.add(first, lane), at = b.mul_add(b.tile(), columns, j);
+        const Reg even = b.less(b.mod(j, b.index(2)), b.index(1));
+        const Reg odd = b.compute(Op::logical_not, even);
+        const Reg own = b.load(x, b.add(row, j), Access::gather, even, 1.5);
+        const Reg start = b.load(x, row, Access::gather, odd, 0.5);
+        const Reg value = b.compute(Op::select, even, own, start);
+        const Reg back = b.sub(b.sub(columns, b.index(1)), j);
+        b.store(y, b.add(b.mul(b.tile(), columns), back), Access::gather, value, false);
+        const Reg number = b.compute(Op::add, b.convert(DType::u32, at), b.convert(DType::u32, b.div(at, b.index(3))));
+        b.store(numbers, b.mul_add(b.tile(), columns, first), Access::contiguous, number, false);
+      });
+    });
+  });
+  return b.finish();
+}
+
 // What a type can do with two arguments of its own.
 Results operations(DType type) {
   Results results;
@@ -208,6 +238,11 @@ BOOST_AUTO_TEST_CASE(gathers_and_masks) {
     Launch launch{{33}, {33}, {Data::random(type, 33 * 40, 7), Data::output(type, 33 * 40)}};
     cases.push_back({named(lower_triangle_of_transpose(type, 40), fmt::format("k_{}", name(type))), launch});
   }
+  cases.push_back({named(table_rows(DType::f32), "k_table"),
+                   {{37, 5},
+                    {5},
+                    {Data::random(DType::f32, 8 * 37, 10), Data::of(DType::i32, {3, 0, 7, 7, 1}),
+                     Data::output(DType::f32, 5 * 37), Data::output(DType::u32, 5 * 37)}}});
   check(cases);
 }
 
