@@ -1,11 +1,14 @@
-// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is always enough.
-#define EIGEN_STACK_ALLOCATION_LIMIT (3 << 20)
-#define EIGEN_DONT_PARALLELIZE
 #include "runtime/cpu/eigen/gemm.h"
 
+#include "graph/error.h"
+// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is always enough,
+// and forbids it the heap.
+#define EIGEN_STACK_ALLOCATION_LIMIT (3 << 20)
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_RUNTIME_NO_MALLOC
+#define eigen_assert(holds) kb::ensure((holds), "Eigen: " #holds)
 #include <Eigen/Core>
 
-#include "graph/error.h"
 #include "runtime/cpu/library_parts.h"
 
 namespace kb::eigen {
@@ -53,6 +56,7 @@ void prepare() {
 #endif
   // The packed operands are (mc, kc) and (kc, nc) with these as their bounds.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
+  Eigen::internal::set_is_malloc_allowed(false);
 }
 
 std::string name() {

@@ -23,8 +23,10 @@ std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec
   made->weights =
       matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
   made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, n, 1);
-  if (whole.bias) made->bias = matrix(DType::f32, part.batch == 1 ? 1 : 1, 1, part.n, part.n, part.n, 1);
-  if (whole.bias && part.batch > 1) made->bias = {{1, 1, part.n}, data_type(DType::f32), memory::format_tag::abc};
+  // Broadcast over the batch and the rows.
+  if (whole.bias)
+    made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1)
+                     .reshape(part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n});
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (whole.relu) {
