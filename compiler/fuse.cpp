@@ -7,7 +7,8 @@
 //   - point-wise or reducing along the same rows as a row reduction that it reads or shares an input with: same launch,
 //   row in cache;
 //   - reductions over the same domain and axes that share an input: one pass;
-//   - point-wise over one domain, one reading the other or close neighbours sharing an input: one launch.
+//   - point-wise over one domain, one reading the other, close neighbours sharing an input, or next-door neighbours:
+//   one launch.
 // Library ops take a bias and a relu that only they feed.
 #include "compiler/fuse.h"
 
@@ -23,20 +24,14 @@ constexpr int64_t kMaxRow = 32768;   // elements of a row that stays in cache be
 constexpr size_t kMaxOperands = 24;  // buffers of one launch
 constexpr size_t kMaxGroupNodes = 240;
 constexpr int32_t kNeighbours = 48;  // nodes apart at which siblings still share a launch
+constexpr int32_t kNextDoor = 16;    // nodes apart at which even strangers over one domain share a launch
 constexpr int kMaxVisits = 256;      // of a search for a cycle; past it the merge is not made
 
-Dims squeezed(const Dims& shape) {
-  Dims result;
-  for (int64_t extent : shape)
-    if (extent != 1) result.push_back(extent);
-  return result;
-}
-
-Dims kept_shape(const Dims& domain, const Ints& axes) {
-  Dims kept;
+int64_t kept_elements(const Dims& domain, const Ints& axes) {
+  int64_t kept = 1;
   for (int64_t axis = 0; axis < static_cast<int64_t>(domain.size()); ++axis)
-    if (!std::binary_search(axes.begin(), axes.end(), axis)) kept.push_back(domain[static_cast<size_t>(axis)]);
-  return squeezed(kept);
+    if (!std::binary_search(axes.begin(), axes.end(), axis)) kept *= domain[static_cast<size_t>(axis)];
+  return kept;
 }
 
 bool rows_in_cache(const Dims& domain, const Ints& axes) {
@@ -122,7 +117,7 @@ class Fuser {
   bool inlines(Value v, int32_t into) const {
     size_t owner = id(memory_.owner(v).owner);
     if (into >= 0 && producer_[owner] == into) return true;
-    if (!memory_.readable(v)) return true;
+    if (!memory_.readable(v) || std::find(derived_.begin(), derived_.end(), v) != derived_.end()) return true;
     if (into < 0 || !memory_.repeatable[owner]) return false;
     const Group& group = drafts_[static_cast<size_t>(into)].group;
     return !group.axes.empty() && graph_.type(v).elements() == element_count(group.domain);
@@ -204,7 +199,7 @@ class Fuser {
     open(n, reduction_class(domain, axes), domain, axes);
   }
 
-  // Groups that write or read what the seed reads, nearest first.
+  // Groups that write what the seed reads or computes, nearest first; then those that read the same.
   std::vector<int32_t> candidates(int32_t n) {
     std::vector<int32_t> result;
     auto propose = [&](int32_t g) {
@@ -215,11 +210,13 @@ class Fuser {
     for (int32_t inner : alone.nodes)
       for (int32_t out = 0; out < static_cast<int32_t>(node(inner).outputs.size()); ++out)
         propose(producer_[id({inner, out})]);
+    std::sort(result.begin(), result.end(), std::greater<>());
     for (Value input : alone.inputs) {
       const auto& near = readers_[id(memory_.owner(input).owner)];
       for (size_t i = near.size(); i-- > 0 && near.size() - i <= 4;) propose(near[i]);
     }
-    std::sort(result.begin(), result.end(), std::greater<>());
+    for (auto g = static_cast<int32_t>(drafts_.size()); g-- > 0 && static_cast<int32_t>(drafts_.size()) - g <= 4;)
+      propose(g);
     return result;
   }
 
@@ -246,20 +243,34 @@ class Fuser {
     return false;
   }
 
-  bool recomputed(int32_t n) const { return node(n).attrs.has("recomputed"); }
-  bool near(int32_t n, const Draft& into) const { return n - into.last <= kNeighbours && !recomputed(n); }
+  bool near(int32_t n, const Draft& into) const { return n - into.last <= kNeighbours; }
 
   bool pointwise_fits(int32_t n, const Draft& into, const Trace& inside) const {
     const Dims& shape = node(n).type().shape;
-    if (into.group.axes.empty())
-      return shape == into.group.domain &&
-             (inside.meets_group || reads_seed(inside, into) || (near(n, into) && shares_input(into, inside)));
+    if (into.group.axes.empty()) {
+      if (shape != into.group.domain) return false;
+      bool related = inside.meets_group || reads_seed(inside, into) || (near(n, into) && shares_input(into, inside));
+      return related || n - into.last <= kNextDoor;
+    }
     if (into.rows && shape == into.group.domain)
       return inside.meets_group || (near(n, into) && shares_input(into, inside));
-    if (!inside.meets_group || squeezed(shape) != kept_shape(into.group.domain, into.group.axes)) return false;
-    int64_t kept = node(n).type().elements();
-    return std::all_of(inside.nodes.begin(), inside.nodes.end(),
-                       [&](int32_t m) { return node(m).type().elements() <= kept; });
+    return inside.meets_group && finishes(n, into, inside);
+  }
+
+  // A value with one element a kept element, computed position by position from the group's results: part of the
+  // reduction's finish.
+  bool finishes(int32_t n, const Draft& into, const Trace& inside) const {
+    int64_t kept = kept_elements(into.group.domain, into.group.axes);
+    if (node(n).type().elements() != kept) return false;
+    auto g = static_cast<int32_t>(&into - drafts_.data());
+    return std::all_of(inside.nodes.begin(), inside.nodes.end(), [&](int32_t m) {
+      if (node(m).type().elements() > kept) return false;
+      bool moves = info(node(m).op).cls == OpClass::movement && !is_view_op(graph_, node(m));
+      return !moves || std::all_of(node(m).inputs.begin(), node(m).inputs.end(), [&](Value input) {
+        return graph_.type(input).elements() == 1 ||
+               (memory_.readable(input) && producer_[id(memory_.owner(input).owner)] != g);
+      });
+    });
   }
 
   // The seed computes, inside itself, a value that the group writes.
@@ -385,14 +396,38 @@ class Fuser {
   void collect(int32_t g) {
     Group& group = draft(g).group;
     if (group.cls == FusionClass::library) return collect_library(draft(g));
+    Trace all = trace_group(g);
+    if (drop_derived(g, all.inputs)) all = trace_group(g);
+    group.nodes = std::move(all.nodes);
+    group.inputs = std::move(all.inputs);
+  }
+
+  Trace trace_group(int32_t g) {
     Trace all;
     ++stamp_;
     for (int32_t seed : draft(g).seeds)
       if (!contains(all.nodes, seed)) visit(seed, g, all);
     std::sort(all.nodes.begin(), all.nodes.end());
     all.nodes.erase(std::unique(all.nodes.begin(), all.nodes.end()), all.nodes.end());
-    group.nodes = std::move(all.nodes);
-    group.inputs = std::move(all.inputs);
+    return all;
+  }
+
+  // A cheap value whose large inputs the group reads anyway is computed again instead of read (a mask from the input it
+  // was made from).
+  bool drop_derived(int32_t g, const std::vector<Value>& inputs) {
+    derived_.clear();
+    if (draft(g).group.cls == FusionClass::copy || draft(g).group.cls == FusionClass::window) return false;
+    auto reads = [&](Value v) { return std::find(inputs.begin(), inputs.end(), v) != inputs.end(); };
+    for (Value input : inputs) {
+      size_t owner = id(input);
+      if (memory_.owner(input).owner != input || !memory_.root[owner] || !memory_.cheap[owner]) continue;
+      int64_t elements = graph_.type(input).elements();
+      Trace alone = trace(input.node, -1);
+      bool derived = std::all_of(alone.inputs.begin(), alone.inputs.end(),
+                                 [&](Value v) { return 2 * graph_.type(v).elements() < elements || reads(v); });
+      if (derived) derived_.push_back(input);
+    }
+    return !derived_.empty();
   }
 
   void collect_library(Draft& call) {
@@ -425,6 +460,7 @@ class Fuser {
   std::vector<int32_t> producer_;              // group that computes a value, by owner id
   std::vector<std::vector<int32_t>> readers_;  // groups that read a value, by owner id
   std::vector<std::vector<int32_t>> users_;    // nodes that read a value, by id
+  std::vector<Value> derived_;                 // while a group is collected: roots that it computes again
   std::vector<uint8_t> absorbed_;              // nodes inside a library call
   std::vector<int32_t> seen_;
   int32_t stamp_ = 0;

@@ -20,12 +20,14 @@ namespace {
 
 constexpr size_t kMaxLeaves = 8;
 constexpr int32_t kMaxNodes = 100;
+constexpr int32_t kMaxAgain = 24;  // nodes of an expression that is computed again instead of read
 
 // What computing a value inside a launch would take.
 struct Cost {
   std::vector<int32_t> leaves;  // large values read, by id, sorted
   int32_t nodes = 0;
-  bool expensive = false;
+  bool expensive = false;  // calls a function
+  bool slow = false;       // divides or takes a root: nothing to repeat for every element
 };
 
 bool is_expensive(Op op) {
@@ -57,6 +59,7 @@ class Chooser {
     memory_.hard.assign(size, 0);
     memory_.needed.assign(size, 0);
     memory_.repeatable.assign(size, 0);
+    memory_.cheap.assign(size, 0);
     readers_.assign(size, 0);
     costs_.resize(size);
   }
@@ -111,7 +114,7 @@ class Chooser {
   }
 
   Cost cost_of(Value v, const Node& node) const {
-    Cost cost{{}, 1, is_expensive(node.op)};
+    Cost cost{{}, 1, is_expensive(node.op), node.op == Op::div || node.op == Op::sqrt || node.op == Op::rsqrt};
     if (node.op == Op::count) return cost;
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {
@@ -122,6 +125,7 @@ class Chooser {
       }
       const Cost& inner = costs_[id(input)];
       cost.nodes += inner.nodes;
+      cost.slow |= inner.slow;
       cost.expensive |= inner.expensive && is_large;
       if (is_large)
         for (int32_t leaf : inner.leaves) add_leaf(cost, leaf);
@@ -135,7 +139,9 @@ class Chooser {
     Value source = node.inputs[0];
     int64_t elements = graph_.type(source).elements();
     bool computes = costs_[id(source)].nodes > 1 || !costs_[id(source)].leaves.empty();
-    if (elements == 1 && !costs_[id(source)].expensive) return;
+    const Cost& cost = costs_[id(source)];
+    bool trivial = cost.nodes <= 2 && !cost.slow;
+    if (trivial || (elements == 1 && !cost.expensive)) return;
     if (elements < node.type().elements() && computes && !memory_.readable(source)) need_soft(source);
   }
 
@@ -153,7 +159,8 @@ class Chooser {
     bool costly = cost.leaves.size() > 2 || (cost.expensive && !cost.leaves.empty());
     if ((shared && costly && !is_view_op(graph_, node)) || cost.leaves.size() > kMaxLeaves || cost.nodes > kMaxNodes)
       need_soft(v);
-    if (memory_.root[id(v)]) memory_.repeatable[id(v)] = cost.leaves.size() <= 2 && !cost.expensive;
+    memory_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
+    memory_.repeatable[id(v)] = memory_.root[id(v)] && !memory_.needed[id(v)] && memory_.cheap[id(v)];
     costs_[id(v)] = std::move(cost);
   }
 

@@ -16,7 +16,8 @@ struct Memory {
   std::vector<uint8_t>
       hard;  // in memory by nature: variables, inputs, results of library, window, scatter, reductions, placed concats
   std::vector<uint8_t> needed;      // must be in memory whoever reads it: outputs, state writes, what library ops read
-  std::vector<uint8_t> repeatable;  // root so cheap that a reduction may compute it again instead of reading it
+  std::vector<uint8_t> cheap;       // at most two large inputs, no function call, few nodes
+  std::vector<uint8_t> repeatable;  // cheap root that nothing needs: a reduction may compute it again
 
   // The value itself is in memory, or it is a view of one that is.
   bool readable(Value v) const;

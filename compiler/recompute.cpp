@@ -49,6 +49,10 @@ class Recompute {
     for (int32_t n = 0; n < count(); ++n)
       for (Value input : node(n).inputs)
         if (node(n).op != Op::count) users_[static_cast<size_t>(input.node)].push_back(n);
+    last_use_.assign(from.nodes.size(), -1);
+    for (int32_t n = count(); n-- > 0;)
+      for (int32_t user : users_[static_cast<size_t>(n)])
+        last_use_[static_cast<size_t>(n)] = std::max(last_use_[static_cast<size_t>(n)], last_read(user));
   }
 
   Graph run() {
@@ -71,9 +75,24 @@ class Recompute {
     return type.rank() == 0 || type.shape[0] == 0 ? 0 : type.elements() / type.shape[0];
   }
 
+  // When a reader reads: a cheap one is computed inside its own readers, the last of which counts.
+  int32_t last_read(int32_t user) const {
+    return is_cheap(node(user).op) ? std::max(user, last_use_[static_cast<size_t>(user)]) : user;
+  }
+
+  // Only what a library or window op reads would be kept in memory at all.
+  bool is_kept(int32_t n) const {
+    const auto& users = users_[static_cast<size_t>(n)];
+    return std::any_of(users.begin(), users.end(), [&](int32_t user) {
+      OpClass cls = info(node(user).op).cls;
+      return cls == OpClass::library || cls == OpClass::window;
+    });
+  }
+
   // First reader behind the longest pause, -1 if there is no long one.
   int32_t late_reader(int32_t n) const {
-    if (!is_cheap(node(n).op) || node(n).op == Op::broadcast || row_elements(node(n).type()) < kMinRowElements)
+    if (!is_cheap(node(n).op) || node(n).op == Op::broadcast || row_elements(node(n).type()) < kMinRowElements ||
+        !is_kept(n))
       return -1;
     const auto& users = users_[static_cast<size_t>(n)];
     int32_t best = -1, longest = kPause;
@@ -113,7 +132,7 @@ class Recompute {
   bool is_recomputable(int32_t n, int32_t late) {
     Value source;
     std::vector<int32_t> nodes = cone(n, source);
-    if (nodes.empty() || !source.valid() || users_[static_cast<size_t>(source.node)].back() < late) return false;
+    if (nodes.empty() || !source.valid() || last_use_[static_cast<size_t>(source.node)] < late) return false;
     const Node& value = node(n);
     state_.notes.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again", name(value.op),
                                        from_.scopes[static_cast<size_t>(value.scope)], from_.place(value),
@@ -130,7 +149,6 @@ class Recompute {
         auto at = fresh.find(input.node);
         input = at == fresh.end() ? rewriter_.map(input) : Value{at->second, 0};
       }
-      copy.attrs.set("recomputed", int64_t{1});
       fresh[m] = to_.append(from_, std::move(copy));
     }
     rewriter_.replace({n, 0}, {fresh.at(n), 0});
@@ -141,6 +159,7 @@ class Recompute {
   Graph to_;
   Rewriter rewriter_;
   std::vector<std::vector<int32_t>> users_;
+  std::vector<int32_t> last_use_;
 };
 
 }  // namespace
