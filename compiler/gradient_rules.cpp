@@ -166,14 +166,12 @@ void matmul_rule(const BackwardNode& node) {
 }
 
 // The three convolutions are one trilinear form in (x, w, y): the gradient of each to one of its arguments is another.
+// Layouts are logical here: the layout pass comes later.
 Attrs window_attrs(const Attrs& attrs) {
-  Attrs window;
-  for (const char* key : {"stride", "padding", "dilation", "groups", "block_in", "block_out"}) {
-    for (const auto& [name, value] : attrs.items()) {
-      if (name == key) window.set(name, value);
-    }
-  }
-  return window;
+  return {{"stride", attrs.ints("stride")},
+          {"padding", attrs.ints("padding")},
+          {"dilation", attrs.ints("dilation")},
+          {"groups", attrs.integer("groups")}};
 }
 
 Tensor conv_y(const BackwardNode& node, const Tensor& x, const Tensor& w) {
@@ -182,10 +180,7 @@ Tensor conv_y(const BackwardNode& node, const Tensor& x, const Tensor& w) {
 
 Tensor conv_x(const BackwardNode& node, const Tensor& y, const Tensor& w, const Dims& x) {
   Attrs attrs = window_attrs(node.attrs());
-  const bool logical = !attrs.has("block_in");
-  const int64_t channels = w.size(1) * attrs.integer("groups");
-  attrs.set("input_size", logical ? Ints{x[2], x[3]} : Ints{x[x.size() == 5 ? 2 : 1], x[x.size() == 5 ? 3 : 2]});
-  attrs.set("channels", channels);
+  attrs.set("input_size", Ints{x[2], x[3]}).set("channels", x[1]);
   return emit(node, Op::conv2d_input_grad, {y, w}, attrs);
 }
 

@@ -38,8 +38,9 @@ std::vector<Array> evaluate_node(const Node& node, std::span<const Array> inputs
 // Initial values of a variable: a pure function of (seed, name, init), normal and uniform by Philox counters; the same
 // on every machine.
 Array initial_value(const Variable& variable, uint32_t seed);
-// Random values for every input and variable of a graph (floats N(0,1); integers in [0, limit) where limit suits their
-// use in gather/one-hot, default 4; inputs "step", "worker", "seed" small), for checks of passes.
+// Random values for every input and variable of a graph, for checks of passes: floats N(0, 1), but scalar inputs in
+// (0, 1) (they are rates and momenta) and state, slots at least 0.5 (they may be variances); tables keep their values;
+// integers in [0, limit), limit as their use in gather, scatter_add and one-hot suits, else 4.
 Bindings random_bindings(const Graph& graph, uint32_t seed);
 
 // Philox4x32-10 (Salmon et al. 2011): the four words of counter c under key k.
