@@ -28,7 +28,9 @@ std::string literal(DType type, double number, int64_t integer);
 struct RegInfo {
   const Instr* instr = nullptr;
   bool strided = false;
-  bool used = false;
+  int uses = 0;
+  int rounding_stores = 0;      // uses by stores that round: see rounds_when_stored
+  DType exact_in = DType::f64;  // bf16 or f16 where the value is known to be one of these
   std::string stride = "0";
 };
 
@@ -50,6 +52,10 @@ class CppPrinter {
   bool is_prefix(const Instr& instr) const;
   bool unit_stride(Reg r) const;
   bool converts_stride(const Instr& instr) const;
+  // A contiguous store of a vector just rounded to bf16 or f16 rounds and narrows in one go.
+  bool rounds_when_stored(const Instr& store) const;
+  DType exact_type(const Instr& instr) const;
+  void count_uses(const Instr& instr);
   void analyse(const std::vector<Instr>& body, bool& wide);
 
   // ---- text ----
@@ -117,7 +123,7 @@ class CppPrinter {
   std::string element(const Instr& instr, const std::string& at) const;
   // A vector in memory's form to a register, and back.
   std::string widened(const Instr& instr, const std::string& value) const;
-  std::string narrowed(const Instr& instr, const std::string& value) const;
+  std::string narrowed(const Instr& store) const;
   std::string whole(const Instr& instr, std::string_view qualifier) const;
   void load(const Instr& instr);
   std::string splat_number(const Instr& instr) const;

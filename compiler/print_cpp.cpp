@@ -114,26 +114,45 @@ bool CppPrinter::converts_stride(const Instr& instr) const {
   return instr.code == Code::convert && reg(instr.a).strided && (instr.type == DType::u32 || instr.type == DType::i32);
 }
 
+bool CppPrinter::rounds_when_stored(const Instr& store) const {
+  if (store.code != Code::store || store.access != Access::contiguous || varying(store.c) || !varying(store.b))
+    return false;
+  const Instr& value = *reg(store.b).instr;
+  return is_low_precision(store.type) && value.code == Code::convert && type(value.a) == DType::f32 &&
+         reg(value.a).exact_in != store.type;
+}
+
+DType CppPrinter::exact_type(const Instr& instr) const {
+  if (is_low_precision(instr.type)) return instr.type;
+  return instr.code == Code::convert && instr.type == DType::f32 ? reg(instr.a).exact_in : DType::f64;
+}
+
+void CppPrinter::count_uses(const Instr& instr) {
+  for (Reg r : {instr.a, instr.b, instr.c})
+    if (r != kNone) reg(r).uses++;
+  if (rounds_when_stored(instr)) reg(instr.b).rounding_stores++;
+  if (instr.code == Code::load || instr.code == Code::store) uses_buffer_[static_cast<size_t>(instr.buffer)] = true;
+  uses_arguments_ |= instr.code == Code::argument;
+}
+
 void CppPrinter::analyse(const std::vector<Instr>& body, bool& wide) {
   for (const Instr& instr : body) {
     if (instr.dst != kNone) {
       reg(instr.dst).instr = &instr;
       reg(instr.dst).strided = is_strided(instr);
+      reg(instr.dst).exact_in = exact_type(instr);
     }
     if (instr.code == Code::loop && instr.bind == Bind::lane) {
       const Instr& end = *reg(instr.b).instr;
       ensure(end.code == Code::constant && end.integer == kLanes, "a lane loop of a number of lanes C++ has not");
     }
-    for (Reg r : {instr.a, instr.b, instr.c})
-      if (r != kNone) reg(r).used = true;
+    count_uses(instr);
     const bool by_lane = instr.lane_varying || instr.access != Access::uniform;
     if (by_lane && is_wide(instr.type) && !(instr.dst != kNone && reg(instr.dst).strided)) wide = true;
     const bool takes_values = instr.code == Code::compute || instr.code == Code::convert ||
                               (instr.code == Code::index_lt && !is_prefix(instr));
     if (takes_values && !converts_stride(instr))
       for (Reg r : {instr.a, instr.b, instr.c}) wide |= varying(r) && is_wide(type(r));
-    if (instr.code == Code::load || instr.code == Code::store) uses_buffer_[static_cast<size_t>(instr.buffer)] = true;
-    uses_arguments_ |= instr.code == Code::argument;
     analyse(instr.body, wide);
   }
 }
@@ -203,6 +222,7 @@ void CppPrinter::statement(const Instr& instr) {
     case Code::bitcast:
       return bitcast(instr);
     case Code::convert:
+      if (const RegInfo& dst = reg(instr.dst); dst.uses > 0 && dst.uses == dst.rounding_stores) return;
       return define(instr, convert(instr));
     case Code::load:
     case Code::local_load:
@@ -273,7 +293,7 @@ void CppPrinter::part(const Instr& instr, const std::string& first, const std::s
   if (tail_) line("const long n = {};", lanes_ == kLanes ? left : fmt::format("index_min({}, {})", left, lanes_));
   RegInfo& lane = reg(instr.dst);
   lane.stride = "1";
-  if (lane.used) line("const long r{} = {};", instr.dst, first);
+  if (lane.uses > 0) line("const long r{} = {};", instr.dst, first);
   depth_--;
   block(instr.body);
   line("}}");

@@ -36,11 +36,13 @@ std::string CppPrinter::widened(const Instr& instr, const std::string& value) co
   return narrow ? fmt::format("widen_{}({})", name(instr.type), value) : value;
 }
 
-std::string CppPrinter::narrowed(const Instr& instr, const std::string& value) const {
-  if (in_local(instr)) return value;
-  if (instr.type == DType::boolean) return fmt::format("narrow_bool({})", value);
-  const bool narrow = is_low_precision(instr.type) || instr.type == DType::u8;
-  return narrow ? fmt::format("narrow_{}({})", name(instr.type), value) : value;
+std::string CppPrinter::narrowed(const Instr& store) const {
+  const std::string value = operand(store.b, true);
+  if (in_local(store)) return value;
+  if (rounds_when_stored(store))
+    return fmt::format("round_{}({})", name(store.type), operand(reg(store.b).instr->a, true));
+  const bool narrow = is_low_precision(store.type) || size_of(store.type) == 1;
+  return narrow ? fmt::format("narrow_{}({})", name(store.type), value) : value;
 }
 
 std::string CppPrinter::whole(const Instr& instr, std::string_view qualifier) const {
@@ -83,7 +85,7 @@ void CppPrinter::store(const Instr& instr) {
   if (instr.access == Access::uniform)
     return line("{}{};", condition, store_element(instr, scalar(instr.a), scalar(instr.b)));
   if (instr.access != Access::contiguous || varying(instr.c)) return store_by_lane(instr);
-  const std::string value = narrowed(instr, operand(instr.b, true));
+  const std::string value = narrowed(instr);
   const std::string at = place(instr);
   if (tail_ && in_local(instr)) {
     const std::string first = fmt::format("first_x{}(n)", lanes_),

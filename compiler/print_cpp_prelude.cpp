@@ -84,6 +84,8 @@ KB_VECTOR(u16, u16x@, @ * 2)
 KB_VECTOR(u8, u8x@, @)
 #undef KB_VECTOR
 #define KB_EACH for (long l = 0; l < @; ++l)
+)";
+constexpr std::string_view kVectorHelpers = R"(
 KB_INLINE f32x@ splat_f32x@(float x) { return f32x@{$x}; }
 KB_INLINE i32x@ splat_i32x@(int x) { return i32x@{$x}; }
 KB_INLINE u32x@ splat_u32x@(u32 x) { return u32x@{$x}; }
@@ -110,10 +112,9 @@ KB_INLINE u32x@ bf16_bits(f32x@ x) {
   return x != x ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
 }
 KB_INLINE f32x@ to_bf16(f32x@ x) { return (f32x@)(bf16_bits(x) << 16); }
-KB_INLINE f32x@ widen_bf16(u16x@ x) { return (f32x@)(__builtin_convertvector(x, u32x@) << 16); }
-KB_INLINE u16x@ narrow_bf16(f32x@ x) { return __builtin_convertvector((u32x@)x >> 16, u16x@); }
-KB_INLINE u32x@ widen_u8(u8x@ x) { return __builtin_convertvector(x, u32x@); }
-KB_INLINE u8x@ narrow_u8(u32x@ x) { return __builtin_convertvector(x, u8x@); }
+KB_INLINE f32x@ widen_bf16(u16x@ x) { return (f32x@)(widen_u16(x) << 16); }
+KB_INLINE u16x@ narrow_bf16(f32x@ x) { return narrow_u16((u32x@)x >> 16); }
+KB_INLINE u16x@ round_bf16(f32x@ x) { return narrow_u16(bf16_bits(x)); }
 KB_INLINE i32x@ widen_bool(u8x@ x) { return (i32x@)widen_u8(x) != 0; }
 KB_INLINE u8x@ narrow_bool(i32x@ x) { return narrow_u8((u32x@)x & 1u); }
 )";
@@ -133,6 +134,33 @@ KB_INLINE u32x@ whole_u32(f64x@ x) {
 KB_INLINE i64x@ index_min(i64x@ x, i64x@ y) { return x < y ? x : y; }
 KB_INLINE i64x@ index_max(i64x@ x, i64x@ y) { return x > y ? x : y; }
 KB_INLINE f64x@ absolute(f64x@ x) { return (f64x@)((i64x@)x & 0x7fffffffffffffffl); }
+)";
+
+// g++ 12 widens and narrows by halves where one instruction does it.
+constexpr std::string_view kWidths = R"(
+KB_INLINE u32x@ widen_u16(u16x@ x) { return __builtin_convertvector(x, u32x@); }
+KB_INLINE u16x@ narrow_u16(u32x@ x) { return __builtin_convertvector(x, u16x@); }
+KB_INLINE u32x@ widen_u8(u8x@ x) { return __builtin_convertvector(x, u32x@); }
+KB_INLINE u8x@ narrow_u8(u32x@ x) { return __builtin_convertvector(x, u8x@); }
+)";
+constexpr std::string_view kWidths16 = R"(
+typedef short v16h __attribute__((vector_size(32)));
+typedef char v16b __attribute__((vector_size(16)));
+KB_INLINE u32x16 widen_u16(u16x16 x) { return (u32x16)__builtin_ia32_pmovzxwd512_mask((v16h)x, i32x16{}, (u16)-1); }
+KB_INLINE u16x16 narrow_u16(u32x16 x) { return (u16x16)__builtin_ia32_pmovdw512_mask((i32x16)x, v16h{}, (u16)-1); }
+KB_INLINE u32x16 widen_u8(u8x16 x) { return (u32x16)__builtin_ia32_pmovzxbd512_mask((v16b)x, i32x16{}, (u16)-1); }
+KB_INLINE u8x16 narrow_u8(u32x16 x) { return (u8x16)__builtin_ia32_pmovdb512_mask((i32x16)x, v16b{}, (u16)-1); }
+)";
+constexpr std::string_view kWidths8 = R"(
+typedef short v8h __attribute__((vector_size(16)));
+typedef char v16b __attribute__((vector_size(16)));
+typedef long long v2q __attribute__((vector_size(16)));
+KB_INLINE u32x8 widen_u16(u16x8 x) { return (u32x8)__builtin_ia32_pmovzxwd256((v8h)x); }
+KB_INLINE u16x8 narrow_u16(u32x8 x) { return __builtin_convertvector(x, u16x8); }
+KB_INLINE u32x8 widen_u8(u8x8 x) {
+  return (u32x8)__builtin_ia32_pmovzxbd256((v16b)v2q{__builtin_bit_cast(long long, x), 0});
+}
+KB_INLINE u8x8 narrow_u8(u32x8 x) { return __builtin_convertvector(x, u8x8); }
 )";
 
 // What the instruction set has no vector form of, lane by lane.
@@ -161,6 +189,7 @@ KB_INLINE f32x@ widen_f16(u16x@ x) { f32x@ r = {}; KB_EACH r[l] = f16_real(x[l])
 KB_INLINE u16x@ narrow_f16(f32x@ x) { u16x@ r = {}; KB_EACH r[l] = (u16)f16_bits(x[l]); return r; }
 )";
 constexpr std::string_view kToF16 = R"(
+KB_INLINE u16x@ round_f16(f32x@ x) { return narrow_f16(x); }
 KB_INLINE f32x@ to_f16(f32x@ x) { return widen_f16(narrow_f16(x)); }
 )";
 
@@ -176,7 +205,6 @@ KB_INLINE void stream(%x@* p, %x@ x, bool) { *(%x@m*)p = x; }
 // AVX-512: 64-byte vectors, @ = 16 (32-bit lanes) or 8 (64-bit lanes).
 constexpr std::string_view kAvx512x16 = R"(
 typedef long long v8q __attribute__((vector_size(64)));
-typedef short v16h __attribute__((vector_size(32)));
 KB_INLINE f32x16 fused(f32x16 x, f32x16 y, f32x16 z) {
   return __builtin_ia32_vfmaddps512_mask(x, y, z, (u16)-1, 4);
 }
@@ -230,7 +258,6 @@ KB_INLINE f64x8 round_down(f64x8 x) { return __builtin_ia32_rndscalepd_mask(x, 9
 )";
 // 32-byte vectors of AVX2: the whole vectors there, the 32-bit half of an f64 kernel on AVX-512.
 constexpr std::string_view kAvx2x8 = R"(
-typedef short v8h __attribute__((vector_size(16)));
 typedef long long v4q __attribute__((vector_size(32)));
 KB_INLINE f32x8 fused(f32x8 x, f32x8 y, f32x8 z) { return __builtin_ia32_vfmaddps256(x, y, z); }
 KB_INLINE f32x8 root(f32x8 x) { return __builtin_ia32_sqrtps256(x); }
@@ -301,6 +328,8 @@ std::string parts_by_lane(std::initializer_list<std::pair<std::string_view, std:
 std::string vectors(int vector_bytes, bool wide) {
   const int lanes = vector_bytes / (wide ? 8 : 4);
   std::string text(kVectors);
+  text += lanes == 16 ? kWidths16 : lanes == 8 ? kWidths8 : kWidths;
+  text += kVectorHelpers;
   if (wide) text += kWideVectors;
   const bool full = vector_bytes == 64 && !wide;
   if (full) {

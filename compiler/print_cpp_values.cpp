@@ -153,6 +153,7 @@ void CppPrinter::bitcast(const Instr& instr) {
 
 std::string CppPrinter::convert(const Instr& instr) const {
   const DType from = type(instr.a), to = instr.type;
+  if (is_low_precision(to) && reg(instr.a).exact_in == to) return scalar(instr.a);
   return instr.lane_varying ? convert_vector(instr.a, from, to) : convert_scalar(scalar(instr.a), from, to);
 }
 

@@ -141,7 +141,7 @@ inline Kernel row_max(int64_t length) {
       const Local best = b.local(DType::f32, 16);
       const auto keep = [&](Reg value) {
         const Reg old = b.local_load(best, zero, Access::contiguous);
-        b.local_store(best, zero, Access::contiguous, b.compute(Op::maximum, old, value));
+        b.local_store(best, zero, Access::contiguous, b.compute(Op::maximum, value, old));
       };
       b.lane_loop(kNone,
                   [&](Reg) { b.local_store(best, zero, Access::contiguous, b.constant(DType::f32, -INFINITY)); });

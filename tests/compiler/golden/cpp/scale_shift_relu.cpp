@@ -22,8 +22,7 @@ extern "C" void k_scale_shift_relu(void* const* b, const long* e, long, long beg
           const f32x16 r19 = r18 + r10;
           const i32x16 r20 = r19 > 0x0p+0f;
           const f32x16 r21 = r20 ? r19 : splat_f32x16(0x0p+0f);
-          const f32x16 r22 = to_bf16(r21);
-          stream(b2 + r12, narrow_bf16(r22), past_cache);
+          stream(b2 + r12, round_bf16(r21), past_cache);
         }
       } else {
         if (r14 > 0) {
@@ -34,8 +33,7 @@ extern "C" void k_scale_shift_relu(void* const* b, const long* e, long, long beg
           const f32x16 r19 = r18 + r10;
           const i32x16 r20 = r19 > 0x0p+0f;
           const f32x16 r21 = r20 ? r19 : splat_f32x16(0x0p+0f);
-          const f32x16 r22 = to_bf16(r21);
-          store_part(b2 + r12, narrow_bf16(r22), n);
+          store_part(b2 + r12, round_bf16(r21), n);
         }
       }
     }
