@@ -20,7 +20,7 @@ extern "C" void k_row_max(void* const* b, const long* e, long, long begin, long 
           {
             const f32x16 r20 = *(const f32x16m*)(b0 + r18);
             const f32x16 r21 = *(const f32x16m*)(l0);
-            const f32x16 r22 = maximum(r21, r20);
+            const f32x16 r22 = maximum(r20, r21);
             *(f32x16m*)(l0) = r22;
           }
         } else {
@@ -28,7 +28,7 @@ extern "C" void k_row_max(void* const* b, const long* e, long, long begin, long 
             const long n = r17;
             const f32x16 r20 = load_part_x16(b0 + r18, n);
             const f32x16 r21 = *(const f32x16m*)(l0);
-            const f32x16 r22 = maximum(r21, r20);
+            const f32x16 r22 = maximum(r20, r21);
             *(f32x16m*)(l0) = first_x16(n) ? r22 : *(const f32x16m*)(l0);
           }
         }
@@ -37,28 +37,28 @@ extern "C" void k_row_max(void* const* b, const long* e, long, long begin, long 
         const long n = 8;
         const f32x16 r24 = *(const f32x16m*)(l0 + 8);
         const f32x16 r25 = *(const f32x16m*)(l0);
-        const f32x16 r26 = maximum(r25, r24);
+        const f32x16 r26 = maximum(r24, r25);
         *(f32x16m*)(l0) = first_x16(n) ? r26 : *(const f32x16m*)(l0);
       }
       if (4 > 0) {
         const long n = 4;
         const f32x16 r28 = *(const f32x16m*)(l0 + 4);
         const f32x16 r29 = *(const f32x16m*)(l0);
-        const f32x16 r30 = maximum(r29, r28);
+        const f32x16 r30 = maximum(r28, r29);
         *(f32x16m*)(l0) = first_x16(n) ? r30 : *(const f32x16m*)(l0);
       }
       if (2 > 0) {
         const long n = 2;
         const f32x16 r32 = *(const f32x16m*)(l0 + 2);
         const f32x16 r33 = *(const f32x16m*)(l0);
-        const f32x16 r34 = maximum(r33, r32);
+        const f32x16 r34 = maximum(r32, r33);
         *(f32x16m*)(l0) = first_x16(n) ? r34 : *(const f32x16m*)(l0);
       }
       if (1 > 0) {
         const long n = 1;
         const f32x16 r36 = *(const f32x16m*)(l0 + 1);
         const f32x16 r37 = *(const f32x16m*)(l0);
-        const f32x16 r38 = maximum(r37, r36);
+        const f32x16 r38 = maximum(r36, r37);
         *(f32x16m*)(l0) = first_x16(n) ? r38 : *(const f32x16m*)(l0);
       }
       const float r39 = l0[0];
