@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(every_new_is_counted_once) {
   struct alignas(128) Wide {
     char bytes[128];
   };
-  { auto wide = std::make_unique<Wide[]>(3); }
+  { auto wide = std::make_unique<Wide>(); }
   BOOST_TEST(kb::test::allocations_of_ours() == before + 2);
 }
 
