@@ -154,14 +154,18 @@ class Optimize {
 
   // 1 or 0 a block of 16 elements, as a table of the compiler's.
   Value multiplier(const std::string& name, bool Segment::*flag) {
+    std::string full = "flat." + name;
+    if (to_.find_variable(full))
+      return to_.add(Op::broadcast, {to_.read(full)}, {{"shape", block_shape()}, {"axes", Ints{0}}});
     Variable table;
-    table.name = "flat." + name;
+    table.name = full;
     table.type = {state_.space.dtype, {blocks()}, ""};
     table.kind = VariableKind::table;
-    table.init.kind = InitKind::values;
+    table.init.kind = InitKind::runs;
     for (const Segment& segment : state_.space.segments)
-      table.values.resize(static_cast<size_t>((segment.offset + segment.length + kSegmentBlock - 1) / kSegmentBlock),
-                          segment.*flag ? 1.0 : 0.0);
+      table.values.insert(
+          table.values.end(),
+          {static_cast<double>((segment.length + kSegmentBlock - 1) / kSegmentBlock), segment.*flag ? 1.0 : 0.0});
     Value read = to_.add_variable(table);
     return to_.add(Op::broadcast, {read}, {{"shape", block_shape()}, {"axes", Ints{0}}});
   }
@@ -196,8 +200,8 @@ class Optimize {
     UpdateContext context;
     context.gradient = Tensor(to_, as_blocks(flat_gradient()));
     context.parameter = Tensor(to_, as_blocks(flat_));
-    context.decay = Tensor(to_, multiplier("decay", &Segment::decay));
-    context.adapt = Tensor(to_, multiplier("adapt", &Segment::adapt));
+    context.decay = [this] { return Tensor(to_, multiplier("decay", &Segment::decay)); };
+    context.adapt = [this] { return Tensor(to_, multiplier("adapt", &Segment::adapt)); };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) {
       to_.writes.push_back({"flat." + name, as_flat(value.value())});

@@ -20,7 +20,8 @@ std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respe
 // the multipliers decay and adapt (0 or 1 by role, same shape) it makes new parameters and new slots. Slots start at
 // zero. Scalars are inputs of the step.
 struct UpdateContext {
-  Tensor parameter, gradient, decay, adapt;             // decay, adapt: 0 or 1 by role, shape of `parameter`
+  Tensor parameter, gradient;
+  std::function<Tensor()> decay, adapt;                 // decay, adapt: 0 or 1 by role, shape of `parameter`
   std::function<Tensor(const std::string& name)> slot;  // its value before the step
   std::function<void(const std::string& name, Tensor value)> set_slot;
   std::function<Tensor(const std::string& name)> scalar;  // f32 (or the master dtype) scalar input of the step

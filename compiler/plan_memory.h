@@ -6,8 +6,8 @@ namespace kb {
 
 inline constexpr int64_t kAlignment = 64;  // bytes; of every buffer, and of every segment of the flat parameter space
 
-// Sets offset of every arena and output buffer, arena_bytes and liveness_bound_bytes, from sizes and live ranges. Behind
-// every buffer `redzone_bytes` are left free.
+// Sets offset of every arena and output buffer, arena_bytes and liveness_bound_bytes, from sizes and live ranges.
+// Behind every buffer `redzone_bytes` are left free.
 void plan_memory(Schedule& schedule, int64_t redzone_bytes = 0);
 
 }  // namespace kb

@@ -8,13 +8,15 @@ namespace kb {
 
 std::vector<std::byte> to_bytes(const Array& array) {
   std::vector<std::byte> bytes(static_cast<size_t>(array.type.bytes()));
-  for (size_t i = 0; i < array.data.size(); ++i) store_element(array.type.dtype, bytes.data(), static_cast<int64_t>(i), array.data[i]);
+  for (size_t i = 0; i < array.data.size(); ++i)
+    store_element(array.type.dtype, bytes.data(), static_cast<int64_t>(i), array.data[i]);
   return bytes;
 }
 
 Array from_bytes(const Type& type, const std::byte* data) {
   Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
-  for (size_t i = 0; i < array.data.size(); ++i) array.data[i] = load_element(type.dtype, data, static_cast<int64_t>(i));
+  for (size_t i = 0; i < array.data.size(); ++i)
+    array.data[i] = load_element(type.dtype, data, static_cast<int64_t>(i));
   return array;
 }
 
@@ -22,16 +24,20 @@ namespace {
 
 class Runner {
  public:
-  Runner(const Schedule& schedule, const Bindings& inputs, StoreBytes& store) : schedule_(schedule), graph_(*schedule.graph), store_(store) {
+  Runner(const Schedule& schedule, const Bindings& inputs, StoreBytes& store)
+      : schedule_(schedule), graph_(*schedule.graph), store_(store) {
     arena_.resize(static_cast<size_t>(schedule.arena_bytes), std::byte{0xa5});
     for (const Buffer& buffer : schedule.buffers) bases_.push_back(base(buffer, inputs));
   }
 
   std::map<std::string, Array> run() {
     for (const Step& step : schedule_.steps) {
-      if (step.cls == FusionClass::library) library(step);
-      else if (step.kernel >= 0) kernel(step);
-      else copy(step);
+      if (step.cls == FusionClass::library)
+        library(step);
+      else if (step.kernel >= 0)
+        kernel(step);
+      else
+        copy(step);
     }
     std::map<std::string, Array> outputs;
     for (const Output& output : graph_.outputs)
@@ -55,8 +61,10 @@ class Runner {
     for (size_t i = 0; i + 2 < step.arguments.size(); i += 3) {
       auto bytes = static_cast<size_t>(step.arguments[i + 1]);
       int64_t from = step.arguments[i + 2];
-      if (from < 0) std::memset(to + step.arguments[i], 0, bytes);
-      else std::memcpy(to + step.arguments[i], address(step.operands[static_cast<size_t>(from)]), bytes);
+      if (from < 0)
+        std::memset(to + step.arguments[i], 0, bytes);
+      else
+        std::memcpy(to + step.arguments[i], address(step.operands[static_cast<size_t>(from)]), bytes);
     }
   }
 
@@ -75,7 +83,8 @@ class Runner {
   void library(const Step& step) {
     const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
     std::vector<Array> arrays;
-    for (size_t i = 0; i < node.inputs.size(); ++i) arrays.push_back(from_bytes(graph_.type(node.inputs[i]), address(step.operands[i])));
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      arrays.push_back(from_bytes(graph_.type(node.inputs[i]), address(step.operands[i])));
     Array result = evaluate_node(node, arrays)[0];
     Value last{step.node, 0};
     for (int32_t n : step.nodes) {
@@ -92,7 +101,8 @@ class Runner {
 
   // What an epilogue's sum adds: the bias vector spread over the result.
   Array bias(const Step& step, Value spread) const {
-    Array vector = from_bytes(graph_.type(step.epilogue.bias), address(step.operands[static_cast<size_t>(step.inputs) - 1]));
+    Array vector =
+        from_bytes(graph_.type(step.epilogue.bias), address(step.operands[static_cast<size_t>(step.inputs) - 1]));
     return evaluate_node(graph_.node(spread), std::vector<Array>{vector})[0];
   }
 

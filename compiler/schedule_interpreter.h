@@ -1,12 +1,14 @@
-// Runs a schedule without any backend, and so defines what it means: kernels by the KernelIR interpreter, library calls by the graph
-// interpreter, over an arena laid out as planned. A wrong live range, offset or order gives wrong numbers here too.
+// Runs a schedule without any backend, and so defines what it means: kernels by the KernelIR interpreter, library calls
+// by the graph interpreter, over an arena laid out as planned. A wrong live range, offset or order gives wrong numbers
+// here too.
 #pragma once
 #include "compiler/schedule.h"
 #include "graph/interpreter.h"
 
 namespace kb {
 
-// Memory of variables by name, in their dtypes (prepared ones: canonical weights); made on first use from `initial`, kept between runs.
+// Memory of variables by name, in their dtypes (prepared ones: canonical weights); made on first use from `initial`,
+// kept between runs.
 using StoreBytes = std::map<std::string, std::vector<std::byte>>;
 
 // `inputs` by name. Gives the outputs; state writes go to `store`.

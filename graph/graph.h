@@ -83,8 +83,8 @@ std::string_view name(Role role);
 enum class VariableKind : uint8_t { parameter, state, slot, table, prepared };
 std::string_view name(VariableKind kind);
 
-// How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; values: `Variable::values`.
-enum class InitKind : uint8_t { constant, normal, uniform, values };
+// How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; runs: `Variable::values`.
+enum class InitKind : uint8_t { constant, normal, uniform, runs };
 struct Init {
   InitKind kind = InitKind::constant;
   double a = 0;
@@ -98,7 +98,7 @@ struct Variable {
   VariableKind kind = VariableKind::parameter;
   Role role = Role::none;
   Init init;
-  std::vector<double> values;  // InitKind::values only
+  std::vector<double> values;  // InitKind::runs only: length, value, length, value, ... over all elements
   int64_t bytes = 0;           // prepared in a library's own format: its size there; 0 = the type's
 };
 

@@ -211,8 +211,10 @@ Array initial_value(const Variable& variable, uint32_t seed) {
   switch (init.kind) {
     case InitKind::constant:
       break;
-    case InitKind::values:
-      array.data = variable.values;
+    case InitKind::runs:
+      array.data.clear();
+      for (size_t i = 0; i + 1 < variable.values.size(); i += 2)
+        array.data.insert(array.data.end(), static_cast<size_t>(variable.values[i]), variable.values[i + 1]);
       break;
     case InitKind::normal:
       fill_pairs(array.data, [&](size_t pair) {

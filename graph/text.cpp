@@ -115,11 +115,11 @@ void put_variable(Buffer& out, const Variable& variable) {
     case InitKind::uniform:
       put(out, "uniform(");
       break;
-    case InitKind::values:
-      put(out, "values(");
+    case InitKind::runs:
+      put(out, "runs(");
       break;
   }
-  if (init.kind == InitKind::values) {
+  if (init.kind == InitKind::runs) {
     put_list(out, variable.values, [&](double d) { put_real(out, d); });
   } else {
     put_list(out, std::initializer_list<double>{init.a, init.b}, [&](double d) { put_real(out, d); });

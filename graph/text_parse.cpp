@@ -350,15 +350,14 @@ class Parser {
     variable.init.kind = choose<InitKind>({{"constant", InitKind::constant},
                                            {"normal", InitKind::normal},
                                            {"uniform", InitKind::uniform},
-                                           {"values", InitKind::values}});
+                                           {"runs", InitKind::runs}});
     mark('(');
     std::vector<double> numbers = reals();
-    const bool values = variable.init.kind == InitKind::values;
-    const int64_t expected = values ? variable.type.elements() : 2;
-    if (static_cast<int64_t>(numbers.size()) != expected) {
-      fail(line, fmt::format("{} numbers", expected), std::to_string(numbers.size()));
+    const bool runs = variable.init.kind == InitKind::runs;
+    if (runs ? numbers.size() % 2 != 0 : numbers.size() != 2) {
+      fail(line, runs ? "pairs of numbers" : "2 numbers", std::to_string(numbers.size()));
     }
-    if (values) {
+    if (runs) {
       variable.values = std::move(numbers);
     } else {
       variable.init.a = numbers[0];

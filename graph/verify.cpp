@@ -66,10 +66,11 @@ void check_names(const Graph& graph) {
   std::set<std::string> variables, inputs, read;
   for (const Variable& variable : graph.variables) {
     if (!variables.insert(variable.name).second) broken(graph, fmt::format("two variables \"{}\"", variable.name));
-    const auto values = static_cast<int64_t>(variable.values.size());
-    if (variable.init.kind == InitKind::values ? values != variable.type.elements() : values != 0) {
+    double covered = 0;
+    for (size_t i = 0; i < variable.values.size(); i += 2) covered += variable.values[i];
+    if (covered != (variable.init.kind == InitKind::runs ? static_cast<double>(variable.type.elements()) : 0)) {
       broken(graph,
-             fmt::format("variable \"{}\" of {} has {} values", variable.name, to_string(variable.type), values));
+             fmt::format("variable \"{}\" of {} has {} values", variable.name, to_string(variable.type), covered));
     }
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -1,5 +1,7 @@
 #include "runtime/session.h"
 
+#include "graph/interpreter.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +37,9 @@ void Session::allocate_own_variables() {
     if (StateStore::keeps(variable.kind)) continue;
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
-    for (size_t i = 0; i < variable.values.size(); ++i)
-      store_element(variable.type.dtype, memory->data(), static_cast<int64_t>(i), variable.values[i]);
+    const std::vector<double> values = initial_value(variable, 0).data;
+    for (size_t i = 0; i < values.size(); ++i)
+      store_element(variable.type.dtype, memory->data(), static_cast<int64_t>(i), values[i]);
   }
 }
 

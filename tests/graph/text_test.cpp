@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
   check(head + "writes\n  !", "graph text, line 5: expected the end of the text, got !");
   const std::string variables = "graph \"g\" training\nvariables\n  \"s\" : f32[2] state none ";
   check(variables + "constant(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
-  check(variables + "values(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
+  check(variables + "runs(0x1p+0)\nnodes\n", "graph text, line 3: expected pairs of numbers, got 1");
   check(variables + "random(0x1p+0)\nnodes\n",
-        "graph text, line 3: expected constant | normal | uniform | values, got random");
+        "graph text, line 3: expected constant | normal | uniform | runs, got random");
   check(
       variables + "constant(0x0p+0, 0x0p+0)\nnodes\n  %0 = iota {dtype=i32, shape=[2]} : i32[2]\nwrites\n  \"s\" = %0",
       "graph text, line 7: expected f32[2], got i32[2]");
