@@ -8,7 +8,8 @@
 // threads only through block storage and a `barrier` between two thread loops, so that a thread loop can always be run
 // one thread after the other); `lane` (vector lanes; extent is Target::lanes; `valid` < lanes in a tail: lanes >= valid
 // load nothing and store nothing, locals included). A lane loop may hold serial loops with lane-uniform bounds, never
-// another lane loop; lanes do not see each other inside it, so it can be run one lane after the other.
+// another lane loop; lanes do not see each other inside it, so it can be run one lane after the other, or in groups.
+// So nothing is stored once for all lanes in it, except in local arrays declared inside.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -43,9 +44,9 @@ enum class Code : uint8_t {
   compute,
   fma,      // dst = a * b + c, rounded once
   bitcast,  // f32 <-> u32 / i32, f64 none
-  convert,  // dst = a in dst's type (float -> integer truncates)
+  convert,  // dst = a in dst's type; float -> integer truncates, unspecified where no 32-bit integer holds it
   // memory; a = index (i64, elements); access says how the lane loop reaches it: uniform: all lanes at a; contiguous: a
-  // is uniform, lane l at a + l; gather: a differs from lane to lane
+  // is uniform, lane l at a + l; gather: lane l at its own a
   load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`
   store,        // buffer[a] = b; with c: only where c holds
   local,        // declares local array `buffer` of `integer` elements of `type`; scope register or block; zeroed never
