@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <sstream>
 #include <vector>
@@ -402,6 +403,27 @@ BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
   }
 }
 
+// Large enough for every shard to be cut and for the library's own blocking.
+BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
+  LibraryContext context;
+  Pool one(1), two(2);
+  std::mt19937 random(9);
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    for (int i = 0; i < 6; ++i) {
+      MatmulSpec s{.dtype = dtype, .m = 300, .n = 170, .k = 210};
+      if (i % 3 == 1) s = {.dtype = dtype, .m = 20, .n = 600, .k = 700};
+      if (i % 3 == 2) s = {.dtype = dtype, .batch = 5, .m = 90, .n = 80, .k = 130};
+      s.transpose_b = i % 2;
+      s.bias = s.relu = i > 2;
+      const MatmulCase c(s, random);
+      const auto op = plan_matmul(context, s, 3);
+      const Array got = run(*op, two, c.inputs(), c.result());
+      compare(got, c.expected(), tolerance(dtype), describe(s));
+      BOOST_REQUIRE_MESSAGE(run(*op, one, c.inputs(), c.result()) == got, describe(s));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(running_allocates_nothing_of_ours) {
   LibraryContext context;
   Pool pool(3);
@@ -416,6 +438,24 @@ BOOST_AUTO_TEST_CASE(running_allocates_nothing_of_ours) {
     const int64_t matmul = allocations_of_a_second_run(pool, *plan_matmul(context, m.spec, 2), m.inputs(), m.result());
     BOOST_REQUIRE_MESSAGE(matmul == 0, describe(m.spec) << ": " << matmul);
   }
+}
+
+// oneDNN's own threads would spin between calls and fight with the pool's.
+BOOST_AUTO_TEST_CASE(no_thread_is_started_but_the_pools) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  LibraryContext context;
+  const auto before = threads();
+  Pool pool(3);
+  std::mt19937 random(10);
+  for (int i = 0; i < 40; ++i) {
+    const ConvCase c(random_conv(random), random);
+    run_conv(context, pool, c, 4);
+    const MatmulCase m(random_matmul(random), random);
+    run(*plan_matmul(context, m.spec, 4), pool, m.inputs(), m.result());
+  }
+  BOOST_TEST(threads() == before + 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_spec_that_is_none_is_refused) {

@@ -1,4 +1,5 @@
-#include "graph/error.h"
+#include <cstring>
+
 #include "runtime/cpu/onednn/engine.h"
 
 namespace kb::onednn {
@@ -13,8 +14,9 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
   return {{batch, rows, columns}, data_type(dtype), memory::dims{plane, row_step, column_step}};
 }
 
-// `part` is one shard of `whole`: its extents, between the strides of the whole.
-std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part) {
+// `part` is one shard of `whole`: its extents, between the strides of the whole. `dense`: but for those of the result.
+std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part,
+                                                bool dense) {
   OneThread one;
   auto made = std::make_shared<Primitive>();
   const int64_t m = whole.m, n = whole.n, k = whole.k;
@@ -22,7 +24,7 @@ std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec
       matrix(whole.dtype, part.batch, part.m, k, m * k, whole.transpose_a ? 1 : k, whole.transpose_a ? m : 1);
   made->weights =
       matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
-  made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, n, 1);
+  made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
   // Broadcast over the batch and the rows.
   if (whole.bias)
     made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1)
@@ -43,7 +45,8 @@ std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec
   return made;
 }
 
-std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part) {
+std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part,
+                                                bool dense) {
   const Key key{-1,
                 static_cast<int64_t>(whole.dtype),
                 whole.m,
@@ -55,9 +58,10 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
                 whole.relu,
                 part.batch,
                 part.m,
-                part.n};
+                part.n,
+                dense};
   std::shared_ptr<const Primitive>& found = engine.primitives[key];
-  if (!found) found = make_primitive(engine, whole, part);
+  if (!found) found = make_primitive(engine, whole, part, dense);
   return found;
 }
 
@@ -65,10 +69,14 @@ class MatmulOp : public LibraryOp {
  public:
   MatmulOp(Engine& engine, const MatmulSpec& spec, int shards) : spec_(spec), element_(size_of(spec.dtype)) {
     const MatmulCut cut = cut_matmul(spec, shards);
+    // oneDNN's fast matmul wants its operands without gaps between the rows; columns of c have them, columns of a
+    // transposed b do not.
+    dense_ = cut.axis == MatmulCut::Axis::n && cut.bounds.size() > 2 && spec.batch == 1 && spec.transpose_b;
     for (size_t s = 0; s + 1 < cut.bounds.size(); ++s) {
       const MatmulShard part = matmul_shard(spec, cut, s);
-      auto primitive = find_primitive(engine, spec, part.spec);
-      Shard shard{part, scratch_.add(primitive->scratchpad.get_size()), Call(engine, primitive)};
+      auto primitive = find_primitive(engine, spec, part.spec, dense_);
+      Shard shard{part, scratch_.add(primitive->scratchpad.get_size()), 0, Call(engine, primitive)};
+      if (dense_) shard.dense = scratch_.add(static_cast<size_t>(part.spec.m * part.spec.n * element_));
       shard.call.add(DNNL_ARG_SRC, primitive->source);
       shard.call.add(DNNL_ARG_WEIGHTS, primitive->weights);
       shard.call.add(DNNL_ARG_DST, primitive->result);
@@ -90,21 +98,27 @@ class MatmulOp : public LibraryOp {
  private:
   struct Shard {
     MatmulShard part;
-    size_t scratch;
+    size_t own, dense;  // scratch: oneDNN's, the result's
     Call call;
   };
 
   void run(Shard& shard, std::span<const void* const> in, void* out, void* scratch) const {
     const void* a = at(in[0], shard.part.a * element_);
     const void* b = at(in[1], shard.part.b * element_);
-    const void* c = at(out, shard.part.c * element_);
-    const void* own = at(scratch, shard.scratch);
-    if (!spec_.bias) return shard.call.run({a, b, c, own});
-    shard.call.run({a, b, c, own, at(in[2], shard.part.bias * sizeof(float))});
+    char* c = at(out, shard.part.c * element_);
+    const char* result = dense_ ? at(scratch, shard.dense) : c;
+    if (spec_.bias)
+      shard.call.run({a, b, result, at(scratch, shard.own), at(in[2], shard.part.bias * sizeof(float))});
+    else
+      shard.call.run({a, b, result, at(scratch, shard.own)});
+    if (!dense_) return;
+    const int64_t row = shard.part.spec.n * element_;
+    for (int64_t i = 0; i < spec_.m; ++i) std::memcpy(c + i * spec_.n * element_, result + i * row, row);
   }
 
   MatmulSpec spec_;
   int64_t element_;
+  bool dense_ = false;
   ScratchLayout scratch_;
   mutable std::vector<Shard> shards_;  // calls remember addresses
 };
