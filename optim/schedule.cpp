@@ -58,9 +58,11 @@ void check(const ScheduleSpec& spec) {
 
 std::span<const ScheduleShape> schedule_shapes() { return kShapes; }
 
-Schedule::Schedule(ScheduleSpec spec) : spec_(std::move(spec)), shape_(&find_shape(spec_.shape)) { check(spec_); }
+LearningRate::LearningRate(ScheduleSpec spec) : spec_(std::move(spec)), shape_(&find_shape(spec_.shape)) {
+  check(spec_);
+}
 
-double Schedule::learning_rate(int64_t step) const {
+double LearningRate::at(int64_t step) const {
   const double t = static_cast<double>(step), warmup = warmup_steps(), total = static_cast<double>(spec_.total_steps);
   if (t < warmup) return spec_.warmup_start + (spec_.learning_rate - spec_.warmup_start) * t / warmup;
   const double rest = std::max(total - warmup, 1.0);
@@ -68,7 +70,7 @@ double Schedule::learning_rate(int64_t step) const {
   return spec_.learning_rate * shape_->multiplier(spec_, at);
 }
 
-std::string Schedule::description() const {
+std::string LearningRate::description() const {
   std::string text = fmt::format("{} from {} over {} steps", spec_.shape, spec_.learning_rate, spec_.total_steps);
   if (spec_.shape == "step" && !spec_.milestones.empty())
     text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
@@ -77,12 +79,12 @@ std::string Schedule::description() const {
   return text;
 }
 
-SgdScalars::SgdScalars(Schedule schedule, double momentum, double weight_decay)
-    : schedule_(std::move(schedule)),
+SgdScalars::SgdScalars(LearningRate rate, double momentum, double weight_decay)
+    : rate_(std::move(rate)),
       scalars_{{{"learning_rate", 0}, {"momentum", momentum}, {"weight_decay", weight_decay}}} {}
 
 std::span<const NamedScalar> SgdScalars::at(int64_t step) {
-  scalars_[0].value = schedule_.learning_rate(step);
+  scalars_[0].value = rate_.at(step);
   return scalars_;
 }
 

@@ -36,14 +36,14 @@ struct ScheduleShape {
 
 std::span<const ScheduleShape> schedule_shapes();
 
-class Schedule {
+class LearningRate {
  public:
   // Throws Error on an unknown shape, naming those there are, and on numbers out of range.
-  explicit Schedule(ScheduleSpec spec);
+  explicit LearningRate(ScheduleSpec spec);
 
   // Goyal et al. 2017, section 2.2: during the warmup of W steps, step t has start + (reference - start) t / W; after
   // it the shape's value. Past the last step the shape stays as at its end.
-  double learning_rate(int64_t step) const;
+  double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
   // In words: "cosine from 0.05 over 5622 steps", warmup included.
@@ -64,12 +64,12 @@ struct NamedScalar {
 // What sgd_momentum (optim/sgd.h) reads. Made once; `at` moves it to a step without allocating.
 class SgdScalars {
  public:
-  SgdScalars(Schedule schedule, double momentum, double weight_decay);
+  SgdScalars(LearningRate rate, double momentum, double weight_decay);
   std::span<const NamedScalar> at(int64_t step);
-  const Schedule& schedule() const { return schedule_; }
+  const LearningRate& rate() const { return rate_; }
 
  private:
-  Schedule schedule_;
+  LearningRate rate_;
   std::array<NamedScalar, 3> scalars_;
 };
 

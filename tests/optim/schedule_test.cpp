@@ -21,54 +21,53 @@ void check_near(double got, double expected) { BOOST_TEST(got == expected, boost
 BOOST_AUTO_TEST_SUITE(schedule)
 
 BOOST_AUTO_TEST_CASE(constant_is_constant) {
-  Schedule schedule({"constant", 0.3, 0, 0, {}, 0.1, 10, 100});
-  for (int64_t step : {0, 1, 50, 99, 1000}) BOOST_TEST(schedule.learning_rate(step) == 0.3);
+  LearningRate rate({"constant", 0.3, 0, 0, {}, 0.1, 10, 100});
+  for (int64_t step : {0, 1, 50, 99, 1000}) BOOST_TEST(rate.at(step) == 0.3);
 }
 
 BOOST_AUTO_TEST_CASE(warmup_is_linear_in_steps) {
-  Schedule schedule(imagenet_hour());
-  BOOST_TEST(schedule.learning_rate(0) == 0.1);
-  check_near(schedule.learning_rate(1), 0.1 + 3.1 / 500);
-  check_near(schedule.learning_rate(250), 0.5 * (0.1 + 3.2));
-  check_near(schedule.learning_rate(499), 0.1 + 3.1 * 499 / 500);
-  BOOST_TEST(schedule.learning_rate(500) == 3.2);
+  LearningRate rate(imagenet_hour());
+  BOOST_TEST(rate.at(0) == 0.1);
+  check_near(rate.at(1), 0.1 + 3.1 / 500);
+  check_near(rate.at(250), 0.5 * (0.1 + 3.2));
+  check_near(rate.at(499), 0.1 + 3.1 * 499 / 500);
+  BOOST_TEST(rate.at(500) == 3.2);
 }
 
 BOOST_AUTO_TEST_CASE(step_drops_at_epochs_counted_from_the_start) {
-  Schedule schedule(imagenet_hour());
-  BOOST_TEST(schedule.learning_rate(2999) == 3.2);
-  check_near(schedule.learning_rate(3000), 0.32);
-  check_near(schedule.learning_rate(5999), 0.32);
-  check_near(schedule.learning_rate(6000), 0.032);
-  check_near(schedule.learning_rate(8999), 0.0032);
+  LearningRate rate(imagenet_hour());
+  BOOST_TEST(rate.at(2999) == 3.2);
+  check_near(rate.at(3000), 0.32);
+  check_near(rate.at(5999), 0.32);
+  check_near(rate.at(6000), 0.032);
+  check_near(rate.at(8999), 0.0032);
 }
 
 BOOST_AUTO_TEST_CASE(cosine_has_its_closed_form) {
-  Schedule schedule(cosine(0));
-  BOOST_TEST(schedule.learning_rate(0) == 0.05);
+  LearningRate rate(cosine(0));
+  BOOST_TEST(rate.at(0) == 0.05);
   for (int64_t step : {1, 250, 500, 750, 999})
-    check_near(schedule.learning_rate(step),
-               0.025 * (1 + std::cos(std::numbers::pi * static_cast<double>(step) / 1000)));
-  BOOST_TEST(std::abs(schedule.learning_rate(1000)) < 1e-17);
-  BOOST_TEST(std::abs(schedule.learning_rate(2000)) < 1e-17);
+    check_near(rate.at(step), 0.025 * (1 + std::cos(std::numbers::pi * static_cast<double>(step) / 1000)));
+  BOOST_TEST(std::abs(rate.at(1000)) < 1e-17);
+  BOOST_TEST(std::abs(rate.at(2000)) < 1e-17);
 }
 
 BOOST_AUTO_TEST_CASE(cosine_begins_where_the_warmup_ends) {
-  Schedule schedule(cosine(2));
-  check_near(schedule.learning_rate(100), 0.025);
-  BOOST_TEST(schedule.learning_rate(200) == 0.05);
-  check_near(schedule.learning_rate(600), 0.025);
+  LearningRate rate(cosine(2));
+  check_near(rate.at(100), 0.025);
+  BOOST_TEST(rate.at(200) == 0.05);
+  check_near(rate.at(600), 0.025);
 }
 
 BOOST_AUTO_TEST_CASE(a_warmup_of_part_of_a_step_changes_nothing_after_it) {
   ScheduleSpec spec = cosine(0.005);
-  Schedule schedule(spec);
-  BOOST_TEST(schedule.learning_rate(0) == 0.0);
-  check_near(schedule.learning_rate(1), 0.025 * (1 + std::cos(std::numbers::pi * 0.5 / 999.5)));
+  LearningRate rate(spec);
+  BOOST_TEST(rate.at(0) == 0.0);
+  check_near(rate.at(1), 0.025 * (1 + std::cos(std::numbers::pi * 0.5 / 999.5)));
 }
 
 BOOST_AUTO_TEST_CASE(scalars_follow_the_step) {
-  SgdScalars scalars(Schedule(cosine(0)), 0.9, 5e-4);
+  SgdScalars scalars(LearningRate(cosine(0)), 0.9, 5e-4);
   auto at = scalars.at(500);
   BOOST_TEST(at.size() == 3u);
   BOOST_TEST(at[0].name == "learning_rate");
@@ -84,14 +83,14 @@ BOOST_AUTO_TEST_CASE(every_row_has_words_and_starts_at_the_reference) {
     BOOST_TEST(!shape.doc.empty());
     ScheduleSpec spec = cosine(0);
     spec.shape = shape.name;
-    BOOST_TEST(Schedule(spec).learning_rate(0) == 0.05, shape.name);
+    BOOST_TEST(LearningRate(spec).at(0) == 0.05, shape.name);
   }
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   auto message = [](ScheduleSpec spec) -> std::string {
     try {
-      Schedule schedule(spec);
+      LearningRate rate(spec);
     } catch (const Error& error) {
       return error.what();
     }
@@ -106,9 +105,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(the_description_says_all) {
-  BOOST_TEST(Schedule(imagenet_hour()).description() ==
+  BOOST_TEST(LearningRate(imagenet_hour()).description() ==
              "step from 3.2 over 9000 steps, x0.1 at epoch 30, 60, 80, after a linear warmup from 0.1 over 500 steps");
-  BOOST_TEST(Schedule(cosine(0)).description() == "cosine from 0.05 over 1000 steps");
+  BOOST_TEST(LearningRate(cosine(0)).description() == "cosine from 0.05 over 1000 steps");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

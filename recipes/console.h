@@ -1,0 +1,29 @@
+// What a run says on standard output: lines, and one line of progress that is rewritten in place on a terminal and
+// printed now and then elsewhere. Silent with --quiet.
+#pragma once
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace kb {
+
+class Console {
+ public:
+  explicit Console(bool quiet);
+
+  void line(std::string_view text);
+
+  // True when it is time to show progress again; so that nobody formats text for nothing.
+  bool wants_progress();
+  void progress(std::string_view text);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void clear();
+
+  bool quiet_, terminal_;
+  bool open_ = false;  // a progress line stands on the terminal
+  Clock::time_point shown_;
+};
+
+}  // namespace kb

@@ -1,0 +1,19 @@
+// The backend that --device names, and why it was taken.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "recipes/flags.h"
+#include "runtime/backend.h"
+
+namespace kb {
+
+struct Device {
+  std::unique_ptr<Backend> backend;
+  std::string reason;  // "as --device cpu asks"
+};
+
+// Throws Error for a device that is not there; there is no fallback.
+Device choose_device(const Flags& flags);
+
+}  // namespace kb

@@ -1,0 +1,37 @@
+#include "recipes/feed.h"
+
+#include <cstring>
+
+namespace kb {
+namespace {
+
+void copy(Session& session, const char* name, const void* data, size_t bytes) {
+  if (!session.has_input(name)) return;
+  ensure(static_cast<int64_t>(bytes) == session.input_type(name).bytes(),
+         "feed: a batch of another size than the input");
+  std::memcpy(session.input(name), data, bytes);
+}
+
+// Weights are f32 or, in a program of --precision f64, f64.
+void convert(Session& session, const char* name, const std::vector<float>& values) {
+  if (!session.has_input(name)) return;
+  const Type& type = session.input_type(name);
+  ensure(static_cast<int64_t>(values.size()) == type.elements(), "feed: a batch of another size than the input");
+  for (size_t i = 0; i < values.size(); ++i)
+    store_element(type.dtype, session.input(name), static_cast<int64_t>(i), static_cast<double>(values[i]));
+}
+
+}  // namespace
+
+HostBatch::HostBatch(int64_t rows, const ImageShape& shape)
+    : pixels(static_cast<size_t>(rows * shape.size())),
+      labels(static_cast<size_t>(rows)),
+      weights(static_cast<size_t>(rows)) {}
+
+void feed(Session& session, const HostBatch& batch) {
+  copy(session, "images", batch.pixels.data(), batch.pixels.size());
+  copy(session, "labels", batch.labels.data(), batch.labels.size() * sizeof(int32_t));
+  convert(session, "weights", batch.weights);
+}
+
+}  // namespace kb

@@ -1,0 +1,23 @@
+// Batches on their way into a session: memory that a loader fills, and the copy into a program's inputs.
+#pragma once
+#include <vector>
+
+#include "data/loader.h"
+#include "runtime/session.h"
+
+namespace kb {
+
+struct HostBatch {
+  HostBatch(int64_t rows, const ImageShape& shape);
+  BatchMemory memory() { return {std::span<uint8_t>(pixels), labels, weights}; }
+
+  std::vector<uint8_t> pixels;
+  std::vector<int32_t> labels;
+  std::vector<float> weights;
+};
+
+// Into the inputs "images", "labels" and "weights"; one that the program does not read is passed over. Allocates
+// nothing.
+void feed(Session& session, const HostBatch& batch);
+
+}  // namespace kb

@@ -1,0 +1,28 @@
+// LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 32 and 64
+// feature maps of 5x5.
+#include "recipes/table.h"
+
+namespace kb {
+namespace {
+
+ModelOutput lenet(Batch& batch) {
+  Tensor x = relu(conv2d("conv1", batch.images, 32, {.kernel = 5, .padding = 2, .bias = true}));
+  x = max_pool2d(x, {.kernel = 2});
+  x = relu(conv2d("conv2", x, 64, {.kernel = 5, .bias = true}));
+  x = flatten(max_pool2d(x, {.kernel = 2}));
+  x = relu(linear("fc1", x, 120));
+  x = relu(linear("fc2", x, 84));
+  return classification(batch, linear("fc3", x, batch.classes));
+}
+
+}  // namespace
+
+Recipe lenet_mnist() {
+  return {.name = "lenet_mnist",
+          .summary = "LeNet-5, wider, on MNIST or Fashion-MNIST",
+          .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
+          .model = lenet,
+          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .lr = 0.05}};
+}
+
+}  // namespace kb

@@ -1,0 +1,110 @@
+#include "recipes/memory_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace kb {
+namespace {
+
+bool in_arena(const Buffer& buffer) { return buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output; }
+
+int64_t variable_bytes(const Variable& variable) { return std::max(variable.bytes, variable.type.bytes()); }
+
+int64_t input_bytes(const Program& program) {
+  std::set<std::string> seen;
+  int64_t bytes = 0;
+  for (const Schedule* schedule : {&program.prepare, &program.final})
+    for (const Buffer& buffer : schedule->buffers)
+      if (buffer.kind == BufferKind::input && seen.insert(buffer.name).second) bytes += buffer.bytes;
+  return bytes;
+}
+
+// Live bytes at each step: differences at the ends of the ranges, summed.
+std::vector<int64_t> live_bytes(const Schedule& schedule) {
+  std::vector<int64_t> live(schedule.steps.size() + 1, 0);
+  for (const Buffer& buffer : schedule.buffers) {
+    if (!in_arena(buffer) || buffer.last < buffer.first) continue;
+    live[static_cast<size_t>(buffer.first)] += buffer.bytes;
+    live[std::min(static_cast<size_t>(buffer.last) + 1, live.size() - 1)] -= buffer.bytes;
+  }
+  live.pop_back();
+  for (size_t s = 1; s < live.size(); ++s) live[s] += live[s - 1];
+  return live;
+}
+
+LiveTensor describe(const Schedule& schedule, const Buffer& buffer) {
+  if (buffer.node < 0) return {buffer.name.empty() ? "scratch" : buffer.name, "", "", buffer.bytes};
+  const Node& node = schedule.graph->nodes[static_cast<size_t>(buffer.node)];
+  const std::string& scope = schedule.graph->scopes[static_cast<size_t>(node.scope)];
+  std::string name(kb::name(node.op));
+  return {scope.empty() ? name : name + " " + scope, to_string(node.type()), schedule.graph->place(node), buffer.bytes};
+}
+
+}  // namespace
+
+MemoryAnswer memory_answer(const Compiled& compiled) {
+  MemoryAnswer answer;
+  for (const Variable& variable : compiled.variables) {
+    const int64_t bytes = variable_bytes(variable);
+    switch (variable.kind) {
+      case VariableKind::parameter:
+        answer.parameters += bytes;
+        break;
+      case VariableKind::slot:
+        answer.optimizer += bytes;
+        break;
+      case VariableKind::state:
+        answer.statistics += bytes;
+        break;
+      case VariableKind::table:
+      case VariableKind::prepared:
+        answer.prepared += bytes;
+        break;
+    }
+  }
+  const Program& program = compiled.program;
+  answer.inputs = input_bytes(program);
+  answer.arena = std::max(program.prepare.arena_bytes, program.final.arena_bytes);
+  answer.liveness_bound = std::max(program.prepare.liveness_bound_bytes, program.final.liveness_bound_bytes);
+  return answer;
+}
+
+std::string to_text(const MemoryAnswer& a) {
+  double packing = a.liveness_bound > 0 ? static_cast<double>(a.arena) / static_cast<double>(a.liveness_bound) : 1;
+  std::string text = fmt::format("memory {}: parameters {}, optimizer state {}", bytes_text(a.total()),
+                                 bytes_text(a.parameters), bytes_text(a.optimizer));
+  if (a.statistics > 0) text += fmt::format(", running statistics {}", bytes_text(a.statistics));
+  if (a.prepared > 0) text += fmt::format(", prepared copies {}", bytes_text(a.prepared));
+  text += fmt::format(", inputs {}, activations + gradients + workspace {}", bytes_text(a.inputs), bytes_text(a.arena));
+  return text + fmt::format(" ({:.3f} x the liveness bound {})", packing, bytes_text(a.liveness_bound));
+}
+
+Peak memory_peak(const Program& program, size_t most) {
+  const Schedule& schedule =
+      program.prepare.liveness_bound_bytes > program.final.liveness_bound_bytes ? program.prepare : program.final;
+  std::vector<int64_t> live = live_bytes(schedule);
+  if (live.empty()) return {};
+  Peak peak;
+  peak.step = static_cast<size_t>(std::max_element(live.begin(), live.end()) - live.begin());
+  peak.bytes = live[peak.step];
+  for (const Buffer& buffer : schedule.buffers)
+    if (in_arena(buffer) && buffer.first <= static_cast<int32_t>(peak.step) &&
+        static_cast<int32_t>(peak.step) <= buffer.last)
+      peak.tensors.push_back(describe(schedule, buffer));
+  std::stable_sort(peak.tensors.begin(), peak.tensors.end(),
+                   [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
+  if (peak.tensors.size() > most) peak.tensors.resize(most);
+  return peak;
+}
+
+std::string bytes_text(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.3g} {}", value, kUnits[unit]);
+}
+
+}  // namespace kb

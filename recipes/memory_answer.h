@@ -1,0 +1,43 @@
+// What a program will take of memory, known before it runs, and what lies there when it takes most.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/pipeline.h"
+
+namespace kb {
+
+// Bytes.
+struct MemoryAnswer {
+  int64_t parameters = 0, optimizer = 0, statistics = 0;
+  int64_t prepared = 0;        // copies in a library's format, tables of the compiler
+  int64_t inputs = 0;          // one minibatch
+  int64_t arena = 0;           // activations, gradients and workspace
+  int64_t liveness_bound = 0;  // most bytes live at once: no plan of the arena can be smaller
+  int64_t total() const { return parameters + optimizer + statistics + prepared + inputs + arena; }
+};
+
+MemoryAnswer memory_answer(const Compiled& compiled);
+// Several lines, without a newline at the end.
+std::string to_text(const MemoryAnswer& answer);
+
+struct LiveTensor {
+  std::string name;
+  std::string type;   // "f32[16,64,112,112]"; empty for scratch
+  std::string place;  // "resnet.cpp:40"
+  int64_t bytes = 0;
+};
+
+struct Peak {
+  size_t step = 0;                  // at which most bytes are live
+  int64_t bytes = 0;                // live there
+  std::vector<LiveTensor> tensors;  // the largest first
+};
+
+// Of the larger of the two programs.
+Peak memory_peak(const Program& program, size_t most);
+
+// "1.23 GB", "45.6 MB": decimal.
+std::string bytes_text(int64_t bytes);
+
+}  // namespace kb

@@ -1,0 +1,121 @@
+#include "recipes/metrics.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <iterator>
+
+#include "runtime/atomic_file.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kPendingBytes = 1 << 16;
+constexpr std::chrono::seconds kInterval{1};
+
+struct Pair {
+  std::string_view key;
+  double value;
+};
+
+struct Count {
+  std::string_view key;
+  int64_t value;
+};
+
+// `value` holds nothing that JSON would escape.
+struct Text {
+  std::string_view key;
+  std::string_view value;
+};
+
+void append_key(fmt::memory_buffer& out, std::string_view key) {
+  fmt::format_to(std::back_inserter(out), ",\"{}\":", key);
+}
+
+void append(fmt::memory_buffer& out, const Pair& pair) {
+  append_key(out, pair.key);
+  append_json(out, pair.value);
+}
+
+void append(fmt::memory_buffer& out, const Count& count) {
+  append_key(out, count.key);
+  fmt::format_to(std::back_inserter(out), "{}", count.value);
+}
+
+void append(fmt::memory_buffer& out, const Text& text) {
+  append_key(out, text.key);
+  fmt::format_to(std::back_inserter(out), "\"{}\"", text.value);
+}
+
+}  // namespace
+
+void append_json(fmt::memory_buffer& out, double value) {
+  if (std::isfinite(value))
+    fmt::format_to(std::back_inserter(out), "{}", value);
+  else
+    fmt::format_to(std::back_inserter(out), "null");
+}
+
+MetricsFile::MetricsFile(const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_file_error("write", path_, errno);
+  pending_.reserve(kPendingBytes);
+  flushed_ = std::chrono::steady_clock::now();
+}
+
+MetricsFile::~MetricsFile() {
+  try {
+    flush();
+  } catch (const std::exception&) {
+    // The error of a full disk was or will be told by whoever flushed last.
+  }
+  ::close(descriptor_);
+}
+
+template <class... Pairs>
+void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
+  fmt::format_to(std::back_inserter(pending_), "{{\"kind\":\"{}\"", kind);
+  (append(pending_, pairs), ...);
+  fmt::format_to(std::back_inserter(pending_), "}}\n");
+}
+
+void MetricsFile::step(const StepMetrics& m) {
+  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
+         Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms});
+  const bool full = pending_.size() > kPendingBytes / 2;
+  if (full || std::chrono::steady_clock::now() - flushed_ > kInterval) flush();
+}
+
+void MetricsFile::evaluation(const EvalMetrics& m) {
+  object("eval", Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error}, Count{"count", m.count});
+  flush();
+}
+
+void MetricsFile::end(const EndMetrics& m) {
+  object("end", Count{"steps", m.steps}, Pair{"error", m.error}, Pair{"loss", m.loss},
+         Text{"state_sha256", m.state_sha256});
+  flush();
+}
+
+void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
+  object("stop", Count{"step", step}, Pair{"lr", lr}, Text{"reason", reason});
+  flush();
+}
+
+void MetricsFile::flush() {
+  const char* at = pending_.data();
+  for (size_t left = pending_.size(); left > 0;) {
+    const ssize_t written = ::write(descriptor_, at, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_file_error("write", path_, errno);
+    at += written;
+    left -= static_cast<size_t>(written);
+  }
+  pending_.clear();
+  flushed_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace kb

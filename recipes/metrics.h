@@ -1,0 +1,61 @@
+// metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time.
+#pragma once
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace kb {
+
+struct StepMetrics {
+  int64_t step = 0;  // from 0
+  double epoch = 0;  // epochs done before it
+  double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
+};
+
+struct EvalMetrics {
+  double epoch = 0;  // epochs done
+  double loss = 0;   // mean over the test set
+  double error = 0;  // fraction
+  int64_t count = 0;
+};
+
+struct EndMetrics {
+  int64_t steps = 0;  // done
+  double error = 0, loss = 0;
+  std::string state_sha256;
+};
+
+// A number as JSON has it: the shortest that reads back the same; null where it is not finite.
+void append_json(fmt::memory_buffer& out, double value);
+
+class MetricsFile {
+ public:
+  // Makes the file. Error where it cannot.
+  explicit MetricsFile(const std::filesystem::path& path);
+  ~MetricsFile();
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+
+  // Kept back for up to a second; allocates nothing.
+  void step(const StepMetrics& metrics);
+  // Written at once, as the next two.
+  void evaluation(const EvalMetrics& metrics);
+  void end(const EndMetrics& metrics);
+  // The run ended early: {"kind":"stop","step":..,"lr":..,"reason":".."}.
+  void stop(int64_t step, double lr, std::string_view reason);
+  void flush();
+
+ private:
+  template <class... Pairs>
+  void object(std::string_view kind, const Pairs&... pairs);
+
+  const std::filesystem::path path_;
+  int descriptor_ = -1;
+  fmt::memory_buffer pending_;
+  std::chrono::steady_clock::time_point flushed_;
+};
+
+}  // namespace kb

@@ -1,0 +1,118 @@
+#include "recipes/model.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+constexpr double kPixelScale = 1.0 / 255;
+
+struct Declared {
+  Tensor weights;
+  ModelOutput output;
+};
+
+Tensor normalise(Tensor images, const InputSpec& input) {
+  Dims per_channel = {input.shape.channels, 1, 1};
+  Graph& graph = images.graph();
+  Tensor mean = constant(graph, DType::f32, per_channel, input.mean);
+  Tensor stddev = constant(graph, DType::f32, per_channel, input.stddev);
+  return (cast(images, DType::f32) * kPixelScale - mean) / stddev;
+}
+
+void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
+  if (!values.valid()) throw Error(fmt::format("recipe {}: the model returned no {}", recipe, what));
+  if (values.shape() == Dims{minibatch} && is_float(values.dtype())) return;
+  const Graph& graph = values.graph();
+  std::string hint = "a model returns one value a sample";
+  if (values.rank() == 0)
+    hint =
+        "leave out the mean or sum over N: the framework reduces over the samples with their weights, so that the "
+        "loss is the mean over the global minibatch and padded rows count nothing";
+  throw Error(fmt::format("{}: recipe {}: {} of the model\n  expected: float [N={}]\n  got:      {}\n  hint:     {}",
+                          graph.place(graph.node(values.value())), recipe, what, minibatch, to_string(values.type()),
+                          hint));
+}
+
+Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+  const ImageShape& shape = input.shape;
+  Tensor pixels = kb::input(graph, "images", DType::u8, {minibatch, shape.channels, shape.height, shape.width}, "NCHW");
+  Batch batch{normalise(pixels, input), kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
+              scalar_input(graph, "label_smoothing"), input.classes};
+  Declared declared{kb::input(graph, "weights", DType::f32, {minibatch}, "N"), recipe.model(batch)};
+  check_per_sample(recipe.name, "loss", declared.output.loss, minibatch);
+  for (const Metric& metric : declared.output.metrics)
+    check_per_sample(recipe.name, fmt::format("metric '{}'", metric.name), metric.values, minibatch);
+  return declared;
+}
+
+void add_output(Graph& graph, const std::string& name, Tensor value) {
+  graph.outputs.push_back({name, value.value(), Merge::sum});
+}
+
+std::map<std::string, std::string> owned(const Graph& graph) {
+  std::map<std::string, std::string> variables;
+  for (const Variable& v : graph.variables)
+    if (v.kind == VariableKind::parameter || v.kind == VariableKind::state)
+      variables[v.name] = fmt::format("{} {}", name(v.kind), to_string(v.type));
+  return variables;
+}
+
+}  // namespace
+
+ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
+  Tensor loss = cross_entropy(logits, batch.labels, batch.label_smoothing, where);
+  return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where)}}};
+}
+
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+  Graph graph(recipe.name, Mode::training);
+  Declared declared = declare(graph, recipe, input, minibatch);
+  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
+  return graph;
+}
+
+Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+  Graph graph(recipe.name + ".predict", Mode::inference);
+  Declared declared = declare(graph, recipe, input, minibatch);
+  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
+  for (const Metric& metric : declared.output.metrics)
+    add_output(graph, metric.name, sum(metric.values * declared.weights));
+  add_output(graph, "count", sum(declared.weights));
+  return graph;
+}
+
+void check_same_parameters(const Graph& training, const Graph& inference) {
+  auto in_training = owned(training), in_inference = owned(inference);
+  std::string differences;
+  auto note = [&](const std::string& name, const std::string& trained, const std::string& predicted) {
+    differences += fmt::format("\n  {}: {} in training, {} in inference", name, trained, predicted);
+  };
+  for (const auto& [name, type] : in_training) {
+    auto at = in_inference.find(name);
+    if (at == in_inference.end())
+      note(name, type, "absent");
+    else if (at->second != type)
+      note(name, type, at->second);
+  }
+  for (const auto& [name, type] : in_inference)
+    if (!in_training.contains(name)) note(name, "absent", type);
+  if (differences.empty()) return;
+  throw Error(
+      fmt::format("recipe {}: the model declares other parameters in training than in inference:{}\n  hint:     "
+                  "both declarations must own the same; what only training does (dropout) owns none",
+                  training.name, differences));
+}
+
+int64_t parameter_count(const Graph& graph) {
+  int64_t count = 0;
+  for (const Variable& v : graph.variables)
+    if (v.kind == VariableKind::parameter) count += v.type.elements();
+  return count;
+}
+
+}  // namespace kb

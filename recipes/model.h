@@ -1,0 +1,72 @@
+// What a recipe gives - a model function and its defaults - and the graphs that the framework makes of it. The model
+// returns per-sample values; the framework normalises the images before it and reduces over the samples behind it.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "graph/layers.h"
+#include "recipes/inputs.h"
+
+namespace kb {
+
+// What a model function reads: one worker's n samples.
+struct Batch {
+  Tensor images;           // f32 [N, C, H, W], normalised by the data set's mean and standard deviation
+  Tensor labels;           // i32 [N]
+  Tensor label_smoothing;  // scalar input in [0, 1); 0 in evaluation
+  int64_t classes = 0;
+};
+
+struct Metric {
+  std::string name;
+  Tensor values;  // f32 [N]; averaged over the samples
+};
+
+struct ModelOutput {
+  Tensor loss;  // f32 [N]; never reduced over N
+  std::vector<Metric> metrics;
+};
+
+using Model = ModelOutput (*)(Batch& batch);
+
+// The usual head: cross-entropy with label smoothing, and the metric "error" (1 where the largest logit is not the
+// label's). logits [N, classes].
+ModelOutput classification(const Batch& batch, Tensor logits, Where where = Where::current());
+
+struct Defaults {
+  std::string dataset = "mnist";
+  int64_t minibatch = 64;  // n
+  int64_t epochs = 1;
+  double lr = 0.05;
+  std::string schedule = "cosine";
+  std::vector<double> milestones = {};  // epochs, for the schedule "step"
+  double warmup_epochs = 0;
+  double warmup_start = 0;  // learning rate at step 0 of the warmup
+  double momentum = 0.9;
+  double weight_decay = 5e-4;
+  double label_smoothing = 0;
+};
+
+struct Recipe {
+  std::string name;     // of its program
+  std::string summary;  // one line; the same as behind "// summary:" in its program
+  std::string paper;
+  Model model = nullptr;
+  Defaults defaults = {};
+  Synthetic synthetic = {};  // what `--dataset synthetic` looks like for this model
+};
+
+// Inputs "images" u8 [N, C, H, W], "labels" i32 [N], "weights" f32 [N] and the scalar "label_smoothing".
+// Training: output "loss", the sum of losses times weights (weights 1 / kn: the mean over the global minibatch).
+// Inference: the sums "loss", each metric by its name, and "count" of the weights (1, or 0 for padded rows).
+// Both throw Error where the model's values are not [N], with the model's own line.
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch);
+Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch);
+
+// Throws Error naming what differs unless both have the same parameters and running statistics.
+void check_same_parameters(const Graph& training, const Graph& inference);
+
+// Elements over all parameters.
+int64_t parameter_count(const Graph& graph);
+
+}  // namespace kb

@@ -1,0 +1,35 @@
+#include "recipes/plan.h"
+
+#include <fmt/format.h>
+
+namespace kb {
+
+RunPlan make_plan(const Flags& flags, int64_t samples) {
+  if (flags.minibatch > samples)
+    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, flags.dataset,
+                            flags.minibatch));
+  RunPlan plan{samples, flags.minibatch, samples / flags.minibatch, flags.steps};
+  if (plan.steps == 0) plan.steps = flags.epochs * plan.steps_per_epoch;
+  return plan;
+}
+
+std::string RunPlan::derivation(const Flags& flags) const {
+  std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
+  if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
+  if (flags.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
+  return text + fmt::format("; x {} epochs = {} steps", flags.epochs, steps);
+}
+
+SgdScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  ScheduleSpec spec;
+  spec.shape = flags.schedule;
+  spec.learning_rate = flags.lr;
+  spec.warmup_epochs = flags.warmup_epochs;
+  spec.warmup_start = recipe.defaults.warmup_start;
+  spec.milestones = recipe.defaults.milestones;
+  spec.steps_per_epoch = plan.steps_per_epoch;
+  spec.total_steps = plan.steps;
+  return {LearningRate(std::move(spec)), flags.momentum, flags.weight_decay};
+}
+
+}  // namespace kb

@@ -1,0 +1,25 @@
+// How long a run is and how it learns: steps from samples, minibatch and epochs, each figure with its derivation.
+#pragma once
+#include <string>
+
+#include "optim/schedule.h"
+#include "recipes/flags.h"
+
+namespace kb {
+
+struct RunPlan {
+  int64_t samples = 0;  // of the training part
+  int64_t minibatch = 0;
+  int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
+  int64_t steps = 0;
+
+  double epochs(int64_t done) const { return static_cast<double>(done) / static_cast<double>(steps_per_epoch); }
+  // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
+  std::string derivation(const Flags& flags) const;
+};
+
+// Throws Error where the minibatch is larger than the data set.
+RunPlan make_plan(const Flags& flags, int64_t samples);
+SgdScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
+
+}  // namespace kb

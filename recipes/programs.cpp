@@ -1,0 +1,84 @@
+#include "recipes/programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/text.h"
+#include "optim/sgd.h"
+#include "recipes/kernel_source.h"
+
+namespace kb {
+namespace {
+
+class Dumps {
+ public:
+  Dumps(const Flags& flags, std::vector<DumpFile>& files) : flags_(flags), files_(files) {}
+
+  void graph(const std::string& name, const Graph& graph) {
+    if (wants("graph")) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
+    if (wants("graphviz")) files_.push_back({"graph." + name + ".dot", to_graphviz(graph)});
+  }
+
+  void hook(const std::string& name, CompileOptions& options) {
+    if (!wants("passes")) return;
+    options.dump = [this, name, number = 0](const std::string& pass, const std::string& before,
+                                            const std::string& after) mutable {
+      std::string stem = fmt::format("passes.{}.{:02}-{}", name, ++number, pass);
+      files_.push_back({stem + ".before.txt", before});
+      files_.push_back({stem + ".after.txt", after});
+    };
+  }
+
+  void compiled(const std::string& name, const Program& program, const Target& target) {
+    if (wants("schedule"))
+      files_.push_back({"schedule." + name + ".txt", to_text(program.prepare) + to_text(program.final)});
+    if (wants("cpp")) files_.push_back({"kernels." + name + ".cpp", kernel_source(program, target)});
+  }
+
+ private:
+  bool wants(const char* what) const {
+    return std::find(flags_.dump.begin(), flags_.dump.end(), what) != flags_.dump.end();
+  }
+
+  const Flags& flags_;
+  std::vector<DumpFile>& files_;
+};
+
+}  // namespace
+
+Tensor sgd_optimizer(UpdateContext& context) {
+  SgdResult result =
+      sgd_momentum({context.parameter, context.gradient, context.decay(), context.slot("velocity"),
+                    context.scalar("learning_rate"), context.scalar("momentum"), context.scalar("weight_decay")});
+  context.set_slot("velocity", result.velocity);
+  return result.parameter;
+}
+
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target& target) {
+  Programs programs;
+  Dumps dumps(flags, programs.dumps);
+  const InputSpec input = input_spec(flags.dataset, recipe.synthetic);
+  Graph training = build_training_graph(recipe, input, flags.minibatch);
+  Graph inference = build_inference_graph(recipe, input, flags.minibatch);
+  check_same_parameters(training, inference);
+  programs.parameters = parameter_count(training);
+  dumps.graph("train", training);
+  dumps.graph("predict", inference);
+
+  CompileOptions options;
+  options.target = target;
+  options.precision = parse_precision(flags.precision);
+  CompileOptions for_inference = options;
+  options.optimizer = sgd_optimizer;
+  dumps.hook("train", options);
+  programs.training = compile(std::move(training), options);
+  for_inference.space = &programs.training.space;
+  dumps.hook("predict", for_inference);
+  programs.inference = compile(std::move(inference), for_inference);
+  dumps.compiled("train", programs.training.program, target);
+  dumps.compiled("predict", programs.inference.program, target);
+  return programs;
+}
+
+}  // namespace kb

@@ -1,0 +1,30 @@
+// The compiled programs of a recipe: the training step and the evaluation, which share parameters.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "recipes/flags.h"
+
+namespace kb {
+
+// A file to write: its name in the run folder, and its text.
+struct DumpFile {
+  std::string name;
+  std::string text;
+};
+
+struct Programs {
+  Compiled training, inference;
+  int64_t parameters = 0;       // elements
+  std::vector<DumpFile> dumps;  // as flags.dump asks
+};
+
+// SGD with momentum over the flat parameter space.
+Tensor sgd_optimizer(UpdateContext& context);
+
+// Builds, checks and compiles both graphs. Throws Error for a mistake in the model.
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target& target);
+
+}  // namespace kb

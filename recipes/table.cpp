@@ -1,0 +1,21 @@
+#include "recipes/table.h"
+
+#include <fmt/format.h>
+
+#include "graph/error.h"
+#include "recipes/suggest.h"
+
+namespace kb {
+
+std::vector<Recipe> all_recipes() { return {glyphs(), lenet_mnist(), mlp_mnist(), resnet50()}; }
+
+Recipe find_recipe(const std::string& name) {
+  std::vector<std::string> names;
+  for (Recipe& recipe : all_recipes()) {
+    if (recipe.name == name) return recipe;
+    names.push_back(recipe.name);
+  }
+  throw Error(fmt::format("there is no recipe '{}'{}", name, suggestion(name, names)));
+}
+
+}  // namespace kb

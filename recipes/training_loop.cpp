@@ -1,0 +1,130 @@
+#include "recipes/training_loop.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kb {
+namespace {
+
+constexpr int kSlots = 3;  // one in use, two ahead
+constexpr const char* kModel = "model.safetensors";
+
+std::vector<HostBatch> make_slots(int64_t rows, const ImageShape& shape) {
+  std::vector<HostBatch> slots;
+  for (int i = 0; i < kSlots; ++i) slots.emplace_back(rows, shape);
+  return slots;
+}
+
+std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
+  std::vector<BatchMemory> result;
+  for (HostBatch& slot : slots) result.push_back(slot.memory());
+  return result;
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(LoopParts parts)
+    : parts_(std::move(parts)),
+      order_(
+          Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.data.train.count(), parts_.plan.minibatch)),
+      slots_(make_slots(parts_.plan.minibatch, parts_.data.shape)),
+      loader_(gather_rows(parts_.data.train, order_), memories(slots_),
+              {.first_step = 0, .end_step = parts_.plan.steps}),
+      evaluator_(parts_.inference, parts_.data.test) {
+  set_constants();
+}
+
+void TrainingLoop::set_constants() {
+  parts_.training.set_scalar("label_smoothing", parts_.flags.label_smoothing);
+  parts_.training.set_scalar("worker", 0);
+  parts_.training.set_scalar("seed", static_cast<double>(parts_.flags.seed));
+}
+
+void TrainingLoop::set_scalars(int64_t step) {
+  for (const NamedScalar& scalar : parts_.scalars.at(step)) parts_.training.set_scalar(scalar.name, scalar.value);
+  parts_.training.set_scalar("step", static_cast<double>(step));
+}
+
+LoopResult TrainingLoop::run() {
+  while (result_.steps < parts_.plan.steps) {
+    if (interrupt_.requested()) {
+      result_.ending = Ending::interrupted;
+      parts_.console.line(fmt::format("stopping after {} steps; evaluating (Ctrl-C again: at once)", result_.steps));
+      break;
+    }
+    if (!step(result_.steps)) {
+      result_.ending = Ending::not_finite;
+      return result_;
+    }
+    after_step(++result_.steps);
+  }
+  if (evaluated_at_ != result_.steps) evaluate(result_.steps);
+  return result_;
+}
+
+bool TrainingLoop::step(int64_t step) {
+  const Clock::time_point start = Clock::now();
+  const LoadedBatch batch = loader_.next();
+  feed(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  set_scalars(step);
+  parts_.training.step();
+  parts_.training.read("loss", loss_);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  result_.train_seconds += seconds;
+  const StepMetrics metrics{step,
+                            parts_.plan.epochs(step),
+                            loss_.at(0),
+                            parts_.scalars.rate().at(step),
+                            static_cast<double>(parts_.plan.minibatch) / seconds,
+                            batch.wait_ms};
+  parts_.metrics.step(metrics);
+  if (!std::isfinite(metrics.loss)) {
+    report_not_finite(step);
+    return false;
+  }
+  if (parts_.console.wants_progress()) show_progress(metrics);
+  return true;
+}
+
+void TrainingLoop::report_not_finite(int64_t step) {
+  const double lr = parts_.scalars.rate().at(step);
+  parts_.metrics.stop(step, lr, "the loss is not finite");
+  const std::string kept = evaluated_at_ < 0 ? "no parameters were saved before it"
+                                             : fmt::format("{} holds those after {} steps",
+                                                           parts_.folder.file(kModel).string(), evaluated_at_);
+  parts_.console.line("");
+  fmt::print(stderr, "the loss is {} at step {}, with learning rate {}: stopped; {}\n", loss_.at(0), step, lr, kept);
+}
+
+void TrainingLoop::show_progress(const StepMetrics& m) {
+  const double rate = static_cast<double>((m.step + 1) * parts_.plan.minibatch) / result_.train_seconds;
+  parts_.console.progress(
+      fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.1f} ms", m.step + 1,
+                  parts_.plan.steps, parts_.plan.epochs(m.step + 1), m.loss, m.lr, rate, m.data_wait_ms));
+}
+
+void TrainingLoop::after_step(int64_t done) {
+  if (evaluation_is_due(done)) evaluate(done);
+  if (parts_.flags.save_every > 0 && done % parts_.flags.save_every == 0)
+    parts_.folder.save_parameters(fmt::format("model-{:08}.safetensors", done), parts_.store, done);
+}
+
+bool TrainingLoop::evaluation_is_due(int64_t done) const {
+  const int64_t every = parts_.flags.eval_every * parts_.plan.steps_per_epoch;
+  return done == parts_.plan.steps || (every > 0 && done % every == 0);
+}
+
+void TrainingLoop::evaluate(int64_t done) {
+  const Evaluation evaluation = evaluator_.run();
+  const double epoch = parts_.plan.epochs(done);
+  parts_.metrics.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
+  parts_.console.line(fmt::format(
+      "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s", epoch, done,
+      100 * evaluation.error, evaluation.loss, loss_.empty() ? NAN : loss_.at(0), result_.train_seconds));
+  result_.evaluation = evaluation;
+  evaluated_at_ = done;
+  if (std::isfinite(evaluation.loss)) parts_.folder.save_parameters(kModel, parts_.store, done);
+}
+
+}  // namespace kb
