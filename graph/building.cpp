@@ -72,8 +72,9 @@ Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
       int64_t& extent = shape[rank - 1 - i];
       const int64_t own = type.shape[type.shape.size() - 1 - i];
       if (extent != 1 && own != 1 && extent != own)
-        report(op, {"shapes do not broadcast", "equal extents, or 1, counted from the last axis", operands_text(types),
-                    "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is"});
+        report(op,
+               {"shapes do not broadcast", "equal extents, or 1, counted from the last axis", operands_text(types, op),
+                "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is"});
       if (extent == 1) extent = own;
     }
   }

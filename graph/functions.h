@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <source_location>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "graph/scope.h"
@@ -14,10 +16,16 @@ namespace kb {
 using Where = std::source_location;
 
 // Leaves.
-Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters,
+Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters = "",
              Where where = Where::current());
 Tensor scalar_input(Graph& graph, const std::string& name, DType dtype = DType::f32, Where where = Where::current());
-Tensor constant(Graph& graph, DType dtype, double value, Dims shape = {}, Where where = Where::current());
+Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where = Where::current());
+// A number for all elements. A template, so that constant(g, dtype, {2}, {5, 6}) means a shape and its values.
+template <class Number>
+requires std::is_arithmetic_v<Number> Tensor constant(Graph& graph, DType dtype, Number value, Dims shape = {},
+                                                      Where where = Where::current()) {
+  return splat(graph, dtype, static_cast<double>(value), std::move(shape), where);
+}
 Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where = Where::current());
 Tensor iota(Graph& graph, DType dtype, int64_t length, Where where = Where::current());
 // A scalar of x's dtype: the product of x's extents over `axes`.
@@ -27,20 +35,20 @@ Tensor full_like(Tensor x, double value, Where where = Where::current());
 
 // Point-wise.
 // clang-format off
-#define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current());
-KB_UNARY(neg) KB_UNARY(abs) KB_UNARY(sign) KB_UNARY(exp) KB_UNARY(log) KB_UNARY(log1p) KB_UNARY(sqrt) KB_UNARY(rsqrt)
-KB_UNARY(tanh) KB_UNARY(sigmoid) KB_UNARY(softplus) KB_UNARY(erf) KB_UNARY(sin) KB_UNARY(cos) KB_UNARY(relu)
-KB_UNARY(gelu) KB_UNARY(silu) KB_UNARY(floor) KB_UNARY(logical_not)
+#define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current())
+KB_UNARY(neg); KB_UNARY(abs); KB_UNARY(sign); KB_UNARY(exp); KB_UNARY(log); KB_UNARY(log1p); KB_UNARY(sqrt); KB_UNARY(rsqrt);
+KB_UNARY(tanh); KB_UNARY(sigmoid); KB_UNARY(softplus); KB_UNARY(erf); KB_UNARY(sin); KB_UNARY(cos); KB_UNARY(relu);
+KB_UNARY(gelu); KB_UNARY(silu); KB_UNARY(floor); KB_UNARY(logical_not);
 #undef KB_UNARY
-#define KB_BINARY(f) Tensor f(Operand a, Operand b, Where where = Where::current());
-KB_BINARY(add) KB_BINARY(sub) KB_BINARY(mul) KB_BINARY(div) KB_BINARY(maximum) KB_BINARY(minimum) KB_BINARY(pow)
-KB_BINARY(eq) KB_BINARY(ne) KB_BINARY(lt) KB_BINARY(le) KB_BINARY(gt) KB_BINARY(ge)
-KB_BINARY(bit_and) KB_BINARY(bit_or) KB_BINARY(bit_xor) KB_BINARY(shift_left) KB_BINARY(shift_right)
-KB_BINARY(mul_high)
+#define KB_BINARY(f) Tensor f(Operand a, Operand b, Where where = Where::current())
+KB_BINARY(add); KB_BINARY(sub); KB_BINARY(mul); KB_BINARY(div); KB_BINARY(maximum); KB_BINARY(minimum); KB_BINARY(pow);
+KB_BINARY(eq); KB_BINARY(ne); KB_BINARY(lt); KB_BINARY(le); KB_BINARY(gt); KB_BINARY(ge);
+KB_BINARY(bit_and); KB_BINARY(bit_or); KB_BINARY(bit_xor); KB_BINARY(shift_left); KB_BINARY(shift_right);
+KB_BINARY(mul_high);
 #undef KB_BINARY
-    // clang-format on
-    // Two numbers take f32: cast(...) the result, or use full_like, in another dtype.
-    Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
+// clang-format on
+// Two numbers take f32: cast(...) the result, or use full_like, in another dtype.
+Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
 Tensor cast(Tensor x, DType dtype, Where where = Where::current());
 Tensor leaky_relu(Tensor x, double slope = 0.01, Where where = Where::current());
 // Gradient 1 inside [low, high], 0 outside.

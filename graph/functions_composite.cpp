@@ -84,7 +84,7 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where wher
     target = target * (1.0 - s) + s / static_cast<double>(classes);
   } else if (smoothing.number != 0) {
     if (!(smoothing.number > 0 && smoothing.number < 1))
-      report("cross_entropy", {"smoothing out of range", "0 <= smoothing < 1", std::to_string(smoothing.number), ""});
+      report("cross_entropy", {"smoothing out of range", "0 <= smoothing < 1", number_text(smoothing.number), ""});
     target = target * (1.0 - smoothing.number) + smoothing.number / static_cast<double>(classes);
   }
   // The target sums to 1, so -sum(target * log_softmax(logits)) = log(sum(exp(z))) - sum(target * z): two sums over one

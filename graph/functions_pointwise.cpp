@@ -16,10 +16,10 @@ void check_number(Op op, DType dtype, double number) {
   if (is_float(dtype) || round_to(dtype, number) == number) return;
   report(name(op),
          {"the number does not fit the other operand's dtype", "a number that is exact in " + std::string(name(dtype)),
-          std::to_string(number), "cast(x, DType::f32)"});
+          number_text(number), "cast(x, DType::f32)"});
 }
 
-Tensor splat(Graph& graph, DType dtype, double value, const Dims& shape) {
+Tensor filled(Graph& graph, DType dtype, double value, const Dims& shape) {
   return {graph,
           graph.add(Op::constant, {},
                     {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{round_to(dtype, value)}}})};
@@ -29,6 +29,9 @@ Tensor splat(Graph& graph, DType dtype, double value, const Dims& shape) {
 
 Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
   const Call call(where);
+  if (!is_pointwise(op) || op == Op::cast)
+    report("pointwise", {"the op cannot be called so", "an op described by a scalar formula", std::string(name(op)),
+                         op == Op::cast ? "cast(x, dtype)" : "call it by its name"});
   std::vector<Tensor> tensors;
   for (const Operand& operand : arguments)
     if (!operand.is_number) tensors.push_back(operand.tensor);
@@ -42,7 +45,7 @@ Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
   for (const Operand& operand : arguments) {
     if (operand.is_number) {
       check_number(op, dtype, operand.number);
-      values.push_back(splat(graph, dtype, operand.number, shape).value());
+      values.push_back(filled(graph, dtype, operand.number, shape).value());
     } else {
       values.push_back(broadcast_to(operand.tensor, shape).value());
     }
@@ -50,9 +53,9 @@ Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
   return {graph, graph.add(op, std::move(values))};
 }
 
-Tensor constant(Graph& graph, DType dtype, double value, Dims shape, Where where) {
+Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where) {
   const Call call(where);
-  return splat(graph, dtype, value, shape);
+  return filled(graph, dtype, value, shape);
 }
 
 Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where) {
@@ -65,7 +68,7 @@ Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> value
 Tensor full_like(Tensor x, double value, Where where) {
   const Call call(where);
   require_same_graph("full_like", {x});
-  return splat(x.graph(), x.dtype(), value, x.shape());
+  return filled(x.graph(), x.dtype(), value, x.shape());
 }
 
 #define KB_UNARY(f) \
@@ -135,7 +138,7 @@ Tensor clamp(Tensor x, double low, double high, Where where) {
   require_same_graph("clamp", {x});
   if (!(low <= high))
     report("clamp",
-           {"low lies above high", "low <= high", "low " + std::to_string(low) + ", high " + std::to_string(high), ""});
+           {"low lies above high", "low <= high", "low " + number_text(low) + ", high " + number_text(high), ""});
   // Not minimum(maximum(...)): at the edges their gradient is one half, PyTorch's clamp has 1.
   return select(lt(x, low), low, select(gt(x, high), high, x));
 }

@@ -88,13 +88,17 @@ std::string_view name(Merge merge) {
 }
 
 Value Graph::add(Op op, std::vector<Value> inputs, Attrs attrs) {
+  return add_called(kb::name(op), op, std::move(inputs), std::move(attrs));
+}
+
+Value Graph::add_called(std::string_view called, Op op, std::vector<Value> inputs, Attrs attrs) {
   const Origin* origin = current_origin();
   const int32_t scope = origin ? import_scope(*origin->graph, origin->scope) : intern_scope(scope_path());
   const int32_t frame = origin ? import_frame(*origin->graph, origin->frame) : frame_here();
   try {
     return insert(op, std::move(inputs), std::move(attrs), scope, frame);
   } catch (const Mistake& mistake) {
-    report(kb::name(op), mistake);
+    report(called, mistake);
   }
 }
 
@@ -147,9 +151,9 @@ Value Graph::add_variable(Variable variable) {
     report(kb::name(variable.kind), {"'" + variable.name + "' exists already", "a name used once in a graph",
                                      to_string(same->type) + " and " + to_string(variable.type) + " of that name",
                                      "give one of the layers another name, or put it in a Scope of its own"});
-  Attrs attrs = variable_attrs(variable);
+  const Value read = add_called(kb::name(variable.kind), Op::variable, {}, variable_attrs(variable));
   variables.push_back(std::move(variable));
-  return add(Op::variable, {}, std::move(attrs));
+  return read;
 }
 
 Value Graph::read(const std::string& name) {

@@ -159,6 +159,7 @@ class Graph {
   std::string place(const Node& node) const;
 
  private:
+  Value add_called(std::string_view called, Op op, std::vector<Value> inputs, Attrs attrs);
   Value insert(Op op, std::vector<Value> inputs, Attrs attrs, int32_t scope, int32_t frame);
   void index_leaf(int32_t node);
   int32_t import_scope(const Graph& other, int32_t scope);

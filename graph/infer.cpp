@@ -37,7 +37,8 @@ Type infer_iota(const Attrs& attrs) {
   Type type = declared_type(attrs);
   if (type.dtype != DType::i32 && type.dtype != DType::u32)
     throw Mistake{"dtype is no index type", "i32 or u32", std::string(name(type.dtype)), "cast(iota(...), DType::f32)"};
-  if (type.rank() != 1) throw Mistake{"rank", "one axis", shape_text(type), "reshape or broadcast the result"};
+  if (type.rank() != 1)
+    throw Mistake{"wrong number of dimensions", "one axis", shape_text(type), "reshape or broadcast the result"};
   return type;
 }
 
@@ -46,8 +47,15 @@ Type infer_random_bits(std::span<const Type> in, const Attrs& attrs) {
     if (scalar.dtype != DType::u32 || scalar.rank() != 0)
       throw Mistake{"step, worker and seed are scalars", "u32[]", to_string(scalar), ""};
   if (attrs.ints("shape").empty() || attrs.ints("strides").size() != attrs.ints("shape").size())
-    throw Mistake{"shape", "axis 0 = samples, one stride an axis", ints_text(attrs.ints("shape")), ""};
+    throw Mistake{"no axis of samples", "shape [N, ...], one stride an axis", ints_text(attrs.ints("shape")), ""};
   return {DType::u32, attrs.ints("shape"), ""};
+}
+
+std::string cast_hint(const Type& a, const Type& b) {
+  if (!is_float(a.dtype) || !is_float(b.dtype)) return "cast(...) one of them to the other's dtype";
+  const char* narrow = size_of(a.dtype) <= size_of(b.dtype) ? "a" : "b";
+  return "cast(" + std::string(narrow) +
+         ", DType::" + std::string(name(size_of(a.dtype) <= size_of(b.dtype) ? b.dtype : a.dtype)) + ")";
 }
 
 }  // namespace
@@ -94,10 +102,13 @@ std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs)
   throw InternalError("infer: unknown class of op");
 }
 
-std::string operands_text(std::span<const Type> in) {
+std::string operands_text(std::span<const Type> in, std::string_view op) {
+  const size_t conditions = op == name(Op::select) ? 1 : 0;
   std::string text;
-  for (size_t i = 0; i < in.size(); ++i)
-    text += (i > 0 ? ", " : "") + std::string(1, static_cast<char>('a' + i % 26)) + " " + to_string(in[i]);
+  for (size_t i = 0; i < in.size(); ++i) {
+    const auto letter = static_cast<char>('a' + (i - conditions) % 26);
+    text += (i > 0 ? ", " : "") + (i < conditions ? "condition" : std::string(1, letter)) + " " + to_string(in[i]);
+  }
   return text;
 }
 
@@ -126,6 +137,12 @@ void check_dtype(const Type& x, DType dtype, const std::string& role) {
   if (x.dtype != dtype)
     throw Mistake{role + " has the wrong dtype", std::string(name(dtype)), to_string(x),
                   "cast(" + role + ", DType::" + std::string(dtype == DType::boolean ? "boolean" : name(dtype)) + ")"};
+}
+
+void check_same_dtype(std::span<const Type> in) {
+  for (const Type& type : in.subspan(1))
+    if (type.dtype != in[0].dtype)
+      throw Mistake{"dtypes differ", "operands of one dtype", operands_text(in), cast_hint(in[0], type)};
 }
 
 std::string merge_names(const std::string& a, const std::string& b) {

@@ -40,24 +40,23 @@ std::string matmul_hint(const Type& a, const Type& b, bool transpose_a, bool tra
   return "";
 }
 
-Type infer_matmul(const Type& a, const Type& b, const Attrs& attrs) {
+Type infer_matmul(std::span<const Type> in, const Attrs& attrs) {
+  const Type &a = in[0], &b = in[1];
   const bool ta = attrs.integer("transpose_a") != 0, tb = attrs.integer("transpose_b") != 0;
-  const std::vector<Type> both{a, b};
   if (a.rank() < 2 || b.rank() < 2)
-    throw Mistake{"an operand is no matrix", "two axes or more each", operands_text(both), "reshape(x, {1, -1})"};
+    throw Mistake{"an operand is no matrix", "two axes or more each", operands_text(in), "reshape(x, {1, -1})"};
   check_float(a, "cast(a, DType::f32)");
-  if (a.dtype != b.dtype)
-    throw Mistake{"dtypes differ", "operands of one dtype", operands_text(both), "cast(...) one of them"};
+  check_same_dtype(in);
   const size_t ra = a.shape.size(), rb = b.shape.size();
   const int64_t rows = a.shape[ra - (ta ? 1 : 2)], inner = a.shape[ra - (ta ? 2 : 1)];
   const int64_t inner_b = b.shape[rb - (tb ? 1 : 2)], columns = b.shape[rb - (tb ? 2 : 1)];
   if (inner != inner_b)
     throw Mistake{"inner dimensions differ",
                   tb ? "b [..., M, K=" + std::to_string(inner) + "]" : "b [..., K=" + std::to_string(inner) + ", M]",
-                  operands_text(both) + (ta ? ", a transposed" : "") + (tb ? ", b transposed" : ""),
+                  operands_text(in) + (ta ? ", a transposed" : "") + (tb ? ", b transposed" : ""),
                   matmul_hint(a, b, ta, tb)};
   if (!std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin(), b.shape.end() - 2))
-    throw Mistake{"leading dimensions differ", "equal leading dimensions", operands_text(both), "broadcast_to(...)"};
+    throw Mistake{"leading dimensions differ", "equal leading dimensions", operands_text(in), "broadcast_to(...)"};
   Type result{a.dtype, Dims(a.shape.begin(), a.shape.end() - 2), ""};
   if (!a.names.empty())
     result.names = a.names.substr(0, ra - 2) + letter(a, static_cast<int64_t>(ra - (ta ? 1 : 2))) + "_";
@@ -100,11 +99,9 @@ void check_groups(int64_t groups, int64_t in, int64_t out) {
                   std::to_string(groups) + " groups", ""};
 }
 
-void check_one_float(const Type& a, const Type& b) {
-  check_float(a, "cast(x, DType::f32)");
-  const std::vector<Type> both{a, b};
-  if (a.dtype != b.dtype)
-    throw Mistake{"dtypes differ", "operands of one dtype", operands_text(both), "cast(...) one of them"};
+void check_one_float(std::span<const Type> in) {
+  check_float(in[0], "cast(x, DType::f32)");
+  check_same_dtype(in);
 }
 
 void check_weight(const Type& w, int64_t channels, int64_t groups) {
@@ -117,17 +114,19 @@ void check_weight(const Type& w, int64_t channels, int64_t groups) {
                   shape_text(w), ""};
 }
 
-Type infer_conv2d(const Type& x, const Type& w, const Attrs& attrs) {
+Type infer_conv2d(std::span<const Type> in, const Attrs& attrs) {
+  const Type &x = in[0], &w = in[1];
   const Image image = read_image(x, attrs.integer("block_in", 0), "x");
-  check_one_float(x, w);
+  check_one_float(in);
   check_weight(w, image.c, attrs.integer("groups"));
   const WindowAttrs window = read_window(attrs, {w.shape[2], w.shape[3]});
   return write_image(x.dtype, {image.n, w.shape[0], windowed(image.size, window, x)}, attrs.integer("block_out", 0));
 }
 
-Type infer_input_grad(const Type& dy, const Type& w, const Attrs& attrs) {
+Type infer_input_grad(std::span<const Type> in, const Attrs& attrs) {
+  const Type &dy = in[0], &w = in[1];
   const Image image = read_image(dy, attrs.integer("block_out", 0), "dy");
-  check_one_float(dy, w);
+  check_one_float(in);
   check_weight(w, attrs.integer("channels"), attrs.integer("groups"));
   const WindowAttrs window = read_window(attrs, {w.shape[2], w.shape[3]});
   const Image x{image.n, attrs.integer("channels"), attrs.ints("input_size")};
@@ -139,10 +138,11 @@ Type infer_input_grad(const Type& dy, const Type& w, const Attrs& attrs) {
   return result;
 }
 
-Type infer_weight_grad(const Type& x, const Type& dy, const Attrs& attrs) {
+Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
+  const Type &x = inputs[0], &dy = inputs[1];
   const Image in = read_image(x, attrs.integer("block_in", 0), "x");
   const Image out = read_image(dy, attrs.integer("block_out", 0), "dy");
-  check_one_float(x, dy);
+  check_one_float(inputs);
   const int64_t groups = attrs.integer("groups");
   check_groups(groups, in.c, out.c);
   const Ints& kernel = attrs.ints("kernel");
@@ -165,13 +165,13 @@ std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& at
 std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs) {
   switch (op) {
     case Op::matmul:
-      return {infer_matmul(in[0], in[1], attrs)};
+      return {infer_matmul(in, attrs)};
     case Op::conv2d:
-      return {infer_conv2d(in[0], in[1], attrs)};
+      return {infer_conv2d(in, attrs)};
     case Op::conv2d_input_grad:
-      return {infer_input_grad(in[0], in[1], attrs)};
+      return {infer_input_grad(in, attrs)};
     case Op::conv2d_weight_grad:
-      return {infer_weight_grad(in[0], in[1], attrs)};
+      return {infer_weight_grad(in, attrs)};
     case Op::pack_weights:
       return {in[0]};
     default:

@@ -98,13 +98,13 @@ Type infer_pad(const Type& x, const Attrs& attrs) {
 Type infer_concat(std::span<const Type> in, const Attrs& attrs) {
   const int64_t axis = attrs.integer("axis");
   check_axes({axis}, in[0]);
+  check_same_dtype(in);
   Type result = in[0];
   for (const Type& part : in.subspan(1)) {
     Dims shape = part.shape;
     if (shape.size() == in[0].shape.size()) shape[static_cast<size_t>(axis)] = in[0].shape[static_cast<size_t>(axis)];
-    if (part.dtype != result.dtype || shape != in[0].shape)
-      throw Mistake{"parts do not fit", "one dtype, and equal extents but on axis " + std::to_string(axis),
-                    operands_text(in), ""};
+    if (shape != in[0].shape)
+      throw Mistake{"parts do not fit", "equal extents but on axis " + std::to_string(axis), operands_text(in), ""};
     result.shape[static_cast<size_t>(axis)] += part.shape[static_cast<size_t>(axis)];
     result.names = merge_names(result.names, part.names);
   }

@@ -3,22 +3,10 @@
 namespace kb {
 namespace {
 
-std::string cast_hint(const Type& a, const Type& b) {
-  if (!is_float(a.dtype) || !is_float(b.dtype)) return "cast(...) one of them to the other's dtype";
-  const char* narrow = size_of(a.dtype) <= size_of(b.dtype) ? "a" : "b";
-  return "cast(" + std::string(narrow) +
-         ", DType::" + std::string(name(size_of(a.dtype) <= size_of(b.dtype) ? b.dtype : a.dtype)) + ")";
-}
-
-void check_same_dtype(std::span<const Type> in) {
+void check_same_shape(Op op, std::span<const Type> in) {
   for (const Type& type : in.subspan(1))
-    if (type.dtype != in[0].dtype)
-      throw Mistake{"dtypes differ", "operands of one dtype", operands_text(in), cast_hint(in[0], type)};
-}
-
-void check_same_shape(std::span<const Type> in) {
-  for (const Type& type : in.subspan(1))
-    if (type.shape != in[0].shape) throw Mistake{"shapes differ", "operands of one shape", operands_text(in), ""};
+    if (type.shape != in[0].shape)
+      throw Mistake{"shapes differ", "operands of one shape", operands_text(in, name(op)), ""};
 }
 
 DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
@@ -57,7 +45,7 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
 
 std::vector<Type> infer_pointwise(Op op, std::span<const Type> in, const Attrs& attrs) {
   Type result{result_dtype(op, in, attrs), in[0].shape, in[0].names};
-  check_same_shape(in);
+  check_same_shape(op, in);
   for (const Type& type : in.subspan(1)) result.names = merge_names(result.names, type.names);
   return {std::move(result)};
 }

@@ -16,8 +16,10 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
 std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs);
 std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs);
 
-// "a f32[N=2,C=3], b f32[4]".
-std::string operands_text(std::span<const Type> in);
+// "a f32[N=2,C=3], b f32[4]"; a select's first one is "condition".
+std::string operands_text(std::span<const Type> in, std::string_view op = "");
+// Throws Mistake, with the cast that helps, unless all have one dtype.
+void check_same_dtype(std::span<const Type> in);
 // "[2, 3]".
 std::string ints_text(const Ints& values);
 // Throws Mistake unless `axes` are sorted, distinct, and axes of a tensor of `rank`.

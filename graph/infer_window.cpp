@@ -5,13 +5,13 @@ namespace {
 
 void check_pair(const Ints& values, const char* what, int64_t least) {
   if (values.size() != 2 || values[0] < least || values[1] < least)
-    throw Mistake{std::string(what) + " makes no sense",
-                  "two numbers [H, W], each " + std::to_string(least) + " or more", ints_text(values), ""};
+    throw Mistake{std::string(what) + " out of range", "two numbers [H, W], each " + std::to_string(least) + " or more",
+                  ints_text(values), ""};
 }
 
 // Extents of the two axes of a plane.
 Ints plane(const Type& x, const Ints& axes) {
-  if (axes.size() != 2) throw Mistake{"axes make no sense", "the positions of [H, W]", ints_text(axes), ""};
+  if (axes.size() != 2) throw Mistake{"wrong number of axes", "the positions of [H, W]", ints_text(axes), ""};
   check_axes(axes, x);
   return {x.shape[static_cast<size_t>(axes[0])], x.shape[static_cast<size_t>(axes[1])]};
 }

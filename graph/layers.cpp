@@ -25,7 +25,7 @@ Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char*
 Tensor over_channels(Tensor vector, Tensor x) { return broadcast_axes(vector, x.shape(), {1}); }
 
 void require_positive(std::string_view op, int64_t value, const char* what) {
-  if (value < 1) report(op, {std::string(what) + " makes no sense", "1 or more", std::to_string(value), ""});
+  if (value < 1) report(op, {std::string(what) + " out of range", "1 or more", std::to_string(value), ""});
 }
 
 struct Statistics {
@@ -153,7 +153,7 @@ Tensor dropout(const std::string& name, Tensor x, double p, Where where) {
   const Call call(where);
   require_same_graph("dropout", {x});
   require_float("dropout", x.type());
-  if (!(p >= 0 && p < 1)) report("dropout", {"p out of range", "0 <= p < 1", std::to_string(p), "p is what is zeroed"});
+  if (!(p >= 0 && p < 1)) report("dropout", {"p out of range", "0 <= p < 1", number_text(p), "p is what is zeroed"});
   if (x.rank() < 1) report("dropout", {"x has no axis of samples", "x [N, ...]", "a scalar", ""});
   if (p == 0 || x.graph().mode == Mode::inference) return x;
   Tensor kept = ge(random_bits(x.graph(), name, x.shape()), std::floor(p * 4294967296.0));

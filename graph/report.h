@@ -13,6 +13,9 @@ namespace kb {
 // an Origin lives, for then a pass of ours made the mistake.
 [[noreturn]] void report(std::string_view op, const Mistake& mistake);
 
+// The shortest text that reads back as the number.
+std::string number_text(double value);
+
 // The file name without its folders.
 std::string_view base_name(std::string_view path);
 

@@ -1,5 +1,7 @@
 #include "graph/scope.h"
 
+#include <fmt/format.h>
+
 #include "graph/graph.h"
 #include "graph/report.h"
 
@@ -10,6 +12,7 @@ struct Place {
   std::string path;
   std::vector<size_t> lengths;  // of `path` outside each open Scope
   std::vector<std::source_location> calls;
+  std::vector<const char*> composites;  // the function that opened each call, as the compiler writes it
   const Origin* origin = nullptr;
 };
 
@@ -30,13 +33,10 @@ std::string place_text() {
   const auto& calls = place().calls;
   std::string text = std::string(base_name(calls.front().file_name())) + ":" + std::to_string(calls.front().line());
   std::string inside = place().path.empty() ? "" : "in " + place().path;
-  std::string_view last;
-  for (size_t i = 1; i < calls.size(); ++i) {
-    const std::string_view composite = function_name(calls[i].function_name());
-    if (composite == last) continue;
-    inside += i == 1 ? (inside.empty() ? "called through " : ", called through ") : " > ";
-    inside += composite;
-    last = composite;
+  const auto& composites = place().composites;
+  for (size_t i = 0; i + 1 < composites.size(); ++i) {
+    inside += i > 0 ? " > " : inside.empty() ? "called through " : ", called through ";
+    inside += function_name(composites[i]);
   }
   return inside.empty() ? text : text + " (" + inside + ")";
 }
@@ -66,8 +66,14 @@ Scope::~Scope() {
   here.lengths.pop_back();
 }
 
-Call::Call(std::source_location where) { place().calls.push_back(where); }
-Call::~Call() { place().calls.pop_back(); }
+Call::Call(std::source_location where, std::source_location composite) {
+  place().calls.push_back(where);
+  place().composites.push_back(composite.function_name());
+}
+Call::~Call() {
+  place().calls.pop_back();
+  place().composites.pop_back();
+}
 
 Origin::Origin(const Graph& graph, const Node& like)
     : graph(&graph), scope(like.scope), frame(like.frame), outer_(place().origin) {
@@ -79,6 +85,8 @@ const Origin* current_origin() { return place().origin; }
 const std::string& scope_path() { return place().path; }
 std::string scoped(const std::string& name) { return scope_path().empty() ? name : scope_path() + "." + name; }
 const std::vector<std::source_location>& call_stack() { return place().calls; }
+
+std::string number_text(double value) { return fmt::format("{}", value); }
 
 std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
 

@@ -24,7 +24,7 @@ class Scope {
 // the user's line.
 class Call {
  public:
-  explicit Call(std::source_location where);
+  explicit Call(std::source_location where, std::source_location composite = std::source_location::current());
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

@@ -20,7 +20,7 @@ class Tensor {
   DType dtype() const { return type().dtype; }
   int64_t rank() const { return type().rank(); }
   // Extent of an axis; a negative one counts from the end.
-  int64_t size(int64_t axis) const;
+  int64_t size(int64_t axis, std::source_location where = std::source_location::current()) const;
   // Extent of the axis named by one letter, "C"; Error when there is none of that name.
   int64_t dim(const char* letter, std::source_location where = std::source_location::current()) const;
   // The same tensor with its dimensions named, one letter each.

@@ -1,0 +1,230 @@
+// Layers: PyTorch's parameter names and initial values, statistics, and the block of DESIGN.md as it is written there.
+#include "graph/layers.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "graph/interpreter.h"
+#include "graph/scope.h"
+#include "graph/text.h"
+
+namespace kb {
+namespace {
+
+constexpr DType f32 = DType::f32, f64 = DType::f64;
+
+Tensor basic_block(const std::string& name, Tensor x, int64_t channels, int64_t stride) {
+  Scope scope(name);
+  Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));
+  y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}));
+  if (stride != 1 || x.dim("C") != channels)
+    x = batch_norm("downsample.1", conv2d("downsample.0", x, channels, {.kernel = 1, .stride = stride}));
+  return relu(x + y);
+}
+
+std::vector<std::string> names(const Graph& graph) {
+  std::vector<std::string> result;
+  for (const Variable& variable : graph.variables) result.push_back(variable.name);
+  return result;
+}
+
+struct Spread {
+  double mean = 0, std = 0, least = 0, greatest = 0;
+};
+
+Spread spread(const Graph& graph, const std::string& name) {
+  const Array array = initial_value(*graph.find_variable(name), 7);
+  Spread result;
+  for (const double v : array.data) {
+    result.mean += v / static_cast<double>(array.data.size());
+    result.least = std::min(result.least, v);
+    result.greatest = std::max(result.greatest, v);
+  }
+  for (const double v : array.data)
+    result.std += (v - result.mean) * (v - result.mean) / static_cast<double>(array.data.size());
+  result.std = std::sqrt(result.std);
+  return result;
+}
+
+bool near(double a, double b, double relative) { return std::fabs(a - b) <= relative * std::fabs(b); }
+
+std::map<std::string, Array> run(const Graph& graph, const Bindings& bindings) {
+  return interpret(graph, bindings).outputs;
+}
+
+Bindings initial(const Graph& graph) {
+  Bindings bindings;
+  for (const Variable& variable : graph.variables) bindings[variable.name] = initial_value(variable, 1);
+  return bindings;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(layers)
+
+BOOST_AUTO_TEST_CASE(a_basic_block_as_designed) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 16, 8, 8}, "NCHW");
+  Scope scope("layer1");
+  Tensor y = basic_block("0", x, 16, 1);
+  BOOST_TEST(to_string(y.type()) == "f32[N=2,C=16,H=8,W=8]");
+  BOOST_TEST(graph.variables.size() == 10U);
+  y = basic_block("1", y, 32, 2);
+  BOOST_TEST(to_string(y.type()) == "f32[N=2,C=32,H=4,W=4]");
+  BOOST_TEST(graph.variables.size() == 25U);
+  const std::vector<std::string> expected{"layer1.1.conv1.weight",
+                                          "layer1.1.bn1.weight",
+                                          "layer1.1.bn1.bias",
+                                          "layer1.1.bn1.running_mean",
+                                          "layer1.1.bn1.running_var",
+                                          "layer1.1.conv2.weight",
+                                          "layer1.1.bn2.weight",
+                                          "layer1.1.bn2.bias",
+                                          "layer1.1.bn2.running_mean",
+                                          "layer1.1.bn2.running_var",
+                                          "layer1.1.downsample.0.weight",
+                                          "layer1.1.downsample.1.weight",
+                                          "layer1.1.downsample.1.bias",
+                                          "layer1.1.downsample.1.running_mean",
+                                          "layer1.1.downsample.1.running_var"};
+  const std::vector<std::string> got = names(graph);
+  BOOST_TEST(std::vector<std::string>(got.begin() + 10, got.end()) == expected, boost::test_tools::per_element());
+  BOOST_TEST(graph.writes.size() == 10U);
+  verify(graph);
+}
+
+BOOST_AUTO_TEST_CASE(training_and_inference_have_the_same_parameters) {
+  Graph training("net"), inference("net", Mode::inference);
+  for (Graph* graph : {&training, &inference}) {
+    Tensor x = input(*graph, "x", f32, {4, 3, 8, 8}, "NCHW");
+    linear("fc", dropout("drop", global_avg_pool(basic_block("block", x, 8, 1)), 0.5), 10);
+  }
+  BOOST_TEST(names(training) == names(inference), boost::test_tools::per_element());
+  BOOST_TEST(inference.writes.empty());
+  for (const Node& node : inference.nodes) BOOST_TEST((node.op != Op::random_bits && node.op != Op::moments));
+}
+
+BOOST_AUTO_TEST_CASE(roles_and_shapes) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 4, 8, 8}, "NCHW");
+  conv2d("conv", x, 6, {.kernel = 5, .groups = 2, .bias = true});
+  linear("fc", flatten(x), 10);
+  layer_norm("ln", flatten(x));
+  embedding("tokens", input(graph, "ids", DType::i32, {2, 7}, "NT"), 100, 12);
+  const auto is = [&](const char* name, const char* type, Role role) {
+    const Variable* variable = graph.find_variable(name);
+    BOOST_REQUIRE(variable);
+    BOOST_TEST(to_string(variable->type) == type);
+    BOOST_TEST((variable->role == role), name);
+  };
+  is("conv.weight", "f32[O=6,I=2,H=5,W=5]", Role::weight);
+  is("conv.bias", "f32[C=6]", Role::bias);
+  is("fc.weight", "f32[O=10,I=256]", Role::weight);
+  is("fc.bias", "f32[C=10]", Role::bias);
+  is("ln.weight", "f32[256]", Role::norm_scale);
+  is("ln.bias", "f32[256]", Role::norm_shift);
+  is("tokens.weight", "f32[100,12]", Role::embedding);
+}
+
+BOOST_AUTO_TEST_CASE(initial_values) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 64, 8, 8}, "NCHW");
+  conv2d("he", x, 128, {.kernel = 3});
+  conv2d("torch", x, 128, {.kernel = 3, .bias = true});
+  linear("fc", flatten(x), 64);
+  linear("last", flatten(x), 64, {.weight_std = 0.01});
+  batch_norm("bn", x, {.weight_init = 0});
+  embedding("tokens", input(graph, "ids", DType::i32, {2}), 1000, 16);
+  // He et al. 2015, equation 14: std sqrt(2 / fan_out).
+  BOOST_TEST(near(spread(graph, "he.weight").std, std::sqrt(2.0 / (128 * 9)), 0.01));
+  const double conv_bound = 1 / std::sqrt(64.0 * 9), fc_bound = 1 / std::sqrt(64.0 * 64);
+  BOOST_TEST(near(spread(graph, "torch.weight").greatest, conv_bound, 0.01));
+  BOOST_TEST(near(spread(graph, "torch.weight").least, -conv_bound, 0.01));
+  BOOST_TEST(spread(graph, "torch.bias").greatest <= conv_bound);
+  BOOST_TEST(near(spread(graph, "fc.weight").std, fc_bound / std::sqrt(3.0), 0.01));
+  BOOST_TEST(spread(graph, "fc.bias").std > 0);
+  BOOST_TEST(near(spread(graph, "last.weight").std, 0.01, 0.01));
+  BOOST_TEST(spread(graph, "last.bias").std == 0);
+  BOOST_TEST(spread(graph, "bn.weight").mean == 0);
+  BOOST_TEST(near(spread(graph, "bn.running_var").mean, 1, 1e-12));
+  BOOST_TEST(near(spread(graph, "tokens.weight").std, 1, 0.02));
+}
+
+// Ioffe and Szegedy 2015, algorithm 1; the running variance is unbiased, momentum is PyTorch's.
+BOOST_AUTO_TEST_CASE(batch_norm_normalises_and_moves_the_running_statistics) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {3, 2}, "NC");
+  Tensor y = batch_norm("bn", x, {.epsilon = 0, .momentum = 0.25});
+  graph.outputs.push_back({"y", y.value(), Merge::per_sample});
+  Bindings bindings = initial(graph);
+  bindings["x"] = {x.type(), {1, 10, 2, 10, 6, 40}};
+  const Interpretation result = interpret(graph, bindings);
+  // Channel 0: mean 3, variance 14/3; channel 1: mean 20, variance 200.
+  BOOST_TEST(std::fabs(result.outputs.at("y").data[4] - 3 / std::sqrt(14.0 / 3)) < 1e-12);
+  BOOST_TEST(std::fabs(result.outputs.at("y").data[1] + 10 / std::sqrt(200.0)) < 1e-12);
+  BOOST_TEST(std::fabs(result.writes.at("bn.running_mean").data[0] - 0.25 * 3) < 1e-12);
+  BOOST_TEST(std::fabs(result.writes.at("bn.running_var").data[0] - (0.75 + 0.25 * 7)) < 1e-12);
+  BOOST_TEST(std::fabs(result.writes.at("bn.running_var").data[1] - (0.75 + 0.25 * 300)) < 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(batch_norm_at_inference_uses_the_running_statistics) {
+  Graph graph("predict", Mode::inference);
+  Tensor x = input(graph, "x", f64, {1, 1}, "NC");
+  graph.outputs.push_back({"y", batch_norm("bn", x, {.epsilon = 0}).value(), Merge::per_sample});
+  Bindings bindings = initial(graph);
+  bindings["bn.running_mean"].data = {2};
+  bindings["bn.running_var"].data = {4};
+  bindings["bn.weight"].data = {3};
+  bindings["bn.bias"].data = {1};
+  bindings["x"] = {x.type(), {6}};
+  BOOST_TEST(run(graph, bindings).at("y").data.at(0) == 7);
+}
+
+// Ba et al. 2016, equation 3, on rows.
+BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {2, 1, 2}, "");
+  graph.outputs.push_back({"y", layer_norm("ln", x, 2, 0).value(), Merge::per_sample});
+  Bindings bindings = initial(graph);
+  bindings["ln.weight"].data = {1, 10};
+  bindings["ln.bias"].data = {0, 5};
+  bindings["x"] = {x.type(), {1, 3, -7, -5}};
+  BOOST_TEST(run(graph, bindings).at("y").data == (std::vector<double>{-1, 15, -1, 15}));
+}
+
+BOOST_AUTO_TEST_CASE(linear_keeps_leading_axes) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {2, 3, 4}, "NTC");
+  BOOST_TEST(linear("fc", x, 5).shape() == (Dims{2, 3, 5}));
+  BOOST_TEST(linear("none", x, 5, {.bias = false}).shape() == (Dims{2, 3, 5}));
+  BOOST_TEST(graph.find_variable("none.bias") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(parameters_of_low_precision_models_are_f32) {
+  Graph graph;
+  Tensor x = input(graph, "x", DType::bf16, {2, 3, 8, 8}, "NCHW");
+  Tensor y = linear("fc", flatten(batch_norm("bn", conv2d("conv", x, 4, {.padding = 1}))), 10);
+  BOOST_TEST((layer_norm("ln", y).dtype() == DType::bf16));
+  for (const Variable& variable : graph.variables) BOOST_TEST((variable.type.dtype == DType::f32), variable.name);
+  verify(graph);
+}
+
+// Srivastava et al. 2014: kept with probability 1 - p and scaled, so that the mean stays.
+BOOST_AUTO_TEST_CASE(dropout_zeroes_a_share_p_and_keeps_the_mean) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {64, 256}, "NC");
+  graph.outputs.push_back({"y", dropout("drop", x, 0.25).value(), Merge::per_sample});
+  BOOST_TEST((dropout("none", x, 0).value() == x.value()));
+  Bindings bindings;
+  bindings["x"] = {x.type(), std::vector<double>(64 * 256, 3)};
+  for (const char* scalar : {"step", "worker", "seed"}) bindings[scalar] = {{DType::u32, {}, ""}, {1}};
+  int zeros = 0, kept = 0;
+  for (const double y : run(graph, bindings).at("y").data) (y == 0 ? zeros : kept) += y == 0 || y == 4;
+  BOOST_TEST(zeros + kept == 64 * 256);
+  // Five standard deviations of the binomial distribution.
+  BOOST_TEST(std::fabs(zeros - 0.25 * 64 * 256) < 5 * std::sqrt(0.25 * 0.75 * 64 * 256));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
