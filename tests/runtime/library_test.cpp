@@ -1,6 +1,7 @@
 #include "runtime/cpu/library.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
@@ -437,6 +438,53 @@ BOOST_AUTO_TEST_CASE(running_allocates_nothing_of_ours) {
     BOOST_REQUIRE_MESSAGE(conv == 0, describe(c.spec) << ": " << conv);
     const int64_t matmul = allocations_of_a_second_run(pool, *plan_matmul(context, m.spec, 2), m.inputs(), m.result());
     BOOST_REQUIRE_MESSAGE(matmul == 0, describe(m.spec) << ": " << matmul);
+  }
+}
+
+// Scratch is planned before it is known what a call does in the end.
+BOOST_AUTO_TEST_CASE(scratch_does_not_depend_on_the_epilogue) {
+  LibraryContext context;
+  std::mt19937 random(11);
+  for (int i = 0; i < 200; ++i) {
+    ConvSpec s = random_conv(random);
+    MatmulSpec m = random_matmul(random);
+    s.kind = ConvKind::forward;
+    s.bias = s.relu = m.bias = m.relu = false;
+    const size_t conv = plan_conv(context, s, 3)->scratch_bytes(), matmul = plan_matmul(context, m, 3)->scratch_bytes();
+    s.bias = m.bias = random() % 2;
+    s.relu = m.relu = !s.bias || random() % 2;
+    BOOST_REQUIRE_MESSAGE(plan_conv(context, s, 3)->scratch_bytes() == conv, describe(s));
+    BOOST_REQUIRE_MESSAGE(plan_matmul(context, m, 3)->scratch_bytes() == matmul, describe(m));
+  }
+}
+
+// "ref" is oneDNN's name for its plain loops.
+BOOST_AUTO_TEST_CASE(no_layout_of_common_layers_falls_to_plain_loops) {
+  LibraryContext context;
+  for (auto [c, o, kernel] : {std::array{1, 6, 5},
+                              {1, 16, 3},
+                              {1, 32, 3},
+                              {3, 16, 3},
+                              {3, 64, 7},
+                              {6, 16, 5},
+                              {16, 16, 3},
+                              {16, 32, 1},
+                              {64, 64, 3},
+                              {64, 128, 1},
+                              {32, 8, 3}}) {
+    for (int64_t in : {1, 8, 16, c}) {
+      for (int64_t out : {1, 8, 16, o}) {
+        for (ConvKind kind : {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad}) {
+          ConvSpec s{.kind = kind, .n = 8, .c = c, .h = 16, .w = 16, .o = o, .kh = kernel, .kw = kernel};
+          if (c % in || o % out) continue;
+          s.padding[0] = s.padding[1] = kernel / 2;
+          s.block_in = in;
+          s.block_out = out;
+          const std::string implementation = plan_conv(context, s, 2)->implementation();
+          BOOST_CHECK_MESSAGE(!implementation.starts_with("ref"), describe(s) << ": " << implementation);
+        }
+      }
+    }
   }
 }
 

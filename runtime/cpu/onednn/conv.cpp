@@ -52,7 +52,7 @@ class ConvOp : public LibraryOp {
   int64_t input_step(int axis) const { return detour_.spec.stride[axis] == 1 ? spec_.stride[axis] : 1; }
 
   void add_shard(Engine& engine, int64_t first, int64_t count, std::shared_ptr<const Primitive> primitive) {
-    Shard shard{first, count, scratch_.add(primitive->scratchpad.get_size()), 0, 0, Call(engine, primitive)};
+    Shard shard{first, count, scratch_.add(primitive->scratch), 0, 0, Call(engine, primitive)};
     if (detour_.input) shard.input = scratch_.add(input_change().out_bytes(count));
     if (detour_.output) shard.output = scratch_.add(output_change().out_bytes(count));
     const bool forward = spec_.kind == ConvKind::forward, input_grad = spec_.kind == ConvKind::input_grad;

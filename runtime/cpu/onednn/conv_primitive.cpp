@@ -14,16 +14,16 @@ using Tag = memory::format_tag;
 // n at which the form of packed weights is chosen: programs that differ in n share packed weights.
 constexpr int64_t kTypicalSamples = 8;
 
-bool blocked(int64_t block) { return block == 8 || block == 16; }
-
-// Where all channels are one block of 8 or 16, NHWC and blocked are the same in memory but not to oneDNN: what the
-// other tensor is decides.
-Tag tag(int64_t channels, int64_t block, int64_t other_channels, int64_t other_block) {
-  const bool other_nhwc = other_block == other_channels && !blocked(other_block);
-  if (blocked(block) && (block < channels || !other_nhwc)) return block == 8 ? Tag::nChw8c : Tag::nChw16c;
-  if (block == channels && (block > 1 || other_nhwc)) return Tag::nhwc;
-  ensure(block == 1, "convolution: a block that oneDNN does not know");
-  return Tag::nchw;
+// The names that oneDNN has for one and the same memory: where all channels are one block of 8 or 16, NHWC and blocked
+// are equal; where there is one channel, NHWC and NCHW are.
+std::vector<Tag> names(int64_t channels, int64_t block) {
+  std::vector<Tag> names;
+  if (block == 8) names.push_back(Tag::nChw8c);
+  if (block == 16) names.push_back(Tag::nChw16c);
+  if (block == channels) names.push_back(Tag::nhwc);
+  if (block == 1) names.push_back(Tag::nchw);
+  ensure(!names.empty(), "convolution: a block that oneDNN does not know");
+  return names;
 }
 
 struct Descs {
@@ -31,19 +31,18 @@ struct Descs {
   memory::dims stride, dilation, padding, padding_end;
 };
 
-Descs describe(const ConvSpec& s, const memory::desc* weights) {
+memory::desc any_weights(const ConvSpec& s) {
+  memory::dims dims{s.o / s.groups, s.c / s.groups, s.kh, s.kw};
+  if (s.groups > 1) dims.insert(dims.begin(), s.groups);
+  return {dims, s.kind == ConvKind::weight_grad ? memory::data_type::f32 : data_type(s.dtype), Tag::any};
+}
+
+Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
   const auto type = data_type(s.dtype);
   Descs d;
-  d.source = {{s.n, s.c, s.h, s.w}, type, tag(s.c, s.block_in, s.o, s.block_out)};
-  d.result = {{s.n, s.o, s.out_h(), s.out_w()}, type, tag(s.o, s.block_out, s.c, s.block_in)};
-  if (weights) {
-    d.weights = *weights;
-  } else {
-    const auto weight_type = s.kind == ConvKind::weight_grad ? memory::data_type::f32 : type;
-    memory::dims dims{s.o / s.groups, s.c / s.groups, s.kh, s.kw};
-    if (s.groups > 1) dims.insert(dims.begin(), s.groups);
-    d.weights = {dims, weight_type, Tag::any};
-  }
+  d.source = {{s.n, s.c, s.h, s.w}, type, tags.source};
+  d.result = {{s.n, s.o, s.out_h(), s.out_w()}, type, tags.result};
+  d.weights = weights ? *weights : any_weights(s);
   if (s.bias) d.bias = {{s.o}, memory::data_type::f32, Tag::x};
   d.stride = {s.stride[0], s.stride[1]};
   d.dilation = {s.dilation[0] - 1, s.dilation[1] - 1};
@@ -78,21 +77,23 @@ dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const Con
 }
 
 // oneDNN asks gradients for a forward description as a hint; its weights' form is of no matter.
-dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec) {
+dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec, const Descs& d) {
   spec.kind = ConvKind::forward;
-  return forward_desc(engine, spec, describe(spec, nullptr));
+  Descs forward = d;
+  forward.weights = any_weights(spec);
+  return forward_desc(engine, spec, forward);
 }
 
 dnnl::convolution_backward_data::primitive_desc input_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
   const dnnl::convolution_backward_data::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
                                                    d.padding, d.padding_end);
-  return {desc, attributes(false), engine.engine, hint(engine, s)};
+  return {desc, attributes(false), engine.engine, hint(engine, s, d)};
 }
 
 dnnl::convolution_backward_weights::primitive_desc weight_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
   const dnnl::convolution_backward_weights::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
                                                       d.padding, d.padding_end);
-  return {desc, attributes(false), engine.engine, hint(engine, s)};
+  return {desc, attributes(false), engine.engine, hint(engine, s, d)};
 }
 
 template <class P, class D>
@@ -102,13 +103,15 @@ void fill(Primitive& made, const D& desc, const Descs& d, bool create) {
   made.bias = d.bias;
   made.result = d.result;
   made.scratchpad = desc.scratchpad_desc();
+  made.scratch = made.scratchpad.get_size();
   if (create) made.primitive = P(desc);
 }
 
 // `create` false: everything but the code itself.
-std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, const memory::desc* weights, bool create) {
+std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, Tags tags, const memory::desc* weights,
+                                bool create) {
   OneThread one;
-  const Descs d = describe(spec, weights);
+  const Descs d = describe(spec, tags, weights);
   auto made = std::make_shared<Primitive>();
   if (spec.kind == ConvKind::forward) {
     const auto desc = forward_desc(engine, spec, d);
@@ -125,8 +128,6 @@ std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, const memo
   }
   return made;
 }
-
-bool slow(const Primitive& primitive) { return primitive.implementation.starts_with("ref"); }
 
 Key key(const ConvSpec& s) {
   return {static_cast<int64_t>(s.kind),
@@ -158,20 +159,44 @@ ConvSpec typical(ConvSpec spec) {
   return spec;
 }
 
-const memory::desc& weight_desc(Engine& engine, const ConvSpec& spec) {
+// 0: fast, 1: patches and a matmul, 2: plain loops, a hundred times slower.
+int slowness(const std::string& implementation) {
+  if (implementation.starts_with("ref")) return 2;
+  return implementation.find("gemm") == std::string::npos ? 0 : 1;
+}
+
+// The best names for the layouts of `spec`, and what weights they go with.
+const Choice& choose(Engine& engine, const ConvSpec& spec) {
   const ConvSpec common = typical(spec);
-  const auto [found, fresh] = engine.weights.try_emplace(key(common));
-  if (fresh) found->second = make(engine, common, nullptr, false)->weights;
-  return found->second;
+  const auto [found, fresh] = engine.choices.try_emplace(key(common));
+  Choice& best = found->second;
+  if (!fresh) return best;
+  best.slowness = 3;
+  for (const Tag source : names(spec.c, spec.block_in)) {
+    for (const Tag result : names(spec.o, spec.block_out)) {
+      const auto made = make(engine, common, {source, result}, nullptr, false);
+      const int level = slowness(made->implementation);
+      if (level < best.slowness) best = {{source, result}, made->weights, level};
+    }
+  }
+  return best;
 }
 
 }  // namespace
 
 std::shared_ptr<const Primitive> conv_primitive(Engine& engine, const ConvSpec& spec, const memory::desc* weights) {
-  if (spec.kind != ConvKind::weight_grad) weights = &weight_desc(engine, spec);
+  const Choice& choice = choose(engine, spec);
+  if (spec.kind != ConvKind::weight_grad) weights = &choice.weights;
   std::shared_ptr<const Primitive>& found = engine.primitives[key(spec)];
-  if (!found || (weights && found->weights != *weights)) found = make(engine, spec, weights, true);
-  return found;
+  if (found && (!weights || found->weights == *weights)) return found;
+  const auto made = make(engine, spec, choice.tags, weights, true);
+  for (int epilogue = 0; epilogue < 4 && spec.kind == ConvKind::forward; ++epilogue) {
+    ConvSpec other = spec;
+    other.bias = epilogue & 1;
+    other.relu = epilogue & 2;
+    made->scratch = std::max(made->scratch, make(engine, other, choice.tags, weights, false)->scratch);
+  }
+  return found = made;
 }
 
 Detour plan_detour(Engine& engine, const ConvSpec& spec) {
@@ -188,11 +213,11 @@ Detour plan_detour(Engine& engine, const ConvSpec& spec) {
     detour.spec.stride[0] = detour.spec.stride[1] = 1;
     return detour;
   }
-  if (nhwc || !slow(*make(engine, typical(spec), nullptr, false))) return detour;
+  if (nhwc || choose(engine, spec).slowness < 2) return detour;
   ConvSpec plain = spec;
   plain.block_in = spec.c;
   plain.block_out = spec.o;
-  if (slow(*make(engine, typical(plain), nullptr, false))) return detour;
+  if (choose(engine, plain).slowness == 2) return detour;
   return {.spec = plain, .input = spec.block_in != spec.c, .output = spec.block_out != spec.o};
 }
 
@@ -237,7 +262,7 @@ WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
 WeightLayout weight_layout(Engine& engine, const ConvSpec& spec) {
   ConvSpec common = typical(spec);
   common = plan_detour(engine, common).spec;
-  return describe(common, weight_desc(engine, common));
+  return describe(common, choose(engine, common).weights);
 }
 
 }  // namespace kb::onednn

@@ -29,6 +29,19 @@ struct Primitive {
   std::string implementation;
   dnnl::memory::desc source, weights, bias, result;  // in the order of the op's own operands
   dnnl::memory::desc scratchpad;
+  size_t scratch = 0;  // bytes, enough for the same call with any epilogue
+};
+
+// oneDNN's names for the layouts of a convolution's tensors with c and with o channels.
+struct Tags {
+  dnnl::memory::format_tag source, result;
+};
+
+// How convolutions that differ in n and epilogue alone are computed.
+struct Choice {
+  Tags tags{};
+  dnnl::memory::desc weights;  // the form that oneDNN wants
+  int slowness = 0;            // 0: fast, 1: patches and a matmul, 2: plain loops
 };
 
 using Key = std::vector<int64_t>;
@@ -37,7 +50,7 @@ struct Engine {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::map<Key, std::shared_ptr<const Primitive>> primitives;
-  std::map<Key, dnnl::memory::desc> weights;  // forms of packed weights
+  std::map<Key, Choice> choices;  // of convolutions, without n and epilogue
 };
 
 dnnl::memory::data_type data_type(DType dtype);

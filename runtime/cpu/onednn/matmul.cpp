@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/cpu/onednn/engine.h"
@@ -15,8 +16,9 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
 }
 
 // `part` is one shard of `whole`: its extents, between the strides of the whole. `dense`: but for those of the result.
-std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part,
-                                                bool dense) {
+// `create` false: everything but the code itself.
+std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part, bool dense,
+                                bool create) {
   OneThread one;
   auto made = std::make_shared<Primitive>();
   const int64_t m = whole.m, n = whole.n, k = whole.k;
@@ -26,9 +28,8 @@ std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec
       matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
   made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
   // Broadcast over the batch and the rows.
-  if (whole.bias)
-    made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1)
-                     .reshape(part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n});
+  const memory::dims bias = part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n};
+  if (whole.bias) made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1).reshape(bias);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (whole.relu) {
@@ -41,7 +42,8 @@ std::shared_ptr<const Primitive> make_primitive(Engine& engine, const MatmulSpec
   const dnnl::matmul::primitive_desc primitive(desc, attr, engine.engine);
   made->implementation = primitive.impl_info_str();
   made->scratchpad = primitive.scratchpad_desc();
-  made->primitive = dnnl::matmul(primitive);
+  made->scratch = made->scratchpad.get_size();
+  if (create) made->primitive = dnnl::matmul(primitive);
   return made;
 }
 
@@ -61,8 +63,15 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
                 part.n,
                 dense};
   std::shared_ptr<const Primitive>& found = engine.primitives[key];
-  if (!found) found = make_primitive(engine, whole, part, dense);
-  return found;
+  if (found) return found;
+  const auto made = make(engine, whole, part, dense, true);
+  for (int epilogue = 0; epilogue < 4; ++epilogue) {
+    MatmulSpec other = whole;
+    other.bias = epilogue & 1;
+    other.relu = epilogue & 2;
+    made->scratch = std::max(made->scratch, make(engine, other, part, dense, false)->scratch);
+  }
+  return found = made;
 }
 
 class MatmulOp : public LibraryOp {
@@ -75,7 +84,7 @@ class MatmulOp : public LibraryOp {
     for (size_t s = 0; s + 1 < cut.bounds.size(); ++s) {
       const MatmulShard part = matmul_shard(spec, cut, s);
       auto primitive = find_primitive(engine, spec, part.spec, dense_);
-      Shard shard{part, scratch_.add(primitive->scratchpad.get_size()), 0, Call(engine, primitive)};
+      Shard shard{part, scratch_.add(primitive->scratch), 0, Call(engine, primitive)};
       if (dense_) shard.dense = scratch_.add(static_cast<size_t>(part.spec.m * part.spec.n * element_));
       shard.call.add(DNNL_ARG_SRC, primitive->source);
       shard.call.add(DNNL_ARG_WEIGHTS, primitive->weights);
