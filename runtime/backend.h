@@ -42,7 +42,7 @@ struct LoadReport {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, oneDNN 2.6.3"
+  virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3"
   virtual const Target& target() const = 0;
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // One executable a schedule; the kernels of all are compiled together. The schedules must outlive the executables.

@@ -1,10 +1,10 @@
 #include "runtime/session.h"
 
-#include "graph/interpreter.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "graph/interpreter.h"
 
 namespace kb {
 namespace {
@@ -37,7 +37,8 @@ void Session::allocate_own_variables() {
     if (StateStore::keeps(variable.kind)) continue;
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
-    const std::vector<double> values = initial_value(variable, 0).data;
+    if (variable.kind == VariableKind::prepared) continue;
+    std::vector<double> values = initial_value(variable, 0).data;
     for (size_t i = 0; i < values.size(); ++i)
       store_element(variable.type.dtype, memory->data(), static_cast<int64_t>(i), values[i]);
   }

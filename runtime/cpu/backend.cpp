@@ -48,8 +48,9 @@ class CpuBackend : public Backend {
   }
 
   std::string description() const override {
-    return fmt::format("cpu: {}, {} thread{}, {}", target_.isa, pool_.threads(), pool_.threads() == 1 ? "" : "s",
-                       library_.name());
+    auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    return fmt::format("cpu: {}, {}, {}, {}", target_.isa, counted(pool_.threads(), "thread"),
+                       counted(target_.shards, "shard"), library_.name());
   }
   const Target& target() const override { return target_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }

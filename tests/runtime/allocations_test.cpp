@@ -11,7 +11,7 @@
 
 namespace {
 
-std::atomic<int64_t> count{0};
+std::atomic<int64_t> ours{0}, onednns{0};
 
 struct Range {
   uintptr_t begin = 0, end = 0;
@@ -35,7 +35,7 @@ void note(const void* caller) {
     return range;
   }();
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  if (address < dnnl.begin || address >= dnnl.end) ++count;
+  ++(address < dnnl.begin || address >= dnnl.end ? ours : onednns);
 }
 
 void* checked(void* memory) {
@@ -54,12 +54,18 @@ void* checked(void* memory) {
   const size_t step = static_cast<size_t>(alignment);
   return checked(std::aligned_alloc(step, (size + step - 1) / step * step));
 }
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  note(__builtin_return_address(0));
+  return std::malloc(size > 0 ? size : 1);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
-int64_t kb::test::allocations_of_ours() { return count.load(); }
+int64_t kb::test::allocations_of_ours() { return ours.load(); }
+int64_t kb::test::allocations_of_onednn() { return onednns.load(); }
 
 BOOST_AUTO_TEST_SUITE(allocations)
 
