@@ -36,9 +36,9 @@ Tensor full_like(Tensor x, double value, Where where = Where::current());
 // Point-wise.
 // clang-format off
 #define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current())
-KB_UNARY(neg); KB_UNARY(abs); KB_UNARY(sign); KB_UNARY(exp); KB_UNARY(log); KB_UNARY(log1p); KB_UNARY(sqrt); KB_UNARY(rsqrt);
-KB_UNARY(tanh); KB_UNARY(sigmoid); KB_UNARY(softplus); KB_UNARY(erf); KB_UNARY(sin); KB_UNARY(cos); KB_UNARY(relu);
-KB_UNARY(gelu); KB_UNARY(silu); KB_UNARY(floor); KB_UNARY(logical_not);
+KB_UNARY(neg); KB_UNARY(abs); KB_UNARY(sign); KB_UNARY(exp); KB_UNARY(log); KB_UNARY(log1p); KB_UNARY(sqrt);
+KB_UNARY(rsqrt); KB_UNARY(tanh); KB_UNARY(sigmoid); KB_UNARY(softplus); KB_UNARY(erf); KB_UNARY(sin); KB_UNARY(cos);
+KB_UNARY(relu); KB_UNARY(gelu); KB_UNARY(silu); KB_UNARY(floor); KB_UNARY(logical_not);
 #undef KB_UNARY
 #define KB_BINARY(f) Tensor f(Operand a, Operand b, Where where = Where::current())
 KB_BINARY(add); KB_BINARY(sub); KB_BINARY(mul); KB_BINARY(div); KB_BINARY(maximum); KB_BINARY(minimum); KB_BINARY(pow);
@@ -110,7 +110,7 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options,
 Tensor global_avg_pool(Tensor x, Where where = Where::current());  // (N, C, H, W) -> (N, C)
 
 // Randomness: reads the scalar inputs "step", "worker", "seed" of the graph (made on first use). u32, shape[0] =
-// samples.
+// samples. A stream's name, prefixed by the scope, stands once in a graph: equal names would have equal bits.
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where = Where::current());
 
 // Markers.

@@ -54,6 +54,9 @@ Tensor iota(Graph& graph, DType dtype, int64_t length, Where where) {
 
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where) {
   const Call call(where);
+  if (graph.has_random_stream(scoped(stream)))
+    report("random_bits", {"stream '" + scoped(stream) + "' exists already", "a name used once in a graph",
+                           "a second stream of that name", "two streams of one name have the same bits"});
   const Tensor step = scalar_input(graph, "step", DType::u32);
   const Tensor worker = scalar_input(graph, "worker", DType::u32);
   const Tensor seed = scalar_input(graph, "seed", DType::u32);

@@ -143,6 +143,7 @@ int32_t Graph::append(const Graph& other, Node node) {
 void Graph::index_leaf(int32_t node) {
   const Node& leaf = nodes[static_cast<size_t>(node)];
   if (leaf.op == Op::variable) reads_.emplace(leaf.attrs.text("name"), Value{node, 0});
+  if (leaf.op == Op::random_bits) streams_.insert(leaf.attrs.text("stream"));
   if (leaf.op == Op::input) inputs_.emplace(leaf.attrs.text("name"), Value{node, 0});
 }
 

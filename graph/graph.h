@@ -150,6 +150,7 @@ class Graph {
   const Variable* find_variable(const std::string& name) const;
   // The value of input `name`; invalid when the graph has none of that name.
   Value find_input(const std::string& name) const;
+  bool has_random_stream(const std::string& stream) const { return streams_.count(stream) > 0; }
   // Adds the write of a variable's value after the step; false when the variable is written already.
   bool add_write(const std::string& variable, Value value);
 
@@ -175,6 +176,7 @@ class Graph {
   size_t indexed_writes_ = 0;
   std::unordered_map<std::string, Value> reads_;
   std::unordered_map<std::string, Value> inputs_;
+  std::unordered_set<std::string> streams_;
 };
 
 }  // namespace kb

@@ -166,6 +166,7 @@ const Case kCases[] = {
     KB_CASE("dropout_p", dropout("drop", m.x, 1.0)),
     KB_CASE("dropout_integers", dropout("drop", m.labels, 0.5)),
     KB_CASE("random_bits_scalar", random_bits(m.graph, "noise", {})),
+    KB_CASE("dropout_twice", { Scope s("layer1"); dropout("drop", m.x, 0.5); dropout("drop", m.x, 0.5); }),
     KB_CASE("parameter_twice", { Scope s("layer1"); linear("fc", m.x, 10); linear("fc", m.x, 20); }),
     KB_CASE("parameter_letters", parameter(m.graph, "w", Role::weight, {f32, {3, 4}, "OIHW"}, {})),
     KB_CASE("state_twice", state(m.graph, "running", {f32, {3}, "C"}, {})),
