@@ -16,25 +16,37 @@ int64_t output_squares(const WeightLayout& layout) { return (std::ssize(layout.o
 
 int64_t weight_tiles(const WeightLayout& layout) { return std::ssize(layout.group_at) * output_squares(layout); }
 
-// Calls visit(canonical, packed) for every element of the tiles, canonical = -1 for padding.
+// One square of one tap: visit(canonical, packed) for outputs o.. and inputs i.. of a group; canonical = -1 for
+// padding.
+template <class F>
+void walk_square(const WeightLayout& layout, int64_t group, int64_t tap, int64_t o, int64_t i, F visit) {
+  const int64_t taps = layout.taps, base = layout.group_at[group] + layout.tap_at[tap];
+  const int64_t* output_at = layout.output_at.data() + o;
+  const int64_t* input_at = layout.input_at.data() + i;
+  const int64_t first = ((group * layout.outputs + o) * layout.inputs + i) * taps + tap;
+  if (group < layout.groups && o + kSquare <= layout.outputs && i + kSquare <= layout.inputs) {
+    for (int64_t a = 0; a < kSquare; ++a)
+      for (int64_t b = 0; b < kSquare; ++b)
+        visit(first + (a * layout.inputs + b) * taps, base + output_at[a] + input_at[b]);
+    return;
+  }
+  const int64_t rows = std::min(std::ssize(layout.output_at) - o, kSquare),
+                columns = std::min(std::ssize(layout.input_at) - i, kSquare);
+  for (int64_t a = 0; a < rows; ++a) {
+    for (int64_t b = 0; b < columns; ++b) {
+      const bool real = group < layout.groups && o + a < layout.outputs && i + b < layout.inputs;
+      visit(real ? first + (a * layout.inputs + b) * taps : -1, base + output_at[a] + input_at[b]);
+    }
+  }
+}
+
+// The same for every element of the tiles.
 template <class F>
 void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
-  const int64_t outputs = std::ssize(layout.output_at), inputs = std::ssize(layout.input_at), taps = layout.taps;
   for (int64_t tile = begin; tile < end; ++tile) {
-    const int64_t group = tile / output_squares(layout), first = tile % output_squares(layout) * kSquare;
-    for (int64_t square = 0; square < inputs; square += kSquare) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t base = layout.group_at[group] + layout.tap_at[tap];
-        for (int64_t o = first; o < std::min(outputs, first + kSquare); ++o) {
-          const int64_t row = (group * layout.outputs + o) * layout.inputs;
-          const bool real = group < layout.groups && o < layout.outputs;
-          for (int64_t i = square; i < std::min(inputs, square + kSquare); ++i) {
-            visit(real && i < layout.inputs ? (row + i) * taps + tap : -1,
-                  base + layout.output_at[o] + layout.input_at[i]);
-          }
-        }
-      }
-    }
+    const int64_t group = tile / output_squares(layout), o = tile % output_squares(layout) * kSquare;
+    for (int64_t i = 0; i < std::ssize(layout.input_at); i += kSquare)
+      for (int64_t tap = 0; tap < layout.taps; ++tap) walk_square(layout, group, tap, o, i, visit);
   }
 }
 
