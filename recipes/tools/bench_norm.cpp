@@ -1,0 +1,93 @@
+// summary: fused batch norm + add + ReLU, forward and backward, against this machine's copy bandwidth
+//
+// The twelve passes over (rows, channels) f32 that the fused form needs: forward x; x, r, z; backward x, z, dz; x, z,
+// dz, dx, dr. The limit is the better of a plain and a non-temporal copy of arrays of the same size by the same threads
+// in the same run, read and write counted.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/pipeline.h"
+#include "graph/layers.h"
+#include "recipes/copy_bandwidth.h"
+#include "runtime/session.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr int64_t kPasses = 12;
+
+Graph norm_graph(int64_t rows, int64_t channels) {
+  Graph g("norm");
+  Dims shape{rows, channels};
+  Tensor x = input(g, "x", DType::f32, shape, "NC"), r = input(g, "r", DType::f32, shape, "NC");
+  Tensor dz = input(g, "dz", DType::f32, shape, "NC");
+  Tensor z = relu(batch_norm("bn", x) + r);
+  std::vector<Tensor> d = gradients(sum(z * dz), {x, r, Tensor(g, g.read("bn.weight")), Tensor(g, g.read("bn.bias"))});
+  const char* names[] = {"dx", "dr", "dweight", "dbias"};
+  g.outputs.push_back({"z", z.value(), Merge::per_sample});
+  for (size_t i = 0; i < d.size(); ++i)
+    g.outputs.push_back({names[i], d[i].value(), i < 2 ? Merge::per_sample : Merge::sum});
+  return g;
+}
+
+double best_ms(int repeats, const auto& work) {
+  double best = 1e30;
+  for (int i = 0; i < repeats; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int64_t rows = 16 * 56 * 56, channels = 256;
+  int repeats = 15, threads = 0;
+  CLI::App app("Fused batch norm + add + ReLU, forward and backward, against copy bandwidth");
+  app.add_option("--rows", rows, "rows: samples x height x width")->capture_default_str();
+  app.add_option("--channels", channels, "channels")->capture_default_str();
+  app.add_option("--repeats", repeats, "measurements; the best counts")->capture_default_str();
+  app.add_option("--threads", threads, "threads; 0 = all cores")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  CpuOptions cpu;
+  cpu.threads = threads;
+  std::unique_ptr<Backend> backend = make_cpu_backend(cpu);
+  CompileOptions options;
+  options.target = backend->target();
+  Compiled compiled = compile(norm_graph(rows, channels), options);
+  StateStore store(*backend);
+  Session session(*backend, store, std::move(compiled));
+  store.initialise(1);
+  for (const char* name : {"x", "r", "dz"}) {
+    auto* data = reinterpret_cast<float*>(session.input(name));
+    for (int64_t i = 0; i < rows * channels; ++i) data[i] = static_cast<float>((i * 7919 % 1000) / 500.0 - 1.0);
+  }
+
+  CopyBandwidth copy(rows * channels * 4, threads);
+  double step = 1e30, plain = 1e30, streaming = 1e30;
+  for (int i = 0; i < repeats; ++i) {
+    step = std::min(step, best_ms(1, [&] { session.step(); }));
+    plain = std::min(plain, best_ms(1, [&] { copy.plain(); }));
+    streaming = std::min(streaming, best_ms(1, [&] { copy.streaming(); }));
+  }
+  double bytes = static_cast<double>(rows * channels * 4);
+  double limit = kPasses * std::min(plain, streaming) / 2;
+  fmt::print(
+      "{} launches; step {:.2f} ms, twelve passes at copy speed {:.2f} ms (plain {:.1f}, non-temporal {:.1f} GB/s)\n",
+      session.compiled().program.final.steps.size(), step, limit, 2 * bytes / plain / 1e6, 2 * bytes / streaming / 1e6);
+  fmt::print("share of copy bandwidth {:.3f}\n", limit / step);
+  std::vector<StepTime> times = session.profile();
+  const auto& steps = session.compiled().program.final.steps;
+  for (size_t s = 0; s < steps.size(); ++s)
+    fmt::print("  {:<14} {:<40} {:7.2f} ms {:6.1f} MB {:6.1f} GB/s\n", name(steps[s].cls), steps[s].name,
+               times[s].milliseconds, static_cast<double>(steps[s].bytes) / 1e6,
+               static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6);
+  return 0;
+}
