@@ -98,7 +98,7 @@ class Builder {
       Alias alias = resolve_alias(graph_, part);
       int64_t bytes = graph_.type(part).bytes();
       Op op = graph_.node(alias.owner).op;
-      bool placeable = op != Op::constant && alias.offset == 0 && graph_.type(alias.owner).bytes() == bytes;
+      bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 && graph_.type(alias.owner).bytes() == bytes;
       if (placeable && !schedule_.views.contains(alias.owner))
         schedule_.views[alias.owner] = {base.buffer, base.offset + offset};
       offset += bytes;
@@ -217,7 +217,7 @@ class Builder {
   }
 
   void add_part(Step& step, Value part, View base, int64_t offset, int64_t bytes) {
-    bool zeros = graph_.node(resolve_alias(graph_, part).owner).op == Op::constant;
+    bool zeros = is_zeros(graph_, part);
     int64_t operand = -1;
     if (!zeros) {
       View from = place(part);

@@ -34,6 +34,11 @@ int64_t kept_elements(const Dims& domain, const Ints& axes) {
   return kept;
 }
 
+// Dimensions that are not 1.
+int64_t proper_rank(const Dims& shape) {
+  return std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; });
+}
+
 bool rows_in_cache(const Dims& domain, const Ints& axes) {
   int64_t row = 1;
   auto rank = static_cast<int64_t>(domain.size());
@@ -248,29 +253,60 @@ class Fuser {
   bool pointwise_fits(int32_t n, const Draft& into, const Trace& inside) const {
     const Dims& shape = node(n).type().shape;
     if (into.group.axes.empty()) {
-      if (shape != into.group.domain) return false;
+      if (shape != into.group.domain || !stays_in_place(inside, into)) return false;
       bool related = inside.meets_group || reads_seed(inside, into) || (near(n, into) && shares_input(into, inside));
       return related || n - into.last <= kNextDoor;
     }
     if (into.rows && shape == into.group.domain)
-      return inside.meets_group || (near(n, into) && shares_input(into, inside));
-    return inside.meets_group && finishes(n, into, inside);
+      return (inside.meets_group || (near(n, into) && shares_input(into, inside))) && stays_in_place(inside, into);
+    if (!inside.meets_group || node(n).type().elements() != kept_elements(into.group.domain, into.group.axes))
+      return false;
+    int64_t kept = node(n).type().elements();
+    return stays_in_place(inside, into) && std::all_of(inside.nodes.begin(), inside.nodes.end(),
+                                                       [&](int32_t m) { return node(m).type().elements() <= kept; });
   }
 
-  // A value with one element a kept element, computed position by position from the group's results: part of the
-  // reduction's finish.
-  bool finishes(int32_t n, const Draft& into, const Trace& inside) const {
-    int64_t kept = kept_elements(into.group.domain, into.group.axes);
-    if (node(n).type().elements() != kept) return false;
+  // Whatever the seed takes from the group's own results it takes at its own position: an element of the domain reads
+  // the same element, or the result of its own row; an element of a reduction's finish reads the same kept element.
+  bool stays_in_place(const Trace& inside, const Draft& into) const {
     auto g = static_cast<int32_t>(&into - drafts_.data());
-    return std::all_of(inside.nodes.begin(), inside.nodes.end(), [&](int32_t m) {
-      if (node(m).type().elements() > kept) return false;
-      bool moves = info(node(m).op).cls == OpClass::movement && !is_view_op(graph_, node(m));
-      return !moves || std::all_of(node(m).inputs.begin(), node(m).inputs.end(), [&](Value input) {
-        return graph_.type(input).elements() == 1 ||
-               (memory_.readable(input) && producer_[id(memory_.owner(input).owner)] != g);
+    std::vector<int32_t> follow;  // nodes that follow from the group's results, sorted
+    for (int32_t m : inside.nodes) {
+      if (node(m).op == Op::count) continue;
+      bool follows = std::any_of(node(m).inputs.begin(), node(m).inputs.end(), [&](Value input) {
+        return producer_[id(memory_.owner(input).owner)] == g ||
+               std::binary_search(follow.begin(), follow.end(), input.node);
       });
-    });
+      if (!follows) continue;
+      if (!keeps_position(m, into)) return false;
+      follow.push_back(m);
+    }
+    return true;
+  }
+
+  bool keeps_position(int32_t m, const Draft& into) const {
+    const Node& step = node(m);
+    OpClass cls = info(step.op).cls;
+    int64_t elements = step.type().elements(), kept = kept_elements(into.group.domain, into.group.axes);
+    if (cls == OpClass::pointwise) return step.type().shape == into.group.domain || elements == kept;
+    if (cls == OpClass::reduction) return graph_.type(step.inputs[0]).shape == into.group.domain;
+    if (step.op == Op::reshape || cls == OpClass::marker) {
+      if (step.type().shape == into.group.domain) return true;
+      return elements == kept && proper_rank(step.type().shape) <= proper_rank(graph_.type(step.inputs[0]).shape);
+    }
+    return step.op == Op::broadcast && spreads_rows(step, into);
+  }
+
+  // A broadcast of one value a row to the whole row.
+  bool spreads_rows(const Node& spread, const Draft& into) const {
+    const Dims& shape = graph_.type(spread.inputs[0]).shape;
+    const Ints& axes = spread.attrs.ints("axes");
+    if (!into.rows || spread.type().shape != into.group.domain || !std::is_sorted(axes.begin(), axes.end()))
+      return false;
+    if (element_count(shape) != kept_elements(into.group.domain, into.group.axes)) return false;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] != 1 && std::binary_search(into.group.axes.begin(), into.group.axes.end(), axes[i])) return false;
+    return true;
   }
 
   // The seed computes, inside itself, a value that the group writes.
@@ -283,7 +319,7 @@ class Fuser {
   bool reduction_fits(int32_t n, const Draft& into, const Trace& inside) const {
     if (graph_.type(node(n).inputs[0]).shape != into.group.domain || reduced_axes(node(n)) != into.group.axes)
       return false;
-    if (inside.meets_group) return into.rows;
+    if (inside.meets_group) return into.rows && stays_in_place(inside, into);
     bool small = element_count(into.group.domain) <= 4096;
     return near(n, into) && (small || shares_input(into, inside));
   }

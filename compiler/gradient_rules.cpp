@@ -118,20 +118,21 @@ void moments_rule(const BackwardNode& node) {
 
 Ints plane_size(const Tensor& x, const Ints& axes) { return {x.size(axes[0]), x.size(axes[1])}; }
 
-Attrs plane_attrs(const Tensor& x, const Ints& axes) { return {{"axes", axes}, {"input_size", plane_size(x, axes)}}; }
-
 void max_pool_rule(const BackwardNode& node) {
-  const Attrs attrs = plane_attrs(node.in(0), node.attrs().ints("axes"));
+  Attrs attrs = node.attrs();
+  attrs.set("input_size", plane_size(node.in(0), attrs.ints("axes")));
   node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.out(1)}, attrs));
 }
 
 void max_pool_grad_rule(const BackwardNode& node) {
-  const Attrs attrs{{"axes", node.attrs().ints("axes")}};
+  Attrs attrs = node.attrs();
+  attrs.erase("input_size");
   node.give(0, emit(node, Op::take_at_index, {node.gradient(), node.in(1)}, attrs));
 }
 
 void take_at_index_rule(const BackwardNode& node) {
-  const Attrs attrs = plane_attrs(node.in(0), node.attrs().ints("axes"));
+  Attrs attrs = node.attrs();
+  attrs.set("input_size", plane_size(node.in(0), attrs.ints("axes")));
   node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.in(1)}, attrs));
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/materialise.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kb {
 
@@ -14,6 +15,13 @@ bool is_placed_concat(const Graph& graph, const Node& node) {
   const Dims& shape = graph.type(node.inputs[0]).shape;
   int64_t axis = node.attrs.integer("axis");
   return std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
+}
+
+bool is_zeros(const Graph& graph, Value value) {
+  const Node& node = graph.node(resolve_alias(graph, value).owner);
+  if (node.op != Op::constant) return false;
+  const std::vector<double>& values = node.attrs.reals("values");
+  return std::all_of(values.begin(), values.end(), [](double x) { return x == 0 && !std::signbit(x); });
 }
 
 namespace {
@@ -105,7 +113,7 @@ class Chooser {
     if (node.op == Op::gather) need(node.inputs[0]);
     if (placed)
       for (Value input : node.inputs)
-        if (graph_.node(input).op != Op::constant) need(input);
+        if (!is_zeros(graph_, input)) need(input);
   }
 
   void add_leaf(Cost& cost, int32_t leaf) const {

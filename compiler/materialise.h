@@ -27,6 +27,9 @@ struct Memory {
 // A concat along the leading extent: its inputs are written straight into their places.
 bool is_placed_concat(const Graph& graph, const Node& node);
 
+// A constant (or a view of one) all of whose bits are zero: a placed concat clears its part instead of copying it.
+bool is_zeros(const Graph& graph, Value value);
+
 // Rules, in this order:
 // 1. needed: graph outputs, state writes, inputs of library, window, scatter ops and placed concats, tables of gather.
 // 2. a small computed value that is broadcast is written once instead of computed again for every element (single

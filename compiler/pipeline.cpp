@@ -10,6 +10,7 @@
 #include "compiler/fuse.h"
 #include "compiler/order.h"
 #include "compiler/plan_memory.h"
+#include "compiler/tables.h"
 #include "graph/text.h"
 
 namespace kb {
@@ -93,7 +94,7 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   result.graph_hash = content_hash(graph);
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
-  Cut parts = cut(rewritten, options.target);
+  Cut parts = cut(constants_to_tables(rewritten), options.target);
   collect_variables(parts.final, result.variables);
   result.program.prepare = build_program(std::move(parts.prepare), options, result.passes);
   result.program.final = build_program(std::move(parts.final), options, result.passes);

@@ -107,7 +107,17 @@ class Simplifier {
     if (Value folded = fold(node, like); folded.valid()) return folded;
     if (is_pointwise(node.op)) return pointwise(node, like);
     if (info(node.op).cls == OpClass::movement) return movement(node, like);
+    if (node.op == Op::reduce_sum || node.op == Op::reduce_max || node.op == Op::reduce_min)
+      return reduction(node, like);
     return {};
+  }
+
+  // Over extents of 1 alone.
+  Value reduction(Node& node, const Node& like) {
+    Value x = node.inputs[0];
+    if (to_.type(x).elements() != node.type().elements()) return {};
+    if (to_.type(x).shape == node.type().shape) return x;
+    return make(Op::reshape, {x}, {{"shape", node.type().shape}, {"names", node.type().names}}, like);
   }
 
   Value fold(const Node& node, const Node& like) {

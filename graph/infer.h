@@ -24,8 +24,8 @@
 //   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype
 //   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
 //                      equals)
-//   max_pool_grad (dy, index) input_size ints [H, W], axes -> x's shape
-//   take_at_index (x, index)  axes -> index's shape
+//   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; each index lies in its window
+//   take_at_index (x, index)  window, axes -> index's shape
 //   sum_pool (x)       window, axes (padding counts as zero)
 //   sum_pool_grad (dy) window, axes, input_size
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]

@@ -160,17 +160,19 @@ MaxPool pooled(GradientCase& c, const Tensor& x) {
   return max_pool_with_index(x, w, {2, 3});
 }
 
+Attrs pool_attrs(GradientCase& c, const MaxPool& pool) { return c.graph.node(pool.value.value()).attrs; }
+
 Results max_pool_grad_case(GradientCase& c) {
   const Dims shape = image_shape(c, 2);
   const MaxPool pool = pooled(c, c.fixed(shape));
   return {emit(c, Op::max_pool_grad, {c.x(pool.value.shape()), pool.index},
-               {{"axes", Ints{2, 3}}, {"input_size", Ints{shape[2], shape[3]}}})};
+               pool_attrs(c, pool).set("input_size", Ints{shape[2], shape[3]}))};
 }
 
 Results take_at_index_case(GradientCase& c) {
   const Dims shape = image_shape(c, 2);
   const MaxPool pool = pooled(c, c.fixed(shape));
-  return {emit(c, Op::take_at_index, {c.x(shape), pool.index}, {{"axes", Ints{2, 3}}})};
+  return {emit(c, Op::take_at_index, {c.x(shape), pool.index}, pool_attrs(c, pool))};
 }
 
 Results sum_pool_case(GradientCase& c) {

@@ -1,0 +1,120 @@
+#include "tests/compile_check.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "compiler/schedule_interpreter.h"
+#include "graph/layers.h"
+#include "graph/text.h"
+#include "optim/sgd.h"
+
+namespace kb::test {
+namespace {
+
+std::string difference(const Array& expected, const Array& got, double tolerance) {
+  double scale = 1;
+  for (double x : expected.data)
+    if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+  if (expected.data.size() != got.data.size())
+    return fmt::format("{} elements, expected {}", got.data.size(), expected.data.size());
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    double a = expected.data[i], b = got.data[i];
+    bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * scale;
+    if (!same) return fmt::format("element {}: expected {}, got {}", i, a, b);
+  }
+  return {};
+}
+
+void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance) {
+  std::string text = difference(expected, got, tolerance);
+  if (!text.empty()) BOOST_FAIL(fmt::format("{}: {}\n{}", what, text, to_text(graph)));
+}
+
+// The training step by the oracle: the graph passes up to the optimizer, interpreted.
+Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterSpace& space) {
+  CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
+  Graph result = options.optimizer ? differentiate(graph, state) : graph;
+  result = add_optimizer(std::move(result), state);
+  space = state.space;
+  return result;
+}
+
+// Types of the compiled programs' variables and inputs.
+std::map<std::string, Type> types_by_name(const Compiled& compiled) {
+  std::map<std::string, Type> types;
+  for (const Variable& variable : compiled.variables) types[variable.name] = variable.type;
+  for (const Schedule* schedule : {&compiled.program.prepare, &compiled.program.final})
+    for (const Node& node : schedule->graph->nodes)
+      if (node.op == Op::input) types[node.attrs.text("name")] = node.type();
+  return types;
+}
+
+}  // namespace
+
+Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
+  CompileOptions options;
+  options.target = check.target;
+  options.precision = check.precision;
+  options.optimizer = check.optimizer;
+  options.check_passes = check.check_passes;
+  Compiled compiled = compile(graph, options);
+
+  ParameterSpace space;
+  Graph oracle = oracle_graph(graph, options, space);
+  Bindings bindings = random_bindings(oracle, 11);
+  for (const Variable& variable : compiled.variables)
+    if (variable.kind == VariableKind::table) bindings[variable.name] = initial_value(variable, 0);
+  Interpretation expected = interpret(oracle, bindings);
+
+  std::map<std::string, Type> types = types_by_name(compiled);
+  StoreBytes store;
+  for (const Variable& variable : compiled.variables)
+    if (variable.kind == VariableKind::table) bindings.try_emplace(variable.name, initial_value(variable, 0));
+  for (auto& [name, array] : bindings) {
+    if (types.contains(name)) array.type = types.at(name);  // precision may have changed the dtype
+    store[name] = to_bytes(array);
+  }
+  run_schedule(compiled.program.prepare, bindings, store);
+  std::map<std::string, Array> outputs = run_schedule(compiled.program.final, bindings, store);
+  for (const auto& [name, array] : expected.outputs)
+    compare(graph, "output " + name, array, outputs.at(name), check.tolerance);
+  for (const auto& [name, array] : expected.writes)
+    compare(graph, "state " + name, array, from_bytes(types.at(name), store.at(name).data()), check.tolerance);
+  return compiled;
+}
+
+Optimizer plain_sgd() {
+  return [](UpdateContext& c) { return c.parameter - c.scalar("lr") * c.gradient; };
+}
+
+Optimizer momentum_sgd() {
+  return [](UpdateContext& c) {
+    SgdResult r = sgd_momentum({c.parameter, c.gradient, c.decay(), c.slot("velocity"), c.scalar("lr"),
+                                c.scalar("momentum"), c.scalar("weight_decay")});
+    c.set_slot("velocity", r.velocity);
+    return r.parameter;
+  };
+}
+
+Graph small_convnet(int64_t n, Mode mode) {
+  Graph g("final", mode);
+  Tensor x = input(g, "images", DType::f32, {n, 3, 8, 8}, "NCHW");
+  Tensor labels = input(g, "labels", DType::i32, {n}, "N");
+  Tensor weights = input(g, "weights", DType::f32, {n}, "N");
+  x = relu(batch_norm("bn1", conv2d("conv1", x, 16, {.kernel = 3, .padding = 1})));
+  {
+    Scope block("block");
+    Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, 16, {.kernel = 3, .padding = 1})));
+    y = batch_norm("bn2", conv2d("conv2", y, 16, {.kernel = 3, .padding = 1}));
+    x = relu(x + y);
+  }
+  x = max_pool2d(x, {.kernel = 2});
+  Tensor loss = cross_entropy(linear("fc", global_avg_pool(x), 10), labels);
+  Tensor total = sum(loss * weights);
+  g.outputs.push_back({"loss", total.value(), Merge::sum});
+  return g;
+}
+
+}  // namespace kb::test

@@ -1,0 +1,29 @@
+// A graph through the whole compiler, judged by the graph interpreter.
+#pragma once
+#include "compiler/pipeline.h"
+#include "graph/interpreter.h"
+
+namespace kb::test {
+
+struct CheckOptions {
+  double tolerance = 2e-5;  // of an element, relative to the largest element of its array (at least 1)
+  bool check_passes = true;
+  Precision precision = Precision::f32;
+  Target target = generic_cpu_target();
+  Optimizer optimizer;
+};
+
+// Compiles, runs prepare and final in the schedule interpreter on random inputs and compares every output and state
+// write with the graph's own interpretation. Fails the running test, with the graph's text, where they differ. Gives
+// what was compiled.
+Compiled check_compiled(const Graph& graph, const CheckOptions& options = {});
+
+// Plain SGD (w - lr g) and SGD with momentum and decay, as optimizers for tests.
+Optimizer plain_sgd();
+Optimizer momentum_sgd();
+
+// A training graph: conv, batch norm, relu, pooling, a residual block, linear, cross-entropy; loss summed with weights
+// "weights" [n].
+Graph small_convnet(int64_t n, Mode mode = Mode::training);
+
+}  // namespace kb::test

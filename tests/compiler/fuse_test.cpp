@@ -1,0 +1,134 @@
+// What ends up in one launch: batch norm, softmax cross-entropy, library epilogues, one update, and what must stay
+// apart.
+#include "compiler/fuse.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/order.h"
+#include "compiler/views.h"
+#include "graph/layers.h"
+#include "tests/compile_check.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+CompileOptions on_cpu() {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  return options;
+}
+
+std::vector<Group> fused(Graph graph, CompileOptions options = on_cpu()) {
+  CompileState state{options, {}, {}};
+  std::vector<PassReport> reports;
+  static std::vector<std::unique_ptr<Graph>> kept;
+  kept.push_back(std::make_unique<Graph>(run_graph_passes(std::move(graph), state, reports)));
+  return order(*kept.back(), fuse(*kept.back(), options.target)).groups;
+}
+
+int count(const std::vector<Group>& groups, FusionClass cls) {
+  return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const Group& g) { return g.cls == cls; }));
+}
+
+// relu(batch_norm(x) + r) on rows x channels, and its gradients from dz.
+Graph norm_graph(bool backward) {
+  Graph g("norm");
+  Tensor x = input(g, "x", DType::f32, {96, 32}, "NC"), r = input(g, "r", DType::f32, {96, 32}, "NC");
+  Tensor dz = input(g, "dz", DType::f32, {96, 32}, "NC");
+  Tensor z = relu(batch_norm("bn", x) + r);
+  g.outputs.push_back({"z", z.value(), Merge::per_sample});
+  if (!backward) return g;
+  std::vector<Tensor> d = gradients(sum(z * dz), {x, r, Tensor(g, g.read("bn.weight")), Tensor(g, g.read("bn.bias"))});
+  const char* names[] = {"dx", "dr", "dweight", "dbias"};
+  for (size_t i = 0; i < d.size(); ++i)
+    g.outputs.push_back({names[i], d[i].value(), i < 2 ? Merge::per_sample : Merge::sum});
+  return g;
+}
+
+// Tensors of x's size that a group reads and writes: passes over memory.
+size_t passes(const std::vector<Group>& groups) {
+  size_t total = 0;
+  for (const Group& group : groups) total += group.inputs.size() + group.outputs.size();
+  return total;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fuse_groups)
+
+BOOST_AUTO_TEST_CASE(batch_norm_forward_is_two_launches) {
+  std::vector<Group> groups = fused(norm_graph(false));
+  BOOST_TEST(groups.size() == 2u);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 1);
+  BOOST_TEST(count(groups, FusionClass::pointwise) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(batch_norm_with_its_gradient_is_four_launches) {
+  std::vector<Group> groups = fused(norm_graph(true));
+  BOOST_TEST(groups.size() == 4u);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
+  Graph g("loss");
+  Tensor logits = input(g, "logits", DType::f32, {64, 100}, "NK"), labels = input(g, "labels", DType::i32, {64}, "N");
+  Tensor weights = input(g, "weights", DType::f32, {64}, "N");
+  Tensor loss = cross_entropy(logits, labels, scalar_input(g, "label_smoothing"));
+  g.outputs.push_back({"loss", loss.value(), Merge::per_sample});
+  g.outputs.push_back({"d", gradients(sum(loss * weights), {logits})[0].value(), Merge::per_sample});
+  std::vector<Group> groups = fused(std::move(g));
+  BOOST_TEST(groups.size() == 1u);
+  BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
+  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
+  std::vector<Group> groups = fused(std::move(g));
+  BOOST_REQUIRE(groups.size() == 1u);
+  BOOST_TEST(groups[0].epilogue.bias.valid());
+  BOOST_TEST(groups[0].epilogue.relu);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_read_twice_keeps_its_library_call_bare) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC"), w = input(g, "w", DType::f32, {12, 16}, "__");
+  Tensor y = matmul(x, w);
+  g.outputs.push_back({"y", y.value(), Merge::per_sample});
+  g.outputs.push_back({"z", relu(y).value(), Merge::per_sample});
+  std::vector<Group> groups = fused(std::move(g));
+  BOOST_TEST(count(groups, FusionClass::library) == 1);
+  BOOST_TEST(count(groups, FusionClass::pointwise) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {
+  CompileOptions options = on_cpu();
+  options.optimizer = momentum_sgd();
+  Compiled compiled = compile(small_convnet(4), options);
+  int updates = 0;
+  for (const Step& step : compiled.program.final.steps)
+    for (View view : step.operands)
+      if (compiled.program.final.buffers[static_cast<size_t>(view.buffer)].name == "flat.velocity") {
+        ++updates;
+        break;
+      }
+  BOOST_TEST(updates == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
+  // y = x + mean(x) twice over: the second use must wait for the first reduction.
+  Graph g("chain");
+  Tensor x = input(g, "x", DType::f32, {64, 32}, "NC");
+  Tensor y = x + mean(x, {0}, true);
+  Tensor z = y * mean(y, {0}, true) + x;
+  g.outputs.push_back({"z", z.value(), Merge::per_sample});
+  std::vector<Group> groups = fused(g);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
+  BOOST_TEST(passes(groups) > 4u);
+  check_compiled(g);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,151 @@
+// The graph passes one by one: each leaves a graph that means the same (check_pass), and does what its head comment
+// says.
+#include "compiler/passes.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/check_passes.h"
+#include "compiler/cut.h"
+#include "graph/functions.h"
+#include "graph/text.h"
+#include "tests/random_graph.h"
+
+using namespace kb;
+
+namespace {
+
+CompileOptions options_for(const std::string& isa) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.target.isa = isa;
+  return options;
+}
+
+Graph checked(const char* name, Pass pass, const Graph& graph, const CompileOptions& options) {
+  CompileState state{options, {}, {}};
+  Graph after = pass(graph, state);
+  verify(after);
+  check_pass(name, graph, after, state);
+  return after;
+}
+
+int count(const Graph& graph, Op op) {
+  return static_cast<int>(
+      std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.op == op; }));
+}
+
+Graph with_output(Graph graph, Tensor y) {
+  graph.outputs.push_back({"y", y.value(), Merge::per_sample});
+  return graph;
+}
+
+Graph two_convolutions(int64_t channels) {
+  Graph g("convs");
+  Tensor x = input(g, "x", DType::f32, {2, 3, 6, 6}, "NCHW");
+  Tensor w1 = input(g, "w1", DType::f32, {channels, 3, 3, 3}, "OIHW"),
+         w2 = input(g, "w2", DType::f32, {channels, channels, 3, 3}, "OIHW");
+  Tensor b = input(g, "b", DType::f32, {channels}, "C");
+  Tensor y = relu(convolution(x, w1, {{3, 3}, {1, 1}, {1, 1}}) + reshape(b, {1, channels, 1, 1}));
+  Tensor m = mean(y, {0, 2, 3}, true);
+  y = convolution(y - m, w2, {{3, 3}, {1, 1}, {1, 1}});
+  y = max_pool2d(y, {.kernel = 2});
+  g.outputs.push_back({"y", flatten(y).value(), Merge::per_sample});
+  g.outputs.push_back({"m", m.value(), Merge::first});
+  return g;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(passes)
+
+BOOST_AUTO_TEST_CASE(simplify_merges_equal_nodes_and_drops_dead_ones) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4}, "N");
+  Tensor dead = exp(x);
+  (void)dead;
+  Graph after = checked("simplify", simplify, with_output(g, tanh(x) * tanh(x)), options_for("generic"));
+  BOOST_TEST(count(after, Op::tanh) == 1);
+  BOOST_TEST(count(after, Op::exp) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_folds_constants_and_exact_identities) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {2, 3}, "NC");
+  Tensor y = neg(neg(x * 1.0)) / 4.0;
+  y = transpose(transpose(y, {1, 0}), {1, 0}) + (constant(g, DType::f32, 2.0) * 3.0);
+  Graph after = checked("simplify", simplify, with_output(g, reshape(reshape(y, {6}), {2, 3})), options_for("generic"));
+  BOOST_TEST(count(after, Op::neg) == 0);
+  BOOST_TEST(count(after, Op::div) == 0);
+  BOOST_TEST(count(after, Op::transpose) == 0);
+  BOOST_TEST(count(after, Op::reshape) == 0);
+  BOOST_TEST(count(after, Op::mul) == 1);  // times 1/4, which is exact
+}
+
+BOOST_AUTO_TEST_CASE(simplify_keeps_a_division_that_is_not_exact) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {3}, "N");
+  Graph after = checked("simplify", simplify, with_output(g, x / 3.0), options_for("generic"));
+  BOOST_TEST(count(after, Op::div) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {3}, "N");
+  Graph after = checked("simplify", simplify, with_output(g, (x + 0.0) * 0.0), options_for("generic"));
+  BOOST_TEST(count(after, Op::add) == 1);
+  BOOST_TEST(count(after, Op::mul) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(layout_leaves_one_transposition_at_each_edge) {
+  for (const char* isa : {"avx512", "avx2", "generic"})
+    for (int64_t channels : {16, 32}) {
+      Graph after = checked("layout", apply_layout, two_convolutions(channels), options_for(isa));
+      BOOST_TEST_CONTEXT(isa << " " << channels << "\n" << to_text(after)) BOOST_TEST(count(after, Op::transpose) <= 2);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(layout_for_a_gpu_is_nhwc) {
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  Graph after = checked("layout", apply_layout, two_convolutions(24), options);
+  for (const Node& node : after.nodes)
+    if (node.op == Op::conv2d) BOOST_TEST(node.attrs.integer("block_out") == 24);
+}
+
+BOOST_AUTO_TEST_CASE(layout_keeps_odd_channels_working) {
+  for (int64_t channels : {1, 5, 6, 17})
+    checked("layout", apply_layout, two_convolutions(channels), options_for("avx512"));
+}
+
+BOOST_AUTO_TEST_CASE(precision_f64_widens_everything) {
+  CompileOptions options = options_for("avx2");
+  options.precision = Precision::f64;
+  Graph after = checked("precision", apply_precision, two_convolutions(4), options);
+  for (const Node& node : after.nodes)
+    for (const Type& type : node.outputs) BOOST_TEST((type.dtype != DType::f32));
+}
+
+BOOST_AUTO_TEST_CASE(precision_bf16_runs_library_ops_low_and_reductions_in_f32) {
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  Graph after = checked("precision", apply_precision, two_convolutions(16), options);
+  for (const Node& node : after.nodes) {
+    if (node.op == Op::conv2d) BOOST_TEST((node.type().dtype == DType::bf16));
+    if (node.op == Op::reduce_sum) BOOST_TEST((node.type().dtype == DType::f32));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(random_graphs_mean_the_same_after_every_pass) {
+  CompileOptions options = options_for("avx512");
+  options.check_passes = true;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Graph g = test::random_graph(seed);
+      checked("simplify", simplify, g, options);
+      checked("layout", apply_layout, g, options);
+      checked("recompute", recompute, g, options);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
