@@ -95,6 +95,15 @@ bool Builder::literal(Reg reg, int64_t* value) const {
   return reg_info.is_literal;
 }
 
+bool Builder::alive(Reg reg) const {
+  const RegInfo& reg_info = info_[static_cast<size_t>(reg)];
+  return reg_info.depth <= depth() && blocks_[static_cast<size_t>(reg_info.depth)].number == reg_info.block;
+}
+
+bool Builder::in_lanes() const {
+  return std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.lane; });
+}
+
 int32_t Builder::add_buffer(const BufferParam& param) {
   kernel_.buffers.push_back(param);
   return static_cast<int32_t>(kernel_.buffers.size()) - 1;
@@ -218,7 +227,8 @@ Reg Builder::less(Reg a, Reg b) { return index_op(Code::index_lt, a, b, DType::b
 // ---- memory ----
 
 Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double otherwise) {
-  const BufferParam& param = kernel_.buffers[static_cast<size_t>(buffer)];
+  BufferParam& param = kernel_.buffers[static_cast<size_t>(buffer)];
+  param.read = true;
   Instr instr{.code = Code::load,
               .type = param.dtype,
               .a = at,
@@ -282,7 +292,7 @@ void Builder::local_store(const Local& local, Reg at, Access access, Reg value) 
 void Builder::bound_loop(Instr loop, const Body& body) {
   open(false, loop.bind == Bind::lane);
   loop.dst = fresh(DType::i64, depth(), loop.bind == Bind::lane);
-  loop.lane_varying = loop.bind == Bind::lane;
+  loop.lane_varying = info_.back().is_lane = loop.bind == Bind::lane;
   body(loop.dst);
   loop.body = close();
   if (!loop.body.empty()) effect(std::move(loop));
@@ -350,7 +360,10 @@ int32_t Builder::operand_depth(const Instr& instr) const {
 }
 
 Reg Builder::fresh(DType type, int32_t depth, bool lane_varying) {
-  info_.push_back({.type = type, .depth = depth, .lane_varying = lane_varying});
+  info_.push_back({.type = type,
+                   .depth = depth,
+                   .lane_varying = lane_varying,
+                   .block = blocks_[static_cast<size_t>(depth)].number});
   return static_cast<Reg>(info_.size()) - 1;
 }
 
@@ -376,6 +389,7 @@ void Builder::effect(Instr instr) {
 
 void Builder::open(bool fence, bool lane) {
   blocks_.emplace_back();
+  blocks_.back().number = opened_++;
   blocks_.back().fence = fence;
   blocks_.back().lane = lane;
 }

@@ -26,6 +26,14 @@ class Builder {
   int64_t lanes() const { return lanes_; }
   DType type(Reg reg) const { return info_[static_cast<size_t>(reg)].type; }
   bool lane_varying(Reg reg) const { return info_[static_cast<size_t>(reg)].lane_varying; }
+  // Nesting of the block that sets it: 0 is outside all loops.
+  int32_t depth_of(Reg reg) const { return info_[static_cast<size_t>(reg)].depth; }
+  // True for the variable of a lane loop.
+  bool is_lane(Reg reg) const { return info_[static_cast<size_t>(reg)].is_lane; }
+  // Whether what is written now is inside a lane loop.
+  bool in_lanes() const;
+  // False once the block that sets it is closed: its value cannot be used any more.
+  bool alive(Reg reg) const;
   // True and the value when `reg` is an i64 constant.
   bool literal(Reg reg, int64_t* value) const;
 
@@ -81,6 +89,8 @@ class Builder {
     int32_t depth = 0;  // block in which it is set
     bool lane_varying = false;
     bool is_literal = false;
+    bool is_lane = false;
+    int32_t block = 0;  // number of the block that sets it
     int64_t literal = 0;
   };
   struct Key {
@@ -93,6 +103,7 @@ class Builder {
   struct Block {
     std::vector<Instr> instrs;
     std::unordered_map<Key, Reg, KeyHash> known;
+    int32_t number = 0;
     bool fence = false;  // loads stay inside
     bool lane = false;
   };
@@ -112,6 +123,7 @@ class Builder {
   std::vector<RegInfo> info_;
   std::vector<Block> blocks_;
   int32_t locals_ = 0;
+  int32_t opened_ = 0;
 };
 
 }  // namespace kb::ir

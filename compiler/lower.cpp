@@ -1,0 +1,61 @@
+#include "compiler/lower.h"
+
+#include "compiler/lower_classes.h"
+#include "graph/formula.h"
+
+namespace kb {
+namespace {
+
+int64_t formula_ops(const Formula& formula) {
+  int64_t count = formula.kind == Formula::Kind::call ? 1 : 0;
+  for (const FormulaRef& arg : formula.args) count += formula_ops(*arg);
+  return count;
+}
+
+// Arithmetic of a group: an operation an element of each point-wise node (a composite: of its formula), an input
+// element of each reduction (moments: three), a tap of each window.
+int64_t count_flops(const Graph& graph, const Group& group) {
+  int64_t flops = 0;
+  for (const int32_t n : group.nodes) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (is_pointwise(node.op)) {
+      const FormulaRef formula = formula_of(node.op);
+      flops += node.type().elements() * (formula ? formula_ops(*formula) : 1);
+    } else if (info(node.op).cls == OpClass::reduction) {
+      flops += graph.type(node.inputs[0]).elements() * (node.op == Op::moments ? 3 : 1);
+    } else if (node.op == Op::max_pool || node.op == Op::sum_pool) {
+      flops += node.type().elements() * element_count(node.attrs.ints("kernel"));
+    } else if (node.op == Op::scatter_add || info(node.op).cls == OpClass::window) {
+      flops += graph.type(node.inputs.back()).elements();
+    }
+  }
+  return flops;
+}
+
+Lowered lower_class(const Graph& graph, const Group& group, const Target& target) {
+  switch (group.cls) {
+    case FusionClass::pointwise:
+    case FusionClass::window:
+    case FusionClass::copy:
+      return lower_pointwise(graph, group, target);
+    case FusionClass::row_reduce:
+    case FusionClass::column_reduce:
+    case FusionClass::full_reduce:
+      return lower_reduce(graph, group, target);
+    case FusionClass::scatter:
+      return lower_scatter(graph, group, target);
+    case FusionClass::library:
+      break;
+  }
+  throw InternalError("lower: a library call has no kernel");
+}
+
+}  // namespace
+
+Lowered lower(const Graph& graph, const Group& group, const Target& target) {
+  Lowered lowered = lower_class(graph, group, target);
+  lowered.flops = count_flops(graph, group);
+  return lowered;
+}
+
+}  // namespace kb

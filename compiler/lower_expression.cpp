@@ -1,0 +1,326 @@
+#include "compiler/lower_expression.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/kernel_math.h"
+#include "graph/formula.h"
+#include "graph/interpreter.h"
+
+namespace kb {
+
+using ir::Reg;
+
+namespace {
+
+// Results of these need no rounding: they are one of the arguments, or exact in any float dtype.
+bool is_exact(Op op) {
+  switch (op) {
+    case Op::neg:
+    case Op::abs:
+    case Op::sign:
+    case Op::floor:
+    case Op::relu:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::select:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (&args)[3]) {
+  switch (formula.kind) {
+    case Formula::Kind::number:
+      return emit_number(b, type, formula.number);
+    case Formula::Kind::argument:
+      return args[formula.argument];
+    case Formula::Kind::result:
+      break;
+    case Formula::Kind::call: {
+      Reg values[3] = {ir::kNone, ir::kNone, ir::kNone};
+      for (size_t i = 0; i < formula.args.size(); ++i) values[i] = emit_formula(b, *formula.args[i], type, args);
+      return emit_pointwise(b, formula.op, type, values[0], values[1], values[2]);
+    }
+  }
+  throw InternalError("a composite's formula reads its own result");
+}
+
+}  // namespace
+
+Reg emit_number(ir::Builder& b, DType dtype, double value) {
+  return b.constant(register_type(dtype), round_to(dtype, value));
+}
+
+Reg emit_lowest(ir::Builder& b, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return b.constant(dtype, -2147483648.0);
+    case DType::u32:
+    case DType::u8:
+    case DType::boolean:
+      return b.constant(dtype, 0);
+    default:
+      return b.constant(register_type(dtype), -std::numeric_limits<double>::infinity());
+  }
+}
+
+Reg emit_highest(ir::Builder& b, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return b.constant(dtype, 2147483647.0);
+    case DType::u32:
+      return b.constant(dtype, 4294967295.0);
+    case DType::u8:
+      return b.constant(dtype, 255);
+    case DType::boolean:
+      return b.constant(dtype, 1);
+    default:
+      return b.constant(register_type(dtype), std::numeric_limits<double>::infinity());
+  }
+}
+
+Reg emit_cast(ir::Builder& b, DType to, Reg x) {
+  const DType from = b.type(x), held = register_type(to);
+  if (from == to) return x;
+  if (to == DType::boolean) return b.compute(Op::ne, x, b.constant(from, 0));
+  if (from == DType::boolean) return b.compute(Op::select, x, b.constant(held, 1), b.constant(held, 0));
+  return b.convert(held, b.convert(to, x));
+}
+
+Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, Reg x, Reg y, Reg z) {
+  if (op == Op::cast) return emit_cast(b, dtype, x);
+  Reg result = ir::kNone;
+  if (const FormulaRef formula = formula_of(op))
+    result = emit_formula(b, *formula, b.type(x), {x, y, z});
+  else if (is_math(op) && b.type(x) != DType::f64)
+    result = emit_math(b, op, b.type(x), x, y);
+  else
+    result = b.compute(op, x, y, z);
+  if (!is_low_precision(dtype) || is_exact(op)) return result;
+  return b.convert(DType::f32, b.convert(dtype, result));
+}
+
+void Expression::store(Value v, const Indices& at) {
+  cx_.store_output(v, math_.flatten(at, cx_.graph.type(v).shape), value(v, at));
+}
+
+Reg Expression::value_at(Value v, const Index& position) {
+  return value(v, math_.unflatten(position, cx_.graph.type(v).shape));
+}
+
+Reg Expression::value(Value v, const Indices& at) {
+  const auto key = std::make_tuple(v, at, guard_);
+  if (const auto found = known_.find(key); found != known_.end() && b_.alive(found->second)) return found->second;
+  const Reg result = evaluate(v, at);
+  known_[key] = result;
+  return result;
+}
+
+Reg Expression::evaluate(Value v, const Indices& at) {
+  if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0)
+    return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), guard_);
+  const Node& node = cx_.graph.node(v);
+  switch (node.op) {
+    case Op::constant:
+      return constant(node, at);
+    case Op::iota:
+      return number(at[0], node.type().dtype);
+    case Op::count:
+      return count(v, node);
+    case Op::random_bits:
+      return random_bits(node, at);
+    case Op::pad:
+      return pad(node, at);
+    case Op::concat:
+      return concat(node, at);
+    case Op::gather:
+      return gather(node, at);
+    case Op::max_pool:
+    case Op::max_pool_grad:
+    case Op::take_at_index:
+    case Op::sum_pool:
+    case Op::sum_pool_grad:
+      return window(v, at);
+    case Op::broadcast:
+    case Op::reshape:
+    case Op::transpose:
+    case Op::slice:
+      return value(node.inputs[0], moved(node, at));
+    case Op::stop_gradient:
+    case Op::worker_sum:
+      return value(node.inputs[0], at);
+    default:
+      break;
+  }
+  if (!is_pointwise(node.op))
+    throw InternalError("lower: a group reads the result of " + std::string(name(node.op)) +
+                        ", which is neither materialised nor computed in it at this index");
+  return pointwise(node, at);
+}
+
+Reg Expression::pointwise(const Node& node, const Indices& at) {
+  Reg args[3] = {ir::kNone, ir::kNone, ir::kNone};
+  for (size_t i = 0; i < node.inputs.size(); ++i) args[i] = value(node.inputs[i], at);
+  return emit_pointwise(b_, node.op, node.type().dtype, args[0], args[1], args[2]);
+}
+
+// ---- movement ----
+
+Indices Expression::moved(const Node& node, const Indices& at) {
+  const Dims& from = cx_.graph.type(node.inputs[0]).shape;
+  Indices result(from.size());
+  switch (node.op) {
+    case Op::broadcast: {
+      const Ints& axes = node.attrs.ints("axes");
+      for (size_t i = 0; i < axes.size(); ++i)
+        result[i] = from[i] == 1 ? IndexMath::literal(0) : at[static_cast<size_t>(axes[i])];
+      return result;
+    }
+    case Op::reshape:
+      return math_.unflatten(math_.flatten(at, node.type().shape), from);
+    case Op::transpose: {
+      const Ints& perm = node.attrs.ints("perm");
+      for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = at[i];
+      return result;
+    }
+    default:
+      break;
+  }
+  const Ints &begin = node.attrs.ints("begin"), &step = node.attrs.ints("step");
+  for (size_t i = 0; i < from.size(); ++i) result[i] = math_.shift(math_.scale(at[i], step[i]), begin[i]);
+  return result;
+}
+
+// `v` at `at` where `condition` (kNone: everywhere) holds, else `otherwise`.
+Reg Expression::guarded(Reg condition, Value v, const Indices& at, Reg otherwise) {
+  if (condition == ir::kNone) return value(v, at);
+  const Reg outer = guard_;
+  guard_ = outer == ir::kNone ? condition : b_.compute(Op::bit_and, outer, condition);
+  const Reg inner = value(v, at);
+  guard_ = outer;
+  return b_.compute(Op::select, condition, inner, otherwise);
+}
+
+Reg Expression::both(Reg a, Reg b) {
+  if (a == ir::kNone) return b;
+  return b == ir::kNone ? a : b_.compute(Op::bit_and, a, b);
+}
+
+Reg Expression::inside(const Index& index, int64_t low, int64_t high) {
+  const Reg holds = math_.inside(index, low, high);
+  if (holds != ir::kNone) cx_.note(index, true);
+  return holds;
+}
+
+Reg Expression::pad(const Node& node, const Indices& at) {
+  const Dims& from = cx_.graph.type(node.inputs[0]).shape;
+  const Ints &low = node.attrs.ints("low"), &interior = node.attrs.ints("interior");
+  Reg holds = ir::kNone;
+  Indices inner(at.size());
+  for (size_t i = 0; i < at.size(); ++i) {
+    const int64_t step = interior[i] + 1;
+    const Index raw = math_.shift(at[i], -low[i]);
+    holds = both(holds, inside(raw, 0, (from[i] - 1) * step + 1));
+    inner[i] = math_.div(raw, step);
+    if (step == 1) continue;
+    const Index rest = math_.mod(raw, step);
+    cx_.note(rest, true);
+    holds = both(holds, b_.less(math_.emit(rest), b_.index(1)));
+  }
+  const DType dtype = node.type().dtype;
+  return guarded(holds, node.inputs[0], inner, emit_number(b_, dtype, node.attrs.real("value")));
+}
+
+Reg Expression::concat(const Node& node, const Indices& at) {
+  const auto axis = static_cast<size_t>(node.attrs.integer("axis"));
+  Reg result = emit_number(b_, node.type().dtype, 0);
+  int64_t begin = 0;
+  for (const Value part : node.inputs) {
+    const int64_t extent = cx_.graph.type(part).shape[axis];
+    Indices inner = at;
+    inner[axis] = math_.shift(at[axis], -begin);
+    if (extent > 0) result = guarded(inside(inner[axis], 0, extent), part, inner, result);
+    begin += extent;
+  }
+  return result;
+}
+
+// ---- leaves ----
+
+// A table of several numbers is a chain of selects: tables worth a buffer are materialised by `fuse`.
+Reg Expression::constant(const Node& node, const Indices& at) {
+  const auto& values = node.attrs.reals("values");
+  const DType dtype = node.type().dtype;
+  if (dtype == DType::boolean) {
+    ensure(values.size() == 1, "a boolean table is not materialised");
+    return b_.constant(dtype, values[0] != 0);
+  }
+  Reg result = emit_number(b_, dtype, values[0]);
+  if (values.size() == 1) return result;
+  const Index position = math_.flatten(at, node.type().shape);
+  cx_.note(position, true);
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] == values[i - 1]) continue;
+    const Reg before = b_.less(math_.emit(position), b_.index(static_cast<int64_t>(i)));
+    result = b_.compute(Op::select, before, result, emit_number(b_, dtype, values[i]));
+  }
+  return result;
+}
+
+Reg Expression::number(const Index& index, DType dtype) {
+  cx_.note(index, true);
+  return b_.convert(dtype, math_.emit(index));
+}
+
+Reg Expression::count(Value v, const Node& node) {
+  int64_t product = 1;
+  for (const int64_t axis : node.attrs.ints("axes"))
+    product *= cx_.graph.type(node.inputs[0]).shape[static_cast<size_t>(axis)];
+  const auto place = std::find(cx_.group.nodes.begin(), cx_.group.nodes.end(), v.node) - cx_.group.nodes.begin();
+  return emit_cast(b_, node.type().dtype, cx_.argument("count " + std::to_string(place), product));
+}
+
+// Word 0 of Philox4x32-10 (Salmon et al. 2011); counter and key as graph/infer.h defines them.
+Reg Expression::random_bits(const Node& node, const Indices& at) {
+  const auto u32 = [&](double value) { return b_.constant(DType::u32, value); };
+  const auto op = [&](Op which, Reg x, Reg y) { return b_.compute(which, x, y); };
+  const Ints& strides = node.attrs.ints("strides");
+  Index element;
+  for (size_t a = 1; a < at.size(); ++a) element = math_.add(element, math_.scale(at[a], strides[a]));
+  const auto place = std::find_if(cx_.group.nodes.begin(), cx_.group.nodes.end(),
+                                  [&](int32_t n) { return &cx_.graph.nodes[static_cast<size_t>(n)] == &node; }) -
+                     cx_.group.nodes.begin();
+  const std::string tag = " " + std::to_string(place);
+  const Reg samples = b_.convert(DType::u32, cx_.argument("samples" + tag, node.type().shape[0]));
+  const Reg stream = b_.convert(DType::u32, cx_.argument("stream" + tag, fnv1a32(node.attrs.text("stream"))));
+  const Reg step = value(node.inputs[0], {}), worker = value(node.inputs[1], {}), seed = value(node.inputs[2], {});
+  const Reg sample = op(Op::add, op(Op::mul, worker, samples), number(at[0], DType::u32));
+  Reg counter[4] = {number(element, DType::u32), sample, step, u32(0)}, key[2] = {seed, stream};
+  for (int round = 0; round < 10; ++round) {
+    const Reg m0 = u32(0xD2511F53), m1 = u32(0xCD9E8D57);
+    const Reg high0 = op(Op::mul_high, m0, counter[0]), low0 = op(Op::mul, m0, counter[0]);
+    const Reg high1 = op(Op::mul_high, m1, counter[2]), low1 = op(Op::mul, m1, counter[2]);
+    counter[0] = op(Op::bit_xor, op(Op::bit_xor, high1, counter[1]), key[0]);
+    counter[1] = low1;
+    counter[2] = op(Op::bit_xor, op(Op::bit_xor, high0, counter[3]), key[1]);
+    counter[3] = low0;
+    key[0] = op(Op::add, key[0], u32(0x9E3779B9));
+    key[1] = op(Op::add, key[1], u32(0xBB67AE85));
+  }
+  return counter[0];
+}
+
+// ---- indexed ----
+
+Reg Expression::gather(const Node& node, const Indices& at) {
+  const int64_t rank = cx_.graph.type(node.inputs[1]).rank();
+  const Indices which(at.begin(), at.begin() + rank);
+  const Reg row = b_.convert(DType::i64, value(node.inputs[1], which));
+  Indices from{math_.of(row, cx_.graph.type(node.inputs[0]).shape[0] - 1)};
+  from.insert(from.end(), at.begin() + rank, at.end());
+  return value(node.inputs[0], from);
+}
+
+}  // namespace kb

@@ -1,0 +1,67 @@
+// The value of a graph node at an index vector, as a register: recursion down to the group's materialised inputs.
+// Movement only changes the index; iota, random bits, counts, gathers and composites expand in place; window ops and
+// reductions over few elements become loops in place. A value that is not in a group's inputs is computed again
+// wherever it is asked for at an index not seen before.
+#pragma once
+#include <map>
+#include <tuple>
+
+#include "compiler/lower_context.h"
+
+namespace kb {
+
+class Expression {
+ public:
+  explicit Expression(Context& context) : cx_(context), b_(context.b), math_(context.math) {}
+
+  // Register form (f32 for bf16 and f16, rounded to the value's dtype) of one element.
+  ir::Reg value(Value v, const Indices& at);
+  // The value at a row-major position of its elements.
+  ir::Reg value_at(Value v, const Index& position);
+  // From here on, while the register lives, `v` at `at` is `reg`.
+  void bind(Value v, const Indices& at, ir::Reg reg) { known_[{v, at, guard_}] = reg; }
+  void store(Value v, const Indices& at);
+
+ private:
+  ir::Reg evaluate(Value v, const Indices& at);
+  ir::Reg pointwise(const Node& node, const Indices& at);
+  ir::Reg guarded(ir::Reg condition, Value v, const Indices& at, ir::Reg otherwise);
+  ir::Reg pad(const Node& node, const Indices& at);
+  ir::Reg concat(const Node& node, const Indices& at);
+  ir::Reg constant(const Node& node, const Indices& at);
+  ir::Reg number(const Index& index, DType dtype);
+  ir::Reg random_bits(const Node& node, const Indices& at);
+  ir::Reg count(Value v, const Node& node);
+  ir::Reg gather(const Node& node, const Indices& at);
+  ir::Reg both(ir::Reg a, ir::Reg b);  // a and b; kNone holds everywhere
+  ir::Reg inside(const Index& index, int64_t low, int64_t high);
+  // compiler/lower_window.cpp
+  using TapStep =
+      std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Indices& read, ir::Reg holds)>;
+  ir::Reg window(Value v, const Indices& at);
+  ir::Reg max_pool(Value v, const Indices& at);
+  std::vector<ir::Reg> over_taps(const Node& node, const Indices& at, bool gradient,
+                                 const std::vector<ir::Reg>& initial, const TapStep& step);
+  std::vector<ir::Reg> loop_values(
+      int64_t rounds, const std::vector<ir::Reg>& initial,
+      const std::function<std::vector<ir::Reg>(const Index&, const std::vector<ir::Reg>&)>& body);
+
+  Indices moved(const Node& node, const Indices& at);
+
+  Context& cx_;
+  ir::Builder& b_;
+  IndexMath& math_;
+  ir::Reg guard_ = ir::kNone;  // loads happen only where it holds
+  std::map<std::tuple<Value, Indices, ir::Reg>, ir::Reg> known_;
+};
+
+// One point-wise op on registers in register form; composites expand, the result is rounded to `dtype` (bf16, f16).
+ir::Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, ir::Reg x, ir::Reg y = ir::kNone, ir::Reg z = ir::kNone);
+ir::Reg emit_cast(ir::Builder& b, DType to, ir::Reg x);
+// The least number of `dtype` (floats: minus infinity) and the greatest, in register form.
+ir::Reg emit_lowest(ir::Builder& b, DType dtype);
+ir::Reg emit_highest(ir::Builder& b, DType dtype);
+// A number of `dtype` in register form.
+ir::Reg emit_number(ir::Builder& b, DType dtype, double value);
+
+}  // namespace kb

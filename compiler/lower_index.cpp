@@ -1,0 +1,244 @@
+#include "compiler/lower_index.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kb {
+
+using ir::Reg;
+
+Index IndexMath::of(Reg reg, int64_t most) {
+  if (most == 0) return literal(0);
+  int64_t value = 0;
+  if (builder_.literal(reg, &value)) return literal(value);
+  const auto [found, is_new] = registers_.try_emplace({reg, most}, static_cast<int32_t>(atoms_.size()));
+  if (is_new) atoms_.push_back({Kind::reg, reg, most, {}, 1});
+  return {{{found->second, 1}}, 0};
+}
+
+Index IndexMath::made(Kind kind, const Index& of, int64_t divisor) {
+  const auto [found, is_new] = known_.try_emplace({kind, of, divisor}, static_cast<int32_t>(atoms_.size()));
+  if (is_new) {
+    const int64_t top = most(of);
+    const int64_t bound =
+        kind == Kind::quotient ? (top >= kUnbounded ? kUnbounded : top / divisor) : std::min(top, divisor - 1);
+    atoms_.push_back({kind, ir::kNone, bound, of, divisor});
+  }
+  return {{{found->second, 1}}, 0};
+}
+
+Index IndexMath::add(const Index& a, const Index& b) const {
+  Index sum{{}, a.offset + b.offset};
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    const bool left = j == b.terms.size() || (i < a.terms.size() && a.terms[i].atom <= b.terms[j].atom);
+    Term term = left ? a.terms[i] : b.terms[j];
+    if (left && j < b.terms.size() && b.terms[j].atom == term.atom) term.factor += b.terms[j++].factor;
+    left ? ++i : ++j;
+    if (term.factor != 0) sum.terms.push_back(term);
+  }
+  join(sum);
+  return sum;
+}
+
+// c * D * (x / D) + c * (x % D) = c * x
+void IndexMath::join(Index& a) const {
+  for (const Term& quotient : a.terms) {
+    const Atom& q = atom(quotient.atom);
+    if (q.kind != Kind::quotient) continue;
+    for (const Term& remainder : a.terms) {
+      const Atom& r = atom(remainder.atom);
+      if (r.kind != Kind::remainder || r.divisor != q.divisor || r.of != q.of ||
+          quotient.factor != remainder.factor * q.divisor)
+        continue;
+      const Index whole = scale(q.of, remainder.factor);
+      const int32_t gone[] = {quotient.atom, remainder.atom};
+      std::erase_if(a.terms, [&](const Term& t) { return t.atom == gone[0] || t.atom == gone[1]; });
+      a = add(a, whole);
+      return;
+    }
+  }
+}
+
+Index IndexMath::scale(const Index& a, int64_t factor) const {
+  if (factor == 0) return literal(0);
+  Index scaled = a;
+  for (Term& term : scaled.terms) term.factor *= factor;
+  scaled.offset *= factor;
+  return scaled;
+}
+
+Index IndexMath::shift(Index a, int64_t offset) const {
+  a.offset += offset;
+  return a;
+}
+
+int64_t IndexMath::least(const Index& a) const {
+  int64_t sum = a.offset;
+  for (const Term& term : a.terms)
+    if (term.factor < 0) sum += atom(term.atom).most >= kUnbounded ? -kUnbounded : term.factor * atom(term.atom).most;
+  return std::max(sum, -kUnbounded);
+}
+
+int64_t IndexMath::most(const Index& a) const {
+  if (const auto promised = promised_.find(a); promised != promised_.end()) return promised->second;
+  int64_t sum = a.offset;
+  for (const Term& term : a.terms) {
+    if (term.factor < 0) continue;
+    if (atom(term.atom).most >= kUnbounded) return kUnbounded;
+    sum += term.factor * atom(term.atom).most;
+  }
+  return std::min(sum, kUnbounded);
+}
+
+namespace {
+
+// a = D * whole + rest, with the rest's offset in [0, D).
+void split_multiples(const Index& a, int64_t divisor, Index& whole, Index& rest) {
+  for (const Term& term : a.terms) {
+    if (term.factor % divisor == 0)
+      whole.terms.push_back({term.atom, term.factor / divisor});
+    else
+      rest.terms.push_back(term);
+  }
+  rest.offset = ((a.offset % divisor) + divisor) % divisor;
+  whole.offset = (a.offset - rest.offset) / divisor;
+}
+
+int64_t common_factor(const Index& a, int64_t divisor) {
+  int64_t g = divisor;
+  for (const Term& term : a.terms) g = std::gcd(g, term.factor);
+  return g;
+}
+
+Index divided(Index a, int64_t g) {
+  for (Term& term : a.terms) term.factor /= g;
+  a.offset /= g;
+  return a;
+}
+
+}  // namespace
+
+Index IndexMath::div(const Index& a, int64_t divisor) {
+  if (divisor == 1) return a;
+  Index whole, rest;
+  split_multiples(a, divisor, whole, rest);
+  // What is left of a partly negative index may not be split off: the quotient rounds towards zero.
+  if (least(rest) < 0) return made(Kind::quotient, a, divisor);
+  if (most(rest) < divisor) return whole;
+  if (const int64_t g = common_factor(rest, divisor); g > 1) return add(whole, div(divided(rest, g), divisor / g));
+  if (rest.terms.size() == 1 && rest.offset == 0 && rest.terms[0].factor == 1) {
+    const Atom inner = atom(rest.terms[0].atom);
+    if (inner.kind == Kind::quotient) return add(whole, div(inner.of, inner.divisor * divisor));
+    if (inner.kind == Kind::remainder && inner.divisor % divisor == 0)
+      return add(whole, mod(div(inner.of, divisor), inner.divisor / divisor));
+  }
+  return add(whole, made(Kind::quotient, rest, divisor));
+}
+
+Index IndexMath::mod(const Index& a, int64_t divisor) {
+  if (divisor == 1) return literal(0);
+  Index whole, rest;
+  split_multiples(a, divisor, whole, rest);
+  if (least(rest) < 0) return made(Kind::remainder, a, divisor);
+  if (most(rest) < divisor) return rest;
+  if (const int64_t g = common_factor(rest, divisor); g > 1)
+    return shift(scale(mod(divided(rest, g), divisor / g), g), rest.offset % g);
+  if (rest.terms.size() == 1 && rest.offset == 0 && rest.terms[0].factor == 1) {
+    const Atom inner = atom(rest.terms[0].atom);
+    if (inner.kind == Kind::remainder && inner.divisor % divisor == 0) return mod(inner.of, divisor);
+  }
+  return made(Kind::remainder, rest, divisor);
+}
+
+Index IndexMath::flatten(const Indices& at, const std::vector<int64_t>& shape) const {
+  Index position;
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    position = add(position, scale(at[d], stride));
+    stride *= shape[d];
+  }
+  return position;
+}
+
+Indices IndexMath::unflatten(const Index& position, const std::vector<int64_t>& shape) {
+  Indices at(shape.size());
+  size_t first = 0;
+  while (first < shape.size() && shape[first] == 1) ++first;
+  Index rest = position;
+  for (size_t d = shape.size(); d-- > first + 1;) {
+    at[d] = mod(rest, shape[d]);
+    rest = div(rest, shape[d]);
+  }
+  if (first < shape.size()) at[first] = rest;
+  return at;
+}
+
+// ---- registers ----
+
+Reg IndexMath::emit_atom(int32_t number) {
+  const Atom a = atom(number);
+  if (a.kind == Kind::reg) return a.reg;
+  const Reg of = emit(a.of), divisor = builder_.index(a.divisor);
+  return a.kind == Kind::quotient ? builder_.div(of, divisor) : builder_.mod(of, divisor);
+}
+
+// Outer registers first: each loop level adds its own part to what the levels around it have.
+Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
+  struct Part {
+    int32_t depth;
+    Reg reg;
+    int64_t factor;
+  };
+  std::vector<Part> parts;
+  for (const Term& term : terms) {
+    const Reg reg = emit_atom(term.atom);
+    parts.push_back({builder_.depth_of(reg), reg, term.factor});
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) { return x.depth < y.depth; });
+  Reg sum = builder_.index(offset);
+  for (const Part& part : parts) sum = builder_.mul_add(part.reg, builder_.index(part.factor), sum);
+  return sum;
+}
+
+Reg IndexMath::emit(const Index& a) { return emit_terms(a.terms, a.offset); }
+
+Place IndexMath::place(const Index& a) {
+  std::vector<Term> uniform, varying;
+  for (const Term& term : a.terms) (builder_.lane_varying(emit_atom(term.atom)) ? varying : uniform).push_back(term);
+  if (varying.empty()) return {ir::Access::uniform, emit(a), false};
+  if (varying.size() > 1 || varying[0].factor != 1 || atom(varying[0].atom).kind != Kind::reg ||
+      !builder_.is_lane(atom(varying[0].atom).reg))
+    return {ir::Access::gather, emit(a), false};
+  bool aligned = a.offset % builder_.lanes() == 0;
+  for (const Term& term : uniform) aligned &= term.factor % builder_.lanes() == 0;
+  return {ir::Access::contiguous, emit_terms(uniform, a.offset), aligned};
+}
+
+Reg IndexMath::inside(const Index& a, int64_t low, int64_t high) {
+  Reg holds = ir::kNone;
+  if (least(a) < low) holds = builder_.less(builder_.index(low - 1), emit(a));
+  if (most(a) >= high) {
+    const Reg below = builder_.less(emit(a), builder_.index(high));
+    holds = holds == ir::kNone ? below : builder_.compute(Op::bit_and, holds, below);
+  }
+  return holds;
+}
+
+void IndexMath::collect(const Index& a, bool split, std::vector<Term>& found) const {
+  for (const Term& term : a.terms) {
+    const Atom& at = atom(term.atom);
+    if (at.kind == Kind::reg)
+      found.push_back({term.atom, split ? 0 : term.factor});
+    else
+      collect(at.of, true, found);
+  }
+}
+
+std::vector<Term> IndexMath::leaves(const Index& a) const {
+  std::vector<Term> found;
+  collect(a, false, found);
+  return found;
+}
+
+}  // namespace kb

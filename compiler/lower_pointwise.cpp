@@ -1,0 +1,105 @@
+// Point-wise groups, and windows and copies, which are point-wise over their results. The domain is cut along its
+// leading dimensions into tiles of about Target::tile_elements; inside a tile the last dimension goes by lanes. Where
+// it fits one vector the lane loop is the outermost, so that what differs only along it (per channel, in a blocked
+// layout) is computed once a tile.
+#include <algorithm>
+
+#include "compiler/lower_classes.h"
+#include "compiler/lower_nest.h"
+
+namespace kb {
+namespace {
+
+class Pointwise {
+ public:
+  Pointwise(const Graph& graph, const Group& group, const Target& target)
+      : cx_(graph, group, target, std::string(name(group.cls))), expression_(cx_), nest_(make_nest(cx_, visit)) {}
+
+  Lowered lower() {
+    if (nest_.dims.empty()) {
+      cx_.add_phase(1, false, [&](const Index&) { point({}); });
+      return cx_.finish();
+    }
+    choose_split();
+    cx_.add_phase(tiles_, nest_.dims[0].dynamic, [&](const Index& tile) { lower_tile(tile); });
+    return cx_.finish();
+  }
+
+ private:
+  static void visit(Context& cx, Expression& expression, const Indices& at) {
+    for (const Value v : cx.group.outputs) expression.store(v, at);
+  }
+
+  size_t last() const { return nest_.dims.size() - 1; }
+
+  // Dims behind `split_` lie in a tile whole, `split_` is cut into chunks, a tile has one index of those before.
+  void choose_split() {
+    int64_t inner = 1;
+    split_ = last();
+    while (split_ > 0 && inner * nest_.dims[split_].extent <= cx_.target.tile_elements)
+      inner *= nest_.dims[split_--].extent;
+    const Dim& dim = nest_.dims[split_];
+    const int64_t most = std::max<int64_t>(cx_.target.tile_elements / inner, 1);
+    const int64_t unit = split_ == last() ? cx_.b.lanes() : 1;
+    chunk_ = dim.dynamic ? std::max(most / unit * unit, unit) : Context::chunk_of(dim.extent, most, unit);
+    pieces_ = (dim.extent + chunk_ - 1) / chunk_;
+    tiles_ = pieces_;
+    for (size_t d = 0; d < split_; ++d) tiles_ *= nest_.dims[d].extent;
+  }
+
+  void lower_tile(const Index& tile) {
+    Dims shape;
+    for (size_t d = 0; d < split_; ++d) shape.push_back(nest_.dims[d].extent);
+    shape.push_back(pieces_);
+    at_ = cx_.math.unflatten(tile, shape);
+    at_.resize(nest_.dims.size());
+    begin_ = cx_.math.scale(at_[split_], chunk_);
+    count_ = cx_.least(chunk_, extent_of(cx_, nest_.dims[split_]), begin_);
+    if (const Extent inner = count(last()); !inner.dynamic() && inner.literal <= cx_.b.lanes())
+      return cx_.one_vector(inner, IndexMath::literal(0), [&](const Index& at) {
+        at_[last()] = position(last(), at);
+        outer_loops(split_, [&] { point(at_); });
+      });
+    outer_loops(split_, [&] {
+      cx_.vectors(count(last()), [&](const Index& at) {
+        at_[last()] = position(last(), at);
+        point(at_);
+      });
+    });
+  }
+
+  Extent count(size_t d) { return d == split_ ? count_ : cx_.literal(nest_.dims[d].extent); }
+  Index position(size_t d, const Index& at) {
+    if (d != split_) return at;
+    const Index position = cx_.math.add(begin_, at);
+    if (!nest_.dims[d].dynamic) cx_.math.promise(position, nest_.dims[d].extent - 1);
+    return position;
+  }
+
+  void outer_loops(size_t d, const std::function<void()>& body) {
+    if (d >= last()) return body();
+    cx_.serial(count(d), [&](const Index& at) {
+      at_[d] = position(d, at);
+      outer_loops(d + 1, body);
+    });
+  }
+
+  void point(const Indices& at) { visit(cx_, expression_, nest_.domain_index(cx_.math, at)); }
+
+  Context cx_;
+  Expression expression_;
+  Nest nest_;
+  size_t split_ = 0;
+  int64_t chunk_ = 1, pieces_ = 1, tiles_ = 1;
+  Indices at_;
+  Index begin_;
+  Extent count_;
+};
+
+}  // namespace
+
+Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& target) {
+  return Pointwise(graph, group, target).lower();
+}
+
+}  // namespace kb

@@ -1,0 +1,28 @@
+#include "compiler/target.h"
+
+#include "graph/error.h"
+
+namespace kb {
+
+Target generic_cpu_target() { return {}; }
+
+// Multiprocessors and shared memory of A100, H200 and B200.
+Target gpu_target(const std::string& arch) {
+  Target target;
+  target.processor = Processor::gpu;
+  target.isa = arch;
+  target.lanes = 4;
+  target.tile_elements = 4096;
+  target.max_partials = 256;
+  if (arch == "sm_80")
+    target.processors = 108;
+  else if (arch == "sm_90")
+    target.processors = 132;
+  else if (arch == "sm_100")
+    target.processors = 148;
+  else
+    throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
+  return target;
+}
+
+}  // namespace kb
