@@ -6,7 +6,7 @@
 //   - point-wise on the kept extents of a reduction whose result it reads: that reduction's finish;
 //   - point-wise or reducing along the same rows as a row reduction that it reads or shares an input with: same launch,
 //   row in cache;
-//   - reductions over the same domain and axes that share an input: one pass;
+//   - reductions over the same domain and axes that share an input or are next-door neighbours: one pass;
 //   - point-wise over one domain, one reading the other, close neighbours sharing an input, or next-door neighbours:
 //   one launch.
 // Library ops take a bias and a relu that only they feed.
@@ -320,8 +320,7 @@ class Fuser {
     if (graph_.type(node(n).inputs[0]).shape != into.group.domain || reduced_axes(node(n)) != into.group.axes)
       return false;
     if (inside.meets_group) return into.rows && stays_in_place(inside, into);
-    bool small = element_count(into.group.domain) <= 4096;
-    return near(n, into) && (small || shares_input(into, inside));
+    return n - into.last <= kNextDoor || (near(n, into) && shares_input(into, inside));
   }
 
   // ---- making groups

@@ -50,7 +50,8 @@ class Pointwise {
   void lower_tile(const Index& tile) {
     Dims shape;
     for (size_t d = 0; d < split_; ++d) shape.push_back(nest_.dims[d].extent);
-    shape.push_back(pieces_);
+    shape.push_back(nest_.dims[split_].dynamic ? IndexMath::kUnbounded
+                                               : pieces_);  // one piece now, more for a larger minibatch
     at_ = cx_.math.unflatten(tile, shape);
     at_.resize(nest_.dims.size());
     begin_ = cx_.math.scale(at_[split_], chunk_);

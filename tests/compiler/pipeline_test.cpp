@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
   CompileOptions options;
   options.target = generic_cpu_target();
   options.optimizer = momentum_sgd();
-  Compiled a = compile(small_convnet(4), options), b = compile(small_convnet(12), options);
+  Compiled a = compile(small_convnet(16), options), b = compile(small_convnet(48), options);
   const auto& first = a.program.final.kernels;
   const auto& second = b.program.final.kernels;
   BOOST_REQUIRE(first.size() == second.size());
