@@ -1,0 +1,126 @@
+#include "recipes/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "recipes/memory_answer.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kPeakTensors = 10;
+
+struct Totals {
+  size_t nodes = 0, steps = 0, launches = 0, distinct_kernels = 0;
+};
+
+Totals totals(const Program& program) {
+  Totals t;
+  std::set<std::string> kernels;
+  for (const Schedule* schedule : {&program.prepare, &program.final}) {
+    t.nodes += schedule->graph->nodes.size();
+    t.steps += schedule->steps.size();
+    t.launches += static_cast<size_t>(
+        std::count_if(schedule->steps.begin(), schedule->steps.end(), [](const Step& s) { return s.kernel >= 0; }));
+    for (const ir::Kernel& kernel : schedule->kernels) kernels.insert(kernel.name);
+  }
+  t.distinct_kernels = kernels.size();
+  return t;
+}
+
+std::string pass_lines(const Compiled& compiled) {
+  std::string text = fmt::format("{:<24} {:>9}  {:>15}\n", "pass", "ms", "nodes");
+  for (const PassReport& pass : compiled.passes) {
+    std::string nodes = pass.nodes_before == pass.nodes_after
+                            ? fmt::format("{}", pass.nodes_after)
+                            : fmt::format("{} -> {}", pass.nodes_before, pass.nodes_after);
+    text += fmt::format("{:<24} {:>9.2f}  {:>15}{}\n", pass.name, pass.milliseconds, nodes,
+                        pass.changed ? "" : "  (unchanged)");
+  }
+  return text;
+}
+
+// "b3 b7 -> b9", as --dump schedule names the buffers.
+std::string operand_text(const Step& step) {
+  std::string text;
+  for (size_t i = 0; i < step.operands.size(); ++i)
+    text += fmt::format("{}{}b{}", i == 0 ? "" : " ", static_cast<int32_t>(i) == step.inputs ? "-> " : "",
+                        step.operands[i].buffer);
+  return text;
+}
+
+std::string count_text(int64_t count) {
+  if (count == 0) return "-";
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+  double value = static_cast<double>(count);
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return fmt::format("{:.3g}{}", value, kUnits[unit]);
+}
+
+std::string schedule_lines(const Schedule& schedule) {
+  if (schedule.steps.empty()) return "";
+  std::string text = fmt::format("\n{}\n{:>4} {:<13} {:>9} {:>8}  {:<22} {:<44} {}\n", schedule.name, "step", "class",
+                                 "bytes", "FLOPs", "place", "name", "inputs -> outputs");
+  for (size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    text += fmt::format("{:>4} {:<13} {:>9} {:>8}  {:<22} {:<44} {}\n", s, name(step.cls), bytes_text(step.bytes),
+                        count_text(step.flops), step_place(schedule, step), step.name, operand_text(step));
+  }
+  return text;
+}
+
+std::string peak_lines(const Program& program) {
+  const Peak peak = memory_peak(program, kPeakTensors);
+  std::string text = fmt::format("\nlargest of {} live at step {}\n", bytes_text(peak.bytes), peak.step);
+  for (const LiveTensor& tensor : peak.tensors)
+    text += fmt::format("{:>9}  {:<22} {:<44} {}\n", bytes_text(tensor.bytes), tensor.place, tensor.name, tensor.type);
+  return text;
+}
+
+}  // namespace
+
+std::string step_place(const Schedule& schedule, const Step& step) {
+  for (int32_t n : step.nodes)
+    if (std::string place = schedule.graph->place(schedule.graph->nodes[static_cast<size_t>(n)]); !place.empty())
+      return place;
+  return "";
+}
+
+std::string inspection_text(const Compiled& compiled, const LoadReport& load) {
+  const Program& program = compiled.program;
+  const Totals t = totals(program);
+  return pass_lines(compiled) + schedule_lines(program.prepare) + schedule_lines(program.final) + "\n" +
+         to_text(memory_answer(compiled)) + peak_lines(program) +
+         fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
+                     t.launches, t.distinct_kernels, compiled.graph_hash) +
+         fmt::format(
+             "compiled in {:.1f} ms, kernels in {:.1f} ms ({} compiled, {} from the cache), library in {:.1f} ms\n",
+             compiled.milliseconds, load.jit_milliseconds, load.compiled, load.cache_hits, load.library_milliseconds);
+}
+
+std::string inspection_json(const Compiled& compiled, const LoadReport& load) {
+  const Totals t = totals(compiled.program);
+  const MemoryAnswer memory = memory_answer(compiled);
+  nlohmann::ordered_json object = {{"nodes", t.nodes},
+                                   {"steps", t.steps},
+                                   {"launches", t.launches},
+                                   {"distinct_kernels", t.distinct_kernels},
+                                   {"peak_bytes", memory.arena},
+                                   {"liveness_bound_bytes", memory.liveness_bound},
+                                   {"parameter_bytes", memory.parameters},
+                                   {"optimizer_bytes", memory.optimizer},
+                                   {"total_bytes", memory.total()},
+                                   {"compile_ms", compiled.milliseconds},
+                                   {"jit_ms", load.jit_milliseconds},
+                                   {"library_ms", load.library_milliseconds},
+                                   {"cache_hits", load.cache_hits},
+                                   {"kernels_compiled", load.compiled},
+                                   {"graph_hash", compiled.graph_hash}};
+  return object.dump();
+}
+
+}  // namespace kb

@@ -1,0 +1,19 @@
+// What the compiler made of a model, for people and as one JSON object.
+#pragma once
+#include <string>
+
+#include "compiler/pipeline.h"
+#include "runtime/backend.h"
+
+namespace kb {
+
+// Passes with their times, the schedule step by step, memory and the tensors that are live at its peak.
+std::string inspection_text(const Compiled& compiled, const LoadReport& load);
+
+// One object, on one line.
+std::string inspection_json(const Compiled& compiled, const LoadReport& load);
+
+// "resnet.cpp:21": the user's line of the first node of a step that has one.
+std::string step_place(const Schedule& schedule, const Step& step);
+
+}  // namespace kb

@@ -1,0 +1,186 @@
+#include "recipes/flags.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/device.h"
+#include "recipes/plan.h"
+#include "recipes/run_folder.h"
+#include "recipes/table.h"
+#include "recipes/tool.h"
+
+namespace kb {
+namespace {
+
+Flags parse(const std::vector<std::string>& words) { return *parse_flags(lenet_mnist(), "./run lenet_mnist", words); }
+
+std::string usage_error(const std::vector<std::string>& words) {
+  try {
+    parse(words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(flags)
+
+BOOST_AUTO_TEST_CASE(without_flags_a_recipe_runs_as_it_says) {
+  Flags flags = parse({});
+  Defaults defaults = lenet_mnist().defaults;
+  BOOST_TEST(flags.dataset == defaults.dataset);
+  BOOST_TEST(flags.minibatch == defaults.minibatch);
+  BOOST_TEST(flags.epochs == defaults.epochs);
+  BOOST_TEST(flags.lr == defaults.lr);
+  BOOST_TEST(flags.schedule == defaults.schedule);
+  BOOST_TEST(flags.momentum == defaults.momentum);
+  BOOST_TEST(flags.weight_decay == defaults.weight_decay);
+  BOOST_TEST(flags.seed == 1);
+  BOOST_TEST(flags.precision == "f32");
+  BOOST_TEST(flags.device == "auto");
+  BOOST_TEST(!flags.dry_run);
+}
+
+BOOST_AUTO_TEST_CASE(every_flag_is_read) {
+  Flags f = parse({"--data",
+                   "d",
+                   "--dataset",
+                   "fashion-mnist",
+                   "--minibatch",
+                   "32",
+                   "--epochs",
+                   "3",
+                   "--steps",
+                   "7",
+                   "--lr",
+                   "1e-3",
+                   "--schedule",
+                   "step",
+                   "--warmup-epochs",
+                   "0.5",
+                   "--momentum",
+                   "0.8",
+                   "--weight-decay",
+                   "0",
+                   "--label-smoothing=0.1",
+                   "--precision",
+                   "bf16",
+                   "--device",
+                   "cpu",
+                   "--threads",
+                   "2",
+                   "--seed",
+                   "4294967295",
+                   "--out",
+                   "o",
+                   "--eval-every",
+                   "0",
+                   "--save-every",
+                   "9",
+                   "--dry-run",
+                   "--dump",
+                   "graph,cpp",
+                   "--quiet"});
+  BOOST_TEST(f.data == "d");
+  BOOST_TEST(f.dataset == "fashion-mnist");
+  BOOST_TEST(f.minibatch == 32);
+  BOOST_TEST(f.epochs == 3);
+  BOOST_TEST(f.steps == 7);
+  BOOST_TEST(f.lr == 1e-3);
+  BOOST_TEST(f.schedule == "step");
+  BOOST_TEST(f.warmup_epochs == 0.5);
+  BOOST_TEST(f.momentum == 0.8);
+  BOOST_TEST(f.weight_decay == 0);
+  BOOST_TEST(f.label_smoothing == 0.1);
+  BOOST_TEST(f.precision == "bf16");
+  BOOST_TEST(f.device == "cpu");
+  BOOST_TEST(f.threads == 2);
+  BOOST_TEST(f.seed == 4294967295);
+  BOOST_TEST(f.out == "o");
+  BOOST_TEST(f.eval_every == 0);
+  BOOST_TEST(f.save_every == 9);
+  BOOST_TEST(f.dry_run);
+  BOOST_TEST(f.quiet);
+  BOOST_TEST((f.dump == std::vector<std::string>{"graph", "cpp"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
+  Flags flags = parse({"--lr", "0.1", "--dump", "graph", "--quiet", "--out", "elsewhere", "--data", "a b"});
+  std::vector<std::string> words = flag_words(lenet_mnist(), flags);
+  Flags again = parse(words);
+  again.out = flags.out;
+  BOOST_TEST((flag_values(lenet_mnist(), again) == flag_values(lenet_mnist(), flags)));
+  BOOST_TEST(shell_quoted("a b") == "'a b'");
+  BOOST_TEST(shell_quoted("it's") == "'it'\\''s'");
+  BOOST_TEST(shell_quoted("") == "''");
+  BOOST_TEST(shell_quoted("--lr=0.1") == "--lr=0.1");
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
+  BOOST_TEST(usage_error({"--minbatch", "64"}) == "there is no flag '--minbatch'; did you mean '--minibatch'?");
+  BOOST_TEST(usage_error({"--epoch=3"}) == "there is no flag '--epoch'; did you mean '--epochs'?");
+  BOOST_TEST(usage_error({"--zzzzzzzzzzzz"}) == "there is no flag '--zzzzzzzzzzzz'; --help lists all");
+  BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
+  BOOST_TEST(usage_error({"--schedule", "cosin"}) ==
+             "--schedule: expected one of constant, step, cosine, got 'cosin'; did you mean 'cosine'?");
+  BOOST_TEST(usage_error({"--dataset", "minst"}) ==
+             "--dataset: expected one of mnist, fashion-mnist, glyphs, synthetic, got 'minst'; did you mean 'mnist'?");
+  BOOST_TEST(usage_error({"--dump", "graph,cppp"}) ==
+             "--dump: expected one of graph, graphviz, passes, schedule, cpp, got 'cppp'; did you mean 'cpp'?");
+}
+
+BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
+  BOOST_TEST(usage_error({"--minibatch", "0"}) == "--minibatch: expected a whole number >= 1, got '0'");
+  BOOST_TEST(usage_error({"--minibatch", "6.5"}) == "--minibatch: expected a whole number >= 1, got '6.5'");
+  BOOST_TEST(usage_error({"--epochs", "-1"}) == "--epochs: expected a whole number >= 0, got '-1'");
+  BOOST_TEST(usage_error({"--lr", "nan"}) == "--lr: expected a number >= 0, got 'nan'");
+  BOOST_TEST(usage_error({"--lr", "0.1x"}) == "--lr: expected a number >= 0, got '0.1x'");
+  BOOST_TEST(usage_error({"--momentum", "1"}) == "--momentum: expected a number in [0, 1), got '1'");
+  BOOST_TEST(usage_error({"--seed", "4294967296"}) == "--seed: expected a whole number in [0, 2^32), got '4294967296'");
+  BOOST_TEST(usage_error({"--lr"}) != "(nothing thrown)");
+  BOOST_TEST(usage_error({"--lr", "0.1", "--lr", "0.2"}) != "(nothing thrown)");
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
+  Flags flags = parse({"--device", "cuda"});
+  BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
+    return std::string(error.what()).find("no GPU backend") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
+  RunPlan plan = make_plan(parse({"--minibatch", "64", "--epochs", "6"}), 60000);
+  BOOST_TEST(plan.steps_per_epoch == 937);
+  BOOST_TEST(plan.steps == 5622);
+  BOOST_TEST(plan.derivation(parse({"--epochs", "6"})) ==
+             "60000 samples / 64 = 937 steps an epoch (32 left out, others each time); x 6 epochs = 5622 steps");
+  Flags some = parse({"--steps", "500", "--minibatch", "60"});
+  BOOST_TEST(make_plan(some, 60000).steps == 500);
+  BOOST_TEST(make_plan(some, 60000).derivation(some) ==
+             "60000 samples / 60 = 1000 steps an epoch; --steps 500 = 0.5 epochs");
+  BOOST_CHECK_THROW(make_plan(parse({"--minibatch", "11"}), 10), Error);
+}
+
+BOOST_AUTO_TEST_CASE(scalars_are_the_flags) {
+  Flags flags = parse({"--lr", "0.2", "--schedule", "constant", "--momentum", "0.5", "--weight-decay", "0.01"});
+  SgdScalars scalars = make_scalars(lenet_mnist(), flags, make_plan(flags, 60000));
+  auto at = scalars.at(3);
+  BOOST_TEST(at[0].value == 0.2);
+  BOOST_TEST(at[1].value == 0.5);
+  BOOST_TEST(at[2].value == 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
+  BOOST_TEST(parse_tool_call("bench", {"mlp_mnist", "--minibatch", "8"}, {})->flags.minibatch == 8);
+  BOOST_CHECK_THROW(parse_tool_call("bench", {}, {}), UsageError);
+  BOOST_CHECK_THROW(parse_tool_call("bench", {"--json"}, {}), UsageError);
+  BOOST_CHECK_THROW(parse_tool_call("bench", {"mlp_minst"}, {}), Error);
+  bool json = false;
+  parse_tool_call("bench", {"mlp_mnist", "--json"}, {{{"--json", "", ""}, &json}});
+  BOOST_TEST(json);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

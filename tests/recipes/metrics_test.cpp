@@ -1,0 +1,69 @@
+#include "recipes/metrics.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "graph/error.h"
+#include "recipes/run_folder.h"
+#include "tests/support.h"
+
+namespace kb {
+
+BOOST_AUTO_TEST_SUITE(metrics)
+
+BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
+  test::TemporaryDirectory directory;
+  {
+    MetricsFile file(directory / "metrics.jsonl");
+    file.step({12, 0.25, 2.5, 0.1, 1000, 0.5});
+    file.evaluation({1, 0.5, 0.0625, 10000});
+    file.end({937, 0.0625, 0.5, "abc"});
+  }
+  BOOST_TEST(test::read_file(directory / "metrics.jsonl") ==
+             "{\"kind\":\"step\",\"step\":12,\"epoch\":0.25,\"loss\":2.5,\"lr\":0.1,\"samples_per_s\":1000,"
+             "\"data_wait_ms\":0.5}\n"
+             "{\"kind\":\"eval\",\"epoch\":1,\"loss\":0.5,\"error\":0.0625,\"count\":10000}\n"
+             "{\"kind\":\"end\",\"steps\":937,\"error\":0.0625,\"loss\":0.5,\"state_sha256\":\"abc\"}\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_finite_is_null_and_numbers_read_back_the_same) {
+  fmt::memory_buffer buffer;
+  append_json(buffer, NAN);
+  buffer.push_back(' ');
+  append_json(buffer, -INFINITY);
+  buffer.push_back(' ');
+  append_json(buffer, 0.1f);
+  BOOST_TEST(std::string(buffer.data(), buffer.size()) == "null null 0.10000000149011612");
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_is_on_the_disk_at_once) {
+  test::TemporaryDirectory directory;
+  MetricsFile file(directory / "m");
+  file.step({0, 0, 1, 1, 1, 0});
+  file.evaluation({1, 0.5, 0.5, 2});
+  std::string text = test::read_file(directory / "m");
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_old_file_is_never_written_over) {
+  test::TemporaryDirectory directory;
+  test::write_file(directory / "m", "old");
+  BOOST_CHECK_THROW(MetricsFile(directory / "m"), Error);
+  BOOST_TEST(test::read_file(directory / "m") == "old");
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
+  test::TemporaryDirectory directory;
+  std::filesystem::path out = directory / "a" / "b";
+  RunFolder folder("lenet_mnist", out.string());
+  BOOST_TEST(std::filesystem::is_directory(out));
+  BOOST_CHECK_NO_THROW(RunFolder("lenet_mnist", out.string()));
+  test::write_file(folder.file("manifest.json"), "{}");
+  BOOST_CHECK_THROW(RunFolder("lenet_mnist", out.string()), Error);
+  test::write_file(directory / "file", "");
+  BOOST_CHECK_THROW(RunFolder("lenet_mnist", (directory / "file").string()), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

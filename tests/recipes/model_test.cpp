@@ -1,0 +1,183 @@
+#include "recipes/model.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "graph/error.h"
+#include "graph/interpreter.h"
+#include "graph/text.h"
+#include "recipes/suggest.h"
+#include "recipes/table.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+InputSpec tiny_input() { return {"synthetic", {1, 2, 2}, 3, {0.5}, {0.25}, 8}; }
+
+ModelOutput linear_model(Batch& batch) {
+  return classification(batch, linear("fc", flatten(batch.images), batch.classes));
+}
+
+ModelOutput reduced_loss(Batch& batch) {
+  ModelOutput out = linear_model(batch);
+  return {mean(out.loss), {}};
+}
+
+ModelOutput reduced_metric(Batch& batch) {
+  ModelOutput out = linear_model(batch);
+  return {out.loss, {{"error", mean(out.metrics[0].values, {}, true)}}};
+}
+
+ModelOutput no_loss(Batch&) { return {}; }
+
+ModelOutput two_faced(Batch& batch) {
+  bool training = batch.images.graph().mode == Mode::training;
+  Tensor x = linear("fc", flatten(batch.images), batch.classes);
+  return classification(batch, training ? x : linear("extra", x, batch.classes));
+}
+
+Recipe recipe(Model model) { return {.name = "tiny", .summary = "", .paper = "", .model = model}; }
+
+template <class Action>
+std::string message(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+Array array(Type type, std::vector<double> data) { return {std::move(type), std::move(data)}; }
+
+// Two samples whose logits are their pixels' sums, by hand.
+Bindings two_samples(const std::vector<double>& weights) {
+  return {{"images", array({DType::u8, {2, 1, 2, 2}, ""}, {0, 255, 51, 102, 255, 255, 0, 0})},
+          {"labels", array({DType::i32, {2}, ""}, {0, 2})},
+          {"weights", array({DType::f32, {2}, ""}, weights)},
+          {"label_smoothing", array({DType::f32, {}, ""}, {0})},
+          {"fc.weight", array({DType::f32, {3, 4}, ""}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0})},
+          {"fc.bias", array({DType::f32, {3}, ""}, {0, 0, 0})}};
+}
+
+// Pixels x become (x / 255 - 0.5) / 0.25: rows (-2, 2, -1.2) and (2, 2, -2) of logits.
+double loss_of(const std::vector<double>& logits, size_t label) {
+  double total = 0;
+  for (double z : logits) total += std::exp(z);
+  return std::log(total) - logits[label];
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(model)
+
+BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
+  Graph graph = build_training_graph(recipe(linear_model), tiny_input(), 2);
+  verify(graph);
+  double loss = interpret(graph, two_samples({0.5, 0.5})).outputs.at("loss").data.at(0);
+  double expected = 0.5 * (loss_of({-2, 2, -1.2}, 0) + loss_of({2, 2, -2}, 2));
+  BOOST_TEST(loss == expected, boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
+  Graph graph = build_inference_graph(recipe(linear_model), tiny_input(), 2);
+  verify(graph);
+  auto outputs = interpret(graph, two_samples({1, 0})).outputs;
+  BOOST_TEST(outputs.at("count").data[0] == 1.0);
+  BOOST_TEST(outputs.at("error").data[0] == 1.0);
+  BOOST_TEST(outputs.at("loss").data[0] == loss_of({-2, 2, -1.2}, 0), boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
+  std::string loss = message([] { build_training_graph(recipe(reduced_loss), tiny_input(), 2); });
+  test::golden("reduced_loss.txt", loss + "\n");
+  std::string metric = message([] { build_inference_graph(recipe(reduced_metric), tiny_input(), 2); });
+  test::golden("reduced_metric.txt", metric + "\n");
+  BOOST_TEST(message([] { build_training_graph(recipe(no_loss), tiny_input(), 2); }) ==
+             "recipe tiny: the model returned no loss");
+}
+
+BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
+  auto check = [](Model model) {
+    check_same_parameters(build_training_graph(recipe(model), tiny_input(), 2),
+                          build_inference_graph(recipe(model), tiny_input(), 2));
+  };
+  BOOST_TEST(message([&] { check(linear_model); }) == "(nothing thrown)");
+  test::golden("other_parameters.txt", message([&] { check(two_faced); }) + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(resnet50_is_torchvisions) {
+  Recipe resnet = find_recipe("resnet50");
+  InputSpec input = input_spec("synthetic", resnet.synthetic);
+  Graph graph = build_training_graph(resnet, input, 2);
+  check_same_parameters(graph, build_inference_graph(resnet, input, 2));
+  BOOST_TEST(parameter_count(graph) == 25557032);
+  auto shape = [&](const std::string& name) {
+    const Variable* variable = graph.find_variable(name);
+    return variable ? shape_text(variable->type) : "(absent)";
+  };
+  BOOST_TEST(shape("conv1.weight") == "[O=64, I=3, H=7, W=7]");
+  BOOST_TEST(shape("layer1.0.downsample.0.weight") == "[O=256, I=64, H=1, W=1]");
+  BOOST_TEST(shape("layer2.0.conv2.weight") == "[O=128, I=128, H=3, W=3]");
+  BOOST_TEST(shape("layer4.2.bn3.running_var") == "[C=2048]");
+  BOOST_TEST(shape("layer1.1.downsample.0.weight") == "(absent)");
+  BOOST_TEST(shape("fc.weight") == "[O=1000, I=2048]");
+  int64_t parameters = 0;
+  for (const Variable& v : graph.variables) parameters += v.kind == VariableKind::parameter;
+  BOOST_TEST(parameters == 161);
+  const Variable* gamma = graph.find_variable("layer3.5.bn3.weight");
+  BOOST_REQUIRE(gamma);
+  BOOST_CHECK(gamma->init == (Init{InitKind::constant, 0, 0}));
+  BOOST_CHECK(graph.find_variable("layer3.5.bn2.weight")->init == (Init{InitKind::constant, 1, 0}));
+  BOOST_CHECK(graph.find_variable("fc.weight")->init == (Init{InitKind::normal, 0, 0.01}));
+}
+
+BOOST_AUTO_TEST_CASE(every_recipe_builds_and_its_program_says_the_same_of_it) {
+  for (const Recipe& recipe : all_recipes()) {
+    BOOST_TEST_CONTEXT(recipe.name) {
+      InputSpec input = input_spec(recipe.defaults.dataset, recipe.synthetic);
+      Graph training = build_training_graph(recipe, input, 2);
+      verify(training);
+      check_same_parameters(training, build_inference_graph(recipe, input, 2));
+      std::string program = test::read_file(test::source_dir() / "recipes" / "bin" / (recipe.name + ".cpp"));
+      BOOST_TEST(program.starts_with("// summary: " + recipe.summary + "\n"));
+      BOOST_TEST(!recipe.paper.empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(normalisation_is_that_of_the_data) {
+  for (const std::string& name : input_names()) {
+    InputSpec spec = input_spec(name, {});
+    std::filesystem::path dir;
+    if (name == "mnist" || name == "fashion-mnist") {
+      auto found = test::data_dir(name);
+      if (!found) continue;
+      dir = *found;
+    }
+    Dataset data = load_input(spec, {}, dir);
+    BOOST_TEST_CONTEXT(name) {
+      double tolerance = name == "synthetic" ? 1e-3 : 1e-9;
+      BOOST_TEST(std::abs(data.statistics.mean[0] - spec.mean[0]) < tolerance);
+      BOOST_TEST(std::abs(data.statistics.stddev[0] - spec.stddev[0]) < tolerance);
+      BOOST_TEST(data.train.count() == spec.train_count);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_nearest_word) {
+  BOOST_TEST(edit_distance("", "abc") == 3);
+  BOOST_TEST(edit_distance("kitten", "sitting") == 3);
+  std::vector<std::string> words = {"minibatch", "epochs", "steps"};
+  BOOST_TEST(nearest("minbatch", words) == "minibatch");
+  BOOST_TEST(nearest("epoch", words) == "epochs");
+  BOOST_TEST(nearest("zzzzzzzz", words) == "");
+  BOOST_TEST(suggestion("minbatch", words) == "; did you mean 'minibatch'?");
+  BOOST_TEST(message([] { find_recipe("lenet_mnits"); }) ==
+             "there is no recipe 'lenet_mnits'; did you mean 'lenet_mnist'?");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
