@@ -88,7 +88,10 @@ class Optimize {
 
   Graph run() {
     gradients_ = gradients_of(from_);
-    if (!state_.options.space) state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay);
+    if (state_.options.space)
+      take_dtype_of_graph();
+    else
+      state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay);
     if (!state_.space.segments.empty()) bind_parameters();
     rewriter_.copy_needed();
     copy_results();
@@ -97,6 +100,13 @@ class Optimize {
   }
 
  private:
+  // The precision pass of the training graph may have widened the space; here stands a graph before that pass.
+  void take_dtype_of_graph() {
+    for (Segment& segment : state_.space.segments)
+      if (const Variable* parameter = from_.find_variable(segment.name))
+        state_.space.dtype = segment.type.dtype = parameter->type.dtype;
+  }
+
   void bind_parameters() {
     flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {

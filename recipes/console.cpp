@@ -15,6 +15,13 @@ constexpr std::chrono::seconds kFileInterval{10};
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
 
+// What stands on the terminal stays, for what comes next begins a line.
+Console::~Console() {
+  if (!open_) return;
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
 void Console::clear() {
   if (open_) std::fputs("\r\x1b[K", stdout);
   open_ = false;

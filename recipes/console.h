@@ -10,6 +10,9 @@ namespace kb {
 class Console {
  public:
   explicit Console(bool quiet);
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
   void line(std::string_view text);
 

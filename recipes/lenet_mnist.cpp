@@ -1,4 +1,4 @@
-// LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 32 and 64
+// LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 16 and 32
 // feature maps of 5x5.
 #include "recipes/table.h"
 
@@ -6,9 +6,9 @@ namespace kb {
 namespace {
 
 ModelOutput lenet(Batch& batch) {
-  Tensor x = relu(conv2d("conv1", batch.images, 32, {.kernel = 5, .padding = 2, .bias = true}));
+  Tensor x = relu(conv2d("conv1", batch.images, 16, {.kernel = 5, .padding = 2, .bias = true}));
   x = max_pool2d(x, {.kernel = 2});
-  x = relu(conv2d("conv2", x, 64, {.kernel = 5, .bias = true}));
+  x = relu(conv2d("conv2", x, 32, {.kernel = 5, .bias = true}));
   x = flatten(max_pool2d(x, {.kernel = 2}));
   x = relu(linear("fc1", x, 120));
   x = relu(linear("fc2", x, 84));

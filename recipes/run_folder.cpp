@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "runtime/host_compiler.h"
@@ -45,6 +46,12 @@ std::string command(const Recipe& recipe, const Flags& flags) {
   return text;
 }
 
+// A number or a truth value as JSON has it, anything else as text.
+nlohmann::ordered_json flag_json(const std::string& value) {
+  nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(value, nullptr, false);
+  return parsed.is_number() || parsed.is_boolean() ? parsed : nlohmann::ordered_json(value);
+}
+
 nlohmann::ordered_json versions() {
   nlohmann::ordered_json result;
   result["kilobatch"] = KB_VERSION;
@@ -53,7 +60,7 @@ nlohmann::ordered_json versions() {
   result["kernel_compiler"] = host.version;
   result["kernel_flags"] = host.flags;
   result["processor"] = host.processor;
-  result["fmt"] = FMT_VERSION;
+  result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
   return result;
 }
 
@@ -86,8 +93,9 @@ std::string manifest_text(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest;
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
+  manifest["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   manifest["command"] = command(facts.recipe, facts.flags);
-  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags)) manifest["flags"][name] = value;
+  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags)) manifest["flags"][name] = flag_json(value);
   manifest["seed"] = facts.flags.seed;
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
@@ -96,9 +104,8 @@ std::string manifest_text(const ManifestFacts& facts) {
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   manifest["schedule"] = facts.schedule;
-  manifest["parameters"] = facts.programs.parameters;
-  manifest["graph_hash"] = {{"training", facts.programs.training.graph_hash},
-                            {"inference", facts.programs.inference.graph_hash}};
+  manifest["parameters"] = facts.parameters;
+  manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
   manifest["versions"] = versions();
   return manifest.dump(2) + "\n";

@@ -30,7 +30,8 @@ struct ManifestFacts {
   const Recipe& recipe;
   const Flags& flags;
   const RunPlan& plan;
-  const Programs& programs;
+  const Compiled &training, &inference;
+  int64_t parameters = 0;  // elements
   const Dataset& data;
   std::string schedule;  // in words
   std::string device;

@@ -27,11 +27,11 @@ class Run {
   }
 
   int go() {
-    if (!flags_.dry_run || !programs_.dumps.empty()) open_folder();
     StateStore store(*device_.backend);
     Session training(*device_.backend, store, std::move(programs_.training));
     Session inference(*device_.backend, store, std::move(programs_.inference));
     describe_programs(training, inference);
+    if (!flags_.dry_run || !programs_.dumps.empty()) open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
     store.initialise(static_cast<uint32_t>(flags_.seed));
     MetricsFile metrics(folder_->file("metrics.jsonl"));
@@ -52,11 +52,12 @@ class Run {
 
   std::string schedule() const { return make_scalars(recipe_, flags_, plan_).rate().description(); }
 
-  void open_folder() {
+  void open_folder(const Compiled& training, const Compiled& inference) {
     folder_.emplace(recipe_.name, flags_.out);
     const std::string device = device_.backend->description();
-    write_file_atomically(folder_->file("manifest.json"),
-                          manifest_text({recipe_, flags_, plan_, programs_, data_, schedule(), device}));
+    write_file_atomically(
+        folder_->file("manifest.json"),
+        manifest_text({recipe_, flags_, plan_, training, inference, programs_.parameters, data_, schedule(), device}));
     for (const DumpFile& dump : programs_.dumps) write_file_atomically(folder_->file(dump.name), dump.text);
     if (!programs_.dumps.empty())
       console_.line(fmt::format("dumped {} files into {}", programs_.dumps.size(), folder_->path().string()));
@@ -77,11 +78,6 @@ class Run {
   }
 
   int finish(const LoopResult& result, const StateStore& store, MetricsFile& metrics) {
-    if (result.ending == Ending::not_finite) {
-      fmt::print(stderr, "run folder: {}\nhint: a smaller --lr, or a longer --warmup-epochs\n",
-                 folder_->path().string());
-      return 1;
-    }
     const Evaluation& e = result.evaluation;
     metrics.end({result.steps, e.error, e.loss, store.state_sha256()});
     const double samples = static_cast<double>(result.steps * plan_.minibatch);

@@ -47,23 +47,21 @@ void TrainingLoop::set_scalars(int64_t step) {
 }
 
 LoopResult TrainingLoop::run() {
+  save_model(0);
   while (result_.steps < parts_.plan.steps) {
     if (interrupt_.requested()) {
       result_.ending = Ending::interrupted;
       parts_.console.line(fmt::format("stopping after {} steps; evaluating (Ctrl-C again: at once)", result_.steps));
       break;
     }
-    if (!step(result_.steps)) {
-      result_.ending = Ending::not_finite;
-      return result_;
-    }
+    step(result_.steps);
     after_step(++result_.steps);
   }
   if (evaluated_at_ != result_.steps) evaluate(result_.steps);
   return result_;
 }
 
-bool TrainingLoop::step(int64_t step) {
+void TrainingLoop::step(int64_t step) {
   const Clock::time_point start = Clock::now();
   const LoadedBatch batch = loader_.next();
   feed(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
@@ -79,22 +77,19 @@ bool TrainingLoop::step(int64_t step) {
                             static_cast<double>(parts_.plan.minibatch) / seconds,
                             batch.wait_ms};
   parts_.metrics.step(metrics);
-  if (!std::isfinite(metrics.loss)) {
-    report_not_finite(step);
-    return false;
-  }
+  if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
+  loss_sum_ += metrics.loss;
+  ++losses_;
   if (parts_.console.wants_progress()) show_progress(metrics);
-  return true;
 }
 
-void TrainingLoop::report_not_finite(int64_t step) {
+void TrainingLoop::stop_not_finite(const char* what, double value, int64_t step) {
   const double lr = parts_.scalars.rate().at(step);
-  parts_.metrics.stop(step, lr, "the loss is not finite");
-  const std::string kept = evaluated_at_ < 0 ? "no parameters were saved before it"
-                                             : fmt::format("{} holds those after {} steps",
-                                                           parts_.folder.file(kModel).string(), evaluated_at_);
-  parts_.console.line("");
-  fmt::print(stderr, "the loss is {} at step {}, with learning rate {}: stopped; {}\n", loss_.at(0), step, lr, kept);
+  parts_.metrics.stop(step, lr, fmt::format("the {} is not finite", what));
+  throw Error(fmt::format(
+      "the {} is {} at step {}, with learning rate {}: stopped\n  kept: {}, the parameters after {} steps\n  hint: a "
+      "smaller --lr, or a longer --warmup-epochs",
+      what, std::isnan(value) ? "not a number" : "infinite", step, lr, parts_.folder.file(kModel).string(), saved_at_));
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
@@ -119,12 +114,20 @@ void TrainingLoop::evaluate(int64_t done) {
   const Evaluation evaluation = evaluator_.run();
   const double epoch = parts_.plan.epochs(done);
   parts_.metrics.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
+  if (!std::isfinite(evaluation.loss)) stop_not_finite("test loss", evaluation.loss, done);
   parts_.console.line(fmt::format(
       "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s", epoch, done,
-      100 * evaluation.error, evaluation.loss, loss_.empty() ? NAN : loss_.at(0), result_.train_seconds));
+      100 * evaluation.error, evaluation.loss, loss_sum_ / static_cast<double>(losses_), result_.train_seconds));
   result_.evaluation = evaluation;
   evaluated_at_ = done;
-  if (std::isfinite(evaluation.loss)) parts_.folder.save_parameters(kModel, parts_.store, done);
+  loss_sum_ = 0;
+  losses_ = 0;
+  save_model(done);
+}
+
+void TrainingLoop::save_model(int64_t done) {
+  parts_.folder.save_parameters(kModel, parts_.store, done);
+  saved_at_ = done;
 }
 
 }  // namespace kb
