@@ -82,7 +82,7 @@ void CppPrinter::load_by_lane(const Instr& instr) {
 
 void CppPrinter::store(const Instr& instr) {
   const std::string condition = instr.c != kNone && !varying(instr.c) ? fmt::format("if ({}) ", scalar(instr.c)) : "";
-  if (instr.access == Access::uniform)
+  if (instr.access == Access::uniform && !varying(instr.b))
     return line("{}{};", condition, store_element(instr, scalar(instr.a), scalar(instr.b)));
   if (instr.access != Access::contiguous || varying(instr.c)) return store_by_lane(instr);
   const std::string value = narrowed(instr);
