@@ -1,0 +1,161 @@
+// summary: times a recipe's compiled training step on synthetic input
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "recipes/copy_bandwidth.h"
+#include "recipes/device.h"
+#include "recipes/feed.h"
+#include "recipes/inspect.h"
+#include "recipes/memory_answer.h"
+#include "recipes/multiply_rate.h"
+#include "recipes/programs.h"
+#include "recipes/tool.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr int kWarmSteps = 3;
+constexpr int kLeastSteps = 10, kMostSteps = 2000;
+constexpr double kSeconds = 3;  // of timed steps, where --steps does not say how many
+constexpr int kProfiles = 5;
+constexpr int64_t kCopyBytes = 128 << 20;
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Noise for pixels, every class in turn, equal weights.
+void fill_inputs(Session& session, const InputSpec& input, const Flags& flags) {
+  HostBatch batch(flags.minibatch, input.shape);
+  uint32_t word = 1;
+  for (uint8_t& pixel : batch.pixels) pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
+  for (size_t i = 0; i < batch.labels.size(); ++i)
+    batch.labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % input.classes);
+  for (float& weight : batch.weights) weight = 1.0f / static_cast<float>(flags.minibatch);
+  feed(session, batch);
+  session.set_scalar("learning_rate", 0);  // the parameters stay: every step does the same
+  session.set_scalar("momentum", flags.momentum);
+  session.set_scalar("weight_decay", flags.weight_decay);
+  session.set_scalar("label_smoothing", flags.label_smoothing);
+  session.set_scalar("seed", static_cast<double>(flags.seed));
+}
+
+// Milliseconds of each step, sorted.
+std::vector<double> time_steps(Session& session, const Flags& flags) {
+  for (int i = 0; i < kWarmSteps; ++i) session.step();
+  std::vector<double> times;
+  double total = 0;
+  auto more = [&] {
+    const auto done = static_cast<int64_t>(times.size());
+    if (flags.steps > 0) return done < flags.steps;
+    return done < kLeastSteps || (total < 1e3 * kSeconds && done < kMostSteps);
+  };
+  while (more()) {
+    times.push_back(milliseconds_of([&] { session.step(); }));
+    total += times.back();
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+struct Limits {
+  double copy = 0, multiply = 0;  // bytes and operations a second
+};
+
+Limits measure_limits(int threads) {
+  Limits limits;
+  CopyBandwidth copy(kCopyBytes, threads);
+  for (int trial = 0; trial < kProfiles; ++trial)
+    for (auto way : {&CopyBandwidth::plain, &CopyBandwidth::streaming})
+      limits.copy = std::max(limits.copy, 2e3 * kCopyBytes / milliseconds_of([&] { (copy.*way)(); }));
+  Pool pool(threads);
+  limits.multiply = measure_multiply_rate(pool);
+  return limits;
+}
+
+// The least of several profiles, step by step.
+std::vector<StepTime> profile(Session& session) {
+  std::vector<StepTime> best = session.profile();
+  for (int trial = 1; trial < kProfiles; ++trial) {
+    const std::vector<StepTime> times = session.profile();
+    for (size_t i = 0; i < best.size(); ++i)
+      best[i].milliseconds = std::min(best[i].milliseconds, times[i].milliseconds);
+  }
+  return best;
+}
+
+std::string rate_text(const Step& step, double ms, const Limits& limits) {
+  if (ms <= 0) return "";
+  if (step.cls == FusionClass::library && step.flops > 0) {
+    const double rate = 1e3 * static_cast<double>(step.flops) / ms;
+    return fmt::format("{:>8.1f} GFLOP/s {:>5.0f} % of the multiply rate", rate / 1e9, 100 * rate / limits.multiply);
+  }
+  const double rate = 1e3 * static_cast<double>(step.bytes) / ms;
+  return fmt::format("{:>8.1f} GB/s    {:>5.0f} % of copy bandwidth", rate / 1e9, 100 * rate / limits.copy);
+}
+
+void print_table(Session& session, int threads) {
+  const Limits limits = measure_limits(threads);
+  const std::vector<StepTime> times = profile(session);
+  double total = 0;
+  for (const StepTime& time : times) total += time.milliseconds;
+  fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
+             limits.multiply / 1e9);
+  fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
+  size_t at = 0;
+  const Program& program = session.compiled().program;
+  for (const Schedule* schedule : {&program.prepare, &program.final})
+    for (const Step& step : schedule->steps) {
+      const double ms = times.at(at).milliseconds;
+      fmt::print("{:>4} {:>9.4f} {:>5.1f}%  {:<13} {:<44} {}\n", at++, ms, 100 * ms / total, name(step.cls), step.name,
+                 rate_text(step, ms, limits));
+    }
+  fmt::print("{:>4} {:>9.4f}\n", "sum", total);
+}
+
+void print_json(const Flags& flags, const std::vector<double>& times, int threads) {
+  const double median = times[times.size() / 2];
+  nlohmann::ordered_json object = {{"step_ms_min", times.front()},
+                                   {"step_ms_median", median},
+                                   {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / median},
+                                   {"threads", threads},
+                                   {"precision", flags.precision}};
+  fmt::print("{}\n", object.dump());
+}
+
+int bench(const std::vector<std::string>& arguments) {
+  bool json = false;
+  std::optional<ToolCall> call =
+      parse_tool_call("bench", arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  if (!call) return 0;
+  const Flags& flags = call->flags;
+  Device device = choose_device(flags);
+  const int threads = Pool(static_cast<int>(flags.threads)).threads();
+  Programs programs = compile_programs(call->recipe, flags, device.backend->target());
+  StateStore store(*device.backend);
+  Session session(*device.backend, store, std::move(programs.training));
+  store.initialise(static_cast<uint32_t>(flags.seed));
+  fill_inputs(session, input_spec(flags.dataset, call->recipe.synthetic), flags);
+  const std::vector<double> times = time_steps(session, flags);
+  if (json) return print_json(flags, times, threads), 0;
+  const double median = times[times.size() / 2];
+  fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
+             flags.minibatch, flags.precision);
+  fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
+             1e3 * static_cast<double>(flags.minibatch) / median);
+  fmt::print("{}\n", to_text(memory_answer(session.compiled())));
+  print_table(session, threads);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench", [&] { return bench({argv + 1, argv + argc}); });
+}

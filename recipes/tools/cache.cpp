@@ -1,0 +1,81 @@
+// summary: the cache of compiled kernels: --list, --verify, --clear
+#include <fmt/format.h>
+
+#include "recipes/flags.h"
+#include "recipes/memory_answer.h"
+#include "recipes/suggest.h"
+#include "recipes/trainer.h"
+#include "runtime/cache_listing.h"
+#include "runtime/options.h"
+
+namespace {
+
+using namespace kb;
+
+std::string age_text(double seconds) {
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 172800) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+void print_entries(const std::vector<CacheEntry>& entries) {
+  for (const CacheEntry& entry : entries)
+    fmt::print("{}  {:>9} in {:>3} kernels  {:>8}  {}{}\n", entry.path.stem().string().substr(0, 16),
+               bytes_text(entry.bytes), entry.file_kernels, age_text(entry.age_s), entry.compiler,
+               entry.damage.empty() ? "" : "  DAMAGED: " + entry.damage);
+}
+
+int list(const std::filesystem::path& folder) {
+  const std::vector<CacheEntry> entries = list_cache(folder);
+  print_entries(entries);
+  fmt::print("{} kernels, {} in {}\n", entries.size(), bytes_text(cache_bytes(folder)), folder.string());
+  return 0;
+}
+
+int verify(const std::filesystem::path& folder) {
+  const std::vector<CacheEntry> damaged = verify_cache(folder);
+  print_entries(damaged);
+  fmt::print("{} damaged of {} kernels in {}{}\n", damaged.size(), list_cache(folder).size(), folder.string(),
+             damaged.empty() ? "" : "; each is built again at its next use");
+  return damaged.empty() ? 0 : 1;
+}
+
+int clear(const std::filesystem::path& folder) {
+  fmt::print("removed {} kernels from {}\n", clear_cache(folder), folder.string());
+  return 0;
+}
+
+struct Command {
+  const char* flag;
+  const char* doc;
+  int (*run)(const std::filesystem::path& folder);
+};
+constexpr Command kCommands[] = {
+    {"--list", "every kernel: key, size and kernels of its file, age, compiler", list},
+    {"--verify", "the damaged ones; exit code 1 where there are any", verify},
+    {"--clear", "remove all of them", clear},
+};
+
+int cache(const std::vector<std::string>& arguments) {
+  const std::filesystem::path folder = RuntimeOptions::from_environment().cache_dir;
+  const std::string word = arguments.empty() ? "" : arguments[0];
+  if (word == "--help" || word == "-h") {
+    fmt::print("usage: ./run cache FLAG    over {} ($KB_CACHE names another folder)\n", folder.string());
+    for (const Command& command : kCommands) fmt::print("  {:<10} {}\n", command.flag, command.doc);
+    return 0;
+  }
+  std::vector<std::string> flags;
+  for (const Command& command : kCommands) {
+    if (arguments.size() == 1 && word == command.flag) return command.run(folder);
+    flags.emplace_back(command.flag);
+  }
+  if (arguments.size() > 1) throw UsageError("expected one of --list, --verify, --clear alone");
+  throw UsageError(word.empty() ? "expected one of --list, --verify, --clear"
+                                : fmt::format("there is no flag '{}'{}", word, suggestion(word, flags)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("cache", [&] { return cache({argv + 1, argv + argc}); });
+}
