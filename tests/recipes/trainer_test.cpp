@@ -1,0 +1,160 @@
+#include "recipes/trainer.h"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "data/error.h"
+#include "recipes/flags.h"
+#include "recipes/table.h"
+#include "runtime/safetensors.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+using Json = nlohmann::json;
+
+// 100 samples of 2x4x4 in 3 classes; 37 to test: no whole number of minibatches.
+ModelOutput small_model(Batch& batch) {
+  Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 8, {.kernel = 3, .padding = 1})));
+  return classification(batch, linear("fc", flatten(max_pool2d(x, {.kernel = 2})), batch.classes));
+}
+
+Recipe small_recipe() {
+  return {.name = "small",
+          .summary = "for tests",
+          .paper = "none",
+          .model = small_model,
+          .defaults = {.dataset = "synthetic", .minibatch = 10, .epochs = 2, .lr = 0.1},
+          .synthetic = {.shape = {2, 4, 4}, .classes = 3, .train_count = 100, .test_count = 37}};
+}
+
+int run(const std::filesystem::path& out, std::vector<std::string> words) {
+  words.insert(words.begin(), {"small", "--quiet", "--out", out.string()});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return run_recipe(small_recipe(), static_cast<int>(argv.size()), argv.data());
+}
+
+std::vector<Json> lines_of(const std::filesystem::path& out) {
+  std::istringstream text(test::read_file(out / "metrics.jsonl"));
+  std::vector<Json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kind) {
+  std::vector<Json> result;
+  for (const Json& line : lines)
+    if (line.at("kind") == kind) result.push_back(line);
+  return result;
+}
+
+// All that a run computed, times left out.
+std::string trace(const std::filesystem::path& out) {
+  std::string text;
+  for (Json line : lines_of(out)) {
+    line.erase("samples_per_s");
+    line.erase("data_wait_ms");
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(trainer)
+
+BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
+  test::TemporaryDirectory directory;
+  std::filesystem::path out = directory / "run";
+  BOOST_REQUIRE(run(out, {"--save-every", "8"}) == 0);
+  std::vector<Json> lines = lines_of(out);
+  std::vector<Json> steps = of_kind(lines, "step"), evals = of_kind(lines, "eval");
+  BOOST_TEST(steps.size() == 20u);
+  BOOST_TEST(steps[13].at("step") == 13);
+  BOOST_TEST(steps[13].at("epoch") == 1.3);
+  BOOST_TEST(steps[0].at("lr") == 0.1);
+  BOOST_TEST(evals.size() == 2u);
+  BOOST_TEST(evals[1].at("epoch") == 2);
+  BOOST_TEST(evals[1].at("count") == 37);
+  const Json& end = lines.back();
+  BOOST_TEST(end.at("kind") == "end");
+  BOOST_TEST(end.at("steps") == 20);
+  BOOST_TEST(end.at("error") == evals[1].at("error"));
+  BOOST_TEST(end.at("state_sha256").get<std::string>().size() == 64u);
+  Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(manifest.at("flags").at("minibatch") == 10);
+  BOOST_TEST(manifest.at("graph_hash").at("training").get<std::string>().size() == 32u);
+  BOOST_TEST(manifest.at("command").get<std::string>().starts_with("./run small --"));
+  for (const char* file : {"model.safetensors", "model-00000008.safetensors", "model-00000016.safetensors"})
+    BOOST_TEST(std::filesystem::exists(out / file), file);
+}
+
+BOOST_AUTO_TEST_CASE(parameters_are_saved_under_pytorchs_names_and_shapes) {
+  test::TemporaryDirectory directory;
+  BOOST_REQUIRE(run(directory / "run", {"--epochs", "0"}) == 0);
+  std::string text;
+  for (const NamedTensor& tensor : read_safetensors(directory / "run" / "model.safetensors").tensors)
+    text += tensor.name + " " + shape_text({tensor.type.dtype, tensor.type.shape, ""}) + "\n";
+  BOOST_TEST(text ==
+             "bn.bias [8]\nbn.running_mean [8]\nbn.running_var [8]\nbn.weight [8]\nconv.weight [8, 2, 3, 3]\n"
+             "fc.bias [3]\nfc.weight [3, 32]\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
+  test::TemporaryDirectory directory;
+  for (const char* name : {"a", "b"}) BOOST_REQUIRE(run(directory / name, {}) == 0);
+  BOOST_REQUIRE(run(directory / "c", {"--seed", "2"}) == 0);
+  BOOST_REQUIRE(run(directory / "d", {"--threads", "1"}) == 0);
+  BOOST_TEST(trace(directory / "a") == trace(directory / "b"));
+  BOOST_TEST(trace(directory / "a") == trace(directory / "d"));
+  BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
+}
+
+BOOST_AUTO_TEST_CASE(f64_follows_f32) {
+  test::TemporaryDirectory directory;
+  BOOST_REQUIRE(run(directory / "f32", {"--steps", "3"}) == 0);
+  BOOST_REQUIRE(run(directory / "f64", {"--steps", "3", "--precision", "f64"}) == 0);
+  double narrow = lines_of(directory / "f32").back().at("loss"), wide = lines_of(directory / "f64").back().at("loss");
+  BOOST_TEST(narrow == wide, boost::test_tools::tolerance(1e-4));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_run) {
+  test::TemporaryDirectory directory;
+  std::filesystem::path out = directory / "run";
+  BOOST_TEST(run(out, {"--lr", "1e30", "--schedule", "constant"}) == 1);
+  std::vector<Json> lines = lines_of(out);
+  BOOST_TEST(lines.back().at("kind") == "stop");
+  BOOST_TEST(lines.back().at("lr") == 1e30);
+  BOOST_TEST(of_kind(lines, "end").empty());
+  BOOST_TEST(lines.back().at("step") == of_kind(lines, "step").back().at("step"));
+  BOOST_TEST(of_kind(lines, "step").back().at("loss").is_null());
+  BOOST_TEST(read_safetensors(out / "model.safetensors").metadata.at("step") == "0");
+}
+
+BOOST_AUTO_TEST_CASE(a_dry_run_leaves_nothing_but_what_it_dumps) {
+  test::TemporaryDirectory directory;
+  BOOST_TEST(run(directory / "none", {"--dry-run"}) == 0);
+  BOOST_TEST(!std::filesystem::exists(directory / "none"));
+  BOOST_TEST(run(directory / "dumps", {"--dry-run", "--dump", "graph,graphviz,passes,schedule,cpp"}) == 0);
+  for (const char* file : {"graph.train.txt", "graph.predict.dot", "passes.train.03-simplify.after.txt",
+                           "schedule.train.txt", "kernels.predict.cpp"})
+    BOOST_TEST(std::filesystem::file_size(directory / "dumps" / file) > 0u, file);
+  BOOST_TEST(!std::filesystem::exists(directory / "dumps" / "metrics.jsonl"));
+}
+
+BOOST_AUTO_TEST_CASE(exit_codes) {
+  test::TemporaryDirectory directory;
+  BOOST_TEST(run(directory / "a", {"--epoch", "1"}) == 2);
+  BOOST_TEST(run(directory / "a", {"--device", "cuda"}) == 1);
+  BOOST_TEST(run(directory / "a", {"--minibatch", "101"}) == 1);
+  BOOST_TEST(!std::filesystem::exists(directory / "a"));
+  BOOST_TEST(guarded_main("p", []() -> int { throw InternalError("broken"); }) == 3);
+  BOOST_TEST(guarded_main("p", []() -> int { throw DataError({"x", "is missing", "", "", ""}); }) == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
