@@ -42,16 +42,22 @@ Index IndexMath::add(const Index& a, const Index& b) const {
 }
 
 // c * D * (x / D) + c * (x % D) = c * x
+// D * (x / D) + x % D is x; the quotient may be one of what x itself is a quotient of: (z / d) / D is z / (d D).
+bool IndexMath::completes(const Atom& quotient, const Atom& remainder) const {
+  if (quotient.kind != Kind::quotient || remainder.kind != Kind::remainder) return false;
+  if (remainder.of == quotient.of && remainder.divisor == quotient.divisor) return true;
+  const Index& x = remainder.of;
+  if (x.terms.size() != 1 || x.terms[0].factor != 1 || x.offset != 0) return false;
+  const Atom& inner = atom(x.terms[0].atom);
+  return inner.kind == Kind::quotient && inner.of == quotient.of && inner.divisor * remainder.divisor == quotient.divisor;
+}
+
 void IndexMath::join(Index& a) const {
   for (const Term& quotient : a.terms) {
-    const Atom& q = atom(quotient.atom);
-    if (q.kind != Kind::quotient) continue;
     for (const Term& remainder : a.terms) {
       const Atom& r = atom(remainder.atom);
-      if (r.kind != Kind::remainder || r.divisor != q.divisor || r.of != q.of ||
-          quotient.factor != remainder.factor * q.divisor)
-        continue;
-      const Index whole = scale(q.of, remainder.factor);
+      if (!completes(atom(quotient.atom), r) || quotient.factor != remainder.factor * r.divisor) continue;
+      const Index whole = scale(r.of, remainder.factor);
       const int32_t gone[] = {quotient.atom, remainder.atom};
       std::erase_if(a.terms, [&](const Term& t) { return t.atom == gone[0] || t.atom == gone[1]; });
       a = add(a, whole);

@@ -78,6 +78,7 @@ class IndexMath {
   };
   const Atom& atom(int32_t number) const { return atoms_[static_cast<size_t>(number)]; }
   Index made(Kind kind, const Index& of, int64_t divisor);
+  bool completes(const Atom& quotient, const Atom& remainder) const;
   void join(Index& a) const;
   ir::Reg emit_atom(int32_t number);
   ir::Reg emit_terms(std::vector<Term> terms, int64_t offset);
