@@ -98,7 +98,8 @@ class Builder {
       Alias alias = resolve_alias(graph_, part);
       int64_t bytes = graph_.type(part).bytes();
       Op op = graph_.node(alias.owner).op;
-      bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 && graph_.type(alias.owner).bytes() == bytes;
+      bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 &&
+                       graph_.type(alias.owner).bytes() == bytes;
       if (placeable && !schedule_.views.contains(alias.owner))
         schedule_.views[alias.owner] = {base.buffer, base.offset + offset};
       offset += bytes;
@@ -112,12 +113,18 @@ class Builder {
     if (at == schedule_.views.end()) {
       const Node& node = graph_.node(alias.owner);
       int32_t buffer =
-          add_buffer(BufferKind::arena, std::string(name(node.op)), graph_.type(alias.owner).bytes(), alias.owner.node);
+          add_buffer(BufferKind::arena, std::string(name(node.op)), bytes_of(node, alias.owner.out), alias.owner.node);
       at = schedule_.views.emplace(alias.owner, View{buffer, 0}).first;
     }
     View view{at->second.buffer, at->second.offset + alias.offset};
     if (alias.owner != value) schedule_.views[value] = view;
     return view;
+  }
+
+  // Packed weights have the library's own size.
+  int64_t bytes_of(const Node& node, int32_t out) const {
+    bool packed = node.op == Op::pack_weights && target_.library;
+    return packed ? target_.library->packed_bytes(graph_, node) : node.type(out).bytes();
   }
 
   View scratch(int64_t bytes) {

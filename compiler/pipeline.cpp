@@ -95,6 +95,7 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
   Cut parts = cut(constants_to_tables(rewritten), options.target);
+  collect_variables(parts.prepare, result.variables);
   collect_variables(parts.final, result.variables);
   result.program.prepare = build_program(std::move(parts.prepare), options, result.passes);
   result.program.final = build_program(std::move(parts.final), options, result.passes);

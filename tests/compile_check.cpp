@@ -27,11 +27,6 @@ std::string difference(const Array& expected, const Array& got, double tolerance
   return {};
 }
 
-void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance) {
-  std::string text = difference(expected, got, tolerance);
-  if (!text.empty()) BOOST_FAIL(fmt::format("{}: {}\n{}", what, text, to_text(graph)));
-}
-
 // The training step by the oracle: the graph passes up to the optimizer, interpreted.
 Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterSpace& space) {
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
@@ -53,36 +48,42 @@ std::map<std::string, Type> types_by_name(const Compiled& compiled) {
 
 }  // namespace
 
-Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
+void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance) {
+  std::string text = difference(expected, got, tolerance);
+  if (!text.empty()) BOOST_FAIL(fmt::format("{}: {}\n{}", what, text, to_text(graph)));
+}
+
+Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
   CompileOptions options;
   options.target = check.target;
   options.precision = check.precision;
   options.optimizer = check.optimizer;
   options.check_passes = check.check_passes;
-  Compiled compiled = compile(graph, options);
+  Judged judged{compile(graph, options), {}, {}, {}};
+  judged.types = types_by_name(judged.compiled);
 
   ParameterSpace space;
   Graph oracle = oracle_graph(graph, options, space);
-  Bindings bindings = random_bindings(oracle, 11);
-  for (const Variable& variable : compiled.variables)
-    if (variable.kind == VariableKind::table) bindings[variable.name] = initial_value(variable, 0);
-  Interpretation expected = interpret(oracle, bindings);
+  judged.bindings = random_bindings(oracle, 11);
+  for (const Variable& variable : judged.compiled.variables)
+    if (variable.kind == VariableKind::table) judged.bindings[variable.name] = initial_value(variable, 0);
+  judged.expected = interpret(oracle, judged.bindings);
+  for (auto& [name, array] : judged.bindings)
+    if (judged.types.contains(name)) array.type = judged.types.at(name);  // precision may have changed the dtype
+  return judged;
+}
 
-  std::map<std::string, Type> types = types_by_name(compiled);
+Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
+  auto [compiled, types, bindings, expected] = compile_and_interpret(graph, check);
   StoreBytes store;
-  for (const Variable& variable : compiled.variables)
-    if (variable.kind == VariableKind::table) bindings.try_emplace(variable.name, initial_value(variable, 0));
-  for (auto& [name, array] : bindings) {
-    if (types.contains(name)) array.type = types.at(name);  // precision may have changed the dtype
-    store[name] = to_bytes(array);
-  }
+  for (const auto& [name, array] : bindings) store[name] = to_bytes(array);
   run_schedule(compiled.program.prepare, bindings, store);
   std::map<std::string, Array> outputs = run_schedule(compiled.program.final, bindings, store);
   for (const auto& [name, array] : expected.outputs)
     compare(graph, "output " + name, array, outputs.at(name), check.tolerance);
   for (const auto& [name, array] : expected.writes)
     compare(graph, "state " + name, array, from_bytes(types.at(name), store.at(name).data()), check.tolerance);
-  return compiled;
+  return std::move(compiled);
 }
 
 Optimizer plain_sgd() {

@@ -13,6 +13,18 @@ struct CheckOptions {
   Optimizer optimizer;
 };
 
+// A compiled graph, values for its inputs and variables by name (in the types that it has after compiling), and what a
+// step then gives by the graph interpreter.
+struct Judged {
+  Compiled compiled;
+  std::map<std::string, Type> types;  // of inputs and variables
+  Bindings bindings;
+  Interpretation expected;
+};
+Judged compile_and_interpret(const Graph& graph, const CheckOptions& options = {});
+// Fails the running test, with the graph's text, where the arrays differ by more.
+void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance);
+
 // Compiles, runs prepare and final in the schedule interpreter on random inputs and compares every output and state
 // write with the graph's own interpretation. Fails the running test, with the graph's text, where they differ. Gives
 // what was compiled.

@@ -1,0 +1,234 @@
+// Graphs through the whole compiler and the CPU backend, judged by the graph interpreter.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "compiler/schedule_interpreter.h"
+#include "runtime/session.h"
+#include "tests/compile_check.h"
+#include "tests/random_graph.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+std::unique_ptr<Backend> cpu(int threads = 2) { return make_cpu_backend({threads, 2, ""}); }
+
+void set_bytes(std::byte* to, const Array& array) {
+  std::vector<std::byte> bytes = to_bytes(array);
+  std::copy(bytes.begin(), bytes.end(), to);
+}
+
+// One step of a session on the bindings that the interpreter had, and the same results.
+void check_session(Backend& backend, const Graph& graph, Judged judged, double tolerance) {
+  StateStore store(backend);
+  Session session(backend, store, std::move(judged.compiled));
+  for (const auto& [name, array] : judged.bindings) {
+    if (session.has_input(name)) set_bytes(session.input(name), array);
+    if (store.has(name)) set_bytes(store.data(name), array);
+  }
+  session.step();
+  for (const auto& [name, expected] : judged.expected.outputs) {
+    Array got{expected.type, {}};
+    session.read(name, got.data);
+    compare(graph, "output " + name, expected, got, tolerance);
+  }
+  for (const auto& [name, expected] : judged.expected.writes)
+    compare(graph, "state " + name, expected, from_bytes(judged.types.at(name), store.data(name)), tolerance);
+}
+
+void check_graph(Backend& backend, const Graph& graph, CheckOptions options) {
+  options.target = backend.target();
+  check_session(backend, graph, compile_and_interpret(graph, options), options.tolerance);
+}
+
+// All kernels of many graphs are compiled at once: the cost of starting the compiler is paid once.
+void check_graphs(const std::vector<Graph>& graphs, CheckOptions options) {
+  std::unique_ptr<Backend> backend = cpu();
+  options.target = backend->target();
+  options.check_passes = false;
+  std::vector<Judged> judged;
+  for (size_t i = 0; i < graphs.size(); ++i)
+    BOOST_TEST_CONTEXT("graph " << i) judged.push_back(compile_and_interpret(graphs[i], options));
+  std::vector<const Schedule*> schedules;
+  for (const Judged& one : judged) {
+    schedules.push_back(&one.compiled.program.prepare);
+    schedules.push_back(&one.compiled.program.final);
+  }
+  LoadReport report;
+  backend->load(schedules, report);
+  for (size_t i = 0; i < graphs.size(); ++i) BOOST_TEST_CONTEXT("graph " << i)
+  check_session(*backend, graphs[i], std::move(judged[i]), options.tolerance);
+}
+
+Compiled compile_training(Backend& backend, const Graph& graph, Precision precision = Precision::f32) {
+  CompileOptions options;
+  options.target = backend.target();
+  options.optimizer = momentum_sgd();
+  options.precision = precision;
+  return compile(graph, options);
+}
+
+void fill_inputs(Session& session, const Graph& graph, uint32_t seed) {
+  for (const auto& [name, array] : random_bindings(graph, seed))
+    if (session.has_input(name) && array.type.rank() > 0) {
+      Array values = array;
+      values.type.dtype = session.input_type(name).dtype;
+      set_bytes(session.input(name), values);
+    }
+  session.set_scalar("lr", 0.01);
+  session.set_scalar("momentum", 0.9);
+  session.set_scalar("weight_decay", 1e-4);
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::string sha256;
+};
+
+Trained train(int threads, uint32_t seed, int steps, Precision precision = Precision::f32) {
+  std::unique_ptr<Backend> backend = cpu(threads);
+  Graph graph = small_convnet(6);
+  StateStore store(*backend);
+  Session session(*backend, store, compile_training(*backend, graph, precision));
+  store.initialise(seed);
+  Trained result;
+  for (int i = 0; i < steps; ++i) {
+    fill_inputs(session, graph, static_cast<uint32_t>(i));
+    session.step();
+    result.losses.push_back(session.read_scalar("loss"));
+  }
+  result.sha256 = store.state_sha256();
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(backend)
+
+BOOST_AUTO_TEST_CASE(a_training_step_equals_its_interpretation) {
+  CheckOptions options;
+  options.optimizer = momentum_sgd();
+  options.check_passes = false;
+  check_graph(*cpu(), small_convnet(4), options);
+}
+
+BOOST_AUTO_TEST_CASE(a_training_step_in_f64_equals_its_interpretation) {
+  CheckOptions options;
+  options.optimizer = plain_sgd();
+  options.check_passes = false;
+  options.precision = Precision::f64;
+  check_graph(*cpu(), small_convnet(3), options);
+}
+
+BOOST_AUTO_TEST_CASE(random_graphs_equal_their_interpretation) {
+  std::vector<Graph> graphs;
+  for (uint32_t seed = 0; seed < 150; ++seed) graphs.push_back(random_graph(seed));
+  check_graphs(graphs, {});
+}
+
+BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
+  RandomGraphOptions smooth;
+  smooth.smooth = true;
+  CheckOptions options;
+  options.optimizer = plain_sgd();
+  std::vector<Graph> graphs;
+  for (uint32_t seed = 0; seed < 40; ++seed) graphs.push_back(random_graph(seed, smooth));
+  check_graphs(graphs, options);
+}
+
+BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_threads) {
+  for (Precision precision : {Precision::f32, Precision::bf16}) {
+    Trained one = train(1, 3, 4, precision);
+    for (int threads : {2, 3}) {
+      Trained other = train(threads, 3, 4, precision);
+      BOOST_TEST(other.losses == one.losses, boost::test_tools::per_element());
+      BOOST_TEST(other.sha256 == one.sha256);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(state_follows_the_seed) {
+  Trained a = train(2, 1, 3), again = train(2, 1, 3), b = train(2, 2, 3);
+  BOOST_TEST(a.sha256 == again.sha256);
+  BOOST_TEST(a.sha256 != b.sha256);
+  for (double loss : a.losses) BOOST_TEST(std::isfinite(loss));
+}
+
+BOOST_AUTO_TEST_CASE(bf16_follows_f32) {
+  Trained wide = train(2, 1, 3), low = train(2, 1, 3, Precision::bf16);
+  for (size_t i = 0; i < wide.losses.size(); ++i) {
+    BOOST_TEST(std::abs(low.losses[i] - wide.losses[i]) <= 0.05 * (1 + std::abs(wide.losses[i])));
+    BOOST_TEST(low.losses[i] != wide.losses[i]);
+  }
+}
+
+// Evaluation reads what training wrote, and writes nothing.
+BOOST_AUTO_TEST_CASE(training_and_inference_share_parameters) {
+  std::unique_ptr<Backend> backend = cpu();
+  Graph training = small_convnet(4), inference = small_convnet(5, Mode::inference);
+  StateStore store(*backend);
+  Session trainer(*backend, store, compile_training(*backend, training));
+  CompileOptions options;
+  options.target = backend->target();
+  options.space = &store.space();
+  Session evaluator(*backend, store, compile(inference, options));
+  store.initialise(1);
+  fill_inputs(evaluator, inference, 9);
+  evaluator.step();
+  double before = evaluator.read_scalar("loss");
+  for (int i = 0; i < 3; ++i) {
+    fill_inputs(trainer, training, static_cast<uint32_t>(i));
+    trainer.step();
+  }
+  std::string hash = store.state_sha256();
+  evaluator.step();
+  double after = evaluator.read_scalar("loss");
+  BOOST_TEST(after != before);
+  evaluator.step();
+  BOOST_TEST(evaluator.read_scalar("loss") == after);
+  BOOST_TEST(store.state_sha256() == hash);
+}
+
+// A step taken from a loaded state is the step that would have followed.
+BOOST_AUTO_TEST_CASE(a_loaded_state_goes_on_to_the_bit) {
+  std::unique_ptr<Backend> backend = cpu();
+  Graph graph = small_convnet(4);
+  auto run = [&](const std::vector<NamedTensor>* from, int first, int last, std::vector<NamedTensor>& to) {
+    StateStore store(*backend);
+    Session session(*backend, store, compile_training(*backend, graph));
+    store.initialise(1);
+    if (from) BOOST_TEST(store.load(*from).empty());
+    for (int i = first; i < last; ++i) {
+      fill_inputs(session, graph, static_cast<uint32_t>(i));
+      session.step();
+    }
+    to = store.canonical();
+    return store.state_sha256();
+  };
+  std::vector<NamedTensor> half, end;
+  std::string whole = run(nullptr, 0, 4, end);
+  run(nullptr, 0, 2, half);
+  BOOST_TEST(run(&half, 2, 4, end) == whole);
+}
+
+BOOST_AUTO_TEST_CASE(a_load_is_reported) {
+  std::unique_ptr<Backend> backend = cpu();
+  Graph graph = small_convnet(4);
+  Compiled compiled = compile_training(*backend, graph);
+  size_t steps = compiled.program.prepare.steps.size() + compiled.program.final.steps.size();
+  auto kernels = static_cast<int64_t>(compiled.program.final.kernels.size());
+  StateStore store(*backend);
+  Session session(*backend, store, std::move(compiled));
+  const LoadReport& report = session.load_report();
+  BOOST_TEST(report.cache_hits + report.compiled >= kernels);
+  BOOST_TEST(report.jit_milliseconds > 0);
+  BOOST_TEST(report.library_milliseconds > 0);
+  store.initialise(1);
+  fill_inputs(session, graph, 1);
+  BOOST_TEST(session.profile().size() == steps);
+  BOOST_TEST(session.arena_bytes() >= session.compiled().program.final.arena_bytes);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

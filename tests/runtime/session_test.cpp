@@ -1,0 +1,102 @@
+#include "runtime/session.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/runtime/hand_program.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+struct Fixture {
+  std::unique_ptr<Backend> backend = make_cpu_backend({2, 2, ""});
+  StateStore store{*backend};
+  Session session{*backend, store, hand_program(hand_schedule(300, backend->target()))};
+};
+
+auto says(std::string part) {
+  return [part](const std::exception& error) { return std::string(error.what()).find(part) != std::string::npos; };
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(session, Fixture)
+
+BOOST_AUTO_TEST_CASE(inputs_are_known_by_name) {
+  BOOST_TEST(session.has_input("x"));
+  BOOST_TEST(!session.has_input("z"));
+  BOOST_TEST((session.input_type("x") == Type{DType::f32, {300}, ""}));
+  BOOST_CHECK_EXCEPTION(session.input("images"), Error, says("program hand has no input \"images\"; its inputs: x"));
+}
+
+BOOST_AUTO_TEST_CASE(outputs_are_known_by_name) {
+  BOOST_TEST(session.has_output("y"));
+  BOOST_TEST((session.output_type("y") == Type{DType::f32, {300}, ""}));
+  std::vector<double> values;
+  BOOST_CHECK_EXCEPTION(session.read("loss", values), Error,
+                        says("program hand has no output \"loss\"; its outputs: y"));
+  BOOST_CHECK_EXCEPTION(session.read_scalar("loss"), Error, says("has no output"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_that_no_node_reads_is_ignored) { BOOST_CHECK_NO_THROW(session.set_scalar("lr", 0.1)); }
+
+BOOST_AUTO_TEST_CASE(outputs_stay_until_the_next_step) {
+  fill_hand_input(session);
+  session.step();
+  std::vector<double> first, again;
+  session.read("y", first);
+  std::fill_n(session.input("x"), 1200, std::byte{0});
+  session.read("y", again);
+  BOOST_TEST(first == again, boost::test_tools::per_element());
+  BOOST_TEST(session.read_scalar("y") == hand_result(0));
+  session.step();
+  session.read("y", again);
+  BOOST_TEST(again[7] == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(an_input_may_be_an_output) {
+  auto graph = std::make_shared<Graph>("through");
+  Tensor x = input(*graph, "x", DType::i32, {3}, "N");
+  graph->outputs.push_back({"same", x.value(), Merge::per_sample});
+  Schedule schedule;
+  schedule.name = "through";
+  schedule.graph = graph;
+  schedule.buffers = {{BufferKind::input, "x", 12, 0, 0, 0, 0}};
+  schedule.views = {{x.value(), {0, 0}}};
+  Session through(*backend, store, hand_program(schedule));
+  auto* values = reinterpret_cast<int32_t*>(through.input("x"));
+  values[2] = -5;
+  through.step();
+  std::vector<double> read;
+  through.read("same", read);
+  BOOST_TEST(read[2] == -5);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_in_is_nothing_out) {
+  Session empty(*backend, store, hand_program(hand_schedule(0, backend->target())));
+  empty.step();
+  std::vector<double> values{1, 2};
+  empty.read("y", values);
+  BOOST_TEST(values.empty());
+  BOOST_CHECK_EXCEPTION(empty.read_scalar("y"), Error, says("no element"));
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_zero_and_aligned) {
+  for (int64_t bytes : {0L, 1L, 4096L, 5L << 20}) {
+    std::unique_ptr<DeviceMemory> memory = backend->allocate(bytes);
+    BOOST_TEST(memory->bytes() == bytes);
+    BOOST_TEST(reinterpret_cast<uintptr_t>(memory->data()) % (bytes < (2 << 20) ? 4096 : 2 << 20) == 0u);
+    BOOST_TEST(std::all_of(memory->data(), memory->data() + bytes, [](std::byte b) { return b == std::byte{0}; }));
+    std::fill_n(memory->data(), bytes, std::byte{1});
+  }
+  BOOST_CHECK_EXCEPTION(backend->allocate(int64_t{1} << 55), Error, says("out of memory"));
+}
+
+BOOST_AUTO_TEST_CASE(a_backend_says_what_it_is) {
+  std::string text = backend->description();
+  BOOST_TEST(text.starts_with("cpu: "));
+  BOOST_TEST(text.find("2 threads") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,152 @@
+#include "runtime/state_store.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/parameter_space.h"
+#include "graph/interpreter.h"
+
+using namespace kb;
+
+namespace {
+
+auto says(std::string part) {
+  return [part](const std::exception& error) { return std::string(error.what()).find(part) != std::string::npos; };
+}
+
+Variable parameter(const std::string& name, Dims shape, Role role, Init init) {
+  return {name, {DType::f32, std::move(shape), ""}, VariableKind::parameter, role, init, {}, 0};
+}
+
+const Init kNormal{InitKind::normal, 0, 1}, kOne{InitKind::constant, 1, 0};
+
+// Two parameters in the flat space, a slot, a running mean; a table and a prepared copy, which are not the store's.
+struct Fixture {
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  Variable weight = parameter("fc.weight", {3, 5}, Role::weight, kNormal);
+  Variable scale = parameter("bn.weight", {7}, Role::norm_scale, kOne);
+  ParameterSpace space = make_space({&weight, &scale}, {Role::norm_scale});
+  std::vector<Variable> variables = {
+      flat_variable(space, kFlatParameters, VariableKind::parameter),
+      flat_variable(space, "flat.velocity", VariableKind::slot),
+      {"bn.running_mean", {DType::f32, {7}, ""}, VariableKind::state, Role::none, {InitKind::constant, 0.25, 0}, {}, 0},
+      {"flat.decay", {DType::f32, {2}, ""}, VariableKind::table, Role::none, {InitKind::runs, 0, 0}, {1, 1, 1, 0}, 0},
+      {"prepared.0", {DType::f32, {4}, ""}, VariableKind::prepared, Role::none, {}, {}, 1000}};
+  StateStore store{*backend};
+
+  Fixture() {
+    store.adopt(variables, space);
+    store.initialise(1);
+  }
+  const NamedTensor& find(const std::vector<NamedTensor>& tensors, const std::string& name) const {
+    for (const NamedTensor& tensor : tensors)
+      if (tensor.name == name) return tensor;
+    throw std::runtime_error(name);
+  }
+};
+
+double element(const NamedTensor& tensor, int64_t i) { return load_element(tensor.type.dtype, tensor.data.data(), i); }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(state_store, Fixture)
+
+BOOST_AUTO_TEST_CASE(canonical_tensors_are_sorted_and_shaped) {
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : store.canonical()) names.push_back(tensor.name);
+  std::vector<std::string> expected = {"bn.running_mean", "bn.weight", "fc.weight", "velocity.bn.weight",
+                                       "velocity.fc.weight"};
+  BOOST_TEST(names == expected, boost::test_tools::per_element());
+  BOOST_TEST(store.canonical(false).size() == 3u);
+  NamedTensor weight = find(store.canonical(), "fc.weight");
+  BOOST_TEST((weight.type == Type{DType::f32, {3, 5}, ""}));
+  BOOST_TEST(weight.data.size() == 60u);
+}
+
+BOOST_AUTO_TEST_CASE(tables_and_prepared_copies_are_not_kept) {
+  BOOST_TEST(!store.has("flat.decay"));
+  BOOST_TEST(!store.has("prepared.0"));
+  BOOST_CHECK_THROW(store.data("prepared.0"), InternalError);
+}
+
+BOOST_AUTO_TEST_CASE(initial_values_follow_seed_and_name) {
+  std::vector<NamedTensor> tensors = store.canonical();
+  BOOST_TEST(element(find(tensors, "bn.weight"), 6) == 1.0);
+  BOOST_TEST(element(find(tensors, "bn.running_mean"), 0) == 0.25);
+  BOOST_TEST(element(find(tensors, "velocity.fc.weight"), 3) == 0.0);
+  Array expected = initial_value(weight, 1);
+  for (int64_t i = 0; i < 15; ++i)
+    BOOST_TEST(element(find(tensors, "fc.weight"), i) == expected.data[static_cast<size_t>(i)]);
+}
+
+BOOST_AUTO_TEST_CASE(the_hash_follows_every_canonical_byte) {
+  std::string hash = store.state_sha256();
+  BOOST_TEST(hash.size() == 64u);
+  store.initialise(1);
+  BOOST_TEST(store.state_sha256() == hash);
+  store.initialise(2);
+  BOOST_TEST(store.state_sha256() != hash);
+  store.initialise(1);
+  auto* flat = reinterpret_cast<float*>(store.data(kFlatParameters));
+  flat[15] = 3;  // padding between the two segments
+  BOOST_TEST(store.state_sha256() == hash);
+  for (const char* name : {"flat.parameters", "flat.velocity", "bn.running_mean"}) {
+    auto* values = reinterpret_cast<float*>(store.data(name));
+    values[4] += 1;
+    BOOST_TEST(store.state_sha256() != hash);
+    values[4] -= 1;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(canonical_and_load_are_inverse) {
+  store.initialise(5);
+  std::string hash = store.state_sha256();
+  std::vector<NamedTensor> tensors = store.canonical();
+  tensors.push_back({"head.weight", {DType::f32, {1}, ""}, std::vector<std::byte>(4)});
+  StateStore other(*backend);
+  other.adopt(variables, space);
+  std::vector<std::string> unknown = other.load(tensors);
+  BOOST_TEST(unknown == std::vector<std::string>{"head.weight"}, boost::test_tools::per_element());
+  BOOST_TEST(other.state_sha256() == hash);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_of_another_type_changes_nothing) {
+  std::string hash = store.state_sha256();
+  std::vector<NamedTensor> tensors = store.canonical();
+  for (NamedTensor& tensor : tensors) std::fill(tensor.data.begin(), tensor.data.end(), std::byte{1});
+  NamedTensor& last = tensors.back();
+  last.type.shape = {5, 3};
+  BOOST_CHECK_EXCEPTION(store.load(tensors), Error, says("tensor velocity.fc.weight: expected f32[3,5], got f32[5,3]"));
+  last.type.shape = {3, 5};
+  last.data.pop_back();
+  BOOST_CHECK_EXCEPTION(store.load(tensors), Error, says("in 59 bytes"));
+  BOOST_TEST(store.state_sha256() == hash);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_program_adopts_what_is_there) {
+  std::string hash = store.state_sha256();
+  std::byte* flat = store.data(kFlatParameters);
+  std::vector<Variable> inference = {variables[0], variables[2]};
+  store.adopt(inference, space);
+  store.adopt({}, {});
+  BOOST_TEST(store.data(kFlatParameters) == flat);
+  BOOST_TEST(store.state_sha256() == hash);
+}
+
+BOOST_AUTO_TEST_CASE(other_parameters_are_refused) {
+  Variable wider = parameter("fc.weight", {3, 6}, Role::weight, kNormal);
+  ParameterSpace other = make_space({&wider, &scale}, {});
+  BOOST_CHECK_EXCEPTION(store.adopt({}, other), Error, says("have other parameters"));
+  Variable mean = variables[2];
+  mean.type.shape = {8};
+  BOOST_CHECK_EXCEPTION(store.adopt({mean}, {}), Error, says("disagree about bn.running_mean: f32[7] and f32[8]"));
+}
+
+BOOST_AUTO_TEST_CASE(variables_outside_the_flat_space_are_kept_too) {
+  StateStore plain(*backend);
+  plain.adopt({weight, scale}, {});
+  plain.initialise(1);
+  BOOST_TEST(plain.canonical().size() == 2u);
+  BOOST_TEST((find(plain.canonical(), "fc.weight").data == find(store.canonical(), "fc.weight").data));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,93 @@
+// A step that has run before touches no new page and allocates nothing; what oneDNN's own code allocates is counted
+// apart.
+#include <sys/resource.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/interpreter.h"
+#include "runtime/cpu/arena_guard.h"
+#include "runtime/session.h"
+#include "tests/compile_check.h"
+#include "tests/runtime/allocations.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+struct Counts {
+  int64_t ours = 0, library = 0, faults = 0;
+
+  static Counts now() {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return {allocations_of_ours(), allocations_of_onednn(), usage.ru_minflt + usage.ru_majflt};
+  }
+  Counts operator-(const Counts& start) const {
+    return {ours - start.ours, library - start.library, faults - start.faults};
+  }
+};
+
+std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, int64_t n, Precision precision) {
+  CompileOptions options;
+  options.target = backend.target();
+  options.optimizer = momentum_sgd();
+  options.precision = precision;
+  Graph graph = small_convnet(n);
+  auto session = std::make_unique<Session>(backend, store, compile(graph, options));
+  store.initialise(1);
+  for (const auto& [name, array] : random_bindings(graph, 1)) {
+    if (!session->has_input(name)) continue;
+    for (size_t i = 0; i < array.data.size(); ++i)
+      store_element(session->input_type(name).dtype, session->input(name), static_cast<int64_t>(i), array.data[i]);
+  }
+  return session;
+}
+
+// One step as a trainer takes it.
+void step(Session& session, std::vector<double>& loss) {
+  session.set_scalar("lr", 0.01);
+  session.set_scalar("momentum", 0.9);
+  session.set_scalar("weight_decay", 1e-4);
+  session.step();
+  session.read("loss", loss);
+  loss[0] = session.read_scalar("loss");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(steady_state)
+
+BOOST_AUTO_TEST_CASE(five_steps_allocate_nothing_and_fault_on_no_page) {
+  if (kGuarded) {
+    BOOST_TEST_MESSAGE("skipped: AddressSanitizer allocates and touches shadow pages of its own");
+    return;
+  }
+  for (Precision precision : {Precision::f32, Precision::bf16, Precision::f64}) {
+    std::unique_ptr<Backend> backend = make_cpu_backend({2, 2, ""});
+    StateStore store(*backend);
+    std::unique_ptr<Session> session = training_session(*backend, store, 64, precision);
+    std::vector<double> loss;
+    for (int i = 0; i < 2; ++i) step(*session, loss);
+    Counts start = Counts::now();
+    for (int i = 0; i < 5; ++i) step(*session, loss);
+    Counts steady = Counts::now() - start;
+    BOOST_TEST_MESSAGE("five steps: " << steady.ours << " allocations of ours, " << steady.library << " of oneDNN's, "
+                                      << steady.faults << " page faults");
+    BOOST_TEST(steady.ours == 0);
+    BOOST_TEST(steady.faults == 0);
+  }
+}
+
+// The counters count.
+BOOST_AUTO_TEST_CASE(a_fresh_page_is_a_fault) {
+  if (kGuarded) return;
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  Counts start = Counts::now();
+  std::unique_ptr<DeviceMemory> memory = backend->allocate(1 << 20);
+  Counts used = Counts::now() - start;
+  BOOST_TEST(used.faults >= 256);
+  BOOST_TEST(used.ours >= 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
