@@ -22,11 +22,22 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+namespace {
+
+constexpr size_t kPart = 3;  // letters that make a part of a word worth a guess
+
+int typing_distance(std::string_view word, std::string_view candidate) {
+  const bool part = word.size() >= kPart && candidate.find(word) != std::string_view::npos;
+  return part && word != candidate ? 1 : edit_distance(word, candidate);
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, const std::vector<std::string>& words) {
   std::string best;
   int least = 2 + static_cast<int>(word.size()) / 3;
   for (const std::string& candidate : words)
-    if (int distance = edit_distance(word, candidate); distance < least) {
+    if (int distance = typing_distance(word, candidate); distance < least) {
       least = distance;
       best = candidate;
     }

@@ -1,3 +1,5 @@
+// summary: time of every convolution of ResNet-50 alone, in NHWC and in blocked layout
+//
 // Times every convolution of ResNet-50 (forward and both gradients) alone, in NHWC and in blocked layout, and adds up
 // the faster ones: what a training step cannot be shorter than with this library on this machine.
 #include <fmt/format.h>

@@ -173,6 +173,7 @@ BOOST_AUTO_TEST_CASE(the_nearest_word) {
   BOOST_TEST(nearest("minbatch", words) == "minibatch");
   BOOST_TEST(nearest("epoch", words) == "epochs");
   BOOST_TEST(nearest("zzzzzzzz", words) == "");
+  BOOST_TEST(nearest("batch", words) == "minibatch");
   BOOST_TEST(suggestion("minbatch", words) == "; did you mean 'minibatch'?");
   BOOST_TEST(message([] { find_recipe("lenet_mnits"); }) ==
              "there is no recipe 'lenet_mnits'; did you mean 'lenet_mnist'?");
