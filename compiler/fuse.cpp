@@ -6,7 +6,7 @@
 //   - point-wise on the kept extents of a reduction whose result it reads: that reduction's finish;
 //   - point-wise or reducing along the same rows as a row reduction that it reads or shares an input with: same launch,
 //   row in cache;
-//   - reductions over the same domain and axes that share an input or are next-door neighbours: one pass;
+//   - reductions over the same domain and axes that share an input, or small ones next door: one pass;
 //   - point-wise over one domain, one reading the other, close neighbours sharing an input, or next-door neighbours:
 //   one launch.
 // Library ops take a bias and a relu that only they feed.
@@ -320,8 +320,12 @@ class Fuser {
     if (graph_.type(node(n).inputs[0]).shape != into.group.domain || reduced_axes(node(n)) != into.group.axes)
       return false;
     if (inside.meets_group) return into.rows && stays_in_place(inside, into);
-    return n - into.last <= kNextDoor || (near(n, into) && shares_input(into, inside));
+    bool next_door = n - into.last <= kNextDoor && small_rows(into.group.domain);
+    return next_door || (near(n, into) && shares_input(into, inside));
   }
+
+  // Few elements a sample: sums of losses and metrics.
+  static bool small_rows(const Dims& domain) { return domain.empty() || element_count(domain) <= 64 * domain[0]; }
 
   // ---- making groups
   // -------------------------------------------------------------------------------------------------------------------
