@@ -95,7 +95,28 @@ void Context::serial(const Extent& extent, const Body& body) {
   b.loop(b.index(0), reg(extent), 1, [&](Reg var) { body(math.of(var, most)); });
 }
 
+void Context::shared(const Extent& extent, int64_t most, const Body& body) {
+  if (target.processor == Processor::cpu) return serial(extent, body);
+  const int64_t threads = target.block_threads;
+  b.threads([&](Reg thread) { rounds_of_thread(extent, most, math.of(thread, threads - 1), threads, body); });
+}
+
+void Context::rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads,
+                               const Body& body) {
+  const Extent rounds = most >= IndexMath::kUnbounded
+                            ? Extent{0, b.div(b.add(reg(extent), b.index(threads - 1)), b.index(threads)), 1}
+                            : literal((most + threads - 1) / threads);
+  serial(rounds, [&](const Index& round) {
+    const Index own = math.add(math.scale(round, threads), thread);
+    if (!extent.dynamic()) math.promise(own, extent.literal - 1);
+    if (!extent.dynamic() && extent.literal % threads == 0) return body(own);
+    b.branch(b.less(math.emit(own), reg(extent)),
+             [&] { body(!extent.dynamic() && extent.literal == 1 ? Index{} : own); });
+  });
+}
+
 void Context::one_vector(const Extent& valid, const Index& begin, const Body& body) {
+  if (!valid.dynamic() && valid.literal == 1) return body(begin);
   const bool whole = !valid.dynamic() && valid.literal == b.lanes();
   const int64_t most = valid.dynamic() ? b.lanes() - 1 : valid.literal - 1;
   whole_vectors_ = whole;

@@ -56,8 +56,13 @@ class Context {
   // `extent` rounds in blocks of `size`: body gets a block's first round and how many it has.
   void blocks(const Extent& extent, int64_t size, const std::function<void(const Index&, const Extent&)>& body);
 
-  // One vector: `valid` elements of the lanes from `begin` on.
+  // One vector: `valid` elements of the lanes from `begin` on; a single one goes without lanes.
   void one_vector(const Extent& valid, const Index& begin, const Body& body);
+
+  // CPU: serial. GPU: a loop over the block's threads, where each has rounds thread, thread + threads, ... of at most
+  // `most`.
+  void shared(const Extent& extent, int64_t most, const Body& body);
+  void rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads, const Body& body);
 
   // `dynamic`: the number of tiles grows with the minibatch.
   void add_phase(int64_t tiles, bool dynamic, const Body& body);

@@ -49,7 +49,8 @@ bool IndexMath::completes(const Atom& quotient, const Atom& remainder) const {
   const Index& x = remainder.of;
   if (x.terms.size() != 1 || x.terms[0].factor != 1 || x.offset != 0) return false;
   const Atom& inner = atom(x.terms[0].atom);
-  return inner.kind == Kind::quotient && inner.of == quotient.of && inner.divisor * remainder.divisor == quotient.divisor;
+  return inner.kind == Kind::quotient && inner.of == quotient.of &&
+         inner.divisor * remainder.divisor == quotient.divisor;
 }
 
 void IndexMath::join(Index& a) const {

@@ -10,6 +10,8 @@
 namespace kb {
 namespace {
 
+using ir::Reg;
+
 class Pointwise {
  public:
   Pointwise(const Graph& graph, const Group& group, const Target& target)
@@ -50,12 +52,12 @@ class Pointwise {
   void lower_tile(const Index& tile) {
     Dims shape;
     for (size_t d = 0; d < split_; ++d) shape.push_back(nest_.dims[d].extent);
-    shape.push_back(nest_.dims[split_].dynamic ? IndexMath::kUnbounded
-                                               : pieces_);  // one piece now, more for a larger minibatch
-    at_ = cx_.math.unflatten(tile, shape);
+    shape.push_back(pieces_);
+    at_ = split_ == 0 ? Indices{tile} : cx_.math.unflatten(tile, shape);
     at_.resize(nest_.dims.size());
     begin_ = cx_.math.scale(at_[split_], chunk_);
     count_ = cx_.least(chunk_, extent_of(cx_, nest_.dims[split_]), begin_);
+    if (cx_.target.processor == Processor::gpu) return block();
     if (const Extent inner = count(last()); !inner.dynamic() && inner.literal <= cx_.b.lanes())
       return cx_.one_vector(inner, IndexMath::literal(0), [&](const Index& at) {
         at_[last()] = position(last(), at);
@@ -63,6 +65,30 @@ class Pointwise {
       });
     outer_loops(split_, [&] {
       cx_.vectors(count(last()), [&](const Index& at) {
+        at_[last()] = position(last(), at);
+        point(at_);
+      });
+    });
+  }
+
+  // GPU: the vectors of the tile are dealt to the threads, neighbours to neighbours.
+  void block() {
+    const int64_t lanes = cx_.b.lanes();
+    Dims inner;  // extents behind split_, the last in vectors
+    for (size_t d = split_ + 1; d < nest_.dims.size(); ++d) inner.push_back(nest_.dims[d].extent);
+    if (!inner.empty()) inner.back() = (inner.back() + lanes - 1) / lanes;
+    const Reg outer = inner.empty() ? cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes))
+                                    : cx_.b.mul(cx_.reg(count_), cx_.b.index(element_count(inner)));
+    int64_t literal = 0;
+    const Extent vectors = cx_.b.literal(outer, &literal) ? cx_.literal(literal) : Extent{0, outer, 1};
+    const int64_t most = inner.empty() ? (chunk_ + lanes - 1) / lanes : chunk_ * element_count(inner);
+    cx_.shared(vectors, most, [&](const Index& vector) {
+      Dims shape = inner;
+      shape.insert(shape.begin(), inner.empty() ? most : chunk_);
+      const Indices own = cx_.math.unflatten(vector, shape);
+      for (size_t d = split_; d < last(); ++d) at_[d] = position(d, own[d - split_]);
+      const Index first = cx_.math.scale(own.back(), lanes);
+      cx_.one_vector(cx_.least(lanes, count(last()), first), first, [&](const Index& at) {
         at_[last()] = position(last(), at);
         point(at_);
       });

@@ -94,8 +94,37 @@ void Reduce::choose_lanes() {
   int64_t kept_tiles = 1;
   for (const int64_t extent : outer_kept()) kept_tiles *= extent;
   const int64_t stretches = lanes_ == Lanes::reduced ? 1 : (last.extent + kStretch - 1) / kStretch;
+  if (is_gpu() && !shares_results()) {
+    if (!last.reduced) lanes_ = Lanes::kept_vector;
+    return;
+  }
   two_phases_ = !several && nest_.dims[0].reduced && nest_.dims[0].extent > 1 &&
                 kept_tiles * stretches < cx_.target.max_partials / 2;
+}
+
+// Threads of a block work together on long rows and on columns; a short row, or a vector of kept elements on which
+// several stages depend, is one thread's.
+bool Reduce::shares_results() const {
+  const bool several = stages_.size() > 1 || !full_outputs_.empty();
+  int64_t elements = 1;
+  bool unknown = false;
+  for (const Dim& dim : nest_.dims) {
+    if (!dim.reduced) continue;
+    unknown |= dim.dynamic;
+    elements *= dim.extent;
+  }
+  const int64_t worth = lanes_reduce() ? 2 * cx_.target.block_threads : 1;
+  return fits_shared() && (unknown || elements > worth) && (lanes_reduce() || !several);
+}
+
+// A vector a thread of all parts in block storage.
+bool Reduce::fits_shared() const {
+  int64_t bytes = 0;
+  for (const Stage& stage : stages_)
+    for (const Monoid& monoid : stage.monoids)
+      for (size_t part = 0; part < monoid.parts(); ++part)
+        bytes += size_of(monoid.part_type(part)) * cx_.b.lanes() * cx_.target.block_threads;
+  return bytes <= cx_.target.shared_bytes;
 }
 
 Dims Reduce::outer_kept() const {
@@ -186,6 +215,31 @@ void Reduce::accumulate(const Bank& bank, const Stage& stage, const Place& place
   }
 }
 
+Parts Reduce::fold(const Monoid& monoid, const std::vector<ir::Local>& locals) {
+  std::vector<Parts> lanes(static_cast<size_t>(cx_.b.lanes()));
+  for (size_t l = 0; l < lanes.size(); ++l)
+    for (const ir::Local& local : locals)
+      lanes[l].push_back(cx_.b.local_load(local, cx_.b.index(static_cast<int64_t>(l)), ir::Access::uniform));
+  for (size_t half = lanes.size() / 2; half > 0; half /= 2)
+    for (size_t l = 0; l < half; ++l) lanes[l] = monoid.combine(cx_.b, lanes[l], lanes[l + half]);
+  return lanes[0];
+}
+
+std::vector<Reg> Reduce::shifts_of(const Stage& stage) {
+  const Indices first = first_of_chunk();
+  std::vector<Reg> shifts(stage.monoids.size(), ir::kNone);
+  for (size_t m = 0; m < shifts.size(); ++m)
+    if (stage.monoids[m].shifted()) shifts[m] = element(stage.monoids[m], first);
+  return shifts;
+}
+
+Indices Reduce::first_of_chunk() {
+  Indices first = at_;
+  for (size_t d = 0; d < first.size(); ++d)
+    if (nest_.dims[d].reduced) first[d] = range(d, chunk_at_).begin;
+  return first;
+}
+
 // ---- results ----
 
 void Reduce::bind_results(const Stage& stage, const std::vector<Parts>& merged, const Indices& at) {
@@ -201,7 +255,8 @@ void Reduce::bind_results(const Stage& stage, const std::vector<Parts>& merged, 
 void Reduce::store_kept_outputs(const Indices& at) {
   const Indices kept = result_index(cx_.group, nest_.domain_index(cx_.math, at));
   const Dims kept_shape = kept_shape_of(cx_.group);
-  for (const Value v : kept_outputs_) expression_.store(v, spread_kept(cx_.math, cx_.graph.type(v).shape, kept, kept_shape));
+  for (const Value v : kept_outputs_)
+    expression_.store(v, spread_kept(cx_.math, cx_.graph.type(v).shape, kept, kept_shape));
 }
 
 void Reduce::store_full_outputs(const Indices& at) {
@@ -285,7 +340,8 @@ Place Reduce::bank_place() {
 }
 
 Lowered lower_reduce(const Graph& graph, const Group& group, const Target& target) {
-  return lower_reduce_cpu(graph, group, target);
+  if (target.processor == Processor::gpu) return lower_reduce_gpu(graph, group, target);
+  return lower_reduce_alone(graph, group, target);
 }
 
 }  // namespace kb

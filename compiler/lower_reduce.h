@@ -34,6 +34,9 @@ class Reduce {
   bool lanes_reduce() const { return lanes_ == Lanes::reduced; }
   // Kept dims that an item is one index of: all, but for the one that lanes lie along.
   Dims outer_kept() const;
+  // GPU: whether threads share the elements of a result, rather than each having results of its own.
+  bool shares_results() const;
+  bool is_gpu() const { return cx_.target.processor == Processor::gpu; }
   int64_t outer_items() const;
   void set_outer_kept(Indices& at, const Index& item);
   bool kept_is_dynamic() const;
@@ -52,6 +55,11 @@ class Reduce {
   void accumulate(const Bank& bank, const Stage& stage, const Place& place, const Indices& at,
                   const std::vector<ir::Reg>& shifts);
   Place bank_place();
+  // All lanes of one accumulator as one value, by halves.
+  Parts fold(const Monoid& monoid, const std::vector<ir::Local>& locals);
+  // Moments' shift: the first element of the chunk, at the kept indices in at_.
+  std::vector<ir::Reg> shifts_of(const Stage& stage);
+  Indices first_of_chunk();
 
   // Results of one kept element become values; then everything on the kept domain can be written.
   void bind_results(const Stage& stage, const std::vector<Parts>& merged, const Indices& at);
@@ -76,13 +84,18 @@ class Reduce {
   bool two_phases_ = false;
   int64_t chunk_ = 0, chunks_ = 1;  // of dims[0]
   std::vector<std::vector<int32_t>> partials_;
+  Indices at_;      // one index a dim, as far as the loops around have them
+  Index chunk_at_;  // number of the chunk
 
  private:
+  bool fits_shared() const;
   static void visit(Context& cx, Expression& expression, const Indices& at);
   void find_stages();
   void choose_lanes();
 };
 
-Lowered lower_reduce_cpu(const Graph& graph, const Group& group, const Target& target);
+Lowered lower_reduce_alone(const Graph& graph, const Group& group, const Target& target);
+// By a block's threads together where a result has enough elements, else alone.
+Lowered lower_reduce_gpu(const Graph& graph, const Group& group, const Target& target);
 
 }  // namespace kb

@@ -1,9 +1,255 @@
+// Reductions on a GPU whose results have many elements each: the threads of a block step their own accumulators over
+// vectors dealt round-robin, then combine them through block storage by halves. A block has one kept element (lanes
+// reduce), or some columns, or a chunk of one of those; the last block to finish merges chunks in their order.
+#include <algorithm>
+#include <bit>
+
 #include "compiler/lower_reduce.h"
 
 namespace kb {
+namespace {
 
-Lowered lower_reduce_gpu(const Graph&, const Group&, const Target&) {
-  throw Error("reductions have no GPU lowering in this version; targets with one: cpu");
+using ir::Reg;
+
+constexpr int64_t kColumnVectors = 64;  // most vectors of kept elements that a block works on
+
+class ReduceTogether : Reduce {
+ public:
+  ReduceTogether(const Graph& graph, const Group& group, const Target& target) : Reduce(graph, group, target) {}
+
+  bool fits() const { return shares_results(); }
+
+  Lowered lower() {
+    choose_tiles();
+    make_partials();
+    const int32_t counter = two_phases_ ? cx_.add_scratch(DType::u32, 1) : -1;
+    cx_.add_phase(chunks_ * tiles_, two_phases_ || kept_is_dynamic(), [&](const Index& tile) {
+      chunk_at_ = two_phases_ ? cx_.math.div(tile, tiles_) : Index{};
+      const Index own = two_phases_ ? cx_.math.mod(tile, tiles_) : tile;
+      at_.assign(nest_.dims.size(), Index{});
+      if (lanes_reduce())
+        set_outer_kept(at_, own);
+      else
+        choose_columns(own);
+      for (const Stage& stage : stages_) lower_stage(stage);
+      if (!full_outputs_.empty()) each_element([&] { store_full_outputs(at_); });
+      if (two_phases_) cx_.b.last_block(counter, [&] { merge_all(); });
+    });
+    return cx_.finish();
+  }
+
+ private:
+  // ---- who has what ----
+
+  void choose_tiles() {
+    const int64_t lanes = cx_.b.lanes();
+    int64_t reduced = 1;
+    for (size_t d = two_phases_ ? 1 : 0; d < nest_.dims.size(); ++d)
+      if (nest_.dims[d].reduced) reduced *= nest_.dims[d].extent;
+    tiles_ = outer_items();
+    if (!lanes_reduce()) {
+      const Dim& last = nest_.dims.back();
+      const auto vectors = static_cast<uint64_t>((last.extent + lanes - 1) / lanes);
+      columns_ = last.dynamic ? kColumnVectors : std::min<int64_t>(std::bit_ceil(vectors), kColumnVectors);
+      stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
+      tiles_ *= stretches_;
+    }
+    choose_chunks(reduced * columns_ * (lanes_reduce() ? 1 : lanes));
+  }
+
+  void choose_columns(const Index& tile) {
+    const bool dynamic = nest_.dims.back().dynamic;
+    if (!dynamic) set_outer_kept(at_, cx_.math.div(tile, stretches_));
+    stretch_begin_ = cx_.math.scale(dynamic ? tile : cx_.math.mod(tile, stretches_), columns_ * cx_.b.lanes());
+  }
+
+  int64_t threads() const { return cx_.target.block_threads; }
+  int64_t groups() const { return threads() / columns_; }  // of threads with the same columns
+
+  // Lanes of the thread's own columns, if there are any: at_ gets their index.
+  void own_columns(const Index& thread, const std::function<void()>& body) {
+    const int64_t lanes = cx_.b.lanes();
+    const Index first = cx_.math.add(stretch_begin_, cx_.math.scale(cx_.math.mod(thread, columns_), lanes));
+    const Extent whole = extent_of(cx_, nest_.dims.back());
+    const auto vector = [&] {
+      cx_.one_vector(cx_.least(lanes, whole, first), first, [&](const Index& at) {
+        at_[inner()] = at;
+        if (!whole.dynamic()) cx_.math.promise(at, whole.literal - 1);
+        body();
+      });
+    };
+    if (!whole.dynamic() && whole.literal % (columns_ * lanes) == 0) return vector();
+    cx_.b.branch(cx_.b.less(cx_.math.emit(first), cx_.reg(whole)), vector);
+  }
+
+  // The thread's share of the reduced elements (of the chunk): at_ gets the reduced indices, in a lane loop.
+  void own_elements(const Index& thread, const std::function<void()>& body) {
+    const int64_t lanes = cx_.b.lanes();
+    Dims shape;
+    std::vector<size_t> dims;
+    std::vector<Range> ranges;
+    for (size_t d = 0; d < nest_.dims.size(); ++d) {
+      if (!nest_.dims[d].reduced) continue;
+      const bool by_lanes = lanes_reduce() && d == inner();
+      dims.push_back(d);
+      ranges.push_back(range(d, chunk_at_));
+      shape.push_back(by_lanes ? (nest_.dims[d].extent + lanes - 1) / lanes : nest_.dims[d].extent);
+    }
+    Reg total = vectors_of(ranges[0].count, dims[0]);
+    for (size_t i = 1; i < dims.size(); ++i) total = cx_.b.mul(total, cx_.b.index(shape[i]));
+    int64_t known = 0;
+    const bool literal = cx_.b.literal(total, &known);
+    const Index who = lanes_reduce() ? thread : cx_.math.div(thread, columns_);
+    cx_.rounds_of_thread(literal ? cx_.literal(known) : Extent{0, total, 1}, literal ? known : IndexMath::kUnbounded,
+                         who, groups(), [&](const Index& own) {
+                           const Indices at = cx_.math.unflatten(own, shape);
+                           for (size_t i = 0; i < dims.size(); ++i) at_[dims[i]] = cx_.math.add(ranges[i].begin, at[i]);
+                           if (!lanes_reduce()) return body();
+                           const Index first = cx_.math.scale(at.back(), lanes);
+                           cx_.one_vector(cx_.least(lanes, ranges.back().count, first), first, [&](const Index& lane) {
+                             at_[inner()] = cx_.math.add(ranges.back().begin, lane);
+                             body();
+                           });
+                         });
+  }
+
+  Reg vectors_of(const Extent& count, size_t d) {
+    if (!lanes_reduce() || d != inner()) return cx_.reg(count);
+    const int64_t lanes = cx_.b.lanes();
+    return cx_.b.div(cx_.b.add(cx_.reg(count), cx_.b.index(lanes - 1)), cx_.b.index(lanes));
+  }
+
+  void each_thread(const std::function<void(const Index&)>& body) {
+    cx_.b.threads([&](Reg thread) {
+      const Index number = cx_.math.of(thread, threads() - 1);
+      for (size_t s = 0; s < slots_.size(); ++s) bind_slots(s);
+      body(number);
+    });
+  }
+
+  void each_element(const std::function<void()>& body) {
+    each_thread([&](const Index& thread) { own_elements(thread, body); });
+  }
+
+  // ---- one stage ----
+
+  void lower_stage(const Stage& stage) {
+    const int64_t width = lanes_reduce() ? 1 : cx_.b.lanes();
+    const Bank shared = make_bank(stage, threads() * width, ir::Storage::block);
+    each_thread([&](const Index& thread) {
+      lanes_reduce() ? sum_row(stage, shared, thread) : sum_columns(stage, shared, thread);
+    });
+    for (int64_t half = groups() / 2; half > 0; half /= 2) {
+      cx_.b.barrier();
+      cx_.b.threads([&](Reg thread) {
+        cx_.b.branch(cx_.b.less(thread, cx_.b.index(half * columns_)),
+                     [&] { combine_halves(stage, shared, cx_.math.of(thread, threads() - 1), half * columns_); });
+      });
+    }
+    cx_.b.barrier();
+    if (lanes_reduce()) return finish_row(stage, shared);
+    each_thread([&](const Index& thread) {
+      cx_.b.branch(cx_.b.less(cx_.math.emit(thread), cx_.b.index(columns_)),
+                   [&] { own_columns(thread, [&] { finish_column(stage, shared, thread); }); });
+    });
+  }
+
+  void sum_row(const Stage& stage, const Bank& shared, const Index& thread) {
+    const std::vector<Reg> shifts = shifts_of(stage);
+    const Bank own = make_bank(stage, cx_.b.lanes());
+    cx_.one_vector(cx_.literal(cx_.b.lanes()), Index{}, [&](const Index&) { initialise(own, stage, bank_place()); });
+    own_elements(thread, [&] { accumulate(own, stage, bank_place(), at_, shifts); });
+    for (size_t m = 0; m < own.size(); ++m) store(shared, m, cx_.math.place(thread), fold(stage.monoids[m], own[m]));
+  }
+
+  void sum_columns(const Stage& stage, const Bank& shared, const Index& thread) {
+    own_columns(thread, [&] {
+      const std::vector<Reg> shifts = shifts_of(stage);
+      const Bank own = make_bank(stage, cx_.b.lanes());
+      initialise(own, stage, bank_place());
+      own_elements(thread, [&] { accumulate(own, stage, bank_place(), at_, shifts); });
+      for (size_t m = 0; m < own.size(); ++m) store(shared, m, column_place(thread), load(own, m, bank_place()));
+    });
+  }
+
+  // Where a thread's vector lies in block storage.
+  Place column_place(const Index& thread) {
+    return {cx_.b.in_lanes() ? ir::Access::contiguous : ir::Access::uniform,
+            cx_.math.emit(cx_.math.scale(thread, cx_.b.lanes())), true};
+  }
+
+  void combine_halves(const Stage& stage, const Bank& shared, const Index& thread, int64_t distance) {
+    const auto at = [&](const Index& who) { return lanes_reduce() ? cx_.math.place(who) : column_place(who); };
+    const auto both = [&] {
+      const Place left = at(thread), right = at(cx_.math.shift(thread, distance));
+      for (size_t m = 0; m < stage.monoids.size(); ++m)
+        store(shared, m, left, stage.monoids[m].combine(cx_.b, load(shared, m, left), load(shared, m, right)));
+    };
+    lanes_reduce() ? both() : own_columns(thread, both);
+  }
+
+  std::vector<Parts> closed_parts(const Stage& stage, const Bank& shared, const Place& place) {
+    const std::vector<Reg> shifts = shifts_of(stage);
+    std::vector<Parts> closed;
+    for (size_t m = 0; m < stage.monoids.size(); ++m)
+      closed.push_back(stage.monoids[m].close(cx_.b, load(shared, m, place), shifts[m],
+                                              stage.monoids[m].count(cx_.b, chunk_elements(chunk_at_))));
+    return closed;
+  }
+
+  // Results of a row are in block storage: every thread loop from here on reads them from there.
+  void finish_row(const Stage& stage, const Bank& shared) {
+    slots_.push_back({&stage, shared});
+    const bool last = &stage == &stages_.back();
+    if (!last) return;
+    each_thread([&](const Index& thread) {
+      cx_.b.branch(cx_.b.less(cx_.math.emit(thread), cx_.b.index(1)), [&] {
+        if (!two_phases_) return store_kept_outputs(at_);
+        const std::vector<Parts> closed = closed_parts(stage, shared, bank_place());
+        for (size_t m = 0; m < closed.size(); ++m) store_partial(m, closed[m], chunk_at_, at_);
+      });
+    });
+  }
+
+  void bind_slots(size_t s) {
+    const auto& [stage, shared] = slots_[s];
+    if (!two_phases_) bind_results(*stage, closed_parts(*stage, shared, bank_place()), at_);
+  }
+
+  void finish_column(const Stage& stage, const Bank& shared, const Index& thread) {
+    const std::vector<Parts> closed = closed_parts(stage, shared, column_place(thread));
+    if (!two_phases_) {
+      bind_results(stage, closed, at_);
+      return store_kept_outputs(at_);
+    }
+    for (size_t m = 0; m < closed.size(); ++m) store_partial(m, closed[m], chunk_at_, at_);
+  }
+
+  void merge_all() {
+    const int64_t kept = nest_.kept_elements(), lanes = cx_.b.lanes(), vectors = (kept + lanes - 1) / lanes;
+    cx_.shared(cx_.literal(vectors), vectors, [&](const Index& vector) {
+      const Index first = cx_.math.scale(vector, lanes);
+      cx_.one_vector(cx_.least(lanes, cx_.literal(kept), first), first, [&](const Index& position) {
+        cx_.math.promise(position, kept - 1);
+        merge_chunks(position);
+      });
+    });
+  }
+
+  struct Slot {
+    const Stage* stage;
+    Bank shared;
+  };
+  int64_t tiles_ = 1, columns_ = 1, stretches_ = 1;
+  Index stretch_begin_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+Lowered lower_reduce_gpu(const Graph& graph, const Group& group, const Target& target) {
+  if (ReduceTogether together(graph, group, target); together.fits()) return together.lower();
+  return lower_reduce_alone(graph, group, target);
 }
 
 }  // namespace kb

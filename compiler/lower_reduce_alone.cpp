@@ -1,6 +1,6 @@
-// Reductions on a CPU: a tile reduces some kept elements alone, or a chunk of the outermost reduced dim, whose partial
-// results a second phase merges in order. Sums of more than kRun elements a lane go by runs, so that their error stays
-// that of short sums.
+// Reductions in which a tile of a CPU, or a thread of a GPU, reduces its kept elements alone. On a CPU a tile may also
+// be a chunk of the outermost reduced dim, whose partial results a second phase merges in order. Sums of more than kRun
+// elements a lane go by runs, so that their error stays that of short sums.
 #include <algorithm>
 
 #include "compiler/lower_reduce.h"
@@ -12,9 +12,9 @@ using ir::Reg;
 
 constexpr int64_t kRun = 512;
 
-class ReduceCpu : Reduce {
+class ReduceAlone : Reduce {
  public:
-  ReduceCpu(const Graph& graph, const Group& group, const Target& target) : Reduce(graph, group, target) {}
+  ReduceAlone(const Graph& graph, const Group& group, const Target& target) : Reduce(graph, group, target) {}
 
   Lowered lower() {
     choose_tiles();
@@ -49,8 +49,10 @@ class ReduceCpu : Reduce {
     vectors_ = lanes_reduce() ? 1 : (nest_.dims.back().extent + cx_.b.lanes() - 1) / cx_.b.lanes();
     const int64_t items = outer_items() * vectors_;
     const int64_t work = lanes_reduce() ? reduced : reduced * cx_.b.lanes();
-    per_tile_ = two_phases_ ? 1 : std::max<int64_t>(cx_.target.tile_elements / work, 1);
-    if (!kept_is_dynamic()) per_tile_ = std::min(per_tile_, items);
+    per_tile_ = is_gpu()      ? cx_.target.block_threads
+                : two_phases_ ? 1
+                              : std::max<int64_t>(cx_.target.tile_elements / work, 1);
+    if (!kept_is_dynamic() && !is_gpu()) per_tile_ = std::min(per_tile_, items);
     tiles_ = (items + per_tile_ - 1) / per_tile_;
     choose_chunks(work);
   }
@@ -62,15 +64,15 @@ class ReduceCpu : Reduce {
     if (!lanes_reduce()) shape.push_back(vectors_);
     const int64_t items = element_count(shape);
     const Extent whole = kept_is_dynamic() ? Extent{0, cx_.argument("items", items), 1} : cx_.literal(items);
-    cx_.serial(cx_.least(per_tile_, whole, begin), [&](const Index& i) {
+    cx_.shared(cx_.least(per_tile_, whole, begin), per_tile_, [&](const Index& i) {
       const Index item = cx_.math.add(begin, i);
       if (!kept_is_dynamic()) cx_.math.promise(item, items - 1);
       if (lanes_reduce()) {
         set_outer_kept(at_, item);
         return item_stages();
       }
-      set_outer_kept(at_, cx_.math.div(item, vectors_));
-      const Index first = cx_.math.scale(cx_.math.mod(item, vectors_), cx_.b.lanes());
+      if (!inner_is_dynamic()) set_outer_kept(at_, cx_.math.div(item, vectors_));
+      const Index first = cx_.math.scale(inner_is_dynamic() ? item : cx_.math.mod(item, vectors_), cx_.b.lanes());
       cx_.one_vector(cx_.least(cx_.b.lanes(), extent_of(cx_, nest_.dims.back()), first), first, [&](const Index& at) {
         at_[inner()] = at;
         item_stages();
@@ -99,33 +101,6 @@ class ReduceCpu : Reduce {
   void finish(const Stage& stage, const std::vector<Parts>& closed) {
     if (!two_phases_) return bind_results(stage, closed, at_);
     for (size_t m = 0; m < closed.size(); ++m) store_partial(m, closed[m], chunk_at_, at_);
-  }
-
-  // All lanes of one accumulator as one value, by halves.
-  Parts fold(const Monoid& monoid, const std::vector<ir::Local>& locals) {
-    std::vector<Parts> lanes(static_cast<size_t>(cx_.b.lanes()));
-    for (size_t l = 0; l < lanes.size(); ++l)
-      for (const ir::Local& local : locals)
-        lanes[l].push_back(cx_.b.local_load(local, cx_.b.index(static_cast<int64_t>(l)), ir::Access::uniform));
-    for (size_t half = lanes.size() / 2; half > 0; half /= 2)
-      for (size_t l = 0; l < half; ++l) lanes[l] = monoid.combine(cx_.b, lanes[l], lanes[l + half]);
-    return lanes[0];
-  }
-
-  // Moments' shift: the first element of the chunk, at the kept indices in at_.
-  std::vector<Reg> shifts_of(const Stage& stage) {
-    const Indices first = first_of_chunk();
-    std::vector<Reg> shifts(stage.monoids.size(), ir::kNone);
-    for (size_t m = 0; m < shifts.size(); ++m)
-      if (stage.monoids[m].shifted()) shifts[m] = element(stage.monoids[m], first);
-    return shifts;
-  }
-
-  Indices first_of_chunk() {
-    Indices first = at_;
-    for (size_t d = 0; d < first.size(); ++d)
-      if (nest_.dims[d].reduced) first[d] = range(d, chunk_at_).begin;
-    return first;
   }
 
   // ---- loops over the reduced dims ----
@@ -220,8 +195,8 @@ class ReduceCpu : Reduce {
 
   void stretch_tile(const Index& tile) {
     const Stage& stage = stages_[0];
-    set_outer_kept(at_, cx_.math.div(tile, stretches_));
-    stretch_begin_ = cx_.math.scale(stretches_is_dynamic() ? tile : cx_.math.mod(tile, stretches_), stretch_);
+    if (!inner_is_dynamic()) set_outer_kept(at_, cx_.math.div(tile, stretches_));
+    stretch_begin_ = cx_.math.scale(inner_is_dynamic() ? tile : cx_.math.mod(tile, stretches_), stretch_);
     stretch_count_ = cx_.least(stretch_, extent_of(cx_, nest_.dims.back()), stretch_begin_);
     const Bank bank = make_bank(stage, bank_extent());
     make_shift_locals(stage);
@@ -239,7 +214,8 @@ class ReduceCpu : Reduce {
     });
   }
 
-  bool stretches_is_dynamic() const { return nest_.dims.back().dynamic; }
+  // It is the outermost extent of the domain: then there are no other kept dims.
+  bool inner_is_dynamic() const { return nest_.dims.back().dynamic; }
 
   void make_shift_locals(const Stage& stage) {
     shift_locals_.assign(stage.monoids.size(), {});
@@ -278,8 +254,6 @@ class ReduceCpu : Reduce {
 
   int64_t per_tile_ = 1, vectors_ = 1, tiles_ = 1;
   int64_t stretch_ = 0, stretches_ = 1;
-  Indices at_;
-  Index chunk_at_;
   Index stretch_begin_;
   Extent stretch_count_;
   std::vector<ir::Local> shift_locals_;
@@ -287,8 +261,8 @@ class ReduceCpu : Reduce {
 
 }  // namespace
 
-Lowered lower_reduce_cpu(const Graph& graph, const Group& group, const Target& target) {
-  return ReduceCpu(graph, group, target).lower();
+Lowered lower_reduce_alone(const Graph& graph, const Group& group, const Target& target) {
+  return ReduceAlone(graph, group, target).lower();
 }
 
 }  // namespace kb

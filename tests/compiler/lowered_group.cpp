@@ -1,0 +1,96 @@
+#include "tests/compiler/lowered_group.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "compiler/fuse.h"
+#include "compiler/kernel_interpreter.h"
+#include "compiler/schedule_interpreter.h"
+#include "graph/text.h"
+
+namespace kb::test {
+namespace {
+
+bool is_kernel(const Graph& graph, const Group& group) {
+  return group.cls != FusionClass::library &&
+         !(group.cls == FusionClass::copy && graph.node(group.outputs.at(0)).op == Op::concat);
+}
+
+void compare(const Type& type, const std::byte* got, const Array& expected, double tolerance) {
+  const Array result = from_bytes(type, got);
+  double scale = 1;
+  for (const double x : expected.data)
+    if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const double a = result.data[i], b = expected.data[i];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b || std::abs(a - b) <= tolerance * scale) continue;
+    BOOST_ERROR("element " << i << ": " << a << ", the graph interpreter has " << b);
+    return;
+  }
+}
+
+}  // namespace
+
+void output(const std::string& name, Tensor value) {
+  value.graph().outputs.push_back({name, value.value(), Merge::sum});
+}
+
+std::vector<Group> kernel_groups(const Graph& graph, const Target& target) {
+  std::vector<Group> groups = fuse(graph, target);
+  std::erase_if(groups, [&](const Group& group) { return !is_kernel(graph, group); });
+  return groups;
+}
+
+void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed) {
+  const Lowered lowered = lower(graph, group, target);
+  ir::verify(lowered.kernel);
+  const Bindings bindings = random_bindings(graph, seed);
+  const std::vector<Array> expected =
+      interpret_values(graph, bindings, lowered.operands.empty() ? std::vector<Value>{} : group.outputs);
+  const std::vector<Array> inputs = interpret_values(graph, bindings, group.inputs);
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<ir::Memory> memory;
+  for (size_t i = 0; i < lowered.operands.size(); ++i) {
+    const DType dtype = lowered.kernel.buffers[i].dtype;
+    if (i < inputs.size())
+      bytes.push_back(to_bytes(inputs[i]));
+    else if (lowered.operands[i].valid())
+      bytes.emplace_back(static_cast<size_t>(graph.type(lowered.operands[i]).bytes()));
+    else
+      bytes.emplace_back(static_cast<size_t>(lowered.scratch_bytes[i]));
+    const auto elements = static_cast<int64_t>(bytes.back().size()) / size_of(dtype);
+    memory.push_back({dtype, nullptr, elements, i < inputs.size()});
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) memory[i].data = bytes[i].data();
+  ir::run(lowered.kernel, lowered.arguments, lowered.tiles, memory);
+  for (size_t i = 0; i < group.outputs.size(); ++i)
+    compare(graph.type(group.outputs[i]), bytes[inputs.size() + i].data(), expected[i], tolerance);
+}
+
+void check_lowering(const Graph& graph, double tolerance, uint32_t seed) {
+  BOOST_TEST_CONTEXT(to_text(graph)) {
+    for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
+      for (const Group& group : kernel_groups(graph, target)) {
+        BOOST_TEST_CONTEXT(name(group.cls) << " on " << target.isa) {
+          try {
+            check_group(graph, group, target, tolerance, seed);
+          } catch (const std::exception& error) {
+            BOOST_ERROR(error.what());
+          }
+        }
+      }
+  }
+}
+
+std::string lowered_text(const Graph& graph, const Target& target) {
+  std::string text;
+  for (const Group& group : kernel_groups(graph, target)) {
+    if (!text.empty()) text += "\n";
+    text += ir::to_text(lower(graph, group, target).kernel);
+  }
+  return text;
+}
+
+}  // namespace kb::test

@@ -1,0 +1,28 @@
+// Lowers fused groups of a graph and runs the kernels in the KernelIR interpreter against the graph interpreter.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/lower.h"
+#include "graph/functions.h"
+#include "graph/interpreter.h"
+
+namespace kb::test {
+
+// Marks a value as an output of its graph.
+void output(const std::string& name, Tensor value);
+
+// The groups of `graph` that become kernels, as `fuse` makes them.
+std::vector<Group> kernel_groups(const Graph& graph, const Target& target);
+
+// Runs one lowered group on the values that the graph interpreter gives for its inputs, and fails the running test
+// where an output is further from the interpreter's than `tolerance` times the largest magnitude there.
+void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed = 1);
+
+// All groups of a graph, for the CPU's and a GPU's target; the graph's text goes with a failure.
+void check_lowering(const Graph& graph, double tolerance, uint32_t seed = 1);
+
+// KernelIR texts of all groups, one after the other.
+std::string lowered_text(const Graph& graph, const Target& target);
+
+}  // namespace kb::test
