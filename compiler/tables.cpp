@@ -26,8 +26,10 @@ Graph constants_to_tables(const Graph& graph) {
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
     bool table = node.op == Op::constant && node.attrs.reals("values").size() > 1;
-    if (table) rewriter.replace({n, 0}, result.add_variable(table_of(node, tables++)));
-    else rewriter.copy(n);
+    if (table)
+      rewriter.replace({n, 0}, result.add_variable(table_of(node, tables++)));
+    else
+      rewriter.copy(n);
   }
   rewriter.finish();
   return result;

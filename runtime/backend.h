@@ -35,8 +35,8 @@ class Executable {
 // Sums over all that was loaded with it.
 struct LoadReport {
   int64_t cache_hits = 0, compiled = 0;  // distinct kernels
-  double jit_milliseconds = 0;      // kernels: cache look-up, host compiler, loading
-  double library_milliseconds = 0;  // library primitives
+  double jit_milliseconds = 0;           // kernels: cache look-up, host compiler, loading
+  double library_milliseconds = 0;       // library primitives
 };
 
 class Backend {

@@ -53,8 +53,8 @@ struct MatmulSpec {
 class LibraryOp {
  public:
   virtual ~LibraryOp() = default;
-  // Bytes that `run` needs at `scratch`, which must be aligned to 64 bytes as all operands should be. The same for specs
-  // that differ in bias and relu alone.
+  // Bytes that `run` needs at `scratch`, which must be aligned to 64 bytes as all operands should be. The same for
+  // specs that differ in bias and relu alone.
   virtual size_t scratch_bytes() const = 0;
   // One run of an op at a time.
   virtual void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const = 0;
