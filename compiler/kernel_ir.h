@@ -81,7 +81,7 @@ struct Instr {
 struct BufferParam {
   DType dtype = DType::f32;
   bool written = false;
-  bool scratch = false;  // partials between phases, or last_block's counter (u32)
+  bool scratch = false;  // partials between phases, or last_block's counter (u32), which is 0 when a step starts
   bool read = true;
 };
 

@@ -118,6 +118,19 @@ Reg Expression::value(Value v, const Indices& at) {
   return result;
 }
 
+// A reduction's result, asked for at an index that is spelled otherwise than the one it was computed at: `fuse` lets a
+// group read its own results at their own place alone, so the one that is alive is the one that is meant.
+Reg Expression::own_result(Value v) const {
+  if (info(cx_.graph.node(v).op).cls != OpClass::reduction) return ir::kNone;
+  Reg found = ir::kNone;
+  for (const auto& [key, reg] : known_) {
+    if (std::get<0>(key) != v || !b_.alive(reg)) continue;
+    if (found != ir::kNone && found != reg) return ir::kNone;
+    found = reg;
+  }
+  return found;
+}
+
 Reg Expression::evaluate(Value v, const Indices& at) {
   if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0)
     return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), guard_);
@@ -154,6 +167,7 @@ Reg Expression::evaluate(Value v, const Indices& at) {
     default:
       break;
   }
+  if (const Reg own = own_result(v); own != ir::kNone) return own;
   if (!is_pointwise(node.op))
     throw InternalError("lower: a group reads the result of " + std::string(name(node.op)) +
                         ", which is neither materialised nor computed in it at this index");

@@ -23,6 +23,7 @@ class Expression {
   void store(Value v, const Indices& at);
 
  private:
+  ir::Reg own_result(Value v) const;
   ir::Reg evaluate(Value v, const Indices& at);
   ir::Reg pointwise(const Node& node, const Indices& at);
   ir::Reg guarded(ir::Reg condition, Value v, const Indices& at, ir::Reg otherwise);

@@ -77,6 +77,9 @@ class Runner {
       const ir::BufferParam& param = kernel.buffers[i];
       buffers.push_back({param.dtype, address(view), bytes / size_of(param.dtype), param.read && !param.scratch});
     }
+    for (size_t i = 0; i < kernel.buffers.size(); ++i)
+      if (kernel.buffers[i].scratch && kernel.buffers[i].dtype == DType::u32)
+        std::memset(buffers[i].data, 0, sizeof(uint32_t));
     ir::run(kernel, step.arguments, step.tiles, buffers);
   }
 
