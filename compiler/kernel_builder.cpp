@@ -117,16 +117,21 @@ void Builder::phase(const std::function<void()>& body) {
 }
 
 Kernel Builder::finish() {
-  std::vector<int32_t> uses(info_.size(), 0);
-  for (const Phase& phase : kernel_.phases) count_uses(phase.body, uses);
-  std::vector<Reg> names(info_.size(), kNone);
-  Reg next = 0;
-  for (Phase& phase : kernel_.phases) {
-    drop_unused(phase.body, uses);
-    renumber(phase.body, names, next);
-  }
-  kernel_.registers = next;
+  kernel_.registers = static_cast<int32_t>(info_.size());
+  tidy(kernel_);
   return std::move(kernel_);
+}
+
+void tidy(Kernel& kernel) {
+  const auto registers = static_cast<size_t>(kernel.registers);
+  std::vector<int32_t> uses(registers, 0);
+  for (const Phase& phase : kernel.phases) count_uses(phase.body, uses);
+  std::vector<Reg> names(registers, kNone);
+  kernel.registers = 0;
+  for (Phase& phase : kernel.phases) {
+    drop_unused(phase.body, uses);
+    renumber(phase.body, names, kernel.registers);
+  }
 }
 
 // ---- values ----

@@ -126,4 +126,7 @@ class Builder {
   int32_t opened_ = 0;
 };
 
+// Drops what nothing uses and numbers registers in order of appearance.
+void tidy(Kernel& kernel);
+
 }  // namespace kb::ir

@@ -54,6 +54,7 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
 
 Lowered lower(const Graph& graph, const Group& group, const Target& target) {
   Lowered lowered = lower_class(graph, group, target);
+  if (target.processor == Processor::cpu) share_literals(lowered, target.lanes);
   lowered.flops = count_flops(graph, group);
   return lowered;
 }

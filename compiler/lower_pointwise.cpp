@@ -32,16 +32,26 @@ class Pointwise {
     for (const Value v : cx.group.outputs) expression.store(v, at);
   }
 
+  static constexpr int64_t kPlane = 8;  // times Target::tile_elements: a plane of more is cut
+
+  bool lane_is_outermost() const {
+    return cx_.target.processor == Processor::cpu && nest_.dims.size() > 1 && nest_.dims.back().extent <= cx_.b.lanes();
+  }
   size_t last() const { return nest_.dims.size() - 1; }
 
   // Dims behind `split_` lie in a tile whole, `split_` is cut into chunks, a tile has one index of those before.
   void choose_split() {
-    int64_t inner = 1;
+    int64_t inner = 1, elements = cx_.target.tile_elements;
     split_ = last();
-    while (split_ > 0 && inner * nest_.dims[split_].extent <= cx_.target.tile_elements)
-      inner *= nest_.dims[split_--].extent;
+    if (lane_is_outermost()) {
+      // One index of the dims before the last two a tile, however small: one text then serves planes of all sizes.
+      inner = nest_.dims[split_--].extent;
+      elements *= nest_.dims[split_].dynamic ? 1 : kPlane;
+    } else {
+      while (split_ > 0 && inner * nest_.dims[split_].extent <= elements) inner *= nest_.dims[split_--].extent;
+    }
     const Dim& dim = nest_.dims[split_];
-    const int64_t most = std::max<int64_t>(cx_.target.tile_elements / inner, 1);
+    const int64_t most = std::max<int64_t>(elements / inner, 1);
     const int64_t unit = split_ == last() ? cx_.b.lanes() : 1;
     chunk_ = dim.dynamic ? std::max(most / unit * unit, unit) : Context::chunk_of(dim.extent, most, unit);
     pieces_ = (dim.extent + chunk_ - 1) / chunk_;
@@ -58,8 +68,8 @@ class Pointwise {
     begin_ = cx_.math.scale(at_[split_], chunk_);
     count_ = cx_.least(chunk_, extent_of(cx_, nest_.dims[split_]), begin_);
     if (cx_.target.processor == Processor::gpu) return block();
-    if (const Extent inner = count(last()); !inner.dynamic() && inner.literal <= cx_.b.lanes())
-      return cx_.one_vector(inner, IndexMath::literal(0), [&](const Index& at) {
+    if (lane_is_outermost())
+      return cx_.one_vector(count(last()), Index{}, [&](const Index& at) {
         at_[last()] = position(last(), at);
         outer_loops(split_, [&] { point(at_); });
       });

@@ -11,6 +11,7 @@ namespace {
 using ir::Reg;
 
 constexpr int64_t kRun = 512;
+constexpr int64_t kLongRun = 16;  // steps from which on one index of the next dim is a run of its own
 
 class ReduceAlone : Reduce {
  public:
@@ -49,9 +50,10 @@ class ReduceAlone : Reduce {
     vectors_ = lanes_reduce() ? 1 : (nest_.dims.back().extent + cx_.b.lanes() - 1) / cx_.b.lanes();
     const int64_t items = outer_items() * vectors_;
     const int64_t work = lanes_reduce() ? reduced : reduced * cx_.b.lanes();
-    per_tile_ = is_gpu()      ? cx_.target.block_threads
-                : two_phases_ ? 1
-                              : std::max<int64_t>(cx_.target.tile_elements / work, 1);
+    per_tile_ = is_gpu() ? cx_.target.block_threads
+                : nest_.dims[0].reduced && nest_.dims[0].extent > 1
+                    ? 1  // whose extent may grow
+                    : std::max<int64_t>(cx_.target.tile_elements / work, 1);
     if (!kept_is_dynamic() && !is_gpu()) per_tile_ = std::min(per_tile_, items);
     tiles_ = (items + per_tile_ - 1) / per_tile_;
     choose_chunks(work);
@@ -119,8 +121,10 @@ class ReduceAlone : Reduce {
       const bool by_lanes = lanes_reduce() && d == inner();
       const bool unknown = dim.dynamic || (two_phases_ && d == 0);
       const int64_t own = by_lanes ? (dim.extent + cx_.b.lanes() - 1) / cx_.b.lanes() : dim.extent;
-      if (unknown || rounds * own > kRun)
-        return {d, std::max<int64_t>(kRun / rounds, 1) * (by_lanes ? cx_.b.lanes() : 1)};
+      if (unknown || rounds * own > kRun) {
+        const int64_t size = rounds < kLongRun ? kRun / rounds : 1;
+        return {d, size * (by_lanes ? cx_.b.lanes() : 1)};
+      }
       rounds *= own;
     }
     return {};

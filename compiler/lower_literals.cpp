@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "compiler/kernel_builder.h"
+#include "compiler/lower_classes.h"
+
+namespace kb {
+namespace {
+
+using ir::Code;
+using ir::Instr;
+using ir::Reg;
+
+constexpr int64_t kSmall = 8;  // literals up to it shape the code: taps of a window, strides
+
+// One argument for each place that reads a literal: whether two literals happen to be equal must not show in the text.
+class Sharing {
+ public:
+  Sharing(Lowered& lowered, int64_t lanes)
+      : lowered_(lowered), lanes_(lanes), literals_(static_cast<size_t>(lowered.kernel.registers), kNoLiteral) {}
+
+  void run() {
+    for (ir::Phase& phase : lowered_.kernel.phases) {
+      std::vector<Instr> made;
+      made_ = &made;
+      visit(phase.body, false);
+      phase.body.insert(phase.body.begin(), made.begin(), made.end());
+    }
+    ir::tidy(lowered_.kernel);
+  }
+
+ private:
+  static constexpr int64_t kNoLiteral = INT64_MIN;
+
+  void visit(std::vector<Instr>& body, bool in_lanes) {
+    for (Instr& instr : body) {
+      if (instr.code == Code::constant && instr.type == DType::i64)
+        literals_[static_cast<size_t>(instr.dst)] = instr.integer;
+      replace(instr, in_lanes);
+      visit(instr.body, in_lanes || (instr.code == Code::loop && instr.bind == ir::Bind::lane));
+    }
+  }
+
+  void replace(Instr& instr, bool in_lanes) {
+    switch (instr.code) {
+      case Code::index_div:
+      case Code::index_mod:
+        if (!in_lanes) share(instr.b, 2);
+        return;
+      case Code::index_sub:
+      case Code::index_min:
+        return share(instr.a, kSmall + 1);
+      case Code::index_mul:
+      case Code::index_mul_add:
+        return share(instr.b, kSmall + 1);
+      case Code::loop:
+        if (instr.bind == ir::Bind::serial) share(instr.b, kSmall + 1);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void share(Reg& reg, int64_t least) {
+    const int64_t value = literals_[static_cast<size_t>(reg)];
+    if (value == kNoLiteral || value < least || value == lanes_) return;
+    Instr argument;
+    argument.code = Code::argument;
+    argument.type = DType::i64;
+    argument.integer = lowered_.kernel.arguments++;
+    argument.dst = reg = lowered_.kernel.registers++;
+    lowered_.arguments.push_back(value);
+    made_->push_back(argument);
+    literals_.push_back(kNoLiteral);
+  }
+
+  Lowered& lowered_;
+  int64_t lanes_;
+  std::vector<int64_t> literals_;  // by register
+  std::vector<Instr>* made_ = nullptr;
+};
+
+}  // namespace
+
+void share_literals(Lowered& lowered, int64_t lanes) { Sharing(lowered, lanes).run(); }
+
+}  // namespace kb
