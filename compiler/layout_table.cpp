@@ -9,7 +9,7 @@ struct LayoutRow {
   int64_t block;  // 0: NHWC
 };
 
-// Rows are tried in order; an instruction set that is not here takes NHWC.
+// One row for an instruction set and dtype, written by `./run tune --write`; what is not here takes NHWC.
 constexpr LayoutRow kLayouts[] = {
     {"avx512", DType::f32, 16},
     {"avx512", DType::bf16, 16},
@@ -19,12 +19,21 @@ constexpr LayoutRow kLayouts[] = {
 
 }  // namespace
 
+int64_t table_block(std::string_view isa, DType dtype) {
+  for (const LayoutRow& row : kLayouts)
+    if (row.isa == isa && row.dtype == dtype) return row.block;
+  return 0;
+}
+
+int64_t channels_together(Processor processor, int64_t block, int64_t channels) {
+  if (block > 0 && channels % block == 0) return block;
+  bool few_channels = channels < 16 && processor == Processor::cpu;
+  return few_channels ? 0 : channels;
+}
+
 int64_t channel_block(const Target& target, DType dtype, int64_t channels) {
   if (dtype == DType::f64 && target.processor == Processor::cpu) return 0;
-  for (const LayoutRow& row : kLayouts)
-    if (row.isa == target.isa && row.dtype == dtype && row.block > 0 && channels % row.block == 0) return row.block;
-  bool few_channels = channels < 16 && target.processor == Processor::cpu;
-  return few_channels ? 0 : channels;
+  return channels_together(target.processor, table_block(target.isa, dtype), channels);
 }
 
 }  // namespace kb

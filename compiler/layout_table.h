@@ -1,11 +1,20 @@
 // Which physical layout a convolution's activations take: a pure function of target, dtype and channels, from a table
 // in the source that `./run tune` prints anew from measurements.
 #pragma once
+#include <string_view>
+
 #include "compiler/target.h"
 
 namespace kb {
 
 // Channels stored together: 0 = logical NCHW as it is; == channels: NHWC; else blocked (N, C/b, H, W, b).
 int64_t channel_block(const Target& target, DType dtype, int64_t channels);
+
+// The table's block for an instruction set and dtype; 0: NHWC.
+int64_t table_block(std::string_view isa, DType dtype);
+
+// What channel_block answers where the table says `block`: channels that it does not divide are stored whole, a CPU's
+// few (images) in logical order.
+int64_t channels_together(Processor processor, int64_t block, int64_t channels);
 
 }  // namespace kb

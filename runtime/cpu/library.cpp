@@ -28,12 +28,6 @@ void check(const MatmulSpec& spec, int shards) {
   ensure(is_float(spec.dtype), "matmul: not a float dtype");
 }
 
-// The dtype that the library computes in for tensors of `dtype`.
-DType compute_dtype(const LibraryContext& context, DType dtype) {
-  if (dtype == DType::f64) return dtype;
-  return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
-}
-
 bool use_onednn(const LibraryContext& context, DType dtype) { return context.engine() && dtype != DType::f64; }
 
 ConvSpec computed(const LibraryContext& context, ConvSpec spec) {
@@ -59,6 +53,11 @@ WeightLayout weight_layout(LibraryContext& context, const ConvSpec& spec) {
 }
 
 }  // namespace
+
+DType compute_dtype(const LibraryContext& context, DType dtype) {
+  if (dtype == DType::f64) return dtype;
+  return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
+}
 
 LibraryContext::LibraryContext() : engine_(onednn::make_engine()) {}
 

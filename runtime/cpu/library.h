@@ -75,6 +75,10 @@ class LibraryContext {
   std::shared_ptr<onednn::Engine> engine_;
 };
 
+// The dtype that the library computes in for tensors of `dtype`: itself where the processor's units and the library
+// have it, else f32.
+DType compute_dtype(const LibraryContext& context, DType dtype);
+
 // Float dtypes only; where the library lacks one, the op widens its inputs to f32 in scratch and rounds its result.
 // Throws InternalError where a block does not divide its channels or an extent is not positive.
 std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards);

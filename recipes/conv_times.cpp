@@ -1,0 +1,104 @@
+#include "recipes/conv_times.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+
+#include "compiler/layout_table.h"
+
+namespace kb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+// Zero is no slower than any other value to multiply; NaN and denormals, which fresh memory might hold, are.
+Memory zeros(size_t bytes) {
+  Memory memory(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
+  std::fill_n(static_cast<char*>(memory.get()), bytes, 0);
+  return memory;
+}
+
+}  // namespace
+
+std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype) {
+  std::vector<ConvLayer> layers;
+  const auto add = [&](int64_t c, int64_t o, int64_t size, int64_t kernel, int64_t stride) {
+    ConvSpec s{.dtype = dtype, .n = n, .c = c, .h = size, .w = size, .o = o, .kh = kernel, .kw = kernel};
+    s.stride[0] = s.stride[1] = stride;
+    s.padding[0] = s.padding[1] = kernel / 2;
+    const auto same = [&](const ConvLayer& l) {
+      return l.spec.c == c && l.spec.o == o && l.spec.h == size && l.spec.kh == kernel && l.spec.stride[0] == stride;
+    };
+    const auto found = std::find_if(layers.begin(), layers.end(), same);
+    if (found == layers.end())
+      layers.push_back({s, 1});
+    else
+      ++found->count;
+  };
+  add(3, 64, 224, 7, 2);
+  int64_t channels = 64, size = 56;
+  const std::array<int, 4> depths{3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t width = int64_t{64} << stage;
+    for (int block = 0; block < depths[stage]; ++block) {
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      add(channels, width, size, 1, 1);
+      add(width, width, size, 3, stride);
+      if (block == 0) add(channels, 4 * width, size, 1, stride);
+      size /= stride;
+      add(width, 4 * width, size, 1, 1);
+      channels = 4 * width;
+    }
+  }
+  return layers;
+}
+
+const char* name(ConvKind kind) {
+  constexpr const char* kNames[] = {"forward", "input_grad", "weight_grad"};
+  return kNames[static_cast<int>(kind)];
+}
+
+bool trains(const ConvLayer& layer, ConvKind kind) { return kind != ConvKind::input_grad || layer.spec.c > 3; }
+
+ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block) {
+  spec.kind = kind;
+  spec.block_in = std::max<int64_t>(1, channels_together(Processor::cpu, block, spec.c));
+  spec.block_out = std::max<int64_t>(1, channels_together(Processor::cpu, block, spec.o));
+  return spec;
+}
+
+double ConvTimer::time(const ConvSpec& spec) {
+  const auto start = Clock::now();
+  const auto op = plan_conv(context_, spec, shards_);
+  plan_ms_ += ms_since(start);
+  implementation_ = op->implementation();
+  const int64_t x = spec.n * spec.c * spec.h * spec.w, y = spec.n * spec.o * spec.out_h() * spec.out_w();
+  const int64_t element = size_of(spec.dtype), w = spec.o * spec.c / spec.groups * spec.kh * spec.kw;
+  const Memory ax = zeros(x * element), ay = zeros(y * element), scratch = zeros(op->scratch_bytes() + 64);
+  const bool grad = spec.kind == ConvKind::weight_grad;
+  const size_t packed = grad ? 0 : packed_weight_bytes(context_, spec);
+  const Memory aw = zeros(std::max<size_t>(packed, w * std::max<int64_t>(element, 4)));
+  const bool input_grad = spec.kind == ConvKind::input_grad;
+  const void* in[] = {input_grad ? ay.get() : ax.get(), grad ? ay.get() : aw.get()};
+  void* out[] = {grad ? aw.get() : input_grad ? ax.get() : ay.get()};
+  double least = 1e30;
+  for (int i = 0; i <= repeats_; ++i) {
+    const auto begin = Clock::now();
+    op->run(pool_, in, out, scratch.get());
+    if (i > 0) least = std::min(least, ms_since(begin));
+  }
+  return least;
+}
+
+}  // namespace kb

@@ -1,0 +1,87 @@
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/layout_table.h"
+#include "graph/error.h"
+#include "recipes/conv_times.h"
+#include "recipes/layout_rows.h"
+#include "tests/support.h"
+
+namespace kb {
+
+BOOST_AUTO_TEST_SUITE(tune)
+
+namespace {
+
+const std::string kBefore = "before {\"avx2\", DType::f32, 4},\nconstexpr LayoutRow kLayouts[] = {\n";
+const std::string kAfter = "};\n\n    {\"avx2\", DType::f32, 4},\n";
+
+std::string table(const std::string& rows) { return kBefore + rows + kAfter; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_fastest_layout_is_chosen_unless_the_committed_one_is_as_fast) {
+  BOOST_TEST(choose_block({{0, 100}, {8, 90}, {16, 80}}, 0) == 16);
+  BOOST_TEST(choose_block({{0, 70}, {8, 90}, {16, 80}}, 16) == 0);
+  BOOST_TEST(choose_block({{0, 101}, {8, 90}, {16, 100}}, 0) == 8);
+  BOOST_TEST(choose_block({{0, 101.9}, {8, 100}}, 0) == 0);
+  BOOST_TEST(choose_block({{0, 102.1}, {8, 100}}, 0) == 8);
+  BOOST_TEST(choose_block({{8, 100}, {16, 110}}, 0) == 8);
+  BOOST_CHECK_THROW(choose_block({}, 0), InternalError);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_source_lines) {
+  BOOST_TEST(layout_row("avx512", {DType::bf16, 16}) == "{\"avx512\", DType::bf16, 16},");
+  BOOST_TEST(layout_row("portable", {DType::f32, 0}) == "{\"portable\", DType::f32, 0},");
+}
+
+BOOST_AUTO_TEST_CASE(only_measured_rows_of_the_isa_change) {
+  const std::string old = table(
+      "    {\"avx512\", DType::f32, 16},\n    {\"avx2\", DType::f32, 8},  // why\n    {\"avx2\", DType::bf16, 8},\n");
+  BOOST_TEST(
+      with_layout_rows(old, "avx2", {{DType::f32, 0}}) ==
+      table("    {\"avx512\", DType::f32, 16},\n    {\"avx2\", DType::f32, 0},\n    {\"avx2\", DType::bf16, 8},\n"));
+}
+
+BOOST_AUTO_TEST_CASE(missing_rows_follow_those_of_the_isa_or_all) {
+  const std::string old = table("    {\"avx512\", DType::f32, 16},\n    {\"avx2\", DType::f32, 8},\n");
+  BOOST_TEST(
+      with_layout_rows(old, "avx512", {{DType::f32, 8}, {DType::bf16, 16}}) ==
+      table("    {\"avx512\", DType::f32, 8},\n    {\"avx512\", DType::bf16, 16},\n    {\"avx2\", DType::f32, 8},\n"));
+  BOOST_TEST(
+      with_layout_rows(old, "portable", {{DType::f32, 0}}) ==
+      table("    {\"avx512\", DType::f32, 16},\n    {\"avx2\", DType::f32, 8},\n    {\"portable\", DType::f32, 0},\n"));
+  BOOST_TEST(with_layout_rows(table(""), "avx2", {{DType::f32, 8}}) == table("    {\"avx2\", DType::f32, 8},\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_without_the_table_is_refused) {
+  BOOST_CHECK_THROW(with_layout_rows("int main() {}\n", "avx2", {{DType::f32, 8}}), Error);
+  BOOST_CHECK_THROW(with_layout_rows(kBefore, "avx2", {{DType::f32, 8}}), Error);
+}
+
+BOOST_AUTO_TEST_CASE(the_committed_table_with_its_own_rows_is_itself) {
+  const std::string source = test::read_file(test::source_dir() / "compiler/layout_table.cpp");
+  for (const char* isa : {"avx512", "avx2"}) {
+    std::vector<LayoutChoice> choices;
+    for (DType dtype : {DType::f32, DType::bf16}) choices.push_back({dtype, table_block(isa, dtype)});
+    BOOST_TEST(with_layout_rows(source, isa, choices) == source);
+    for (LayoutChoice& choice : choices) choice.block += 4;
+    BOOST_TEST(with_layout_rows(source, isa, choices) != source);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_net_has_53_convolutions_planned_as_the_compiler_would) {
+  int count = 0;
+  for (const ConvLayer& layer : resnet50_convolutions(2, DType::f32)) {
+    count += layer.count;
+    for (int64_t block : {0, 8, 16}) {
+      const ConvSpec spec = in_layout(layer.spec, ConvKind::forward, block);
+      BOOST_TEST(spec.block_in == (spec.c == 3 ? 1 : block == 0 ? spec.c : block));
+      BOOST_TEST(spec.block_out == (block == 0 ? spec.o : block));
+    }
+  }
+  BOOST_TEST(count == 53);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
