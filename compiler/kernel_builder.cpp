@@ -231,7 +231,7 @@ Reg Builder::less(Reg a, Reg b) { return index_op(Code::index_lt, a, b, DType::b
 
 // ---- memory ----
 
-Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double otherwise) {
+Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double otherwise, int64_t ahead) {
   BufferParam& param = kernel_.buffers[static_cast<size_t>(buffer)];
   param.read = true;
   Instr instr{.code = Code::load,
@@ -239,6 +239,7 @@ Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double other
               .a = at,
               .b = where,
               .number = otherwise,
+              .integer = ahead,
               .buffer = buffer,
               .access = access};
   int32_t least = 0;

@@ -39,6 +39,7 @@ class Builder {
 
   // Parts of the kernel.
   int32_t add_buffer(const BufferParam& param);
+  DType buffer_type(int32_t buffer) const { return kernel_.buffers[static_cast<size_t>(buffer)].dtype; }
   int64_t add_argument() { return kernel_.arguments++; }  // its number
   void set_streaming_argument(int64_t number) { kernel_.streaming_argument = static_cast<int32_t>(number); }
   void phase(const std::function<void()>& body);
@@ -68,7 +69,8 @@ class Builder {
 
   // Memory. With Access::contiguous `at` is the index of lane 0, and lane l reaches at + l. A load of a buffer that
   // this kernel does not write moves out of loops as other instructions do, but never out of a branch.
-  Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0);
+  // `ahead`: elements further on that will be wanted soon, 0 where that is not known.
+  Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0);
   void store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where = kNone);
   Local local(DType type, int64_t extent, Storage storage = Storage::register_);
   Reg local_load(const Local& local, Reg at, Access access);

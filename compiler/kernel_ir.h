@@ -47,7 +47,8 @@ enum class Code : uint8_t {
   convert,  // dst = a in dst's type; float -> integer truncates, unspecified where no 32-bit integer holds it
   // memory; a = index (i64, elements); access says how the lane loop reaches it: uniform: all lanes at a; contiguous: a
   // is uniform, lane l at a + l; gather: lane l at its own a
-  load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`
+  load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`; `integer` elements further on
+                // will be wanted soon (0: nothing known; without meaning for the result)
   store,        // buffer[a] = b; with c: only where c holds
   local,        // declares local array `buffer` of `integer` elements of `type`; scope register or block; zeroed never
   local_load,   // dst = local `buffer` [a]

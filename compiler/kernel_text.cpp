@@ -73,6 +73,7 @@ class Writer {
         put("{} ", code);
         place(instr);
         if (instr.b != kNone) put(" where r{} else {}", instr.b, number_text(instr.number));
+        if (instr.integer != 0) put(" ahead {}", instr.integer);
         return;
       case Code::store:
       case Code::local_store:

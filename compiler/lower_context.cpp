@@ -53,12 +53,20 @@ int32_t Context::output_buffer(Value value) const {
   return found == outputs_.end() ? -1 : found->second;
 }
 
+// A value with an element for most elements of the domain: memory that a kernel walks through once.
+bool Context::is_large(int32_t buffer) const {
+  const Value v = result_.operands[static_cast<size_t>(buffer)];
+  return v.valid() && 2 * graph.type(v).elements() >= element_count(group.domain);
+}
+
 Reg Context::load(int32_t buffer, const Index& position, Reg where) {
   note(position, false);
   const Place place = math.place(position);
   // One element that only some lanes may touch is reached lane by lane.
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
-  const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where);
+  const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
+  const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, 0,
+                           walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0);
   return b.convert(register_type(b.type(value)), value);
 }
 

@@ -58,6 +58,7 @@ void CppPrinter::load(const Instr& instr) {
     return define(instr, fmt::format("{} ? {} : {}", scalar(where), value, literal(instr.type, instr.number, 0)));
   }
   if (instr.access != Access::contiguous || varying(where)) return load_by_lane(instr);
+  if (instr.integer != 0) line("__builtin_prefetch({} + {});", place(instr), instr.integer);
   std::string value =
       widened(instr, tail_ && !in_local(instr) ? fmt::format("load_part_x{}({}, n)", lanes_, place(instr))
                                                : whole(instr, "const "));

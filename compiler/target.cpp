@@ -14,6 +14,7 @@ Target gpu_target(const std::string& arch) {
   target.lanes = 4;
   target.tile_elements = 4096;
   target.max_partials = 256;
+  target.prefetch_bytes = 0;
   if (arch == "sm_80")
     target.processors = 108;
   else if (arch == "sm_90")

@@ -214,8 +214,11 @@ BOOST_AUTO_TEST_CASE(scatter_in_index_order) {
 
 // Nothing but arguments changes with the minibatch size.
 BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
+  // A blocked batch norm as the layout pass leaves it, and other shapes.
   const auto text = [](int64_t n, const Target& target) {
     Graph graph;
+    const Moments blocked = moments(x_of(graph, {n, 4, 49, 16}, DType::f32, "b"), {0, 2});
+    output("blocked", blocked.variance);
     Tensor x = x_of(graph, {n, 6, 5, 32}), scale = x_of(graph, {32}, DType::f32, "scale");
     output("y", relu(x * scale));
     output("column", sum(x, {0, 1, 2}));
@@ -229,6 +232,48 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
   };
   for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
     BOOST_TEST(first_difference(text(16, target), text(48, target)) == "");
+}
+
+// One small example a class, as text.
+BOOST_AUTO_TEST_CASE(golden_texts) {
+  const auto check = [](const std::string& name, const Graph& graph) {
+    golden("lower/" + name + "_cpu.txt", lowered_text(graph, generic_cpu_target()));
+    golden("lower/" + name + "_gpu.txt", lowered_text(graph, gpu_target("sm_90")));
+  };
+  {
+    Graph graph;
+    Tensor x = x_of(graph, {50, 48});
+    output("y", relu(x * x_of(graph, {48}, DType::f32, "scale") + 1.0));
+    check("pointwise", graph);
+  }
+  {
+    Graph graph;
+    output("y", softmax(x_of(graph, {20, 600})));
+    check("row_reduce", graph);
+  }
+  {
+    Graph graph;
+    const Moments m = moments(x_of(graph, {50, 7, 48}), {0, 1});
+    output("mean", m.mean);
+    output("variance", m.variance);
+    check("column_reduce", graph);
+  }
+  {
+    Graph graph;
+    Tensor x = x_of(graph, {70, 48});
+    output("norm", sqrt(sum(x * x)));
+    check("full_reduce", graph);
+  }
+  {
+    Graph graph;
+    output("y", max_pool_with_index(x_of(graph, {2, 8, 6, 32}), {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {1, 2}).value);
+    check("window", graph);
+  }
+  {
+    Graph graph;
+    output("y", scatter_add(input(graph, "at", DType::i32, {30}, ""), x_of(graph, {30, 32}), 100));
+    check("scatter", graph);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
