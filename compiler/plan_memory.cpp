@@ -12,6 +12,8 @@
 namespace kb {
 namespace {
 
+constexpr double kGoodEnough = 1.001;  // of the liveness bound
+
 int64_t padded(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
 
 struct Block {
@@ -35,56 +37,31 @@ std::vector<Block> blocks_of(const Schedule& schedule, int64_t redzone_bytes) {
   return blocks;
 }
 
-// Blocks placed so far, found by time: bucket t holds those alive in the t-th stretch of steps.
-class Placed {
- public:
-  Placed(size_t blocks, int32_t steps)
-      : stretch_(std::max(1, steps / 128)), buckets_(static_cast<size_t>(steps / stretch_ + 1)), seen_(blocks, -1) {}
-
-  void add(int32_t index, const Block& block) {
-    for (int32_t t = block.first / stretch_; t <= block.last / stretch_; ++t)
-      buckets_[static_cast<size_t>(t)].push_back(index);
-  }
-
-  template <class F>
-  void for_each_alive(int32_t asking, const Block& block, const std::vector<Block>& blocks, F f) {
-    for (int32_t t = block.first / stretch_; t <= block.last / stretch_; ++t)
-      for (int32_t other : buckets_[static_cast<size_t>(t)]) {
-        const Block& there = blocks[static_cast<size_t>(other)];
-        if (seen_[static_cast<size_t>(other)] == asking || there.last < block.first || block.last < there.first)
-          continue;
-        seen_[static_cast<size_t>(other)] = asking;
-        f(other);
-      }
-  }
-
- private:
-  int32_t stretch_;
-  std::vector<std::vector<int32_t>> buckets_;
-  std::vector<int32_t> seen_;
+// A block that has its place.
+struct Placed {
+  int64_t begin, end;
+  int32_t first, last;
 };
 
-Plan place(const std::vector<Block>& blocks, const std::vector<int32_t>& sequence, int32_t steps) {
+Plan place(const std::vector<Block>& blocks, const std::vector<int32_t>& sequence) {
   Plan plan;
   plan.offsets.assign(blocks.size(), 0);
-  Placed placed(blocks.size(), steps);
-  std::vector<std::pair<int64_t, int64_t>> taken;
+  std::vector<Placed> placed;  // by offset
+  placed.reserve(blocks.size());
   for (int32_t index : sequence) {
     const Block& block = blocks[static_cast<size_t>(index)];
-    taken.clear();
-    placed.for_each_alive(index, block, blocks, [&](int32_t other) {
-      int64_t offset = plan.offsets[static_cast<size_t>(other)];
-      taken.emplace_back(offset, offset + blocks[static_cast<size_t>(other)].bytes);
-    });
-    std::sort(taken.begin(), taken.end());
     int64_t offset = 0;
-    for (auto [begin, end] : taken) {
-      if (begin - offset >= block.bytes) break;
-      offset = std::max(offset, end);
+    for (const Placed& there : placed) {
+      if (there.last < block.first || block.last < there.first) continue;
+      if (there.begin - offset >= block.bytes) break;
+      offset = std::max(offset, there.end);
     }
     plan.offsets[static_cast<size_t>(index)] = offset;
     plan.bytes = std::max(plan.bytes, offset + block.bytes);
-    placed.add(index, block);
+    Placed fresh{offset, offset + block.bytes, block.first, block.last};
+    auto at = std::upper_bound(placed.begin(), placed.end(), offset,
+                               [](int64_t value, const Placed& p) { return value < p.begin; });
+    placed.insert(at, fresh);
   }
   return plan;
 }
@@ -104,7 +81,6 @@ int64_t liveness_bound(const std::vector<Block>& blocks, size_t steps) {
 
 void plan_memory(Schedule& schedule, int64_t redzone_bytes) {
   std::vector<Block> blocks = blocks_of(schedule, redzone_bytes);
-  auto steps = static_cast<int32_t>(schedule.steps.size());
   schedule.liveness_bound_bytes = liveness_bound(blocks, schedule.steps.size());
   auto length = [](const Block& b) { return static_cast<double>(b.last - b.first + 1); };
   using Before = bool (*)(const Block&, const Block&);
@@ -117,13 +93,15 @@ void plan_memory(Schedule& schedule, int64_t redzone_bytes) {
 
   Plan best;
   auto attempt = [&](auto before) {
-    if (!best.offsets.empty() && best.bytes == schedule.liveness_bound_bytes) return;
+    if (!best.offsets.empty() &&
+        static_cast<double>(best.bytes) <= kGoodEnough * static_cast<double>(schedule.liveness_bound_bytes))
+      return;
     std::vector<int32_t> sequence(blocks.size());
     std::iota(sequence.begin(), sequence.end(), 0);
     std::stable_sort(sequence.begin(), sequence.end(), [&](int32_t a, int32_t b) {
       return before(blocks[static_cast<size_t>(a)], blocks[static_cast<size_t>(b)]);
     });
-    Plan plan = place(blocks, sequence, steps);
+    Plan plan = place(blocks, sequence);
     if (best.offsets.empty() || plan.bytes < best.bytes) best = std::move(plan);
   };
   attempt(by_size);
