@@ -1,12 +1,17 @@
 #include "recipes/conv_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 #include "compiler/layout_table.h"
+
+#include "runtime/cpu/library_plan.h"
 
 namespace kb {
 namespace {
@@ -99,6 +104,24 @@ double ConvTimer::time(const ConvSpec& spec) {
     if (i > 0) least = std::min(least, ms_since(begin));
   }
   return least;
+}
+
+double convolutions_alone(const Schedule& schedule, ConvTimer& timer, int64_t block) {
+  std::map<std::string, double> known;  // by node attributes and shapes, as text
+  double total = 0;
+  for (const Step& step : schedule.steps) {
+    if (step.cls != FusionClass::library) continue;
+    const Node& node = schedule.graph->nodes[static_cast<size_t>(step.node)];
+    if (node.op != Op::conv2d && node.op != Op::conv2d_input_grad && node.op != Op::conv2d_weight_grad) continue;
+    const ConvSpec spec = conv_spec(*schedule.graph, node);
+    std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", static_cast<int>(spec.kind), spec.n, spec.c, spec.h,
+                                  spec.w, spec.o, spec.kh, spec.kw, spec.stride[0], spec.groups);
+    auto [at, fresh] = known.try_emplace(std::move(key), 0.0);
+    if (fresh)
+      at->second = std::min(timer.time(in_layout(spec, spec.kind, 0)), timer.time(in_layout(spec, spec.kind, block)));
+    total += at->second;
+  }
+  return total;
 }
 
 }  // namespace kb

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "compiler/layout_table.h"
+#include "recipes/conv_times.h"
 #include "recipes/copy_bandwidth.h"
 #include "recipes/device.h"
 #include "recipes/feed.h"
@@ -129,6 +131,18 @@ void print_json(const Flags& flags, const std::vector<double>& times, int thread
   fmt::print("{}\n", object.dump());
 }
 
+// The step against its own convolutions with nothing around them.
+void print_convolutions(Session& session, double step_ms, int threads, const Target& target) {
+  ConvTimer timer(threads, target.shards, 3);
+  const int64_t block = std::max<int64_t>(channel_block(target, DType::f32, 64) % 64, 8);
+  const double alone = convolutions_alone(session.compiled().program.final, timer, block);
+  if (alone > 0)
+    fmt::print(
+        "convolutions alone, each in the faster of NHWC and blocks of {}: {:.1f} ms; the fastest step over them "
+        "{:.3f}\n",
+        block, alone, step_ms / alone);
+}
+
 int bench(const std::vector<std::string>& arguments) {
   bool json = false;
   std::optional<ToolCall> call =
@@ -151,6 +165,7 @@ int bench(const std::vector<std::string>& arguments) {
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   print_table(session, threads);
+  print_convolutions(session, times.front(), threads, device.backend->target());
   return 0;
 }
 
