@@ -9,6 +9,8 @@ using ir::Reg;
 
 namespace {
 
+constexpr int64_t kUnrolled = 4;  // most taps of an axis that are written one after the other, in registers
+
 // Positions that one result index reaches along one windowed axis: `taps` of them, tap t (a loop variable) at `index`,
 // where `holds`.
 struct Reach {
@@ -76,7 +78,11 @@ std::vector<Reg> Expression::over_taps(const Node& node, const Indices& at, bool
 std::vector<Reg> Expression::loop_values(
     int64_t rounds, const std::vector<Reg>& initial,
     const std::function<std::vector<Reg>(const Index&, const std::vector<Reg>&)>& body) {
-  if (rounds == 1) return body(IndexMath::literal(0), initial);
+  if (rounds <= kUnrolled) {
+    std::vector<Reg> values = initial;
+    for (int64_t i = 0; i < rounds; ++i) values = body(IndexMath::literal(i), values);
+    return values;
+  }
   const ir::Access access = b_.in_lanes() ? ir::Access::contiguous : ir::Access::uniform;
   std::vector<ir::Local> locals;
   const Reg zero = b_.index(0);

@@ -234,6 +234,18 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
     BOOST_TEST(first_difference(text(16, target), text(48, target)) == "");
 }
 
+// Planes and channel counts of blocked layers are arguments on a CPU.
+BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
+  const auto text = [](int64_t blocks, int64_t plane) {
+    Graph graph;
+    Tensor x = x_of(graph, {8, blocks, plane, 16}), scale = x_of(graph, {1, blocks, 1, 16}, DType::f32, "scale");
+    output("y", relu(x * scale));
+    output("mean", moments(x, {0, 2}).mean);
+    return lowered_text(graph, generic_cpu_target());
+  };
+  BOOST_TEST(first_difference(text(4, 49), text(12, 196)) == "");
+}
+
 // One small example a class, as text.
 BOOST_AUTO_TEST_CASE(golden_texts) {
   const auto check = [](const std::string& name, const Graph& graph) {
