@@ -108,18 +108,20 @@ class Optimize {
   }
 
   void bind_parameters() {
+    std::unordered_map<std::string, const Segment*> segments;
+    for (const Segment& segment : state_.space.segments) segments[segment.name] = &segment;
     flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
       const Node& node = from_.nodes[static_cast<size_t>(n)];
       if (node.op != Op::variable) continue;
       const std::string& name = node.attrs.text("name");
       if (from_.find_variable(name)->kind != VariableKind::parameter) continue;
-      const Segment* segment = state_.space.find(name);
-      if (!segment)
+      auto at = segments.find(name);
+      if (at == segments.end())
         throw Error(fmt::format(
             "parameter {} is not in the training graph: both declarations of a model must have the same parameters",
             name));
-      rewriter_.replace({n, 0}, segment_view(to_, flat_, *segment));
+      rewriter_.replace({n, 0}, segment_view(to_, flat_, *at->second));
     }
   }
 

@@ -26,7 +26,8 @@ class Orderer {
         Value owner = resolve_alias(graph_, input).owner;
         int32_t from = producer_[id(owner)];
         if (from >= 0 && from != g) after_[static_cast<size_t>(from)].push_back(g);
-        if (from < 0) variable_readers_[owner].push_back(g);
+        if (graph_.node(owner).op == Op::variable)
+          variable_readers_[graph_.node(owner).attrs.text("name")].push_back(g);
       }
   }
 
@@ -60,13 +61,8 @@ class Orderer {
   }
 
   std::vector<int32_t> readers_of(const std::string& variable) const {
-    std::vector<int32_t> result;
-    for (const auto& [owner, groups] : variable_readers_) {
-      const Node& node = graph_.node(owner);
-      if (node.op == Op::variable && node.attrs.text("name") == variable)
-        result.insert(result.end(), groups.begin(), groups.end());
-    }
-    return result;
+    auto at = variable_readers_.find(variable);
+    return at == variable_readers_.end() ? std::vector<int32_t>{} : at->second;
   }
 
   // The group reads element i of the variable only to write element i.
@@ -125,8 +121,8 @@ class Orderer {
   ValueIds ids_;
   std::vector<Group> groups_;
   std::vector<int32_t> producer_;
-  std::vector<std::vector<int32_t>> after_;  // groups that must come later, by group
-  std::map<Value, std::vector<int32_t>> variable_readers_;
+  std::vector<std::vector<int32_t>> after_;                                 // groups that must come later, by group
+  std::unordered_map<std::string, std::vector<int32_t>> variable_readers_;  // by the variable's name
   std::vector<Value> placed_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <set>
 
 #include "compiler/build_schedule.h"
 #include "compiler/check_passes.h"
@@ -73,11 +74,9 @@ Schedule build_program(Graph graph, const CompileOptions& options, std::vector<P
   return schedule;
 }
 
-void collect_variables(const Graph& graph, std::vector<Variable>& variables) {
-  for (const Variable& variable : graph.variables) {
-    auto same = [&](const Variable& other) { return other.name == variable.name; };
-    if (std::none_of(variables.begin(), variables.end(), same)) variables.push_back(variable);
-  }
+void collect_variables(const Graph& graph, std::set<std::string>& known, std::vector<Variable>& variables) {
+  for (const Variable& variable : graph.variables)
+    if (known.insert(variable.name).second) variables.push_back(variable);
 }
 
 }  // namespace
@@ -95,8 +94,9 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
   Cut parts = cut(constants_to_tables(rewritten), options.target);
-  collect_variables(parts.prepare, result.variables);
-  collect_variables(parts.final, result.variables);
+  std::set<std::string> known;
+  collect_variables(parts.prepare, known, result.variables);
+  collect_variables(parts.final, known, result.variables);
   result.program.prepare = build_program(std::move(parts.prepare), options, result.passes);
   result.program.final = build_program(std::move(parts.final), options, result.passes);
   result.space = std::move(state.space);
