@@ -244,8 +244,7 @@ class ReduceAlone : Reduce {
   // ---- the second phase ----
 
   void second_phase() {
-    const int64_t kept = nest_.kept_elements();
-    const int64_t size = Context::chunk_of(kept, cx_.target.tile_elements / cx_.target.max_partials, cx_.b.lanes());
+    const int64_t kept = nest_.kept_elements(), size = cx_.b.lanes();
     cx_.add_phase((kept + size - 1) / size, false, [&](const Index& tile) {
       const Index begin = cx_.math.scale(tile, size);
       cx_.vectors(cx_.least(size, cx_.literal(kept), begin), [&](const Index& i) {
