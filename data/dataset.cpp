@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
+#include "data/cifar.h"
+#include "data/content_hash.h"
 #include "data/error.h"
 #include "data/glyphs.h"
 #include "data/hash_random.h"
@@ -17,63 +17,64 @@ namespace kb {
 namespace {
 
 Dataset load_mnist(const std::filesystem::path& dir) {
-  return load_idx_dataset(
-      {"mnist", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, "https://ossci-datasets.s3.amazonaws.com/mnist/"},
-      dir);
+  return load_idx_dataset({"mnist",
+                           {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
+                           "https://ossci-datasets.s3.amazonaws.com/mnist/",
+                           {60000, 10000}},
+                          dir);
 }
 
 Dataset load_fashion_mnist(const std::filesystem::path& dir) {
   return load_idx_dataset(
       {"fashion-mnist",
        {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
-       "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"},
+       "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+       {60000, 10000}},
       dir);
 }
 
+Dataset load_cifar10(const std::filesystem::path& dir) { return load_cifar_dataset(cifar10_spec(), dir); }
+Dataset load_cifar100(const std::filesystem::path& dir) { return load_cifar_dataset(cifar100_spec(), dir); }
 Dataset load_glyphs(const std::filesystem::path&) { return glyphs_dataset({}); }
 Dataset load_synthetic(const std::filesystem::path&) { return synthetic_dataset({}); }
 
 struct DatasetRow {
   const char* name;
   Dataset (*load)(const std::filesystem::path& dir);
-  const char* fingerprint;  // of the whole, published content
+  const char* fingerprint;  // of the whole, published content; "": not known
 };
 
 constexpr std::array kDatasets = {
     DatasetRow{"mnist", load_mnist, "b87f8428c49b2c76"},
     DatasetRow{"fashion-mnist", load_fashion_mnist, "d40dc4297083f499"},
+    DatasetRow{"cifar10", load_cifar10, "90341ded0de35f50"},
+    DatasetRow{"cifar100", load_cifar100, ""},
     DatasetRow{"glyphs", load_glyphs, "340a5351bddfe782"},
     DatasetRow{"synthetic", load_synthetic, "176e74ac1b68525a"},
 };
 
-/// MNIST and Fashion-MNIST have the same file names and extents: only the content tells them apart.
-void refuse_another_set(const Dataset& set, const std::filesystem::path& dir) {
+/// MNIST and Fashion-MNIST have the same file names and extents: only the content tells them apart, and tells that
+/// files of the right size were damaged or exchanged.
+void check_content(const Dataset& set, const DatasetRow& wanted, const std::filesystem::path& dir) {
   for (const DatasetRow& row : kDatasets) {
     if (set.name != row.name && set.fingerprint == row.fingerprint) {
       throw DataError({dir.string(), "these files are another data set", set.name, row.name,
                        fmt::format("name the directory that holds {}, or load it as {}", set.name, row.name)});
     }
   }
-}
-
-uint64_t hash_bytes(uint64_t key, const void* data, size_t size) {
-  const auto* bytes = static_cast<const unsigned char*>(data);
-  uint64_t h = hash_words(key, size);
-  for (; size >= 8; bytes += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, 8);
-    h = mix64(h ^ word) + 0x9e3779b97f4a7c15u;
-  }
-  uint64_t tail = 0;
-  std::memcpy(&tail, bytes, size);
-  return mix64(h ^ tail);
+  if (set.variant || wanted.fingerprint[0] == '\0' || set.fingerprint == wanted.fingerprint) return;
+  throw DataError({dir.string(), fmt::format("the content is not that of {}", set.name),
+                   fmt::format("fingerprint {}", wanted.fingerprint), set.fingerprint,
+                   fmt::format("files were damaged, changed or exchanged: fetch them again; to use a variant on "
+                               "purpose, put the lines 'train {}' and 'test {}' into {}",
+                               set.train.count(), set.test.count(), kVariantFile)});
 }
 
 uint64_t hash_split(uint64_t key, const Split& split) {
   const ImageShape& s = split.shape;
   key = hash_words(key, s.channels, s.height, s.width);
-  key = hash_bytes(key, split.labels.data(), split.labels.size() * sizeof(int32_t));
-  return hash_bytes(key, split.pixels.data(), split.pixels.size());
+  key = content_hash(key, split.labels.data(), split.labels.size() * sizeof(int32_t));
+  return content_hash(key, split.pixels.data(), split.pixels.size());
 }
 
 double five_decimals(double x) { return std::round(x * 1e5) / 1e5; }
@@ -97,7 +98,6 @@ ChannelStatistics channel_statistics(const Split& split) {
 }
 
 Dataset make_dataset(std::string name, std::vector<std::string> class_names, Split train, Split test) {
-  static_assert(std::endian::native == std::endian::little, "the fingerprint reads words in memory order");
   Dataset set;
   set.name = std::move(name);
   set.shape = train.shape;
@@ -119,7 +119,7 @@ Dataset load_dataset(std::string_view name, const std::filesystem::path& dir) {
   for (const DatasetRow& row : kDatasets) {
     if (row.name != name) continue;
     Dataset set = row.load(dir);
-    refuse_another_set(set, dir);
+    check_content(set, row, dir);
     return set;
   }
   throw DataError({"data set", "unknown name", fmt::format("one of {}", fmt::join(dataset_names(), ", ")),

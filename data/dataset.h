@@ -1,5 +1,5 @@
 // A labelled image set in memory: raw uint8 pixels in (count, C, H, W) order and int32 labels, a training and a test
-// part, and what a recipe must know about them. `load_dataset` is the one door: it reads what lies on disk (idx files)
+// part, and what a recipe must know about them. `load_dataset` is the one door: it reads what lies on disk (idx, CIFAR)
 // or draws what needs no download (glyphs, synthetic).
 #pragma once
 
@@ -44,12 +44,14 @@ struct Dataset {
   ChannelStatistics statistics;  ///< of the training part
   Split train, test;
   std::string fingerprint;  ///< 16 hexadecimal digits: a hash of shape, pixels and labels of both parts
+  bool variant = false;     ///< openly not the published content (data/published.h)
 
   int64_t class_count() const { return static_cast<int64_t>(class_names.size()); }
 };
 
 /// Loads `name`, one of `dataset_names()`, from `dir` or `dir/name`; a drawn set ignores `dir`. Throws DataError for an
-/// unknown name, a missing file (with every path looked for), every malformed file, and the content of another set.
+/// unknown name, a missing file (with every path looked for), every malformed file, and content that is not the one
+/// published, unless it says so itself (data/published.h).
 Dataset load_dataset(std::string_view name, const std::filesystem::path& dir);
 
 /// The names that `load_dataset` takes, in the order of its table.

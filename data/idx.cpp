@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "data/error.h"
+#include "data/find_file.h"
 #include "data/gzip.h"
 
 namespace kb {
@@ -90,33 +89,10 @@ std::vector<int32_t> read_labels(const fs::path& path, int64_t classes) {
   return {file.elements.begin(), file.elements.end()};
 }
 
-/// The places where `file` may lie, in the order of search.
-std::vector<fs::path> candidates(const fs::path& dir, const std::string& name, const std::string& file) {
-  std::vector<fs::path> out;
-  for (const fs::path& folder : {dir, dir / name}) {
-    for (const char* suffix : {"", ".gz"}) out.push_back(folder / (file + suffix));
-  }
-  return out;
-}
-
 fs::path find_file(const IdxSpec& spec, const fs::path& dir, const std::string& file) {
   const std::string hint =
       fmt::format("fetch {}{}.gz (and the other three files) into that directory", spec.source, file);
-  if (dir.empty()) {
-    throw DataError({spec.name, "no data directory was given", fmt::format("the directory that holds {}[.gz]", file),
-                     "none", hint + " and name it: --data DIR, or the environment variable KB_DATA"});
-  }
-  const std::vector<fs::path> places = candidates(dir, spec.name, file);
-  for (const fs::path& place : places) {
-    std::error_code ignored;
-    if (fs::is_regular_file(place, ignored)) return place;
-  }
-  std::string looked;
-  for (const fs::path& place : places) looked += (looked.empty() ? "" : "\n            ") + place.string();
-  std::error_code ignored;
-  throw DataError({spec.name, fmt::format("{} is missing", file), "one of " + looked,
-                   fs::is_directory(dir, ignored) ? "none of them" : fmt::format("{} is not a directory", dir.string()),
-                   hint});
+  return find_data_file({spec.name, {spec.name}, hint}, dir, file);
 }
 
 Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& part) {
@@ -141,7 +117,11 @@ Dataset load_idx_dataset(const IdxSpec& spec, const fs::path& dir) {
     throw DataError({dir.string(), "the test images are the training images", "two different parts",
                      fmt::format("{} equal images", test.count()), "one file was copied over the other"});
   }
-  return make_dataset(spec.name, spec.class_names, std::move(train), std::move(test));
+  const fs::path folder = find_file(spec, dir, "train-images-idx3-ubyte").parent_path();
+  const bool variant = check_counts(spec.name, folder, spec.published, {train.count(), test.count()});
+  Dataset set = make_dataset(spec.name, spec.class_names, std::move(train), std::move(test));
+  set.variant = variant;
+  return set;
 }
 
 }  // namespace kb

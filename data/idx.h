@@ -8,20 +8,22 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/published.h"
 
 namespace kb {
 
-/// What the four files of one idx data set must hold. The counts are those of the files, so a subset is welcome.
+/// What the four files of one idx data set must hold.
 struct IdxSpec {
   std::string name;
   std::vector<std::string> class_names;
-  std::string source;  ///< where the four files can be fetched: the error for a missing file says so
+  std::string source;         ///< where the four files can be fetched: the error for a missing file says so
+  PartCounts published = {};  ///< see data/published.h
   ImageShape shape = {1, 28, 28};
 };
 
 /// Reads the four files from `dir` or `dir/name` (the first place that has one; plain before .gz). Throws DataError for
 /// a missing file, a foreign or exchanged one, wrong extents or counts, labels out of range, and test images that are
-/// the training images.
+/// the training images, and counts that are not those published.
 Dataset load_idx_dataset(const IdxSpec& spec, const std::filesystem::path& dir);
 
 }  // namespace kb

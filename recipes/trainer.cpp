@@ -42,9 +42,9 @@ class Run {
 
  private:
   void describe_plan() {
-    console_.line(fmt::format("data {}: {} training and {} test images of {}x{}x{}, {} classes", data_.name,
-                              data_.train.count(), data_.test.count(), data_.shape.channels, data_.shape.height,
-                              data_.shape.width, data_.class_count()));
+    console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes", data_.name,
+                              data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
+                              data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count()));
     console_.line("plan " + plan_.derivation(flags_));
     console_.line(fmt::format("learning rate {}; momentum {}, weight decay {}, label smoothing {}, seed {}", schedule(),
                               flags_.momentum, flags_.weight_decay, flags_.label_smoothing, flags_.seed));

@@ -54,11 +54,12 @@ BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
 }
 
 BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
-  BOOST_TEST(kb::dataset_names() == (std::vector<std::string>{"mnist", "fashion-mnist", "glyphs", "synthetic"}),
+  BOOST_TEST(kb::dataset_names() ==
+                 (std::vector<std::string>{"mnist", "fashion-mnist", "cifar10", "cifar100", "glyphs", "synthetic"}),
              boost::test_tools::per_element());
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_dataset("minst", ""); }) ==
              "data set: unknown name\n"
-             "  expected: one of mnist, fashion-mnist, glyphs, synthetic\n"
+             "  expected: one of mnist, fashion-mnist, cifar10, cifar100, glyphs, synthetic\n"
              "  got:      'minst'");
 }
 
@@ -102,6 +103,36 @@ BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
              "  got:      mnist\n"
              "  hint:     name the directory that holds fashion-mnist, or load it as mnist");
   BOOST_TEST(kb::load_dataset("mnist", dir->parent_path()).fingerprint == set.fingerprint);
+}
+
+BOOST_AUTO_TEST_CASE(exchanged_and_changed_files_are_refused) {
+  const auto dir = kb::test::data_dir("mnist");
+  if (!dir) return;
+  const kb::test::TemporaryDirectory swapped, changed;
+  const auto copy = [&](const fs::path& to, const std::string& from_name, const std::string& to_name) {
+    for (const std::string rest : {"-images-idx3-ubyte", "-labels-idx1-ubyte"}) {
+      const fs::path packed = *dir / (from_name + rest + ".gz"), plain = *dir / (from_name + rest);
+      kb::test::write_file(to / (to_name + rest),
+                           kb::test::text_of(kb::read_unpacked(fs::exists(packed) ? packed : plain)));
+    }
+  };
+  copy(swapped.path(), "train", "t10k");
+  copy(swapped.path(), "t10k", "train");
+  BOOST_TEST(kb::test::data_error(swapped.path(), [&] { kb::load_dataset("mnist", swapped.path()); }) ==
+             "DIR: this is not the whole of mnist\n"
+             "  expected: train 60000, test 10000\n"
+             "  got:      train 10000, test 60000\n"
+             "  hint:     the files of the two parts were exchanged: check the names");
+  copy(changed.path(), "train", "train");
+  copy(changed.path(), "t10k", "t10k");
+  std::string labels = kb::test::read_file(changed.path() / "train-labels-idx1-ubyte");
+  labels[1000] = static_cast<char>(labels[1000] == 0);
+  kb::test::write_file(changed.path() / "train-labels-idx1-ubyte", labels);
+  const std::string text = kb::test::data_error(changed.path(), [&] { kb::load_dataset("mnist", changed.path()); });
+  BOOST_TEST(text.starts_with("DIR: the content is not that of mnist\n  expected: fingerprint b87f8428c49b2c76\n"),
+             text);
+  kb::test::write_file(changed.path() / "variant.txt", "train 60000\ntest 10000\n");
+  BOOST_TEST(kb::load_dataset("mnist", changed.path()).variant);
 }
 
 BOOST_AUTO_TEST_CASE(fashion_mnist_is_fashion_mnist) {

@@ -14,7 +14,7 @@ using kb::test::idx;
 using kb::test::TemporaryDirectory;
 using kb::test::write_file;
 
-const kb::IdxSpec kTiny = {"tiny", {"a", "b", "c"}, "https://example.org/", {1, 2, 3}};
+const kb::IdxSpec kTiny = {"tiny", {"a", "b", "c"}, "https://example.org/", {}, {1, 2, 3}};
 
 Bytes pixels(int64_t count, uint8_t first) {
   Bytes out(count * 6);

@@ -151,16 +151,18 @@ BOOST_AUTO_TEST_CASE(normalisation_is_that_of_the_data) {
   for (const std::string& name : input_names()) {
     InputSpec spec = input_spec(name, {});
     std::filesystem::path dir;
-    if (name == "mnist" || name == "fashion-mnist") {
+    if (name != "glyphs" && name != "synthetic") {
       auto found = test::data_dir(name);
-      if (!found) continue;
+      if (!found || (name == "cifar10" && !std::filesystem::exists(*found / "test_batch.bin"))) continue;
       dir = *found;
     }
     Dataset data = load_input(spec, {}, dir);
     BOOST_TEST_CONTEXT(name) {
       double tolerance = name == "synthetic" ? 1e-3 : 1e-9;
-      BOOST_TEST(std::abs(data.statistics.mean[0] - spec.mean[0]) < tolerance);
-      BOOST_TEST(std::abs(data.statistics.stddev[0] - spec.stddev[0]) < tolerance);
+      for (size_t c = 0; c < spec.mean.size(); ++c) {
+        BOOST_TEST(std::abs(data.statistics.mean[c] - spec.mean[c]) < tolerance);
+        BOOST_TEST(std::abs(data.statistics.stddev[c] - spec.stddev[c]) < tolerance);
+      }
       BOOST_TEST(data.train.count() == spec.train_count);
     }
   }

@@ -1,0 +1,41 @@
+#include "data/find_file.h"
+
+#include <fmt/format.h>
+
+#include "data/error.h"
+
+namespace kb {
+namespace fs = std::filesystem;
+namespace {
+
+/// The places where `file` may lie, in the order of search.
+std::vector<fs::path> candidates(const FileSearch& search, const fs::path& dir, const std::string& file) {
+  std::vector<fs::path> folders = {dir}, out;
+  for (const std::string& folder : search.folders) folders.push_back(dir / folder);
+  for (const fs::path& folder : folders) {
+    for (const char* suffix : {"", ".gz"}) out.push_back(folder / (file + suffix));
+  }
+  return out;
+}
+
+}  // namespace
+
+fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std::string& file) {
+  if (dir.empty()) {
+    throw DataError({search.set, "no data directory was given", fmt::format("the directory that holds {}[.gz]", file),
+                     "none", search.hint + " and name it: --data DIR, or the environment variable KB_DATA"});
+  }
+  const std::vector<fs::path> places = candidates(search, dir, file);
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    if (fs::is_regular_file(place, ignored)) return place;
+  }
+  std::string looked;
+  for (const fs::path& place : places) looked += (looked.empty() ? "" : "\n            ") + place.string();
+  std::error_code ignored;
+  throw DataError({search.set, fmt::format("{} is missing", file), "one of " + looked,
+                   fs::is_directory(dir, ignored) ? "none of them" : fmt::format("{} is not a directory", dir.string()),
+                   search.hint});
+}
+
+}  // namespace kb
