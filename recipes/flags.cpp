@@ -104,6 +104,18 @@ FlagRow dump() {
           [](const Flags& flags) { return fmt::format("{}", fmt::join(flags.dump, ",")); }};
 }
 
+FlagRow recipe_option(const RecipeOption& option) {
+  const std::string flag = "--" + option.name;
+  return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
+          [=](Flags& flags, const std::string& text) {
+            auto any = [](double) { return true; };
+            const double value = parse_number<double>(flag, text, option.expectation(), any);
+            if (!option.allows(value)) refuse(flag, option.expectation(), text);
+            flags.options.set(option.name, value);
+          },
+          [=](const Flags& flags) { return fmt::format("{}", flags.options.real(option.name)); }};
+}
+
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
   for (const ScheduleShape& shape : schedule_shapes()) names.emplace_back(shape.name);
@@ -115,7 +127,7 @@ std::string warmup_doc(const Recipe& recipe) {
 }
 
 // The stable flags, in the order of the help.
-std::vector<FlagRow> flag_table(const Recipe& recipe) {
+std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   return {
       path({"--data", "DIR", "folder of the data set, or the one above it; $KB_DATA where it is not given"},
            &Flags::data),
@@ -144,6 +156,14 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
       dump(),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
   };
+}
+
+// The recipe's own first.
+std::vector<FlagRow> flag_table(const Recipe& recipe) {
+  std::vector<FlagRow> table;
+  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
+  for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
+  return table;
 }
 
 std::string help_line(const FlagText& text, const std::string& fallback) {
@@ -187,6 +207,7 @@ Flags default_flags(const Recipe& recipe) {
   flags.momentum = d.momentum;
   flags.weight_decay = d.weight_decay;
   flags.label_smoothing = d.label_smoothing;
+  flags.options = OptionValues(recipe.options);
   return flags;
 }
 

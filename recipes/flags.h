@@ -34,6 +34,7 @@ struct Flags {
   int64_t save_every = 0;  // steps; 0 = never
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
+  OptionValues options;  // of the recipe's own
 };
 
 // As the recipe has them, and --data from the environment.

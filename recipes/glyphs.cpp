@@ -14,7 +14,7 @@ ModelOutput small_net(Batch& batch) {
   Tensor x = block("block1", batch.images, 32);
   x = block("block2", x, 64);
   x = block("block3", x, 64);
-  x = dropout("dropout", relu(linear("fc1", flatten(x), 128)), 0.5);
+  x = dropout("dropout", relu(linear("fc1", flatten(x), 128)), batch.options.real("dropout"));
   return classification(batch, linear("fc2", x, batch.classes));
 }
 
@@ -25,7 +25,8 @@ Recipe glyphs() {
           .summary = "a small convolutional net on drawn glyphs: no download, about a minute",
           .paper = "Ioffe and Szegedy 2015, Batch normalization",
           .model = small_net,
-          .defaults = {.dataset = "glyphs", .minibatch = 64, .epochs = 16, .lr = 0.05, .weight_decay = 1e-3}};
+          .defaults = {.dataset = "glyphs", .minibatch = 64, .epochs = 16, .lr = 0.05, .weight_decay = 1e-3},
+          .options = {fraction_option("dropout", 0.5, "share of fc1's units left out in training")}};
 }
 
 }  // namespace kb

@@ -1,14 +1,15 @@
 // LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 16 and 32
-// feature maps of 5x5.
+// feature maps of 5x5, times --width.
 #include "recipes/table.h"
 
 namespace kb {
 namespace {
 
 ModelOutput lenet(Batch& batch) {
-  Tensor x = relu(conv2d("conv1", batch.images, 16, {.kernel = 5, .padding = 2, .bias = true}));
+  const int64_t width = batch.options.whole("width");
+  Tensor x = relu(conv2d("conv1", batch.images, 16 * width, {.kernel = 5, .padding = 2, .bias = true}));
   x = max_pool2d(x, {.kernel = 2});
-  x = relu(conv2d("conv2", x, 32, {.kernel = 5, .bias = true}));
+  x = relu(conv2d("conv2", x, 32 * width, {.kernel = 5, .bias = true}));
   x = flatten(max_pool2d(x, {.kernel = 2}));
   x = relu(linear("fc1", x, 120));
   x = relu(linear("fc2", x, 84));
@@ -22,7 +23,8 @@ Recipe lenet_mnist() {
           .summary = "LeNet-5, wider, on MNIST or Fashion-MNIST",
           .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
           .model = lenet,
-          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .lr = 0.05}};
+          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .lr = 0.05},
+          .options = {{.name = "width", .value = 1, .doc = "times 16 and 32 feature maps"}}};
 }
 
 }  // namespace kb

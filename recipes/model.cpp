@@ -38,11 +38,12 @@ void check_per_sample(const std::string& recipe, const std::string& what, Tensor
                           hint));
 }
 
-Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                 const OptionValues& options) {
   const ImageShape& shape = input.shape;
   Tensor pixels = kb::input(graph, "images", DType::u8, {minibatch, shape.channels, shape.height, shape.width}, "NCHW");
   Batch batch{normalise(pixels, input), kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
-              scalar_input(graph, "label_smoothing"), input.classes};
+              scalar_input(graph, "label_smoothing"), input.classes, options};
   Declared declared{kb::input(graph, "weights", DType::f32, {minibatch}, "N"), recipe.model(batch)};
   check_per_sample(recipe.name, "loss", declared.output.loss, minibatch);
   for (const Metric& metric : declared.output.metrics)
@@ -69,16 +70,18 @@ ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
   return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where)}}};
 }
 
-Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                           const OptionValues& options) {
   Graph graph(recipe.name, Mode::training);
-  Declared declared = declare(graph, recipe, input, minibatch);
+  Declared declared = declare(graph, recipe, input, minibatch, options);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   return graph;
 }
 
-Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch) {
+Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                            const OptionValues& options) {
   Graph graph(recipe.name + ".predict", Mode::inference);
-  Declared declared = declare(graph, recipe, input, minibatch);
+  Declared declared = declare(graph, recipe, input, minibatch, options);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   for (const Metric& metric : declared.output.metrics)
     add_output(graph, metric.name, sum(metric.values * declared.weights));

@@ -6,6 +6,7 @@
 
 #include "graph/layers.h"
 #include "recipes/inputs.h"
+#include "recipes/recipe_options.h"
 
 namespace kb {
 
@@ -15,6 +16,7 @@ struct Batch {
   Tensor labels;           // i32 [N]
   Tensor label_smoothing;  // scalar input in [0, 1); 0 in evaluation
   int64_t classes = 0;
+  OptionValues options = {};  // of the recipe's own
 };
 
 struct Metric {
@@ -54,14 +56,17 @@ struct Recipe {
   Model model = nullptr;
   Defaults defaults = {};
   Synthetic synthetic = {};  // what `--dataset synthetic` looks like for this model
+  std::vector<RecipeOption> options = {};
 };
 
 // Inputs "images" u8 [N, C, H, W], "labels" i32 [N], "weights" f32 [N] and the scalar "label_smoothing".
 // Training: output "loss", the sum of losses times weights (weights 1 / kn: the mean over the global minibatch).
 // Inference: the sums "loss", each metric by its name, and "count" of the weights (1, or 0 for padded rows).
 // Both throw Error where the model's values are not [N], with the model's own line.
-Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch);
-Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch);
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                           const OptionValues& options);
+Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                            const OptionValues& options);
 
 // Throws Error naming what differs unless both have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);

@@ -59,8 +59,8 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target
   Programs programs;
   Dumps dumps(flags, programs.dumps);
   const InputSpec input = input_spec(flags.dataset, recipe.synthetic);
-  Graph training = build_training_graph(recipe, input, flags.minibatch);
-  Graph inference = build_inference_graph(recipe, input, flags.minibatch);
+  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options);
+  Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   dumps.graph("train", training);

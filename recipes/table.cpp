@@ -7,7 +7,7 @@
 
 namespace kb {
 
-std::vector<Recipe> all_recipes() { return {glyphs(), lenet_mnist(), mlp_mnist(), resnet50()}; }
+std::vector<Recipe> all_recipes() { return {glyphs(), lenet_mnist(), mlp_mnist(), resnet50(), resnet_cifar()}; }
 
 Recipe find_recipe(const std::string& name) {
   std::vector<std::string> names;

@@ -12,6 +12,7 @@ Recipe glyphs();
 Recipe lenet_mnist();
 Recipe mlp_mnist();
 Recipe resnet50();
+Recipe resnet_cifar();
 
 std::vector<Recipe> all_recipes();
 // Throws Error with the nearest name there is.

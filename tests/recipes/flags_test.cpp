@@ -142,6 +142,36 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
   BOOST_TEST(usage_error({"--lr", "0.1", "--lr", "0.2"}) != "(nothing thrown)");
 }
 
+BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
+  const Recipe recipe = resnet_cifar();
+  auto parsed = [&](const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); };
+  auto refused = [&](const std::vector<std::string>& words) {
+    try {
+      parsed(words);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("(nothing thrown)");
+  };
+  BOOST_TEST(parsed({}).options.whole("depth") == 20);
+  const Flags flags = parsed({"--depth", "56", "--width=2"});
+  BOOST_TEST(flags.options.whole("depth") == 56);
+  BOOST_TEST(flags.options.whole("width") == 2);
+  const std::vector<std::string> words = flag_words(recipe, flags);
+  BOOST_TEST((std::vector<std::string>(words.begin(), words.begin() + 4) ==
+              std::vector<std::string>{"--depth", "56", "--width", "2"}));
+  BOOST_TEST(flag_values(recipe, flags)[0].second == "56");
+  BOOST_TEST(refused({"--depth", "21"}) == "--depth: expected one of 8, 20, 32, 44, 56, 110, got '21'");
+  BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number >= 1, got '0'");
+  BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number >= 1, got '1.5'");
+  BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--out'?");
+  BOOST_CHECK_THROW(flags.options.whole("depht"), Error);
+  const Flags mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
+  BOOST_TEST(mlp.options.real("dropout") == 0.25);
+  BOOST_CHECK_THROW(mlp.options.whole("dropout"), Error);
+  BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
+}
+
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   Flags flags = parse({"--device", "cuda"});
   BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {

@@ -51,6 +51,18 @@ std::string message(Action&& action) {
 
 Array array(Type type, std::vector<double> data) { return {std::move(type), std::move(data)}; }
 
+OptionValues with(const Recipe& recipe, const std::vector<std::pair<std::string, double>>& values) {
+  OptionValues options(recipe.options);
+  for (const auto& [name, value] : values) options.set(name, value);
+  return options;
+}
+
+int64_t parameters_of(const Recipe& recipe, const std::string& dataset,
+                      const std::vector<std::pair<std::string, double>>& values) {
+  const InputSpec input = input_spec(dataset, recipe.synthetic);
+  return parameter_count(build_training_graph(recipe, input, 2, with(recipe, values)));
+}
+
 // Two samples whose logits are their pixels' sums, by hand.
 Bindings two_samples(const std::vector<double>& weights) {
   return {{"images", array({DType::u8, {2, 1, 2, 2}, ""}, {0, 255, 51, 102, 255, 255, 0, 0})},
@@ -73,7 +85,7 @@ double loss_of(const std::vector<double>& logits, size_t label) {
 BOOST_AUTO_TEST_SUITE(model)
 
 BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
-  Graph graph = build_training_graph(recipe(linear_model), tiny_input(), 2);
+  Graph graph = build_training_graph(recipe(linear_model), tiny_input(), 2, {});
   verify(graph);
   double loss = interpret(graph, two_samples({0.5, 0.5})).outputs.at("loss").data.at(0);
   double expected = 0.5 * (loss_of({-2, 2, -1.2}, 0) + loss_of({2, 2, -2}, 2));
@@ -81,7 +93,7 @@ BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
 }
 
 BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
-  Graph graph = build_inference_graph(recipe(linear_model), tiny_input(), 2);
+  Graph graph = build_inference_graph(recipe(linear_model), tiny_input(), 2, {});
   verify(graph);
   auto outputs = interpret(graph, two_samples({1, 0})).outputs;
   BOOST_TEST(outputs.at("count").data[0] == 1.0);
@@ -90,18 +102,18 @@ BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
 }
 
 BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
-  std::string loss = message([] { build_training_graph(recipe(reduced_loss), tiny_input(), 2); });
+  std::string loss = message([] { build_training_graph(recipe(reduced_loss), tiny_input(), 2, {}); });
   test::golden("reduced_loss.txt", loss + "\n");
-  std::string metric = message([] { build_inference_graph(recipe(reduced_metric), tiny_input(), 2); });
+  std::string metric = message([] { build_inference_graph(recipe(reduced_metric), tiny_input(), 2, {}); });
   test::golden("reduced_metric.txt", metric + "\n");
-  BOOST_TEST(message([] { build_training_graph(recipe(no_loss), tiny_input(), 2); }) ==
+  BOOST_TEST(message([] { build_training_graph(recipe(no_loss), tiny_input(), 2, {}); }) ==
              "recipe tiny: the model returned no loss");
 }
 
 BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
   auto check = [](Model model) {
-    check_same_parameters(build_training_graph(recipe(model), tiny_input(), 2),
-                          build_inference_graph(recipe(model), tiny_input(), 2));
+    check_same_parameters(build_training_graph(recipe(model), tiny_input(), 2, {}),
+                          build_inference_graph(recipe(model), tiny_input(), 2, {}));
   };
   BOOST_TEST(message([&] { check(linear_model); }) == "(nothing thrown)");
   test::golden("other_parameters.txt", message([&] { check(two_faced); }) + "\n");
@@ -110,8 +122,8 @@ BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
 BOOST_AUTO_TEST_CASE(resnet50_is_torchvisions) {
   Recipe resnet = find_recipe("resnet50");
   InputSpec input = input_spec("synthetic", resnet.synthetic);
-  Graph graph = build_training_graph(resnet, input, 2);
-  check_same_parameters(graph, build_inference_graph(resnet, input, 2));
+  Graph graph = build_training_graph(resnet, input, 2, {});
+  check_same_parameters(graph, build_inference_graph(resnet, input, 2, {}));
   BOOST_TEST(parameter_count(graph) == 25557032);
   auto shape = [&](const std::string& name) {
     const Variable* variable = graph.find_variable(name);
@@ -133,13 +145,48 @@ BOOST_AUTO_TEST_CASE(resnet50_is_torchvisions) {
   BOOST_CHECK(graph.find_variable("fc.weight")->init == (Init{InitKind::normal, 0, 0.01}));
 }
 
+// He et al. 2016, table 6, in millions: 0.27, 0.46, 0.66, 0.85, 1.7. Exactly, for n blocks a stage: one 3x3 convolution
+// of 3 to 16 channels, stages of 2n convolutions with their norms, a matrix of 64 x 10 with 10 biases.
+BOOST_AUTO_TEST_CASE(resnets_for_cifar_have_the_papers_sizes) {
+  const Recipe recipe = resnet_cifar();
+  const std::pair<int64_t, int64_t> sizes[] = {{8, 75290},   {20, 269722}, {32, 464154},
+                                               {44, 658586}, {56, 853018}, {110, 1727962}};
+  for (const auto& [depth, parameters] : sizes) {
+    const int64_t n = (depth - 2) / 6;
+    int64_t expected = 3 * 16 * 9 + 2 * 16 + 64 * 10 + 10;
+    for (int64_t c : {16, 32, 64}) expected += 2 * n * (9 * c * c + 2 * c) - (c == 16 ? 0 : 9 * c * c / 2);
+    BOOST_TEST(expected == parameters);
+    BOOST_TEST(parameters_of(recipe, "synthetic", {{"depth", static_cast<double>(depth)}}) == parameters);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(resnets_for_cifar_have_the_names_pytorch_users_know) {
+  const Recipe recipe = resnet_cifar();
+  const InputSpec input = input_spec("synthetic", recipe.synthetic);
+  const Graph graph = build_training_graph(recipe, input, 2, with(recipe, {{"depth", 8}, {"width", 2}}));
+  std::string text;
+  for (const Variable& v : graph.variables)
+    if (v.kind == VariableKind::parameter) text += v.name + " " + shape_text(v.type) + "\n";
+  test::golden("resnet_cifar_8_width_2.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(options_change_the_net) {
+  BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {}) == 784 * 256 + 256 + 256 * 256 + 256 + 256 * 10 + 10);
+  BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {{"depth", 0}}) == 784 * 10 + 10);
+  BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {{"depth", 1}, {"hidden", 7}}) == 784 * 7 + 7 + 7 * 10 + 10);
+  const Recipe lenet = lenet_mnist();
+  const InputSpec input = input_spec("mnist", {});
+  const Graph wide = build_training_graph(lenet, input, 2, with(lenet, {{"width", 3}}));
+  BOOST_TEST(shape_text(wide.find_variable("conv2.weight")->type) == "[O=96, I=48, H=5, W=5]");
+}
+
 BOOST_AUTO_TEST_CASE(every_recipe_builds_and_its_program_says_the_same_of_it) {
   for (const Recipe& recipe : all_recipes()) {
     BOOST_TEST_CONTEXT(recipe.name) {
       InputSpec input = input_spec(recipe.defaults.dataset, recipe.synthetic);
-      Graph training = build_training_graph(recipe, input, 2);
+      Graph training = build_training_graph(recipe, input, 2, OptionValues(recipe.options));
       verify(training);
-      check_same_parameters(training, build_inference_graph(recipe, input, 2));
+      check_same_parameters(training, build_inference_graph(recipe, input, 2, OptionValues(recipe.options)));
       std::string program = test::read_file(test::source_dir() / "recipes" / "bin" / (recipe.name + ".cpp"));
       BOOST_TEST(program.starts_with("// summary: " + recipe.summary + "\n"));
       BOOST_TEST(!recipe.paper.empty());

@@ -1,0 +1,53 @@
+#include "recipes/recipe_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/error.h"
+#include "recipes/suggest.h"
+
+namespace kb {
+
+bool RecipeOption::allows(double candidate) const {
+  if (!choices.empty()) return std::find(choices.begin(), choices.end(), candidate) != choices.end();
+  return candidate >= low && candidate < below && (!whole || std::floor(candidate) == candidate);
+}
+
+std::string RecipeOption::expectation() const {
+  if (!choices.empty()) return fmt::format("one of {}", fmt::join(choices, ", "));
+  const std::string number = whole ? "a whole number" : "a number";
+  return std::isinf(below) ? fmt::format("{} >= {}", number, low) : fmt::format("{} in [{}, {})", number, low, below);
+}
+
+RecipeOption fraction_option(std::string name, double value, std::string doc) {
+  return {.name = std::move(name), .value = value, .doc = std::move(doc), .low = 0, .below = 1, .whole = false};
+}
+
+OptionValues::OptionValues(const std::vector<RecipeOption>& options) {
+  for (const RecipeOption& option : options) entries_.push_back({option.name, option.value, option.whole});
+}
+
+size_t OptionValues::position(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return names.size();
+    names.push_back(entry.name);
+  }
+  throw Error(fmt::format("the recipe has no option '{}'{}", name, suggestion(name, names)));
+}
+
+int64_t OptionValues::whole(const std::string& name) const {
+  const Entry& entry = entries_[position(name)];
+  if (!entry.whole)
+    throw Error(fmt::format("the recipe's option '{0}' may be a fraction: read it by real(\"{0}\")", name));
+  return static_cast<int64_t>(entry.value);
+}
+
+double OptionValues::real(const std::string& name) const { return entries_[position(name)].value; }
+
+void OptionValues::set(const std::string& name, double value) { entries_[position(name)].value = value; }
+
+}  // namespace kb
