@@ -1,0 +1,38 @@
+#include "recipes/programs.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/table.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+// The launches of a training step: "pointwise relu layer2.0", a line each.
+std::string launches(const Recipe& recipe, const std::vector<std::string>& words, const char* isa) {
+  Target target = generic_cpu_target();
+  target.isa = isa;
+  const Flags flags = *parse_flags(recipe, "", words);
+  std::string text;
+  for (const Step& step : compile_programs(recipe, flags, target).training.program.final.steps)
+    text += fmt::format("{} {}\n", name(step.cls), step.name);
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(programs)
+
+// The shortcuts' slices and pads are part of other launches, in every layout, and no transposition stands alone.
+BOOST_AUTO_TEST_CASE(launches_of_resnet_cifar) {
+  const std::vector<std::string> words = {"--depth", "8", "--minibatch", "4", "--dataset", "synthetic"};
+  const std::string blocked = launches(resnet_cifar(), words, "avx512");
+  test::golden("resnet_cifar_8_launches.txt", blocked);
+  for (const char* isa : {"avx2", "generic"}) BOOST_TEST(launches(resnet_cifar(), words, isa) == blocked);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
