@@ -234,9 +234,11 @@ Reg Expression::pad(const Node& node, const Indices& at) {
   Reg holds = ir::kNone;
   Indices inner(at.size());
   for (size_t i = 0; i < at.size(); ++i) {
+    inner[i] = at[i];
+    if (node.type().shape[i] == from[i]) continue;
     const int64_t step = interior[i] + 1;
     const Index raw = math_.shift(at[i], -low[i]);
-    holds = both(holds, inside(raw, 0, (from[i] - 1) * step + 1));
+    holds = both(holds, inside(raw, 0, from[i] * step));
     inner[i] = math_.div(raw, step);
     if (step == 1) continue;
     const Index rest = math_.mod(raw, step);

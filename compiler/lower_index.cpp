@@ -112,19 +112,22 @@ void split_multiples(const Index& a, int64_t divisor, Index& whole, Index& rest)
   whole.offset = (a.offset - rest.offset) / divisor;
 }
 
-int64_t common_factor(const Index& a, int64_t divisor) {
-  int64_t g = divisor;
-  for (const Term& term : a.terms) g = std::gcd(g, term.factor);
-  return g;
-}
-
-Index divided(Index a, int64_t g) {
-  for (Term& term : a.terms) term.factor /= g;
-  a.offset /= g;
-  return a;
-}
-
 }  // namespace
+
+// The terms with the largest factors are the whole: 16 block + lane, with fewer than 16 lanes, is split by 16.
+IndexMath::Split IndexMath::split(const Index& a, int64_t divisor) const {
+  std::vector<Term> terms = a.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.factor > y.factor; });
+  Split best;
+  int64_t step = divisor;
+  for (size_t wholes = 0; wholes <= terms.size(); ++wholes) {
+    if (wholes > 0) step = std::gcd(step, terms[wholes - 1].factor);
+    Split by{step, {}, {}};
+    split_multiples(a, step, by.whole, by.rest);
+    if (step > 1 && least(by.rest) >= 0 && most(by.rest) < step) return by;
+  }
+  return best;
+}
 
 Index IndexMath::div(const Index& a, int64_t divisor) {
   if (divisor == 1) return a;
@@ -133,7 +136,7 @@ Index IndexMath::div(const Index& a, int64_t divisor) {
   // What is left of a partly negative index may not be split off: the quotient rounds towards zero.
   if (least(rest) < 0) return made(Kind::quotient, a, divisor);
   if (most(rest) < divisor) return whole;
-  if (const int64_t g = common_factor(rest, divisor); g > 1) return add(whole, div(divided(rest, g), divisor / g));
+  if (const Split by = split(rest, divisor); by.step > 1) return add(whole, div(by.whole, divisor / by.step));
   if (rest.terms.size() == 1 && rest.offset == 0 && rest.terms[0].factor == 1) {
     const Atom inner = atom(rest.terms[0].atom);
     if (inner.kind == Kind::quotient) return add(whole, div(inner.of, inner.divisor * divisor));
@@ -149,8 +152,8 @@ Index IndexMath::mod(const Index& a, int64_t divisor) {
   split_multiples(a, divisor, whole, rest);
   if (least(rest) < 0) return made(Kind::remainder, a, divisor);
   if (most(rest) < divisor) return rest;
-  if (const int64_t g = common_factor(rest, divisor); g > 1)
-    return shift(scale(mod(divided(rest, g), divisor / g), g), rest.offset % g);
+  if (const Split by = split(rest, divisor); by.step > 1)
+    return add(scale(mod(by.whole, divisor / by.step), by.step), by.rest);
   if (rest.terms.size() == 1 && rest.offset == 0 && rest.terms[0].factor == 1) {
     const Atom inner = atom(rest.terms[0].atom);
     if (inner.kind == Kind::remainder && inner.divisor % divisor == 0) return mod(inner.of, divisor);
@@ -223,6 +226,9 @@ Place IndexMath::place(const Index& a) {
 }
 
 Reg IndexMath::inside(const Index& a, int64_t low, int64_t high) {
+  // 16 block + lane < 32 is block < 2, the same for all lanes.
+  if (const Split by = split(shift(a, -low), high - low); by.step > 1)
+    return inside(by.whole, 0, (high - low) / by.step);
   Reg holds = ir::kNone;
   if (least(a) < low) holds = builder_.less(builder_.index(low - 1), emit(a));
   if (most(a) >= high) {

@@ -77,6 +77,12 @@ class IndexMath {
     int64_t divisor = 1;
   };
   const Atom& atom(int32_t number) const { return atoms_[static_cast<size_t>(number)]; }
+  // a = step * whole + rest with 0 <= rest < step, which divides `divisor`; step 1 where there is no such split.
+  struct Split {
+    int64_t step = 1;
+    Index whole, rest;
+  };
+  Split split(const Index& a, int64_t divisor) const;
   Index made(Kind kind, const Index& of, int64_t divisor);
   bool completes(const Atom& quotient, const Atom& remainder) const;
   void join(Index& a) const;

@@ -57,7 +57,13 @@ void CppPrinter::load(const Instr& instr) {
     if (where == kNone) return define(instr, value);
     return define(instr, fmt::format("{} ? {} : {}", scalar(where), value, literal(instr.type, instr.number, 0)));
   }
-  if (instr.access != Access::contiguous || varying(where)) return load_by_lane(instr);
+  const bool some = varying(where), masked = some && !tail_ && !in_local(instr) && instr.type == DType::f32;
+  if (instr.access != Access::contiguous || (some && !masked)) return load_by_lane(instr);
+  if (masked) {
+    const std::string value = fmt::format("load_where({}, {})", place(instr), scalar(where));
+    return define(instr,
+                  instr.number == 0 ? value : fmt::format("{} ? {} : {}", scalar(where), value, splat_number(instr)));
+  }
   if (instr.integer != 0) line("__builtin_prefetch({} + {});", place(instr), instr.integer);
   std::string value =
       widened(instr, tail_ && !in_local(instr) ? fmt::format("load_part_x{}({}, n)", lanes_, place(instr))
@@ -73,11 +79,11 @@ std::string CppPrinter::splat_number(const Instr& instr) const {
 
 void CppPrinter::load_by_lane(const Instr& instr) {
   line("{} r{} = {};", vector_type(instr.type), instr.dst, splat_number(instr));
-  std::string condition;
-  if (instr.b != kNone)
-    condition = fmt::format("if ({}) ", varying(instr.b) ? scalar(instr.b) + "[l]" : scalar(instr.b));
+  std::string all, each;
+  if (instr.b != kNone && varying(instr.b)) each = fmt::format("if ({}[l]) ", scalar(instr.b));
+  if (instr.b != kNone && !varying(instr.b)) all = fmt::format("if ({}) ", scalar(instr.b));
   const std::string value = element(instr, lane_index(instr));
-  line("for (long l = 0; l < {}; ++l) {}r{}[l] = {};", lane_count(), condition, instr.dst,
+  line("{}for (long l = 0; l < {}; ++l) {}r{}[l] = {};", all, lane_count(), each, instr.dst,
        instr.type == DType::boolean ? fmt::format("-({})", value) : value);
 }
 

@@ -198,6 +198,10 @@ constexpr std::string_view kPartByLane = R"(
 KB_INLINE %x@ load_part_x@(const $e* p, long n) { %x@ r = {}; for (long l = 0; l < n; ++l) r[l] = p[l]; return r; }
 KB_INLINE void store_part($e* p, %x@ x, long n) { for (long l = 0; l < n; ++l) p[l] = x[l]; }
 )";
+// Lanes of a load that do not hold are 0, and their memory is not touched.
+constexpr std::string_view kWhereByLane = R"(
+KB_INLINE f32x@ load_where(const float* p, i32x@ where) { f32x@ r = {}; KB_EACH if (where[l]) r[l] = p[l]; return r; }
+)";
 constexpr std::string_view kPlainStream = R"(
 KB_INLINE void stream(%x@* p, %x@ x, bool) { *(%x@m*)p = x; }
 )";
@@ -230,6 +234,9 @@ KB_INLINE u16x16 narrow_f16(f32x16 x) { return (u16x16)__builtin_ia32_vcvtps2ph5
 KB_INLINE u16 mask_x16(long n) { return (u16)((1u << n) - 1); }
 KB_INLINE f32x16 load_part_x16(const float* p, long n) {
   return __builtin_ia32_loadups512_mask(p, f32x16{}, mask_x16(n));
+}
+KB_INLINE f32x16 load_where(const float* p, i32x16 where) {
+  return __builtin_ia32_loadups512_mask(p, f32x16{}, __builtin_ia32_ptestmd512(where, where, (u16)-1));
 }
 KB_INLINE void store_part(float* p, f32x16 x, long n) { __builtin_ia32_storeups512_mask(p, x, mask_x16(n)); }
 KB_INLINE i32x16 load_part_x16(const int* p, long n) { return __builtin_ia32_loaddqusi512_mask(p, i32x16{}, mask_x16(n)); }
@@ -279,6 +286,7 @@ KB_INLINE u32x8 mul_high(u32x8 x, u32x8 y) {
 KB_INLINE f32x8 widen_f16(u16x8 x) { return __builtin_ia32_vcvtph2ps256((v8h)x); }
 KB_INLINE u16x8 narrow_f16(f32x8 x) { return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0); }
 KB_INLINE f32x8 load_part_x8(const float* p, long n) { return __builtin_ia32_maskloadps256((const f32x8m*)p, first_x8(n)); }
+KB_INLINE f32x8 load_where(const float* p, i32x8 where) { return __builtin_ia32_maskloadps256((const f32x8m*)p, where); }
 KB_INLINE void store_part(float* p, f32x8 x, long n) { __builtin_ia32_maskstoreps256((f32x8m*)p, first_x8(n), x); }
 KB_INLINE i32x8 load_part_x8(const int* p, long n) { return (i32x8)load_part_x8((const float*)p, n); }
 KB_INLINE void store_part(int* p, i32x8 x, long n) { store_part((float*)p, (f32x8)x, n); }
@@ -341,6 +349,7 @@ std::string vectors(int vector_bytes, bool wide) {
   } else {
     for (const std::string_view part : {kExtremes, kFusedByLane, kRootByLane}) text += of_type(part, "f32", "float");
     text += kMulHighByLane;
+    text += kWhereByLane;
     text += kF16ByLane;
     text += parts_by_lane({{"f32", "float"}, {"i32", "int"}, {"u32", "u32"}, {"u16", "u16"}, {"u8", "u8"}});
   }

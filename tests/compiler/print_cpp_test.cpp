@@ -77,6 +77,28 @@ Kernel table_rows(DType type) {
   return b.finish();
 }
 
+// y[tile, j] = x[tile, j - 8] where that is inside the row of x, which is 8 shorter than y's, else `otherwise`: whole
+// vectors of which some lanes hold. Arguments: columns of y, tiles.
+Kernel shifted_rows(DType type, double otherwise) {
+  Builder b("shift", 16);
+  const int32_t x = b.add_buffer({.dtype = type});
+  const int32_t y = b.add_buffer({.dtype = type, .written = true, .read = false});
+  const int64_t columns_at = b.add_argument();
+  b.add_argument();
+  b.phase([&] {
+    const Reg columns = b.argument(columns_at), eight = b.index(8);
+    const Reg row = b.sub(b.mul(b.tile(), b.sub(columns, eight)), eight);
+    b.loop(b.index(0), columns, 16, [&](Reg first) {
+      b.lane_loop(b.min(b.index(16), b.sub(columns, first)), [&](Reg lane) {
+        const Reg holds = b.less(b.index(7), b.add(first, lane));
+        const Reg value = b.load(x, b.add(row, first), Access::contiguous, holds, otherwise);
+        b.store(y, b.mul_add(b.tile(), columns, first), Access::contiguous, value, false);
+      });
+    });
+  });
+  return b.finish();
+}
+
 // What a type can do with two arguments of its own.
 Results operations(DType type) {
   Results results;
@@ -243,6 +265,10 @@ BOOST_AUTO_TEST_CASE(gathers_and_masks) {
                     {5},
                     {Data::random(DType::f32, 8 * 37, 10), Data::of(DType::i32, {3, 0, 7, 7, 1}),
                      Data::output(DType::f32, 5 * 37), Data::output(DType::u32, 5 * 37)}}});
+  for (DType type : {DType::f32, DType::f64, DType::i32, DType::bf16})
+    for (double otherwise : {0.0, 2.0})
+      cases.push_back({named(shifted_rows(type, otherwise), fmt::format("k_shift_{}_{}", name(type), otherwise)),
+                       {{75, 4}, {4}, {Data::random(type, 4 * 67, 11), Data::output(type, 4 * 75)}}});
   check(cases);
 }
 
