@@ -2,6 +2,8 @@
 // any layout that the compiler can choose. What bench_conv and tune measure with.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,26 @@ bool trains(const ConvLayer& layer, ConvKind kind);
 // The spec as the compiler plans it where compiler/layout_table.cpp says `block` (0: NHWC).
 ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block);
 
+// Zeroed memory for a call: zero is no slower than any other value to multiply; NaN and denormals, which fresh memory
+// might hold, are.
+class ConvMemory {
+ public:
+  // Makes room for the call; what was there stays as it is where it is large enough.
+  void fit(LibraryContext& context, const LibraryOp& op, const ConvSpec& spec);
+  void run(Pool& pool, const LibraryOp& op, const ConvSpec& spec);
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  struct Block {
+    std::unique_ptr<void, Free> data;
+    int64_t bytes = 0;
+    void fit(int64_t wanted);
+  };
+  Block x_, y_, weights_, scratch_;
+};
+
 class ConvTimer {
  public:
   // Of each call the fastest of `repeats` runs counts, after one that warms the caches.
@@ -42,6 +64,10 @@ class ConvTimer {
   double plan_ms() const { return plan_ms_; }                            // of all plans so far
   std::string library() const { return context_.name(); }
   int threads() const { return pool_.threads(); }
+  LibraryContext& context() { return context_; }
+  Pool& pool() { return pool_; }
+  // A call to be run; counted in plan_ms().
+  std::unique_ptr<LibraryOp> plan(const ConvSpec& spec);
 
  private:
   LibraryContext context_;
@@ -51,8 +77,25 @@ class ConvTimer {
   std::string implementation_;
 };
 
-// Milliseconds that the convolutions of a schedule take alone, one call after the other, each in the faster of NHWC and
-// blocks of `block` channels; 0 where there is none.
-double convolutions_alone(const Schedule& schedule, ConvTimer& timer, int64_t block);
+// The convolutions of a schedule with nothing around them, each in the faster of NHWC and blocks of `block` channels
+// (as measured when this is made), in memory that they share.
+class ConvolutionsAlone {
+ public:
+  ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer, int64_t block);
+  bool empty() const { return calls_.empty(); }
+  // Milliseconds of one pass: every convolution of the schedule once, equal ones in a row.
+  double time();
+
+ private:
+  struct Call {
+    std::unique_ptr<LibraryOp> op;
+    ConvSpec spec;
+    int count = 0;
+  };
+
+  ConvTimer& timer_;
+  std::vector<Call> calls_;
+  ConvMemory memory_;
+};
 
 }  // namespace kb

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,7 @@ constexpr int kWarmSteps = 3;
 constexpr int kLeastSteps = 10, kMostSteps = 2000;
 constexpr double kSeconds = 3;  // of timed steps, where --steps does not say how many
 constexpr int kProfiles = 5;
+constexpr int kRounds = 7;
 constexpr int64_t kCopyBytes = 128 << 20;
 
 double milliseconds_of(const std::function<void()>& work) {
@@ -131,16 +133,24 @@ void print_json(const Flags& flags, const std::vector<double>& times, int thread
   fmt::print("{}\n", object.dump());
 }
 
-// The step against its own convolutions with nothing around them.
-void print_convolutions(Session& session, double step_ms, int threads, const Target& target) {
+// The step against its own convolutions with nothing around them: the median ratio of interleaved rounds.
+void print_convolutions(Session& session, int threads, const Target& target) {
   ConvTimer timer(threads, target.shards, 3);
   const int64_t block = std::max<int64_t>(channel_block(target, DType::f32, 64) % 64, 8);
-  const double alone = convolutions_alone(session.compiled().program.final, timer, block);
-  if (alone > 0)
-    fmt::print(
-        "convolutions alone, each in the faster of NHWC and blocks of {}: {:.1f} ms; the fastest step over them "
-        "{:.3f}\n",
-        block, alone, step_ms / alone);
+  ConvolutionsAlone convolutions(session.compiled().program.final, timer, block);
+  if (convolutions.empty()) return;
+  std::array<double, kRounds> ratios, alone;
+  for (int round = 0; round < kRounds; ++round) {
+    alone[round] = convolutions.time();
+    ratios[round] = milliseconds_of([&] { session.step(); }) / alone[round];
+  }
+  std::sort(ratios.begin(), ratios.end());
+  std::sort(alone.begin(), alone.end());
+  fmt::print(
+      "convolutions alone, each in the faster of NHWC and blocks of {}: median {:.1f} ms; the step over them, median "
+      "of "
+      "{} interleaved rounds: {:.3f}\n",
+      block, alone[kRounds / 2], kRounds, ratios[kRounds / 2]);
 }
 
 int bench(const std::vector<std::string>& arguments) {
@@ -165,7 +175,7 @@ int bench(const std::vector<std::string>& arguments) {
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   print_table(session, threads);
-  print_convolutions(session, times.front(), threads, device.backend->target());
+  print_convolutions(session, threads, device.backend->target());
   return 0;
 }
 
