@@ -75,11 +75,11 @@ FlagRow choice(FlagText text, std::string Flags::*member, std::vector<std::strin
           [=](const Flags& flags) { return flags.*member; }};
 }
 
-FlagRow path(FlagText text, std::string Flags::*member) {
+FlagRow path(FlagText text, std::string Flags::*member, const char* what = "a folder") {
   std::string name = text.name;
   return {std::move(text),
           [=](Flags& flags, const std::string& value) {
-            if (value.empty()) refuse(name, "a folder", value);
+            if (value.empty()) refuse(name, what, value);
             flags.*member = value;
           },
           [=](const Flags& flags) { return flags.*member; }};
@@ -145,13 +145,20 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       choice({"--precision", "P", "arithmetic; bf16 is mixed with f32"}, &Flags::precision, {"f32", "bf16", "f64"}),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
+      whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
+            &Flags::shards, true),
       number<int64_t>({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed,
                       "a whole number in [0, 2^32)", [](int64_t v) { return v >= 0 && v <= UINT32_MAX; }),
       path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out),
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
             &Flags::eval_every, true),
-      whole({"--save-every", "S", "write the parameters every so many steps; 0: at evaluations alone"},
+      path({"--init", "FILE", "safetensors with weights to begin with, under PyTorch's names"}, &Flags::init, "a file"),
+      path({"--resume", "RUN", "go on in this run's folder, with its flags"}, &Flags::resume),
+      path({"--checkpoint", "FILE", "with --resume: go on from this one; the newest where it is not given"},
+           &Flags::checkpoint, "a file"),
+      whole({"--save-every", "S", "a checkpoint every so many steps, besides those at evaluations; 0: those alone"},
             &Flags::save_every, true),
+      whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
       dump(),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
@@ -165,6 +172,19 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
   for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
   return table;
 }
+
+struct EffectRow {
+  const char* name;
+  FlagEffect effect;
+};
+// What is not here is computed.
+constexpr EffectRow kEffects[] = {
+    {"epochs", FlagEffect::length},      {"steps", FlagEffect::length}, {"data", FlagEffect::comfort},
+    {"threads", FlagEffect::comfort},    {"keep", FlagEffect::comfort}, {"save-every", FlagEffect::comfort},
+    {"eval-every", FlagEffect::comfort}, {"resume", FlagEffect::call},  {"checkpoint", FlagEffect::call},
+    {"out", FlagEffect::call},           {"dry-run", FlagEffect::call}, {"dump", FlagEffect::call},
+    {"quiet", FlagEffect::call},
+};
 
 std::string help_line(const FlagText& text, const std::string& fallback) {
   std::string name = text.value.empty() ? text.name : text.name + " " + text.value;
@@ -212,8 +232,9 @@ Flags default_flags(const Recipe& recipe) {
 }
 
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
-                                 const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches) {
-  Flags flags = default_flags(recipe);
+                                 const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
+                                 const Flags* base) {
+  Flags flags = base ? *base : default_flags(recipe);
   const std::vector<FlagRow> table = flag_table(recipe);
   CLI::App app;
   app.set_help_flag("--help,-h");
@@ -238,11 +259,18 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   return flags;
 }
 
+FlagEffect flag_effect(const std::string& name) {
+  for (const EffectRow& row : kEffects)
+    if (row.name == name) return row.effect;
+  return FlagEffect::computed;
+}
+
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags) {
   std::vector<std::string> words;
   for (const FlagRow& row : flag_table(recipe)) {
     std::string value = row.print(flags);
-    if (row.text.name == "--out" || value.empty() || (row.text.value.empty() && value == "false")) continue;
+    const bool repeats = flag_effect(row.text.name.substr(2)) != FlagEffect::call;
+    if (!repeats || value.empty() || (row.text.value.empty() && value == "false")) continue;
     words.push_back(row.text.name);
     if (!row.text.value.empty()) words.push_back(value);
   }

@@ -28,10 +28,14 @@ struct Flags {
   double warmup_epochs = 0, momentum = 0, weight_decay = 0, label_smoothing = 0;
   std::string precision = "f32", device = "auto";
   int64_t threads = 0;  // 0 = all cores
+  int64_t shards = 0;   // of library calls; 0 = number of cores
   int64_t seed = 1;
-  std::string out;         // "" = runs/RECIPE-TIME
-  int64_t eval_every = 1;  // epochs; 0 = at the end only
-  int64_t save_every = 0;  // steps; 0 = never
+  std::string out;                 // "" = runs/RECIPE-TIME
+  int64_t eval_every = 1;          // epochs; 0 = at the end only
+  int64_t save_every = 0;          // steps; 0 = at evaluations alone
+  int64_t keep = 2;                // checkpoints
+  std::string init;                // file of weights to begin with, "" = none
+  std::string resume, checkpoint;  // run folder to go on in, and the file to go on from: "" = the newest
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
   OptionValues options;  // of the recipe's own
@@ -53,12 +57,19 @@ struct ToolSwitch {
 };
 
 // The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws
-// UsageError with the nearest right flag or value. `usage` stands behind "usage: ".
+// UsageError with the nearest right flag or value. `usage` stands behind "usage: ". What is not given is as in `base`.
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
                                  const std::vector<std::string>& arguments,
-                                 const std::vector<ToolSwitch>& switches = {});
+                                 const std::vector<ToolSwitch>& switches = {}, const Flags* base = nullptr);
 
-// Every flag but --out as words of a command line that gives the same run; in the order of the table.
+// What a flag means for a run that is resumed. computed: it changes what is computed, and is refused; all that are not
+// named in a table. length: how long the run is; taken where the steps done would have been the same. comfort: free to
+// change. call: of one call alone, and no part of the command that repeats the run.
+enum class FlagEffect : uint8_t { computed, length, comfort, call };
+FlagEffect flag_effect(const std::string& name);  // "threads"
+
+// Every flag but those of FlagEffect::call as words of a command line that gives the same run; in the order of the
+// table.
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags);
 // {"minibatch", "64"}: every flag by its name without dashes.
 std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags);

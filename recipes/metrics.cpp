@@ -59,8 +59,9 @@ void append_json(fmt::memory_buffer& out, double value) {
     fmt::format_to(std::back_inserter(out), "null");
 }
 
-MetricsFile::MetricsFile(const std::filesystem::path& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
+MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on)
+    : path_(path),
+      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_EXCL) | O_APPEND | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) throw_file_error("write", path_, errno);
   pending_.reserve(kPendingBytes);
   flushed_ = std::chrono::steady_clock::now();
@@ -116,6 +117,10 @@ void MetricsFile::flush() {
   }
   pending_.clear();
   flushed_ = std::chrono::steady_clock::now();
+}
+
+void MetricsFile::sync() const {
+  if (::fsync(descriptor_) != 0) throw_file_error("write", path_, errno);
 }
 
 }  // namespace kb

@@ -33,8 +33,8 @@ void append_json(fmt::memory_buffer& out, double value);
 
 class MetricsFile {
  public:
-  // Makes the file. Error where it cannot.
-  explicit MetricsFile(const std::filesystem::path& path);
+  // Makes the file, which must not be there yet, or goes on with it. Error where it cannot.
+  explicit MetricsFile(const std::filesystem::path& path, bool goes_on = false);
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
@@ -47,6 +47,8 @@ class MetricsFile {
   // The run ended early: {"kind":"stop","step":..,"lr":..,"reason":".."}.
   void stop(int64_t step, double lr, std::string_view reason);
   void flush();
+  // What was flushed is on the disk itself. May be called by another thread than the rest.
+  void sync() const;
 
  private:
   template <class... Pairs>

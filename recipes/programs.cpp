@@ -63,6 +63,7 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target
   Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
+  programs.training_text = to_text(training);
   dumps.graph("train", training);
   dumps.graph("predict", inference);
 

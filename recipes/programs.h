@@ -18,6 +18,7 @@ struct DumpFile {
 struct Programs {
   Compiled training, inference;
   int64_t parameters = 0;       // elements
+  std::string training_text;    // the graph of a step as the model gave it
   std::vector<DumpFile> dumps;  // as flags.dump asks
 };
 

@@ -1,15 +1,21 @@
 #include "recipes/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "runtime/atomic_file.h"
 #include "runtime/host_compiler.h"
 #include "runtime/safetensors.h"
+#include "runtime/sha256.h"
 
 namespace kb {
 namespace {
@@ -38,13 +44,14 @@ fs::path default_folder(const std::string& recipe) {
   return path;
 }
 
-std::string command(const Recipe& recipe, const Flags& flags) {
-  std::string text = "./run " + recipe.name;
-  Flags absolute = flags;
-  if (!flags.data.empty()) absolute.data = fs::absolute(flags.data).lexically_normal().string();
-  for (const std::string& word : flag_words(recipe, absolute)) text += " " + shell_quoted(word);
-  return text;
+// Flags that mean the same in whatever folder they are given.
+Flags absolute(Flags flags) {
+  for (std::string* path : {&flags.data, &flags.init})
+    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
+  return flags;
 }
+
+std::string time_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // A number or a truth value as JSON has it, anything else as text.
 nlohmann::ordered_json flag_json(const std::string& value) {
@@ -74,29 +81,55 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
-RunFolder::RunFolder(const std::string& recipe, const std::string& out) {
-  if (out.empty()) {
-    path_ = default_folder(recipe);
-    return;
-  }
-  path_ = out;
-  make_folder(path_);
+RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw_file_error("open", path_, errno);
+  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* own) {
+    ::close(*own);
+    delete own;
+  });
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error(fmt::format("{} is in use: another process trains in it", path_.string()));
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  if (!fs::is_directory(path)) throw Error(fmt::format("--resume: there is no run folder {}", path));
+  return RunFolder(fs::path(path).lexically_normal());
+}
+
+RunFolder::RunFolder(const std::string& recipe, const std::string& out)
+    : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
   if (fs::exists(file(kManifest)) || fs::exists(file("metrics.jsonl")))
     refuse(path_, "it holds a run already; name another, or remove it");
 }
 
 void RunFolder::save_parameters(const std::string& name, const StateStore& store, int64_t step) const {
-  write_safetensors(file(name), store.canonical(false), {{"format", "pt"}, {"step", std::to_string(step)}});
+  write_safetensors(file(name), store.views(false), {{"format", "pt"}, {"step", std::to_string(step)}});
 }
 
-std::string manifest_text(const ManifestFacts& facts) {
+void RunFolder::remove_leftovers() const {
+  std::error_code error;
+  for (const fs::path& folder : {path_, checkpoints()})
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+}
+
+namespace {
+
+nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest;
+  const std::vector<std::string> words = flag_words(facts.recipe, absolute(facts.flags));
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
-  manifest["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  manifest["command"] = command(facts.recipe, facts.flags);
-  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags)) manifest["flags"][name] = flag_json(value);
+  manifest["started"] = time_text();
+  std::string command = "./run " + facts.recipe.name;
+  for (const std::string& word : words) command += " " + shell_quoted(word);
+  manifest["command"] = command;
+  manifest["arguments"] = words;
+  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags))
+    if (flag_effect(name) != FlagEffect::call) manifest["flags"][name] = flag_json(value);
   manifest["seed"] = facts.flags.seed;
+  if (!facts.flags.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.flags.init));
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
                       {"train", facts.data.train.count()},
@@ -108,6 +141,30 @@ std::string manifest_text(const ManifestFacts& facts) {
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
   manifest["versions"] = versions();
+  return manifest;
+}
+
+}  // namespace
+
+std::string manifest_text(const ManifestFacts& facts) { return manifest_of(facts).dump(2) + "\n"; }
+
+std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
+                                  const std::function<void(const std::string&)>& note) {
+  const nlohmann::ordered_json before = nlohmann::ordered_json::parse(old);
+  nlohmann::ordered_json manifest = manifest_of(facts);
+  const nlohmann::ordered_json now = manifest["versions"];
+  nlohmann::ordered_json entry = {{"at", time_text()}, {"step", step}};
+  for (const auto& [key, value] : now.items()) {
+    const auto was = before.at("versions").find(key);
+    if (was != before.at("versions").end() && *was == value) continue;
+    entry["versions"][key] = value;
+    note(fmt::format("{} was {}, is {}", key, was == before.at("versions").end() ? "unknown" : was->dump(),
+                     value.dump()));
+  }
+  manifest["started"] = before.at("started");
+  manifest["versions"] = before.at("versions");
+  manifest["resumed"] = before.value("resumed", nlohmann::ordered_json::array());
+  manifest["resumed"].push_back(entry);
   return manifest.dump(2) + "\n";
 }
 

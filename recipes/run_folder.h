@@ -1,6 +1,8 @@
 // The folder of one run, and the files in it: manifest.json, metrics.jsonl, model.safetensors, dumps.
 #pragma once
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "recipes/flags.h"
@@ -15,15 +17,25 @@ class RunFolder {
   // Makes `out`, or runs/RECIPE-TIME where it is empty (with a number behind it where another run took that name).
   // Throws Error where `out` holds a run already.
   RunFolder(const std::string& recipe, const std::string& out);
+  // A folder that is there. As the other, it is this process's own as long as the object lives: throws Error where
+  // another process has it.
+  static RunFolder open(const std::string& path);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+
+  // Temporary files of a process that was killed.
+  void remove_leftovers() const;
 
   // Parameters and running statistics under PyTorch's names, whole or not at all.
   void save_parameters(const std::string& name, const StateStore& store, int64_t step) const;
 
  private:
+  explicit RunFolder(std::filesystem::path path);
+
   std::filesystem::path path_;
+  std::shared_ptr<const int> lock_;  // a descriptor of the folder
 };
 
 struct ManifestFacts {
@@ -39,6 +51,10 @@ struct ManifestFacts {
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.
 std::string manifest_text(const ManifestFacts& facts);
+// The same of a run that goes on at `step`: its start and versions are those of `old`, and under "resumed" stands when
+// it was gone on with. `note` is given a line for each version that is another now: the bits may be others too.
+std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
+                                  const std::function<void(const std::string&)>& note);
 
 // A word as a shell takes it.
 std::string shell_quoted(const std::string& word);

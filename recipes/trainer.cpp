@@ -2,22 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "data/error.h"
 #include "recipes/device.h"
+#include "recipes/init_weights.h"
 #include "recipes/memory_answer.h"
+#include "recipes/metrics_cut.h"
 #include "recipes/training_loop.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
 namespace {
 
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kMetrics = "metrics.jsonl";
 constexpr int kInterruptedCode = 130;  // as shells report it
 
 // Everything of one run that is there before step 0.
 class Run {
  public:
-  Run(const Recipe& recipe, const Flags& flags)
-      : recipe_(recipe), flags_(flags), console_(flags.quiet), device_(choose_device(flags)) {
+  // `resumed`: the run to go on with, whose flags these are.
+  Run(const Recipe& recipe, const Flags& flags, std::optional<ResumedRun> resumed = std::nullopt)
+      : recipe_(recipe),
+        flags_(flags),
+        resumed_(std::move(resumed)),
+        console_(flags.quiet),
+        device_(choose_device(flags)) {
+    flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     InputSpec input = input_spec(flags.dataset, recipe.synthetic);
     data_ = load_input(input, recipe.synthetic, flags.data);
@@ -27,16 +39,24 @@ class Run {
   }
 
   int go() {
+    const std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, programs_, data_);
+    check_resumable(facts);
     StateStore store(*device_.backend);
     Session training(*device_.backend, store, std::move(programs_.training));
     Session inference(*device_.backend, store, std::move(programs_.inference));
     describe_programs(training, inference);
+    store.initialise(static_cast<uint32_t>(flags_.seed));
+    if (const Checkpoint* from = checkpoint())
+      load_checkpoint(store, *from);
+    else if (!flags_.init.empty())
+      init_weights(store, flags_.init, [&](const std::string& line) { console_.line(line); });
     if (!flags_.dry_run || !programs_.dumps.empty()) open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
-    store.initialise(static_cast<uint32_t>(flags_.seed));
-    MetricsFile metrics(folder_->file("metrics.jsonl"));
+    const LoopStart start = make_start();
+    MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
+    CheckpointWriter checkpoints(store, {folder_->checkpoints(), facts, flags_.keep, [&metrics] { metrics.sync(); }});
     TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), data_, training, inference, store, *folder_,
-                       metrics, console_});
+                       metrics, checkpoints, console_, start});
     return finish(loop.run(), store, metrics);
   }
 
@@ -52,16 +72,56 @@ class Run {
 
   std::string schedule() const { return make_scalars(recipe_, flags_, plan_).rate().description(); }
 
+  const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
+  int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
+
+  void check_resumable(const std::map<std::string, std::string>& facts) const {
+    if (!checkpoint()) return;
+    check_belongs(*checkpoint(), facts);
+    if (first_step() > plan_.steps)
+      throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
+                              plan_.steps));
+    check_schedule(*checkpoint(), make_scalars(recipe_, flags_, plan_));
+  }
+
   void open_folder(const Compiled& training, const Compiled& inference) {
-    folder_.emplace(recipe_.name, flags_.out);
     const std::string device = device_.backend->description();
-    write_file_atomically(
-        folder_->file("manifest.json"),
-        manifest_text({recipe_, flags_, plan_, training, inference, programs_.parameters, data_, schedule(), device}));
+    const ManifestFacts facts{recipe_, flags_,     plan_, training, inference, programs_.parameters,
+                              data_,   schedule(), device};
+    if (!resumed_) {
+      folder_.emplace(recipe_.name, flags_.out);
+      write_file_atomically(folder_->file(kManifest), manifest_text(facts));
+    } else {
+      folder_.emplace(resumed_->folder);
+      if (!flags_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
+    }
     for (const DumpFile& dump : programs_.dumps) write_file_atomically(folder_->file(dump.name), dump.text);
     if (!programs_.dumps.empty())
       console_.line(fmt::format("dumped {} files into {}", programs_.dumps.size(), folder_->path().string()));
     programs_.dumps.clear();
+  }
+
+  // Says what goes on; gives the manifest's new text.
+  std::string describe_resumed(const ManifestFacts& facts) {
+    const std::string from = checkpoint() ? checkpoint()->path.filename().string() : "no checkpoint: from the start";
+    console_.line(fmt::format("resuming {}: {}; {} of {} steps are done", folder_->path().string(), from, first_step(),
+                              plan_.steps));
+    return resumed_manifest_text(facts, resumed_->manifest, first_step(), [&](const std::string& difference) {
+      console_.line("NOTE: not the machine or build that this run began with, so its bits may differ: " + difference);
+    });
+  }
+
+  LoopStart make_start() {
+    if (!resumed_) return {};
+    const int64_t step = first_step();
+    const bool is_due = evaluation_is_due(flags_, plan_, step);
+    const MetricsCut cut = cut_metrics(folder_->file(kMetrics), step, is_due);
+    if (cut.dropped > 0)
+      console_.line(
+          fmt::format("{}: dropped {} lines past step {}, which is where it goes on", kMetrics, cut.dropped, step));
+    if (cut.last_step + 1 < step)
+      console_.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
+    return {step, cut.evaluation, cut.loss_sum, cut.losses};
   }
 
   void describe_programs(const Session& training, const Session& inference) {
@@ -80,15 +140,20 @@ class Run {
   int finish(const LoopResult& result, const StateStore& store, MetricsFile& metrics) {
     const Evaluation& e = result.evaluation;
     metrics.end({result.steps, e.error, e.loss, store.state_sha256()});
-    const double samples = static_cast<double>(result.steps * plan_.minibatch);
+    const int64_t steps = result.steps - first_step();
+    const double samples = static_cast<double>(steps * plan_.minibatch);
     console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
                               e.error * static_cast<double>(e.count), e.count, e.loss));
-    console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", result.steps, result.train_seconds,
+    console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
-    console_.line(
-        fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors)", folder_->path().string()));
-    console_.line(what_next());
+    console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
+                              folder_->path().string()));
+    console_.line(result.ending == Ending::interrupted ? how_to_go_on() : what_next());
     return result.ending == Ending::interrupted ? kInterruptedCode : 0;
+  }
+
+  std::string how_to_go_on() const {
+    return fmt::format("go on: ./run {} --resume {}", recipe_.name, shell_quoted(folder_->path().string()));
   }
 
   // Goyal et al. 2017, section 2.1: k times the minibatch, k times the learning rate.
@@ -101,7 +166,8 @@ class Run {
   }
 
   const Recipe& recipe_;
-  const Flags flags_;
+  Flags flags_;
+  std::optional<ResumedRun> resumed_;
   Console console_;
   Device device_;
   Dataset data_;
@@ -110,16 +176,34 @@ class Run {
   std::optional<RunFolder> folder_;
 };
 
+int resume(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments) {
+  ResumedRun run = open_resumed(recipe, given, arguments);
+  if (run.ended) {
+    Console(run.flags.quiet)
+        .line(fmt::format("{} has ended: all its steps are done, and nothing is left to do\nhint: more --epochs go on "
+                          "with it where the schedule does not depend on its length (constant, step)",
+                          run.folder.path().string()));
+    return 0;
+  }
+  const Flags flags = run.flags;
+  return Run(recipe, flags, std::move(run)).go();
+}
+
 }  // namespace
 
 int run_recipe(const Recipe& recipe, int argc, char** argv) {
   return guarded_main(recipe.name, [&] {
-    std::optional<Flags> flags = parse_flags(recipe, "./run " + recipe.name, {argv + 1, argv + argc});
-    return flags ? Run(recipe, *flags).go() : 0;
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    std::optional<Flags> flags = parse_flags(recipe, "./run " + recipe.name, arguments);
+    if (!flags) return 0;
+    if (flags->resume.empty() && !flags->checkpoint.empty())
+      throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
+    return flags->resume.empty() ? Run(recipe, *flags).go() : resume(recipe, *flags, arguments);
   });
 }
 
 int guarded_main(const std::string& program, const std::function<int()>& work) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file past `ulimit -f` is an error with a message, not the end
   auto say = [&](const char* what) { fmt::print(stderr, "{}: {}\n", program, what); };
   try {
     return work();

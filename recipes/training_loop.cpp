@@ -24,14 +24,24 @@ std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
 
 }  // namespace
 
+bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
+  const int64_t every = flags.eval_every * plan.steps_per_epoch;
+  return done == plan.steps || (every > 0 && done % every == 0);
+}
+
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
       order_(
           Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.data.train.count(), parts_.plan.minibatch)),
       slots_(make_slots(parts_.plan.minibatch, parts_.data.shape)),
       loader_(gather_rows(parts_.data.train, order_), memories(slots_),
-              {.first_step = 0, .end_step = parts_.plan.steps}),
-      evaluator_(parts_.inference, parts_.data.test) {
+              {.first_step = parts_.start.step, .end_step = parts_.plan.steps}),
+      evaluator_(parts_.inference, parts_.data.test),
+      schedule_(parts_.scalars),
+      loss_sum_(parts_.start.loss_sum),
+      losses_(parts_.start.losses) {
+  result_.steps = parts_.start.step;
+  if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   set_constants();
 }
 
@@ -47,7 +57,7 @@ void TrainingLoop::set_scalars(int64_t step) {
 }
 
 LoopResult TrainingLoop::run() {
-  save_model(0);
+  begin();
   while (result_.steps < parts_.plan.steps) {
     if (interrupt_.requested()) {
       result_.ending = Ending::interrupted;
@@ -57,8 +67,21 @@ LoopResult TrainingLoop::run() {
     step(result_.steps);
     after_step(++result_.steps);
   }
+  save_checkpoint(result_.steps);
   if (evaluated_at_ != result_.steps) evaluate(result_.steps);
+  parts_.checkpoints.wait();
   return result_;
+}
+
+void TrainingLoop::begin() {
+  const int64_t done = parts_.start.step;
+  save_model(done);
+  if (parts_.start.evaluation) {
+    result_.evaluation = *parts_.start.evaluation;
+    evaluated_at_ = done;
+  } else if (done > 0 && evaluation_is_due(parts_.flags, parts_.plan, done)) {
+    evaluate(done);
+  }
 }
 
 void TrainingLoop::step(int64_t step) {
@@ -93,21 +116,22 @@ void TrainingLoop::stop_not_finite(const char* what, double value, int64_t step)
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
-  const double rate = static_cast<double>((m.step + 1) * parts_.plan.minibatch) / result_.train_seconds;
+  const double rate =
+      static_cast<double>((m.step + 1 - parts_.start.step) * parts_.plan.minibatch) / result_.train_seconds;
   parts_.console.progress(
       fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.1f} ms", m.step + 1,
                   parts_.plan.steps, parts_.plan.epochs(m.step + 1), m.loss, m.lr, rate, m.data_wait_ms));
 }
 
 void TrainingLoop::after_step(int64_t done) {
-  if (evaluation_is_due(done)) evaluate(done);
-  if (parts_.flags.save_every > 0 && done % parts_.flags.save_every == 0)
-    parts_.folder.save_parameters(fmt::format("model-{:08}.safetensors", done), parts_.store, done);
+  parts_.checkpoints.check();
+  if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
+  if (checkpoint_is_due(done)) save_checkpoint(done);
 }
 
-bool TrainingLoop::evaluation_is_due(int64_t done) const {
-  const int64_t every = parts_.flags.eval_every * parts_.plan.steps_per_epoch;
-  return done == parts_.plan.steps || (every > 0 && done % every == 0);
+bool TrainingLoop::checkpoint_is_due(int64_t done) const {
+  const int64_t every = parts_.flags.save_every;
+  return evaluation_is_due(parts_.flags, parts_.plan, done) || (every > 0 && done % every == 0);
 }
 
 void TrainingLoop::evaluate(int64_t done) {
@@ -128,6 +152,13 @@ void TrainingLoop::evaluate(int64_t done) {
 void TrainingLoop::save_model(int64_t done) {
   parts_.folder.save_parameters(kModel, parts_.store, done);
   saved_at_ = done;
+}
+
+void TrainingLoop::save_checkpoint(int64_t done) {
+  if (checkpoint_at_ == done) return;
+  parts_.metrics.flush();
+  parts_.checkpoints.save({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
+  checkpoint_at_ = done;
 }
 
 }  // namespace kb

@@ -4,9 +4,12 @@
 #include "recipes/evaluate.h"
 #include "recipes/interrupt.h"
 #include "recipes/metrics.h"
-#include "recipes/run_folder.h"
+#include "recipes/resume.h"
 
 namespace kb {
+
+// Whether a run evaluates after `done` steps.
+bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done);
 
 enum class Ending : uint8_t { finished, interrupted };
 
@@ -15,6 +18,14 @@ struct LoopResult {
   int64_t steps = 0;         // done
   double train_seconds = 0;  // without evaluations
   Evaluation evaluation;     // of the final parameters
+};
+
+// Where a run begins or goes on.
+struct LoopStart {
+  int64_t step = 0;                      // done before
+  std::optional<Evaluation> evaluation;  // of the parameters there
+  double loss_sum = 0;                   // of the steps since the last evaluation
+  int64_t losses = 0;
 };
 
 // What the loop works on; all must outlive it.
@@ -28,7 +39,9 @@ struct LoopParts {
   StateStore& store;
   const RunFolder& folder;
   MetricsFile& metrics;
+  CheckpointWriter& checkpoints;
   Console& console;
+  LoopStart start;
 };
 
 class TrainingLoop {
@@ -36,20 +49,23 @@ class TrainingLoop {
   explicit TrainingLoop(LoopParts parts);
 
   // Steps until the plan is done or Ctrl-C. model.safetensors holds the parameters that were evaluated last, at first
-  // the initial ones. Throws Error, with the step and its learning rate, where the loss is not finite.
+  // those of the start. A checkpoint is made at every evaluation, every --save-every steps, and at the end. Throws
+  // Error, with the step and its learning rate, where the loss is not finite, and where a file cannot be written.
   LoopResult run();
 
  private:
   using Clock = std::chrono::steady_clock;
   void set_constants();
+  void begin();
   void step(int64_t step);
   void set_scalars(int64_t step);
   void after_step(int64_t done);
-  bool evaluation_is_due(int64_t done) const;
+  bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done);
   void show_progress(const StepMetrics& metrics);
   [[noreturn]] void stop_not_finite(const char* what, double value, int64_t step);
   void save_model(int64_t done);
+  void save_checkpoint(int64_t done);
 
   LoopParts parts_;
   const Order order_;
@@ -58,11 +74,13 @@ class TrainingLoop {
   Evaluator evaluator_;
   Interrupt interrupt_;
   std::vector<double> loss_;
+  ScheduleHash schedule_;
   LoopResult result_;
-  double loss_sum_ = 0;  // since the last evaluation
-  int64_t losses_ = 0;
-  int64_t evaluated_at_ = -1;  // steps done at the last evaluation
-  int64_t saved_at_ = 0;       // steps done when model.safetensors was written
+  double loss_sum_;  // since the last evaluation
+  int64_t losses_;
+  int64_t evaluated_at_ = -1;   // steps done at the last evaluation
+  int64_t saved_at_ = 0;        // steps done when model.safetensors was written
+  int64_t checkpoint_at_ = -1;  // steps done at the last checkpoint
 };
 
 }  // namespace kb

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,13 +36,30 @@ class Descriptor {
   int value_;
 };
 
-}  // namespace
+std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
-  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(error_number)));
+// What there is and what is wanted, where the error is one of room.
+std::string room_text(const std::filesystem::path& path, int error_number, int64_t bytes) {
+  std::string room;
+  struct statvfs disk;
+  struct rlimit limit;
+  if ((error_number == ENOSPC || error_number == EDQUOT) &&
+      ::statvfs(path.has_parent_path() ? path.parent_path().c_str() : ".", &disk) == 0)
+    room = amount(uint64_t{disk.f_bavail} * disk.f_frsize) + " are free";
+  else if (error_number == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    room = fmt::format("the limit on a file (ulimit -f) is {}", amount(limit.rlim_cur));
+  if (room.empty()) return "";
+  return bytes == 0 ? "; " + room : fmt::format("; {} are needed, {}", amount(static_cast<uint64_t>(bytes)), room);
 }
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+}  // namespace
+
+void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number, int64_t bytes) {
+  throw Error(fmt::format("cannot {} {}: {}{}", action, path.string(), std::generic_category().message(error_number),
+                          room_text(path, error_number, bytes)));
+}
+
+AtomicFile::AtomicFile(std::filesystem::path target, int64_t bytes) : target_(std::move(target)), bytes_(bytes) {
   // A file of this name left by a killed process with our number is stepped over, not overwritten.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = target_;
@@ -48,15 +67,28 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) fail();
   }
+  if (bytes_ > 0) set_aside();
 }
 
-AtomicFile::~AtomicFile() {
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
   if (descriptor_ < 0) return;
-  ::close(descriptor_);
+  ::close(std::exchange(descriptor_, -1));
   ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::fail() const { throw_file_error("write", target_, errno); }
+// The file keeps its length of 0: one that was cut short by a crash shows it. File systems that cannot set room aside
+// are left to find out by writing.
+void AtomicFile::set_aside() {
+  if (::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, bytes_) == 0) return;
+  const int reason = errno;
+  if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG) return;
+  discard();  // no destructor runs for an object that was not made
+  throw_file_error("write", target_, reason, bytes_);
+}
+
+void AtomicFile::fail() const { throw_file_error("write", target_, errno, bytes_); }
 
 void AtomicFile::write(const void* data, size_t bytes) {
   const char* p = static_cast<const char*>(data);
@@ -78,7 +110,7 @@ void AtomicFile::commit() {
 }
 
 void write_file_atomically(const std::filesystem::path& target, std::string_view content) {
-  AtomicFile file(target);
+  AtomicFile file(target, std::ssize(content));
   file.write(content);
   file.commit();
 }

@@ -1,6 +1,7 @@
 // Files that are there whole or not at all: written under a temporary name in the same directory, flushed to the disk,
 // renamed. Every output of a run goes this way. Errors are kb::Error with the path and the system's own words.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -9,8 +10,9 @@ namespace kb {
 
 class AtomicFile {
  public:
-  // Opens `TARGET.PID.N.tmp`; the directory must be there.
-  explicit AtomicFile(std::filesystem::path target);
+  // Opens `TARGET.PID.N.tmp`; the directory must be there. `bytes`, where known, are set aside on the disk at once, so
+  // that a full one is found before anything is written.
+  explicit AtomicFile(std::filesystem::path target, int64_t bytes = 0);
   // Without a commit the target stays as it was and the temporary file goes.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -23,8 +25,11 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail() const;
+  void set_aside();
+  void discard();
 
   std::filesystem::path target_;
+  int64_t bytes_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
 };
@@ -34,7 +39,9 @@ void write_file_atomically(const std::filesystem::path& target, std::string_view
 // The whole file.
 std::string read_file(const std::filesystem::path& path);
 
-// Throws Error("cannot ACTION PATH: <text of errno>").
-[[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
+// Throws Error("cannot ACTION PATH: <text of errno>"); of a full disk also how much is free there, and how much was
+// needed where `bytes` is not 0.
+[[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number,
+                                   int64_t bytes = 0);
 
 }  // namespace kb

@@ -33,18 +33,17 @@ const char* format_name(DType dtype) {
   return std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& row) { return row.dtype == dtype; })->name;
 }
 
-Json header_object(std::span<const NamedTensor> tensors, const std::map<std::string, std::string>& metadata) {
+Json header_object(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   size_t offset = 0;
-  for (const NamedTensor& tensor : tensors) {
+  for (const TensorView& tensor : tensors) {
     if (header.contains(tensor.name)) throw Error(fmt::format("safetensors: two tensors named '{}'", tensor.name));
-    ensure(static_cast<int64_t>(tensor.data.size()) == tensor.type.bytes(),
-           "safetensors: data is not of its type's size");
+    const size_t bytes = static_cast<size_t>(tensor.type.bytes());
     header[tensor.name] = {{"dtype", format_name(tensor.type.dtype)},
                            {"shape", tensor.type.shape},
-                           {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
+                           {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
   }
   return header;
 }
@@ -52,7 +51,7 @@ Json header_object(std::span<const NamedTensor> tensors, const std::map<std::str
 // Reads one file's header; every complaint names the file.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path), bytes_(read_file(path)) {}
+  Reader(const std::filesystem::path& path, const std::string& bytes) : path_(path), bytes_(bytes) {}
 
   SafetensorsFile read() {
     Json header = parse_header();
@@ -196,7 +195,7 @@ class Reader {
   }
 
   const std::filesystem::path& path_;
-  const std::string bytes_;
+  const std::string& bytes_;
   size_t header_bytes_ = 0;
   std::set<std::string> names_;
   std::vector<Entry> entries_;
@@ -204,7 +203,7 @@ class Reader {
 
 }  // namespace
 
-std::string safetensors_header(std::span<const NamedTensor> tensors,
+std::string safetensors_header(std::span<const TensorView> tensors,
                                const std::map<std::string, std::string>& metadata) {
   std::string json = header_object(tensors, metadata).dump();
   json.resize((json.size() + 7) / 8 * 8, ' ');
@@ -213,15 +212,21 @@ std::string safetensors_header(std::span<const NamedTensor> tensors,
   return header + json;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  std::string header = safetensors_header(tensors, metadata);
-  AtomicFile file(path);
+  const std::string header = safetensors_header(tensors, metadata);
+  int64_t bytes = std::ssize(header);
+  for (const TensorView& tensor : tensors) bytes += tensor.type.bytes();
+  AtomicFile file(path, bytes);
   file.write(header);
-  for (const NamedTensor& tensor : tensors) file.write(tensor.data.data(), tensor.data.size());
+  for (const TensorView& tensor : tensors) file.write(tensor.data, static_cast<size_t>(tensor.type.bytes()));
   file.commit();
 }
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) { return Reader(path).read(); }
+SafetensorsFile parse_safetensors(const std::filesystem::path& path, const std::string& bytes) {
+  return Reader(path, bytes).read();
+}
+
+SafetensorsFile read_safetensors(const std::filesystem::path& path) { return parse_safetensors(path, read_file(path)); }
 
 }  // namespace kb

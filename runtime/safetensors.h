@@ -18,14 +18,16 @@ struct SafetensorsFile {
 };
 
 // The file's bytes before the tensors' own. Throws Error on two tensors of one name.
-std::string safetensors_header(std::span<const NamedTensor> tensors,
+std::string safetensors_header(std::span<const TensorView> tensors,
                                const std::map<std::string, std::string>& metadata = {});
 
 // Written under a temporary name and renamed.
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 // Throws Error, with the path, what was expected and what was got, for every malformed file.
 SafetensorsFile read_safetensors(const std::filesystem::path& path);
+// The same from the file's bytes; `path` is for the complaints.
+SafetensorsFile parse_safetensors(const std::filesystem::path& path, const std::string& bytes);
 
 }  // namespace kb

@@ -79,30 +79,34 @@ std::byte* StateStore::data(const std::string& name) {
   return at->second.memory->data();
 }
 
-std::map<std::string, StateStore::Place> StateStore::places() const {
-  std::map<std::string, Place> places;
+std::vector<TensorView> StateStore::views(bool slots) const {
+  std::vector<TensorView> views;
   for (const auto& [name, entry] : entries_) {
-    bool slot = entry.variable.kind == VariableKind::slot;
+    const bool slot = entry.variable.kind == VariableKind::slot;
+    if (slot && !slots) continue;
+    const std::byte* data = entry.memory->data();
     if (!is_flat(entry.variable)) {
-      places[name] = {entry.variable.type, entry.memory->data(), slot};
+      views.emplace_back(name, entry.variable.type, data, slot);
       continue;
     }
     for (const Segment& segment : space_.segments)
-      places[canonical_name(name, segment)] = {segment.type,
-                                               entry.memory->data() + segment.offset * size_of(space_.dtype), slot};
+      views.emplace_back(canonical_name(name, segment), segment.type, data + segment.offset * size_of(space_.dtype),
+                         slot);
   }
-  return places;
+  std::sort(views.begin(), views.end(), [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  return views;
 }
 
 std::vector<NamedTensor> StateStore::canonical(bool slots) const {
   std::vector<NamedTensor> result;
-  for (const auto& [name, place] : places())
-    if (slots || !place.slot) result.push_back({name, place.type, {place.data, place.data + place.type.bytes()}});
+  for (const TensorView& view : views(slots))
+    result.push_back({view.name, view.type, {view.data, view.data + view.type.bytes()}});
   return result;
 }
 
 std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensors) {
-  std::map<std::string, Place> places = this->places();
+  std::map<std::string, TensorView> places;
+  for (TensorView& view : views()) places.emplace(view.name, view);
   std::vector<std::string> unknown;
   for (const NamedTensor& tensor : tensors) {
     auto at = places.find(tensor.name);
@@ -117,16 +121,26 @@ std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensor
   }
   for (const NamedTensor& tensor : tensors)
     if (auto at = places.find(tensor.name); at != places.end())
-      std::copy(tensor.data.begin(), tensor.data.end(), at->second.data);
+      std::copy(tensor.data.begin(), tensor.data.end(), const_cast<std::byte*>(at->second.data));  // ours
   return unknown;
 }
 
-std::string StateStore::state_sha256() const {
+TensorView::TensorView(const NamedTensor& tensor) : TensorView(tensor.name, tensor.type, tensor.data.data()) {
+  ensure(std::ssize(tensor.data) == type.bytes(), "a tensor's data is not of its type's size");
+}
+
+std::vector<TensorView> views_of(std::span<const NamedTensor> tensors) {
+  std::vector<TensorView> views;
+  for (const NamedTensor& tensor : tensors) views.emplace_back(tensor);
+  return views;
+}
+
+std::string state_sha256(std::span<const TensorView> tensors) {
   Sha256 hash;
-  for (const NamedTensor& tensor : canonical()) {
+  for (const TensorView& tensor : tensors) {
     hash.update_field(tensor.name);
     hash.update_field(fmt::format("{}[{}]", name(tensor.type.dtype), fmt::join(tensor.type.shape, ",")));
-    hash.update(tensor.data.data(), tensor.data.size());
+    hash.update(tensor.data, static_cast<size_t>(tensor.type.bytes()));
   }
   return hash.hex();
 }

@@ -20,6 +20,23 @@ struct NamedTensor {
   std::vector<std::byte> data;  // row-major
 };
 
+// Where the bytes of a canonical tensor lie.
+struct TensorView {
+  std::string name;
+  Type type;
+  const std::byte* data = nullptr;
+  bool slot = false;  // optimizer state
+
+  TensorView(std::string tensor_name, Type tensor_type, const std::byte* bytes, bool is_slot = false)
+      : name(std::move(tensor_name)), type(std::move(tensor_type)), data(bytes), slot(is_slot) {}
+  // The tensor must outlive it. Throws InternalError where the data is not of the type's size.
+  explicit TensorView(const NamedTensor& tensor);
+};
+std::vector<TensorView> views_of(std::span<const NamedTensor> tensors);
+
+// SHA-256 over names, types and bytes of tensors in the order of their names.
+std::string state_sha256(std::span<const TensorView> tensors);
+
 class StateStore {
  public:
   explicit StateStore(Backend& backend) : backend_(backend) {}
@@ -37,27 +54,20 @@ class StateStore {
   bool has(const std::string& name) const { return entries_.contains(name); }
   const ParameterSpace& space() const { return space_; }
 
-  // Parameters, slots (with `slots`) and running statistics, sorted by name.
+  // Parameters, slots (with `slots`) and running statistics, sorted by name. Views hold until the next adopt.
+  std::vector<TensorView> views(bool slots = true) const;
   std::vector<NamedTensor> canonical(bool slots = true) const;
   // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype, and
   // then has changed nothing.
   std::vector<std::string> load(const std::vector<NamedTensor>& tensors);
-  // SHA-256 over canonical(): names, types, bytes.
-  std::string state_sha256() const;
+  std::string state_sha256() const { return kb::state_sha256(views()); }
 
  private:
   struct Entry {
     Variable variable;
     std::unique_ptr<DeviceMemory> memory;
   };
-  // Where one canonical tensor lies.
-  struct Place {
-    Type type;
-    std::byte* data;
-    bool slot;
-  };
   void adopt_space(const ParameterSpace& space);
-  std::map<std::string, Place> places() const;
 
   Backend& backend_;
   ParameterSpace space_;

@@ -55,10 +55,13 @@ BOOST_AUTO_TEST_CASE(an_old_file_is_never_written_over) {
 BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
   test::TemporaryDirectory directory;
   std::filesystem::path out = directory / "a" / "b";
-  RunFolder folder("lenet_mnist", out.string());
-  BOOST_TEST(std::filesystem::is_directory(out));
+  {
+    RunFolder folder("lenet_mnist", out.string());
+    BOOST_TEST(std::filesystem::is_directory(out));
+    BOOST_CHECK_THROW(RunFolder("lenet_mnist", out.string()), Error);  // in use
+  }
   BOOST_CHECK_NO_THROW(RunFolder("lenet_mnist", out.string()));
-  test::write_file(folder.file("manifest.json"), "{}");
+  test::write_file(out / "manifest.json", "{}");
   BOOST_CHECK_THROW(RunFolder("lenet_mnist", out.string()), Error);
   test::write_file(directory / "file", "");
   BOOST_CHECK_THROW(RunFolder("lenet_mnist", (directory / "file").string()), Error);

@@ -88,8 +88,9 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   BOOST_TEST(manifest.at("flags").at("minibatch") == 10);
   BOOST_TEST(manifest.at("graph_hash").at("training").get<std::string>().size() == 32u);
   BOOST_TEST(manifest.at("command").get<std::string>().starts_with("./run small --"));
-  for (const char* file : {"model.safetensors", "model-00000008.safetensors", "model-00000016.safetensors"})
+  for (const char* file : {"model.safetensors", "checkpoints/step-00000016.safetensors", "checkpoints/step-00000020.safetensors"})
     BOOST_TEST(std::filesystem::exists(out / file), file);
+  BOOST_TEST(!std::filesystem::exists(out / "checkpoints" / "step-00000010.safetensors"));
 }
 
 BOOST_AUTO_TEST_CASE(parameters_are_saved_under_pytorchs_names_and_shapes) {

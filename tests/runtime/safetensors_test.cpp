@@ -56,10 +56,10 @@ BOOST_AUTO_TEST_CASE(bytes_are_those_of_the_format) {
   std::vector<NamedTensor> one = {tensor<float>("w", DType::f32, {2, 1}, {1, 2})};
   std::string json = R"({"w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}})";
   std::string padded = json + std::string((8 - json.size() % 8) % 8, ' ');
-  BOOST_TEST(safetensors_header(one) == with_header(padded, ""));
-  BOOST_TEST(safetensors_header(one).size() % 8 == 0u);
+  BOOST_TEST(safetensors_header(views_of(one)) == with_header(padded, ""));
+  BOOST_TEST(safetensors_header(views_of(one)).size() % 8 == 0u);
   test::TemporaryDirectory directory;
-  write_safetensors(directory / "w.safetensors", one);
+  write_safetensors(directory / "w.safetensors", views_of(one));
   std::string body("\0\0\x80\x3f\0\0\0\x40", 8);
   BOOST_TEST(test::read_file(directory / "w.safetensors") == with_header(padded, body));
 }
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_back) {
   test::TemporaryDirectory directory;
   std::filesystem::path path = directory / "model.safetensors";
   std::vector<NamedTensor> written = samples();
-  write_safetensors(path, written, {{"format", "pt"}, {"step", "12"}});
+  write_safetensors(path, views_of(written), {{"format", "pt"}, {"step", "12"}});
   SafetensorsFile file = read_safetensors(path);
   BOOST_TEST(file.metadata.at("format") == "pt");
   BOOST_TEST(file.metadata.at("step") == "12");
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(no_tensor_at_all_is_a_file_too) {
 
 BOOST_AUTO_TEST_CASE(two_tensors_of_one_name_are_refused) {
   std::vector<NamedTensor> twice = {samples()[1], samples()[1]};
-  BOOST_CHECK_THROW(safetensors_header(twice), Error);
+  BOOST_CHECK_THROW(safetensors_header(views_of(twice)), Error);
 }
 
 BOOST_AUTO_TEST_CASE(malformed_headers_are_refused) {

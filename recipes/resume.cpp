@@ -1,0 +1,175 @@
+#include "recipes/resume.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "recipes/line_diff.h"
+#include "recipes/metrics_cut.h"
+#include "runtime/atomic_file.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kVersion = "kilobatch_checkpoint";
+
+Json read_manifest(const RunFolder& folder) {
+  const fs::path path = folder.file("manifest.json");
+  if (!fs::exists(path))
+    throw Error(fmt::format("--resume: {} holds no run: there is no manifest.json", folder.path().string()));
+  Json manifest = Json::parse(read_file(path), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("arguments") || !manifest["arguments"].is_array())
+    throw Error(fmt::format("--resume: {} is no manifest of a run that can be resumed", path.string()));
+  return manifest;
+}
+
+void check_recipe(const Recipe& recipe, const Json& manifest, const fs::path& folder) {
+  const std::string name = manifest.value("recipe", "");
+  if (name != recipe.name)
+    throw Error(fmt::format("--resume: {} is a run of {}, not of {}\n  hint: ./run {} --resume {}", folder.string(),
+                            name, recipe.name, name, shell_quoted(folder.string())));
+}
+
+Flags flags_of(const Recipe& recipe, const Json& manifest) {
+  try {
+    return *parse_flags(recipe, recipe.name, manifest["arguments"].get<std::vector<std::string>>());
+  } catch (const UsageError& error) {
+    throw Error(fmt::format("--resume: this Kilobatch does not take the run's own flags: {}", error.what()));
+  }
+}
+
+void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, const fs::path& folder) {
+  if (!wanted.out.empty())
+    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", folder.string()));
+  const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
+  std::string differences;
+  for (size_t i = 0; i < before.size(); ++i)
+    if (flag_effect(before[i].first) == FlagEffect::computed && before[i].second != now[i].second)
+      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   given beside --resume", before[i].first,
+                                 before[i].second, now[i].first, now[i].second);
+  if (!differences.empty())
+    throw Error(
+        fmt::format("--resume: {} cannot go on with flags that change what is computed{}\n  hint: leave them "
+                    "out, or begin a run of their own from its weights: --init {}",
+                    folder.string(), differences, shell_quoted((folder / "model.safetensors").string())));
+}
+
+fs::path named_checkpoint(const RunFolder& folder, const std::string& name) {
+  if (fs::exists(name)) return name;
+  if (fs::exists(folder.checkpoints() / name)) return folder.checkpoints() / name;
+  std::string known;
+  for (const fs::path& path : list_checkpoints(folder.checkpoints()))
+    known += (known.empty() ? "" : ", ") + path.filename().string();
+  throw Error(fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.checkpoints().string(),
+                          known.empty() ? "none" : known));
+}
+
+// The newest checkpoint; of a damaged one the newest whole one is named, and taken only when asked for.
+std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
+  const std::vector<fs::path> files = list_checkpoints(folder.checkpoints());
+  if (files.empty()) return std::nullopt;
+  try {
+    return read_checkpoint(files[0]);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}\n  hint: {}", error.what(), whole_checkpoint_hint(files)));
+  }
+}
+
+std::string words(const Recipe& recipe, const Flags& flags) {
+  std::string text;
+  for (const auto& [name, value] : flag_values(recipe, flags))
+    if (flag_effect(name) == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
+  return text;
+}
+
+}  // namespace
+
+std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
+  for (size_t i = 1; i < files.size(); ++i) {
+    try {
+      const Checkpoint whole = read_checkpoint(files[i]);
+      return fmt::format("the one before it is whole, of step {}: --checkpoint {}", whole.step,
+                         files[i].filename().string());
+    } catch (const Error&) {
+      continue;  // damaged too
+    }
+  }
+  return "no other checkpoint is whole; the command in manifest.json starts the run again";
+}
+
+ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments) {
+  RunFolder folder = RunFolder::open(given.resume);
+  const Json manifest = read_manifest(folder);
+  check_recipe(recipe, manifest, folder.path());
+  const Flags own = flags_of(recipe, manifest);
+  const Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+  check_flags(recipe, own, wanted, folder.path());
+  const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
+  const bool ended = same_length && ended_after(folder.file("metrics.jsonl")) == manifest.value("steps", int64_t{-1});
+  ResumedRun run{std::move(folder), wanted, manifest.dump(2) + "\n", std::nullopt, ended};
+  if (ended) return run;
+  run.folder.remove_leftovers();
+  run.checkpoint = wanted.checkpoint.empty()
+                       ? newest_checkpoint(run.folder)
+                       : std::optional(read_checkpoint(named_checkpoint(run.folder, wanted.checkpoint)));
+  return run;
+}
+
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags, const Programs& programs,
+                                                    const Dataset& data) {
+  return {{kVersion, "1"},
+          {"recipe", recipe.name},
+          {"flags", words(recipe, flags)},
+          {"graph_hash", programs.training.graph_hash},
+          {"graph", programs.training_text},
+          {"data", data.name + " " + data.fingerprint}};
+}
+
+void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts) {
+  for (const char* key : {kVersion, "recipe", "data", "flags", "graph_hash"}) {
+    const std::string &got = checkpoint.fact(key), &expected = facts.at(key);
+    if (got == expected) continue;
+    const std::string text = std::string(key) == "graph_hash" ? "graph" : key;
+    throw Error(fmt::format("{}: this checkpoint is of another run: {} differs (- the checkpoint, + this run)\n{}",
+                            checkpoint.path.string(), text, line_diff(checkpoint.fact(text), facts.at(text))));
+  }
+}
+
+void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
+  auto lines = [](const std::vector<TensorView>& tensors) {
+    std::string text;
+    for (const TensorView& tensor : tensors)
+      text += fmt::format("{} {}{}\n", tensor.name, name(tensor.type.dtype),
+                          shape_text({tensor.type.dtype, tensor.type.shape, ""}));
+    return text;
+  };
+  const std::string differences = line_diff(lines(views_of(checkpoint.tensors)), lines(store.views()));
+  if (!differences.empty())
+    throw Error(fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}",
+                            checkpoint.path.string(), differences));
+  store.load(checkpoint.tensors);
+}
+
+std::string ScheduleHash::up_to(int64_t step) {
+  for (; next_ < step; ++next_)
+    for (const NamedScalar& scalar : scalars_.at(next_)) {
+      hash_.update_field(scalar.name);
+      hash_.update(&scalar.value, sizeof scalar.value);
+    }
+  return hash_.hex();
+}
+
+void check_schedule(const Checkpoint& checkpoint, const SgdScalars& now) {
+  if (ScheduleHash(now).up_to(checkpoint.step) == checkpoint.fact("schedule_sha256")) return;
+  throw Error(
+      fmt::format("--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
+                  "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
+                  "its own from these weights: --init {}",
+                  checkpoint.step, checkpoint.path.string(), now.rate().description(), checkpoint.path.string()));
+}
+
+}  // namespace kb

@@ -1,0 +1,54 @@
+// Going on with a run: what its folder says, which flags may stand beside --resume, and whether a checkpoint belongs to
+// it.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/run_folder.h"
+#include "runtime/checkpoint.h"
+#include "runtime/sha256.h"
+
+namespace kb {
+
+struct ResumedRun {
+  RunFolder folder;
+  Flags flags;                           // the run's own, and what was given beside --resume
+  std::string manifest;                  // as it was
+  std::optional<Checkpoint> checkpoint;  // none: the run was stopped before its first
+  bool ended = false;                    // nothing is left to do
+};
+
+// Opens the folder that given.resume names. `arguments` are the words of the command line. Throws Error for a folder
+// without a run of this recipe, for a flag that would change what is computed, and for a checkpoint that is damaged,
+// naming the newest that is whole.
+ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments);
+
+// What to do when the first of these files, the newest first, is damaged.
+std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
+
+// What a checkpoint's run is: recipe, flags that change what is computed, graph, data.
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags, const Programs& programs,
+                                                    const Dataset& data);
+// Throws Error with the differences where the checkpoint is of another run, graph or data.
+void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
+// Into the store. Throws Error naming every tensor that is missing, not expected or of another type.
+void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);
+
+// SHA-256 over the scalars of all steps done: equal where two schedules have agreed up to here.
+class ScheduleHash {
+ public:
+  explicit ScheduleHash(SgdScalars scalars) : scalars_(std::move(scalars)) {}
+  std::string up_to(int64_t step);  // steps that do not fall from call to call
+
+ private:
+  SgdScalars scalars_;
+  Sha256 hash_;
+  int64_t next_ = 0;
+};
+
+// Throws Error, with a hint, where the steps of the checkpoint were taken with other rates than `now` has.
+void check_schedule(const Checkpoint& checkpoint, const SgdScalars& now);
+
+}  // namespace kb

@@ -1,0 +1,208 @@
+#include "runtime/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "runtime/safetensors.h"
+#include "runtime/sha256.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Metadata whose values change from save to save; each has its full width from the start, so that a header is made once
+// and written over.
+constexpr const char* kStep = "step";
+constexpr const char* kSamples = "samples";
+constexpr const char* kSchedule = "schedule_sha256";
+constexpr const char* kState = "state_sha256";
+constexpr const char* kHeader = "header_sha256";
+constexpr size_t kNumberDigits = 16, kHashDigits = 64;
+constexpr const char* kBytes = "tensor_bytes";
+constexpr const char* kSlots = "slots";  // "velocity,second_moment": what optimizer state's names begin with
+
+constexpr const char* kPrefix = "step-";
+constexpr const char* kSuffix = ".safetensors";
+
+fs::path file_of(const fs::path& folder, int64_t step) {
+  return folder / fmt::format("{}{:08}{}", kPrefix, step, kSuffix);
+}
+
+int64_t number(std::string_view digits) {
+  int64_t value = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc() && end == digits.data() + digits.size() ? value : -1;
+}
+
+// -1 for another file's name.
+int64_t step_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const size_t frame = std::strlen(kPrefix) + std::strlen(kSuffix);
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= frame) return -1;
+  return number(std::string_view(name).substr(std::strlen(kPrefix), name.size() - frame));
+}
+
+// Where the value of a metadata key begins; npos where there is none. Quotes inside of values are escaped.
+size_t value_begin(std::string_view header, const char* key) {
+  const std::string mark = fmt::format("\"{}\":\"", key);
+  const size_t at = header.find(mark);
+  return at == std::string_view::npos ? at : at + mark.size();
+}
+
+std::string slot_names(const std::vector<TensorView>& state) {
+  std::set<std::string> names;
+  for (const TensorView& tensor : state)
+    if (tensor.slot) names.insert(tensor.name.substr(0, tensor.name.find('.')));
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+[[noreturn]] void damaged(const fs::path& path, const std::string& why) {
+  throw Error(fmt::format("{}: this checkpoint cannot be used: {}", path.string(), why));
+}
+
+void prune(const fs::path& folder, int64_t step, int64_t keep) {
+  int64_t kept = 0;
+  for (const fs::path& path : list_checkpoints(folder))
+    if (step_of(path) > step || ++kept > keep) fs::remove(path);
+}
+
+// Checks the header alone; gives its end.
+size_t check_header(const fs::path& path, const std::string& bytes) {
+  uint64_t length = 0;
+  if (bytes.size() < 8) damaged(path, fmt::format("it is cut short: {} bytes", bytes.size()));
+  for (size_t i = 0; i < 8; ++i) length |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  if (length > bytes.size() - 8)
+    damaged(path, fmt::format("it is cut short or damaged: {} bytes, of which the header is said to take {}",
+                              bytes.size(), length));
+  std::string header = bytes.substr(0, 8 + length);
+  const size_t at = value_begin(header, kHeader);
+  if (at == std::string::npos || at + kHashDigits > header.size())
+    damaged(path, fmt::format("it is none, or damaged: there is no {} in its header", kHeader));
+  const std::string expected = header.substr(at, kHashDigits);
+  header.replace(at, kHashDigits, kHashDigits, '0');
+  if (const std::string got = sha256_hex(header); got != expected)
+    damaged(path, fmt::format("its header is damaged: SHA-256\n  expected: {}\n  got:      {}", expected, got));
+  return header.size();
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(const StateStore& store, CheckpointFolder folder)
+    : folder_(std::move(folder)), state_(store.views()) {
+  fs::create_directories(folder_.path);
+  int64_t bytes = 0;
+  for (const TensorView& tensor : state_) bytes += tensor.type.bytes();
+  body_.resize(static_cast<size_t>(bytes));
+  const std::byte* at = body_.data();
+  for (const TensorView& tensor : state_) {
+    copies_.emplace_back(tensor.name, tensor.type, at, tensor.slot);
+    at += tensor.type.bytes();
+  }
+  std::map<std::string, std::string> metadata = folder_.facts;
+  metadata["format"] = "pt";
+  metadata[kBytes] = std::to_string(bytes);
+  metadata[kSlots] = slot_names(state_);
+  for (const char* key : {kStep, kSamples}) metadata[key] = std::string(kNumberDigits, '0');
+  for (const char* key : {kSchedule, kState, kHeader}) metadata[key] = std::string(kHashDigits, '0');
+  header_ = safetensors_header(copies_, metadata);
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (pending_.valid()) pending_.wait();
+}
+
+void CheckpointWriter::patch(const char* key, std::string_view value) {
+  header_.replace(value_begin(header_, key), value.size(), value);
+}
+
+void CheckpointWriter::save(const CheckpointCursor& cursor) {
+  wait();
+  for (size_t i = 0; i < state_.size(); ++i)
+    std::memcpy(const_cast<std::byte*>(copies_[i].data), state_[i].data,  // into body_
+                static_cast<size_t>(state_[i].type.bytes()));
+  patch(kStep, fmt::format("{:0{}}", cursor.step, kNumberDigits));
+  patch(kSamples, fmt::format("{:0{}}", cursor.samples, kNumberDigits));
+  patch(kSchedule, cursor.schedule_sha256);
+  pending_ = std::async(std::launch::async, [this, step = cursor.step] { write(step); });
+}
+
+void CheckpointWriter::write(int64_t step) {
+  patch(kState, state_sha256(copies_));
+  patch(kHeader, std::string(kHashDigits, '0'));
+  patch(kHeader, sha256_hex(header_));
+  folder_.before();
+  AtomicFile file(file_of(folder_.path, step), std::ssize(header_) + std::ssize(body_));
+  file.write(header_);
+  file.write(body_.data(), body_.size());
+  file.commit();
+  prune(folder_.path, step, folder_.keep);
+}
+
+void CheckpointWriter::check() {
+  if (pending_.valid() && pending_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) pending_.get();
+}
+
+void CheckpointWriter::wait() {
+  if (pending_.valid()) pending_.get();
+}
+
+const std::string& Checkpoint::fact(const std::string& key) const {
+  static const std::string kNone;
+  const auto at = metadata.find(key);
+  return at == metadata.end() ? kNone : at->second;
+}
+
+Checkpoint read_checkpoint(const fs::path& path) {
+  const std::string bytes = read_file(path);
+  const size_t body = check_header(path, bytes);
+  const size_t at = value_begin(bytes, kBytes);
+  const int64_t expected = at == std::string::npos ? -1 : number(bytes.substr(at, bytes.find('"', at) - at));
+  if (expected != static_cast<int64_t>(bytes.size() - body))
+    damaged(path, fmt::format("it is cut short or too long: expected {} bytes of tensors, got {}", expected,
+                              bytes.size() - body));
+  SafetensorsFile file = parse_safetensors(path, bytes);
+  Checkpoint result{path, 0, 0, std::move(file.metadata), std::move(file.tensors)};
+  result.step = number(result.fact(kStep));
+  result.samples = number(result.fact(kSamples));
+  const std::string got = state_sha256(views_of(result.tensors));
+  if (got != result.fact(kState))
+    damaged(path,
+            fmt::format("its tensors are damaged: SHA-256\n  expected: {}\n  got:      {}", result.fact(kState), got));
+  return result;
+}
+
+std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
+  std::set<std::string> names;
+  for (const NamedTensor& tensor : checkpoint.tensors) names.insert(tensor.name);
+  const std::string slots = "," + checkpoint.fact(kSlots) + ",";
+  // A slot's tensor is SLOT.NAME beside NAME: a layer that has a slot's name is none.
+  auto is_slot = [&](const std::string& name) {
+    const size_t dot = name.find('.');
+    return dot != std::string::npos && slots.find("," + name.substr(0, dot) + ",") != std::string::npos &&
+           names.contains(name.substr(dot + 1));
+  };
+  std::vector<NamedTensor> result;
+  for (const NamedTensor& tensor : checkpoint.tensors)
+    if (!is_slot(tensor.name)) result.push_back(tensor);
+  return result;
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (step_of(entry.path()) >= 0) files.push_back(entry.path());
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) > step_of(b); });
+  return files;
+}
+
+}  // namespace kb
