@@ -435,6 +435,7 @@ class Fuser {
   void collect(int32_t g) {
     Group& group = draft(g).group;
     if (group.cls == FusionClass::library) return collect_library(draft(g));
+    derived_.clear();
     Trace all = trace_group(g);
     if (drop_derived(g, all.inputs)) all = trace_group(g);
     group.nodes = std::move(all.nodes);
@@ -454,7 +455,6 @@ class Fuser {
   // A cheap value whose large inputs the group reads anyway is computed again instead of read (a mask from the input it
   // was made from).
   bool drop_derived(int32_t g, const std::vector<Value>& inputs) {
-    derived_.clear();
     if (draft(g).group.cls == FusionClass::copy || draft(g).group.cls == FusionClass::window) return false;
     auto reads = [&](Value v) { return std::find(inputs.begin(), inputs.end(), v) != inputs.end(); };
     for (Value input : inputs) {

@@ -131,4 +131,15 @@ BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
   check_compiled(g);
 }
 
+// What one launch computes again instead of reading is still read by the next one.
+BOOST_AUTO_TEST_CASE(a_part_of_a_concat_that_another_launch_computes_again) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {40}, "N"), size = abs(x);
+  g.outputs.push_back({"sum", sum(x, {0}).value(), Merge::sum});
+  g.outputs.push_back({"largest", max(size, {0}).value(), Merge::sum});
+  g.outputs.push_back({"joined", concat({size, x, size}, 0).value(), Merge::sum});
+  g.outputs.push_back({"late", (floor(x) - size).value(), Merge::sum});
+  check_compiled(g);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
