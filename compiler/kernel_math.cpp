@@ -2,10 +2,12 @@
 // the lowest power up, the rest fitted again after each; 2^-b beside each is what is left after rounding.
 #include "compiler/kernel_math.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 
 #include "graph/error.h"
+#include "graph/formula.h"
 
 namespace kb {
 namespace {
@@ -275,6 +277,21 @@ bool is_math(Op op) {
     default:
       return false;
   }
+}
+
+namespace {
+
+bool calls_math(const Formula& formula) {
+  return (formula.kind == Formula::Kind::call && calls_math(formula.op)) ||
+         std::any_of(formula.args.begin(), formula.args.end(), [](const FormulaRef& arg) { return calls_math(*arg); });
+}
+
+}  // namespace
+
+bool calls_math(Op op) {
+  if (is_math(op)) return true;
+  const FormulaRef formula = formula_of(op);
+  return formula && calls_math(*formula);
 }
 
 Reg emit_math(Builder& b, Op op, DType dtype, Reg x, Reg y) {

@@ -7,6 +7,8 @@ namespace kb {
 
 // Ops that are no instruction of their own in f32, bf16 and f16. In f64 they are, and call the C library.
 bool is_math(Op op);
+// The op is one of these or its formula calls one: dear to compute again.
+bool calls_math(Op op);
 
 // op(x) or op(x, y) for values of type `dtype`, bf16 and f16 by way of f32; other ops become one `compute`. Greatest
 // errors in f32, in units in the last place, over every 37th float (pow: a random sample), with infinities, NaN, zeros

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/kernel_math.h"
+
 namespace kb {
 
 bool Memory::readable(Value v) const {
@@ -37,26 +39,6 @@ struct Cost {
   bool expensive = false;  // calls a function
   bool slow = false;       // divides or takes a root: nothing to repeat for every element
 };
-
-bool is_expensive(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::log1p:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::softplus:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::gelu:
-    case Op::silu:
-    case Op::pow:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Chooser {
  public:
@@ -122,7 +104,7 @@ class Chooser {
   }
 
   Cost cost_of(Value v, const Node& node) const {
-    Cost cost{{}, 1, is_expensive(node.op), node.op == Op::div || node.op == Op::sqrt || node.op == Op::rsqrt};
+    Cost cost{{}, 1, calls_math(node.op), node.op == Op::div || node.op == Op::sqrt || node.op == Op::rsqrt};
     if (node.op == Op::count) return cost;
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {

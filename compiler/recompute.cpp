@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel_math.h"
 #include "compiler/passes.h"
 #include "compiler/rewrite.h"
 
@@ -21,25 +22,7 @@ constexpr size_t kMaxCone = 24;            // nodes computed again for one value
 constexpr int64_t kMinRowElements = 1024;  // of one sample; smaller values are not worth a launch
 constexpr int64_t kSmall = 16;             // a value this many times smaller counts as small
 
-bool is_cheap(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::log1p:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::softplus:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::gelu:
-    case Op::silu:
-    case Op::pow:
-      return false;
-    default:
-      return is_pointwise(op) || op == Op::broadcast;
-  }
-}
+bool is_cheap(Op op) { return (is_pointwise(op) && !calls_math(op)) || op == Op::broadcast; }
 
 class Recompute {
  public:
