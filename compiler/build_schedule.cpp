@@ -249,10 +249,22 @@ class Builder {
     schedule_.steps.push_back(std::move(step));
   }
 
+  bool is_written(const std::string& variable) const {
+    return std::any_of(graph_.writes.begin(), graph_.writes.end(),
+                       [&](const StateWrite& write) { return write.variable == variable; });
+  }
+
   bool is_variable(Value value) const { return graph_.node(resolve_alias(graph_, value).owner).op == Op::variable; }
 
-  // A variable written from another one: its old value is saved before any write.
+  // What a write or an output takes from a variable that the step overwrites is saved before any write.
   void save_variables() {
+    for (const Output& output : graph_.outputs) {
+      const Node& owner = graph_.node(resolve_alias(graph_, output.value).owner);
+      if (owner.op != Op::variable || !is_written(owner.attrs.text("name"))) continue;
+      View view{add_buffer(BufferKind::output, output.name, graph_.type(output.value).bytes(), output.value.node), 0};
+      add_copy("save for " + output.name, output.value, place(output.value), view);
+      saved_outputs_[output.value] = view;
+    }
     for (const StateWrite& write : graph_.writes) {
       if (!is_variable(write.value)) continue;
       saved_[write.variable] = scratch(graph_.type(write.value).bytes());
@@ -273,6 +285,7 @@ class Builder {
 
   void view_outputs() {
     for (const Output& output : graph_.outputs) place(output.value);
+    for (const auto& [value, view] : saved_outputs_) schedule_.views[value] = view;
   }
 
   // ---- live ranges
@@ -308,6 +321,7 @@ class Builder {
   std::unordered_map<std::string, int32_t> stores_;
   std::unordered_map<std::string, int32_t> kernels_;
   std::unordered_map<std::string, View> saved_;  // by variable written
+  std::unordered_map<Value, View, ValueHash> saved_outputs_;
 };
 
 }  // namespace

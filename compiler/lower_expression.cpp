@@ -102,8 +102,13 @@ Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, Reg x, Reg y, Reg z) {
   return b.convert(DType::f32, b.convert(dtype, result));
 }
 
-void Expression::store(Value v, const Indices& at) {
-  cx_.store_output(v, math_.flatten(at, cx_.graph.type(v).shape), value(v, at));
+void Expression::store(const std::vector<std::pair<Value, Indices>>& values) {
+  std::vector<Reg> results;
+  for (const auto& [v, at] : values) results.push_back(value(v, at));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& [v, at] = values[i];
+    cx_.store_output(v, math_.flatten(at, cx_.graph.type(v).shape), results[i]);
+  }
 }
 
 Reg Expression::value_at(Value v, const Index& position) {

@@ -20,7 +20,9 @@ class Expression {
   ir::Reg value_at(Value v, const Index& position);
   // From here on, while the register lives, `v` at `at` is `reg`.
   void bind(Value v, const Indices& at, ir::Reg reg) { known_[{v, at, guard_}] = reg; }
-  void store(Value v, const Indices& at);
+  // Stores values, each at its own index. All are computed before the first is stored: a state that the kernel
+  // overwrites in place may be read again, through another view, for a later one.
+  void store(const std::vector<std::pair<Value, Indices>>& values);
 
  private:
   ir::Reg own_result(Value v) const;

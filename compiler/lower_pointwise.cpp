@@ -29,7 +29,9 @@ class Pointwise {
 
  private:
   static void visit(Context& cx, Expression& expression, const Indices& at) {
-    for (const Value v : cx.group.outputs) expression.store(v, at);
+    std::vector<std::pair<Value, Indices>> values;
+    for (const Value v : cx.group.outputs) values.emplace_back(v, at);
+    expression.store(values);
   }
 
   static constexpr int64_t kPlane = 8;  // times Target::tile_elements: a plane of more is cut

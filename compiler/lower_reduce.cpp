@@ -60,10 +60,12 @@ void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
       expression.bind({n, out}, kept, emit_number(cx.b, node.type(out).dtype, 0));
   }
+  std::vector<std::pair<Value, Indices>> values;
   for (const Value v : cx.group.outputs) {
     const bool full = graph.type(v).shape == cx.group.domain && !is_reduction(graph, v.node);
-    expression.store(v, full ? at : spread_kept(cx.math, graph.type(v).shape, kept, kept_shape_of(cx.group)));
+    values.emplace_back(v, full ? at : spread_kept(cx.math, graph.type(v).shape, kept, kept_shape_of(cx.group)));
   }
+  expression.store(values);
 }
 
 // A reduction's stage is one more than that of the reductions it depends on.
@@ -255,13 +257,17 @@ void Reduce::bind_results(const Stage& stage, const std::vector<Parts>& merged, 
 void Reduce::store_kept_outputs(const Indices& at) {
   const Indices kept = result_index(cx_.group, nest_.domain_index(cx_.math, at));
   const Dims kept_shape = kept_shape_of(cx_.group);
+  std::vector<std::pair<Value, Indices>> values;
   for (const Value v : kept_outputs_)
-    expression_.store(v, spread_kept(cx_.math, cx_.graph.type(v).shape, kept, kept_shape));
+    values.emplace_back(v, spread_kept(cx_.math, cx_.graph.type(v).shape, kept, kept_shape));
+  expression_.store(values);
 }
 
 void Reduce::store_full_outputs(const Indices& at) {
   const Indices domain_at = nest_.domain_index(cx_.math, at);
-  for (const Value v : full_outputs_) expression_.store(v, domain_at);
+  std::vector<std::pair<Value, Indices>> values;
+  for (const Value v : full_outputs_) values.emplace_back(v, domain_at);
+  expression_.store(values);
 }
 
 Reg Reduce::reduced_count() {

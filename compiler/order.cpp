@@ -52,6 +52,8 @@ class Orderer {
     bool again = std::find(placed_.begin(), placed_.end(), source.owner) != placed_.end();
     if (writer < 0 || !whole || again) return {};
     std::vector<int32_t> readers = readers_of(write.variable);
+    // The parts of a concat are written by the launches that compute them, whenever they run.
+    if (group(writer).cls == FusionClass::copy && !readers.empty()) return {};
     for (int32_t reader : readers)
       if (reader == writer ? !reads_in_step(group(writer), write.variable) : reaches(writer, reader)) return {};
     for (int32_t reader : readers)
@@ -65,22 +67,45 @@ class Orderer {
     return at == variable_readers_.end() ? std::vector<int32_t>{} : at->second;
   }
 
-  // The group reads element i of the variable only to write element i.
+  // The group has read element i of the variable, for all that it computes, when it writes element i: whatever follows
+  // from the variable inside the group stays at its element.
   bool reads_in_step(const Group& writer, const std::string& variable) const {
-    if (writer.cls == FusionClass::library || writer.cls == FusionClass::scatter || writer.cls == FusionClass::window)
-      return false;
+    if (!stores_by_element(writer)) return false;
+    int64_t elements = graph_.find_variable(variable)->type.elements();
+    std::vector<int32_t> follow;  // nodes that follow from the variable, sorted
     for (int32_t n : writer.nodes) {
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
-      bool moves = info(node.op).cls == OpClass::movement && !is_view_op(graph_, node);
-      bool reduces = info(node.op).cls == OpClass::reduction;
-      for (Value input : node.inputs) {
-        const Node& owner = graph_.node(resolve_alias(graph_, input).owner);
-        if ((moves || reduces || node.op == Op::gather) && owner.op == Op::variable &&
-            owner.attrs.text("name") == variable)
-          return false;
-      }
+      bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+        return reads_variable(input, variable) || std::binary_search(follow.begin(), follow.end(), input.node);
+      });
+      if (!follows || node.op == Op::count) continue;
+      bool stays = is_pointwise(node.op) || is_view_op(graph_, node);
+      if (!stays || node.type().elements() != elements) return false;
+      follow.push_back(n);
     }
     return true;
+  }
+
+  // One loop over elements, which computes all results of an element before it stores the first. (A reduction over
+  // single elements has two: the finish of its results, and the domain.)
+  static bool stores_by_element(const Group& group) {
+    switch (group.cls) {
+      case FusionClass::library:
+      case FusionClass::scatter:
+      case FusionClass::window:
+      case FusionClass::copy:
+        return false;
+      default:
+        break;
+    }
+    return group.axes.empty() || std::any_of(group.axes.begin(), group.axes.end(), [&](int64_t axis) {
+             return group.domain[static_cast<size_t>(axis)] != 1;
+           });
+  }
+
+  bool reads_variable(Value value, const std::string& variable) const {
+    const Node& owner = graph_.node(resolve_alias(graph_, value).owner);
+    return owner.op == Op::variable && owner.attrs.text("name") == variable;
   }
 
   bool reaches(int32_t from, int32_t to) const {

@@ -166,7 +166,7 @@ const std::vector<Builder::Step>& Builder::steps() {
       {true, 1, &Builder::normalisation},
       {true, 1, &Builder::markers},
       {true, 1, &Builder::dropping},
-      {true, 1, &Builder::state_step},
+      {true, 2, &Builder::state_step},
   };
   return table;
 }
@@ -747,8 +747,11 @@ void Builder::state_step() {
   const double bound = item.bound;
   const Tensor x = use(item);
   const Tensor old = state(graph_, fresh_name("state"), {options_.dtype, x.shape(), ""}, {InitKind::constant, 0.5, 0});
-  write_state(old, old * 0.75 + x * 0.25);
+  Tensor added = x * 0.25;
+  if (x.rank() == 2 && x.size(0) == x.size(1)) added = added + transpose(old * 0.125, {1, 0});
+  write_state(old, old * 0.75 + added);
   if (random_.chance(0.5)) keep(x + old, bound + 6);
+  if (random_.chance(0.5)) keep(old, 6);
 }
 
 // --- the whole
