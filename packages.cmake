@@ -1,6 +1,8 @@
 # What Kilobatch stands on: finds each package, stops with one list of all that is missing, prints the closing table.
 # A package with a SWITCH is optional: the variable named there says AUTO (use it where it is found), ON or OFF.
 
+include(${CMAKE_CURRENT_LIST_DIR}/onednn.cmake)
+
 set(kb_rows "")          # of the table, in order
 set(kb_missing "")       # packages without which the configure step stops
 set(kb_missing_apt "")   # and the apt packages that bring them
@@ -22,22 +24,6 @@ function(kb_row name state)
   endif()
   set(kb_rows ${kb_rows} "${row}" PARENT_SCOPE)
 endfunction()
-
-# Debian's own package file of oneDNN asks for the OpenCL headers, which nothing here includes: so by hand.
-macro(kb_find_onednn)
-  find_path(oneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
-  find_library(oneDNN_LIBRARY dnnl)
-  mark_as_advanced(oneDNN_INCLUDE_DIR oneDNN_LIBRARY)
-  if(oneDNN_INCLUDE_DIR AND oneDNN_LIBRARY)
-    set(oneDNN_FOUND TRUE)
-    file(STRINGS ${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h lines REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
-    list(TRANSFORM lines REPLACE "[^0-9]" "")
-    list(JOIN lines "." oneDNN_VERSION)
-    add_library(DNNL::dnnl UNKNOWN IMPORTED)
-    set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${oneDNN_LIBRARY}
-      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${oneDNN_INCLUDE_DIR})
-  endif()
-endmacro()
 
 # kb_package(NAME PACKAGE P APT A [VERSION VARIABLE] [COMPONENTS C] [SWITCH KB_NAME WITHOUT TEXT])
 # For an optional one KB_HAS_NAME says in the end whether it is used.

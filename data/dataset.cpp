@@ -8,6 +8,7 @@
 #include "data/cifar.h"
 #include "data/content_hash.h"
 #include "data/error.h"
+#include "data/folder.h"
 #include "data/glyphs.h"
 #include "data/hash_random.h"
 #include "data/idx.h"
@@ -50,6 +51,7 @@ constexpr std::array kDatasets = {
     DatasetRow{"cifar10", load_cifar10, "90341ded0de35f50"},
     DatasetRow{"cifar100", load_cifar100, ""},
     DatasetRow{"glyphs", load_glyphs, "340a5351bddfe782"},
+    DatasetRow{"folder", load_folder_dataset, ""},
     DatasetRow{"synthetic", load_synthetic, "176e74ac1b68525a"},
 };
 

@@ -131,7 +131,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   return {
       path({"--data", "DIR", "folder of the data set, or the one above it; $KB_DATA where it is not given"},
            &Flags::data),
-      choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names()),
+      choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
       whole({"--minibatch", "N", "samples of one step"}, &Flags::minibatch, false),
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
@@ -229,6 +229,10 @@ Flags default_flags(const Recipe& recipe) {
   flags.label_smoothing = d.label_smoothing;
   flags.options = OptionValues(recipe.options);
   return flags;
+}
+
+ImageSource image_source(const Recipe& recipe, const Flags& flags) {
+  return {flags.dataset, recipe.synthetic, flags.data, recipe.load};
 }
 
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,

@@ -44,6 +44,9 @@ struct Flags {
 // As the recipe has them, and --data from the environment.
 Flags default_flags(const Recipe& recipe);
 
+// Where a run's images come from.
+ImageSource image_source(const Recipe& recipe, const Flags& flags);
+
 struct FlagText {
   std::string name;   // "--minibatch"
   std::string value;  // what stands behind it, "N"; empty for a switch

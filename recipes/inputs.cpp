@@ -27,24 +27,48 @@ std::vector<InputRow> input_table() {
   };
 }
 
-constexpr const char* kSynthetic = "synthetic";
+constexpr const char *kSynthetic = "synthetic", *kFolder = "folder", *kOwn = "own";
 // Of bytes that are equally likely.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
 
+bool known_from_data_alone(const ImageSource& source) {
+  return source.dataset == kFolder || (source.dataset == kOwn && source.load);
+}
+
+InputSpec spec_of(const Dataset& data, const std::string& dataset) {
+  const ChannelStatistics& s = data.statistics;
+  for (size_t c = 0; c < s.stddev.size(); ++c)
+    if (s.stddev[c] == 0)
+      throw Error(fmt::format("data set {}: channel {} has the same value in every pixel of the {} training images",
+                              dataset, c, data.train.count()));
+  return {dataset, data.shape, data.class_count(), s.mean, s.stddev, data.train.count()};
+}
+
+Dataset load(const ImageSource& source) {
+  const Synthetic& s = source.synthetic;
+  if (source.dataset == kSynthetic) return synthetic_dataset({s.shape, s.classes, s.train_count, s.test_count, 1});
+  if (source.dataset == kOwn && source.load) return source.load(source.dir);
+  return load_dataset(source.dataset, source.dir);
+}
+
 }  // namespace
 
-std::vector<std::string> input_names() {
+std::vector<std::string> input_names(LoadImages load) {
   std::vector<std::string> names;
+  if (load) names.emplace_back(kOwn);
   for (const InputRow& row : input_table()) names.emplace_back(row.name);
+  names.emplace_back(kFolder);
   names.emplace_back(kSynthetic);
   return names;
 }
 
-InputSpec input_spec(const std::string& dataset, const Synthetic& synthetic) {
+InputSpec input_spec(const ImageSource& source) {
+  const auto& [dataset, synthetic, dir, own] = source;
   for (const InputRow& row : input_table())
     if (dataset == row.name) return {dataset, row.shape, row.classes, row.mean, row.stddev, row.train_count};
+  if (known_from_data_alone(source)) return spec_of(load(source), dataset);
   if (dataset != kSynthetic)
-    throw Error(fmt::format("data set: expected one of {}, got '{}'", fmt::join(input_names(), ", "), dataset));
+    throw Error(fmt::format("data set: expected one of {}, got '{}'", fmt::join(input_names(own), ", "), dataset));
   auto channels = static_cast<size_t>(synthetic.shape.channels);
   return {dataset,
           synthetic.shape,
@@ -54,16 +78,18 @@ InputSpec input_spec(const std::string& dataset, const Synthetic& synthetic) {
           synthetic.train_count};
 }
 
-Dataset load_input(const InputSpec& spec, const Synthetic& synthetic, const std::filesystem::path& dir) {
-  Dataset data =
-      spec.dataset == kSynthetic
-          ? synthetic_dataset({synthetic.shape, synthetic.classes, synthetic.train_count, synthetic.test_count, 1})
-          : load_dataset(spec.dataset, dir);
+Input load_input(const ImageSource& source) {
+  if (known_from_data_alone(source)) {
+    Dataset data = load(source);
+    return {spec_of(data, source.dataset), std::move(data)};
+  }
+  Input input{input_spec(source), load(source)};
+  const auto& [spec, data] = input;
   if (data.shape != spec.shape || data.class_count() != spec.classes)
     throw Error(fmt::format("data set {}: expected {} classes of {}x{}x{}, got {} of {}x{}x{}", spec.dataset,
                             spec.classes, spec.shape.channels, spec.shape.height, spec.shape.width, data.class_count(),
                             data.shape.channels, data.shape.height, data.shape.width));
-  return data;
+  return input;
 }
 
 }  // namespace kb

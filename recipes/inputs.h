@@ -1,5 +1,5 @@
-// What a model is fed, known without the data: shape, classes and normalisation of each data set, so that a graph is
-// the same whether or not the images are there.
+// What a model is fed: shape, classes and normalisation of each data set. Of a published one they are known without the
+// data, so that its graph is the same whether or not the images are there; of images of your own the data tell.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -15,7 +15,7 @@ struct InputSpec {
   ImageShape shape;
   int64_t classes = 0;
   std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
-  int64_t train_count = 0;           // as published; a subset on disk may hold fewer
+  int64_t train_count = 0;           // as published, or as found
 };
 
 // Noise in the shape that a model is made for.
@@ -25,13 +25,28 @@ struct Synthetic {
   int64_t train_count = 4096, test_count = 1024;
 };
 
-// Names of the data sets that recipes take, "synthetic" last.
-std::vector<std::string> input_names();
+// A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
+using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
-// Throws Error on an unknown name.
-InputSpec input_spec(const std::string& dataset, const Synthetic& synthetic);
+// Where images come from, by name: a published set; "glyphs"; "folder", see data/folder.h; "synthetic"; "own", which
+// `load` brings.
+struct ImageSource {
+  std::string dataset;
+  Synthetic synthetic = {};
+  std::filesystem::path dir = {};  // --data
+  LoadImages load = nullptr;
+};
 
-// Loads the data; throws DataError where it is missing or damaged, and Error where it is not what the spec says.
-Dataset load_input(const InputSpec& spec, const Synthetic& synthetic, const std::filesystem::path& dir);
+// The names that a source takes: "own" where it has its own way, "synthetic" last.
+std::vector<std::string> input_names(LoadImages load);
+
+// Both throw Error on an unknown name. input_spec loads nothing but sets of your own. load_input throws DataError where
+// the data are missing or damaged, and Error where they are not what is known of them.
+InputSpec input_spec(const ImageSource& source);
+struct Input {
+  InputSpec spec;
+  Dataset data;
+};
+Input load_input(const ImageSource& source);
 
 }  // namespace kb

@@ -70,6 +70,10 @@ ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
   return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where)}}};
 }
 
+std::string start_words(const Recipe& recipe) {
+  return recipe.program.empty() ? "./run " + recipe.name : recipe.program;
+}
+
 Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                            const OptionValues& options) {
   Graph graph(recipe.name, Mode::training);

@@ -57,7 +57,12 @@ struct Recipe {
   Defaults defaults = {};
   Synthetic synthetic = {};  // what `--dataset synthetic` looks like for this model
   std::vector<RecipeOption> options = {};
+  std::string program = {};   // how its program is started; empty: "./run NAME"
+  LoadImages load = nullptr;  // images of the recipe's own: the data set "own"
 };
+
+// What stands before the flags on a command line that runs it.
+std::string start_words(const Recipe& recipe);
 
 // Inputs "images" u8 [N, C, H, W], "labels" i32 [N], "weights" f32 [N] and the scalar "label_smoothing".
 // Training: output "loss", the sum of losses times weights (weights 1 / kn: the mean over the global minibatch).

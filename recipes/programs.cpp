@@ -55,10 +55,9 @@ Tensor sgd_optimizer(UpdateContext& context) {
   return result.parameter;
 }
 
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target& target) {
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
-  const InputSpec input = input_spec(flags.dataset, recipe.synthetic);
   Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options);
   Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options);
   check_same_parameters(training, inference);

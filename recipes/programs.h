@@ -26,6 +26,6 @@ struct Programs {
 Tensor sgd_optimizer(UpdateContext& context);
 
 // Builds, checks and compiles both graphs. Throws Error for a mistake in the model.
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const Target& target);
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target);
 
 }  // namespace kb

@@ -122,7 +122,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
   manifest["started"] = time_text();
-  std::string command = "./run " + facts.recipe.name;
+  std::string command = start_words(facts.recipe);
   for (const std::string& word : words) command += " " + shell_quoted(word);
   manifest["command"] = command;
   manifest["arguments"] = words;

@@ -2,12 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "recipes/suggest.h"
 
 namespace kb {
 
 std::vector<Recipe> all_recipes() { return {glyphs(), lenet_mnist(), mlp_mnist(), resnet50(), resnet_cifar()}; }
+
+bool is_listed(const std::string& name) {
+  const std::vector<Recipe> recipes = all_recipes();
+  return std::any_of(recipes.begin(), recipes.end(), [&](const Recipe& recipe) { return recipe.name == name; });
+}
 
 Recipe find_recipe(const std::string& name) {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@ Recipe resnet50();
 Recipe resnet_cifar();
 
 std::vector<Recipe> all_recipes();
+bool is_listed(const std::string& name);
 // Throws Error with the nearest name there is.
 Recipe find_recipe(const std::string& name);
 

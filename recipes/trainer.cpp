@@ -9,6 +9,7 @@
 #include "recipes/init_weights.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
+#include "recipes/table.h"
 #include "recipes/training_loop.h"
 #include "runtime/atomic_file.h"
 
@@ -31,11 +32,11 @@ class Run {
         device_(choose_device(flags)) {
     flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
-    InputSpec input = input_spec(flags.dataset, recipe.synthetic);
-    data_ = load_input(input, recipe.synthetic, flags.data);
+    Input input = load_input(image_source(recipe, flags));
+    data_ = std::move(input.data);
     plan_ = make_plan(flags, data_.train.count());
     describe_plan();
-    programs_ = compile_programs(recipe, flags, device_.backend->target());
+    programs_ = compile_programs(recipe, flags, input.spec, device_.backend->target());
   }
 
   int go() {
@@ -159,10 +160,10 @@ class Run {
   // Goyal et al. 2017, section 2.1: k times the minibatch, k times the learning rate.
   std::string what_next() const {
     return fmt::format(
-        "next: ./run {0} --minibatch {1} --lr {2:.4g} --warmup-epochs 1   the linear scaling rule, k = 4\n"
-        "      ./run {0} --seed {3}   how much of the error is chance\n"
-        "      ./run inspect {0}   what was compiled",
-        recipe_.name, 4 * flags_.minibatch, 4 * flags_.lr, flags_.seed + 1);
+        "next: {0} --minibatch {1} --lr {2:.4g} --warmup-epochs 1   the linear scaling rule, k = 4\n"
+        "      {0} --seed {3}   how much of the error is chance\n"
+        "      {0} --dry-run --dump schedule   what was compiled",
+        start_words(recipe_), 4 * flags_.minibatch, 4 * flags_.lr, flags_.seed + 1);
   }
 
   const Recipe& recipe_;
@@ -191,10 +192,11 @@ int resume(const Recipe& recipe, const Flags& given, const std::vector<std::stri
 
 }  // namespace
 
-int run_recipe(const Recipe& recipe, int argc, char** argv) {
+int run_recipe(Recipe recipe, int argc, char** argv) {
+  if (!is_listed(recipe.name)) recipe.program = argv[0];
   return guarded_main(recipe.name, [&] {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    std::optional<Flags> flags = parse_flags(recipe, "./run " + recipe.name, arguments);
+    std::optional<Flags> flags = parse_flags(recipe, start_words(recipe), arguments);
     if (!flags) return 0;
     if (flags->resume.empty() && !flags->checkpoint.empty())
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");

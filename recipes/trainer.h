@@ -7,9 +7,10 @@
 
 namespace kb {
 
-// All of a recipe's main. Exit codes: 0 trained; 1 an error, or a loss that was not finite; 2 a command line that
+// All of a recipe's main; one that is not in recipes/table.h is a program of its own, which its user starts by its name
+// and not by ./run. Exit codes: 0 trained; 1 an error, or a loss that was not finite; 2 a command line that
 // cannot be understood; 3 a fault of Kilobatch's own; 130 ended by Ctrl-C, the folder complete.
-int run_recipe(const Recipe& recipe, int argc, char** argv);
+int run_recipe(Recipe recipe, int argc, char** argv);
 
 // Runs `work` and turns what it throws into a message on standard error and an exit code.
 int guarded_main(const std::string& program, const std::function<int()>& work);

@@ -161,11 +161,12 @@ int bench(const std::vector<std::string>& arguments) {
   const Flags& flags = call->flags;
   Device device = choose_device(flags);
   const int threads = Pool(static_cast<int>(flags.threads)).threads();
-  Programs programs = compile_programs(call->recipe, flags, device.backend->target());
+  const InputSpec input = input_spec(image_source(call->recipe, flags));
+  Programs programs = compile_programs(call->recipe, flags, input, device.backend->target());
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(flags.seed));
-  fill_inputs(session, input_spec(flags.dataset, call->recipe.synthetic), flags);
+  fill_inputs(session, input, flags);
   const std::vector<double> times = time_steps(session, flags);
   if (json) return print_json(flags, times, threads), 0;
   const double median = times[times.size() / 2];

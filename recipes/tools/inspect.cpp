@@ -20,7 +20,8 @@ int inspect(const std::vector<std::string>& arguments) {
                        {{"--predict", "", "the evaluation in place of the training step"}, &predict}});
   if (!call) return 0;
   Device device = choose_device(call->flags);
-  Programs programs = compile_programs(call->recipe, call->flags, device.backend->target());
+  Programs programs = compile_programs(call->recipe, call->flags, input_spec(image_source(call->recipe, call->flags)),
+                                       device.backend->target());
   const Compiled& compiled = predict ? programs.inference : programs.training;
   LoadReport load;
   const Schedule* const schedules[] = {&compiled.program.prepare, &compiled.program.final};

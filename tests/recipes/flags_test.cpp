@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"--schedule", "cosin"}) ==
              "--schedule: expected one of constant, step, cosine, got 'cosin'; did you mean 'cosine'?");
   BOOST_TEST(usage_error({"--dataset", "minst"}) ==
-             "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, synthetic, got 'minst'; did you mean 'mnist'?");
+             "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic, got "
+             "'minst'; did you mean 'mnist'?");
   BOOST_TEST(usage_error({"--dump", "graph,cppp"}) ==
              "--dump: expected one of graph, graphviz, passes, schedule, cpp, got 'cppp'; did you mean 'cpp'?");
 }

@@ -16,7 +16,8 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   target.isa = isa;
   const Flags flags = *parse_flags(recipe, "", words);
   std::string text;
-  for (const Step& step : compile_programs(recipe, flags, target).training.program.final.steps)
+  for (const Step& step :
+       compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target).training.program.final.steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }

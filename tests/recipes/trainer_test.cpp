@@ -30,6 +30,20 @@ Recipe small_recipe() {
           .synthetic = {.shape = {2, 4, 4}, .classes = 3, .train_count = 100, .test_count = 37}};
 }
 
+// Two classes, dark and bright; 24 to train, 8 to test, of 1x4x4.
+Split two_shades(int64_t count) {
+  Split split{{1, 4, 4}, {}, {}};
+  for (int64_t i = 0; i < count; ++i) {
+    split.labels.push_back(static_cast<int32_t>(i % 2));
+    for (int64_t p = 0; p < 16; ++p) split.pixels.push_back(static_cast<uint8_t>(i % 2 * 150 + (i * 7 + p * 5) % 90));
+  }
+  return split;
+}
+
+Dataset shades(const std::filesystem::path&) {
+  return make_dataset("shades", {"dark", "bright"}, two_shades(24), two_shades(8));
+}
+
 int run(const std::filesystem::path& out, std::vector<std::string> words) {
   words.insert(words.begin(), {"small", "--quiet", "--out", out.string()});
   std::vector<char*> argv;
@@ -87,8 +101,9 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   Json manifest = Json::parse(test::read_file(out / "manifest.json"));
   BOOST_TEST(manifest.at("flags").at("minibatch") == 10);
   BOOST_TEST(manifest.at("graph_hash").at("training").get<std::string>().size() == 32u);
-  BOOST_TEST(manifest.at("command").get<std::string>().starts_with("./run small --"));
-  for (const char* file : {"model.safetensors", "checkpoints/step-00000016.safetensors", "checkpoints/step-00000020.safetensors"})
+  BOOST_TEST(manifest.at("command").get<std::string>().starts_with("small --"));
+  for (const char* file :
+       {"model.safetensors", "checkpoints/step-00000016.safetensors", "checkpoints/step-00000020.safetensors"})
     BOOST_TEST(std::filesystem::exists(out / file), file);
   BOOST_TEST(!std::filesystem::exists(out / "checkpoints" / "step-00000010.safetensors"));
 }
@@ -112,6 +127,21 @@ BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
   BOOST_TEST(trace(directory / "a") == trace(directory / "b"));
   BOOST_TEST(trace(directory / "a") == trace(directory / "d"));
   BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
+}
+
+BOOST_AUTO_TEST_CASE(a_recipe_brings_images_of_its_own) {
+  test::TemporaryDirectory directory;
+  Recipe recipe = small_recipe();
+  recipe.load = shades;
+  recipe.defaults.dataset = "own";
+  std::vector<std::string> words = {"small", "--quiet", "--epochs", "20", "--out", (directory / "run").string()};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  BOOST_REQUIRE(run_recipe(recipe, static_cast<int>(argv.size()), argv.data()) == 0);
+  BOOST_TEST(lines_of(directory / "run").back().at("error") == 0.0);
+  const Json manifest = Json::parse(test::read_file(directory / "run" / "manifest.json"));
+  BOOST_TEST(manifest.at("flags").at("dataset") == "own");
+  BOOST_TEST(manifest.at("data").at("name") == "shades");
 }
 
 BOOST_AUTO_TEST_CASE(f64_follows_f32) {

@@ -1,0 +1,145 @@
+#include "data/folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "data/error.h"
+
+namespace kb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kLayout = "DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or .pgm)";
+
+// What is in a folder, by name, without hidden ones.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (!entry.path().filename().string().starts_with(".")) entries.push_back(entry.path());
+  if (error) throw DataError({folder.string(), "cannot be read", kLayout, error.message(), ""});
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::vector<std::string> classes_of(const fs::path& part) {
+  std::vector<std::string> classes;
+  for (const fs::path& entry : entries_of(part)) {
+    if (!fs::is_directory(entry))
+      throw DataError({entry.string(), "is not the folder of a class", kLayout, "a file", ""});
+    classes.push_back(entry.filename().string());
+  }
+  if (classes.size() < 2)
+    throw DataError({part.string(), "too few classes", "at least 2 folders", fmt::to_string(classes.size()), ""});
+  return classes;
+}
+
+struct Image {
+  ImageShape shape;
+  std::vector<uint8_t> pixels;  // C, H, W
+};
+
+// One binary PNM file: "P6", width, height, 255, one white space, pixels.
+class PnmReader {
+ public:
+  explicit PnmReader(const fs::path& path) : path_(path), file_(path, std::ios::binary) {}
+
+  Image read() {
+    char magic[2] = {};
+    file_.read(magic, 2);
+    if (magic[0] != 'P' || (magic[1] != '5' && magic[1] != '6'))
+      refuse("is not an image that is read here", "binary PPM or PGM, which begins with P6 or P5",
+             file_ ? "another format" : "an empty file", "convert it: mogrify -format ppm FILES (ImageMagick)");
+    Image image;
+    image.shape.channels = magic[1] == '6' ? 3 : 1;
+    image.shape.width = number("width");
+    image.shape.height = number("height");
+    if (const int64_t most = number("largest value"); most != 255)
+      refuse("has another depth", "8 bits a channel: largest value 255", fmt::to_string(most), "");
+    file_.get();
+    read_pixels(image);
+    return image;
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string problem, std::string expected, std::string got, std::string hint) const {
+    throw DataError({path_.string(), std::move(problem), std::move(expected), std::move(got), std::move(hint)});
+  }
+
+  // The next number of the header, behind white space and comments.
+  int64_t number(const char* what) {
+    while (file_ && (std::isspace(file_.peek()) || file_.peek() == '#'))
+      if (file_.get() == '#') file_.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    int64_t value = 0;
+    if (!(file_ >> value) || value < 1 || value > (1 << 16))
+      refuse("has a damaged header", fmt::format("a {} from 1 to 65536", what), "something else", "");
+    return value;
+  }
+
+  void read_pixels(Image& image) {
+    const ImageShape& s = image.shape;
+    std::vector<char> bytes(static_cast<size_t>(s.size()));
+    file_.read(bytes.data(), s.size());
+    if (file_.gcount() != s.size())
+      refuse("is cut short", fmt::format("{} bytes of pixels", s.size()), fmt::to_string(file_.gcount()), "");
+    if (file_.peek() != std::ifstream::traits_type::eof())
+      refuse("goes on behind its pixels", fmt::format("{} bytes of pixels", s.size()), "more", "");
+    image.pixels.resize(bytes.size());
+    const int64_t plane = s.height * s.width;
+    for (int64_t p = 0; p < plane; ++p)
+      for (int64_t c = 0; c < s.channels; ++c)
+        image.pixels[static_cast<size_t>(c * plane + p)] =
+            static_cast<uint8_t>(bytes[static_cast<size_t>(p * s.channels + c)]);
+  }
+
+  const fs::path& path_;
+  std::ifstream file_;
+};
+
+std::string text(const ImageShape& s) {
+  return fmt::format("{} of {}x{} pixels", s.channels == 3 ? "colour" : "grey", s.width, s.height);
+}
+
+// `first` is the image that all others must be like, empty at first.
+void append(Split& split, const fs::path& path, int32_t label, fs::path& first) {
+  const Image image = PnmReader(path).read();
+  if (first.empty()) {
+    first = path;
+    split.shape = image.shape;
+  }
+  if (image.shape != split.shape)
+    throw DataError({path.string(), "another size or kind of image",
+                     fmt::format("{}, as {}", text(split.shape), first.string()), text(image.shape),
+                     "images of one training are of one size: mogrify -resize WxH! (ImageMagick)"});
+  split.pixels.insert(split.pixels.end(), image.pixels.begin(), image.pixels.end());
+  split.labels.push_back(label);
+}
+
+Split read_part(const fs::path& part, const std::vector<std::string>& classes, ImageShape shape, fs::path& first) {
+  Split split{shape, {}, {}};
+  for (size_t label = 0; label < classes.size(); ++label) {
+    const std::vector<fs::path> images = entries_of(part / classes[label]);
+    if (images.empty()) throw DataError({(part / classes[label]).string(), "a class without images", kLayout, "", ""});
+    for (const fs::path& image : images) append(split, image, static_cast<int32_t>(label), first);
+  }
+  return split;
+}
+
+}  // namespace
+
+Dataset load_folder_dataset(const fs::path& dir) {
+  if (dir.empty()) throw DataError({"data set folder", "no folder was named", kLayout, "", "--data DIR"});
+  const fs::path train = dir / "train", test = dir / "test";
+  std::vector<std::string> classes = classes_of(train);
+  if (const std::vector<std::string> tested = classes_of(test); tested != classes)
+    throw DataError({test.string(), "other classes than in training", fmt::format("{}", fmt::join(classes, ", ")),
+                     fmt::format("{}", fmt::join(tested, ", ")), ""});
+  fs::path first;
+  Split trained = read_part(train, classes, {}, first);
+  Split tested = read_part(test, classes, trained.shape, first);
+  return make_dataset("folder", std::move(classes), std::move(trained), std::move(tested));
+}
+
+}  // namespace kb

@@ -1,0 +1,14 @@
+// Images of your own, a folder a class: DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm, binary PPM (colour) or PGM
+// (grey) files with 8 bits a channel, all of one size.
+#pragma once
+
+#include "data/dataset.h"
+
+namespace kb {
+
+/// Classes are numbered in the order of their names, images of a class come in the order of theirs; hidden files are
+/// passed over. Throws DataError, naming the file, for another format or size, a damaged file, a class without images,
+/// and classes that training and test part have not in common.
+Dataset load_folder_dataset(const std::filesystem::path& dir);
+
+}  // namespace kb

@@ -1,0 +1,31 @@
+# `cmake --install build --prefix P`: the rooms' libraries and headers, and what find_package(Kilobatch) reads. Headers keep
+# their rooms ("recipes/trainer.h"), so that a model's file is the same inside the source tree and outside.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(KB_INSTALL_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/kilobatch)
+set(KB_INSTALL_PACKAGE ${CMAKE_INSTALL_LIBDIR}/cmake/Kilobatch)
+
+function(kb_install)
+  # What users link: Kilobatch::kilobatch. A library with sanitizers wants them in its user's program too.
+  add_library(kilobatch INTERFACE)
+  add_library(Kilobatch::kilobatch ALIAS kilobatch)
+  target_link_libraries(kilobatch INTERFACE kb_recipes)
+  if(KB_SANITIZE)
+    target_compile_options(kilobatch INTERFACE $<INSTALL_INTERFACE:-fsanitize=${KB_SANITIZE}>)
+    target_link_options(kilobatch INTERFACE $<INSTALL_INTERFACE:-fsanitize=${KB_SANITIZE}>)
+  endif()
+
+  list(TRANSFORM kb_rooms PREPEND kb_ OUTPUT_VARIABLE libraries)
+  install(TARGETS kilobatch ${libraries} EXPORT kilobatch ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT kilobatch NAMESPACE Kilobatch:: FILE KilobatchTargets.cmake DESTINATION ${KB_INSTALL_PACKAGE})
+  # Without the backends' own headers.
+  install(DIRECTORY ${kb_rooms} DESTINATION ${KB_INSTALL_HEADERS}
+    FILES_MATCHING PATTERN "*.h" PATTERN cpu EXCLUDE PATTERN tools EXCLUDE PATTERN bin EXCLUDE PATTERN tutorial EXCLUDE)
+
+  configure_package_config_file(KilobatchConfig.cmake.in ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake
+    INSTALL_DESTINATION ${KB_INSTALL_PACKAGE} NO_SET_AND_CHECK_MACRO)
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake ${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake onednn.cmake
+    DESTINATION ${KB_INSTALL_PACKAGE})
+endfunction()

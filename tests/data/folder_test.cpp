@@ -1,0 +1,87 @@
+#include "data/folder.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/data/files.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    for (const char* part : {"train", "test"})
+      for (const char* name : {"cat", "dog"}) write(fs::path(part) / name / "1.ppm", "P6\n2 1\n255\nabcdef");
+  }
+  void write(const fs::path& path, const std::string& text) const {
+    fs::create_directories((dir() / path).parent_path());
+    kb::test::write_file(dir() / path, text);
+  }
+  const fs::path& dir() const { return directory_.path(); }
+  std::string error() const {
+    return kb::test::data_error(dir(), [&] { kb::load_folder_dataset(dir()); });
+  }
+
+ private:
+  kb::test::TemporaryDirectory directory_;
+};
+
+BOOST_AUTO_TEST_SUITE(data_folder)
+
+BOOST_AUTO_TEST_CASE(classes_and_images_by_name) {
+  Folder folder;
+  folder.write("train/dog/0.ppm", "P6 # a comment\n# another\n2\t1 255 ABCDEF");
+  folder.write("train/.hidden/x", "");
+  folder.write("train/cat/.DS_Store", "");
+  const kb::Dataset data = kb::load_dataset("folder", folder.dir());
+  BOOST_TEST(data.class_names == (std::vector<std::string>{"cat", "dog"}), boost::test_tools::per_element());
+  BOOST_CHECK((data.shape == kb::ImageShape{3, 1, 2}));
+  BOOST_TEST(data.train.labels == (std::vector<int32_t>{0, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST(std::string(data.train.pixels.begin(), data.train.pixels.end()) == "adbecfADBECFadbecf");
+  BOOST_TEST(data.test.count() == 2);
+  BOOST_TEST(data.statistics.mean.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(grey_images) {
+  kb::test::TemporaryDirectory directory;
+  for (const char* path : {"train/a", "train/b", "test/a", "test/b"}) {
+    fs::create_directories(directory / path);
+    kb::test::write_file(directory / path / "x.pgm", "P5 3 1 255\nxyz");
+  }
+  const kb::Dataset data = kb::load_folder_dataset(directory.path());
+  BOOST_CHECK((data.shape == kb::ImageShape{1, 1, 3}));
+  BOOST_TEST(std::string(data.test.pixels.begin(), data.test.pixels.end()) == "xyzxyz");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
+  std::string text;
+  const auto refused = [&](const fs::path& path, const std::string& content) {
+    Folder folder;
+    folder.write(path, content);
+    text += folder.error() + "\n\n";
+  };
+  refused("train/cat/2.jpg", "\xff\xd8\xff");
+  refused("train/cat/2.ppm", "");
+  refused("train/cat/2.ppm", "P6 2 x 255\nabcdef");
+  refused("train/cat/2.ppm", "P6 2 1 65535\nabcdefabcdef");
+  refused("train/cat/2.ppm", "P6 2 1 255\nabcde");
+  refused("train/cat/2.ppm", "P6 2 1 255\nabcdefg");
+  refused("test/dog/2.ppm", "P6 1 2 255\nabcdef");
+  refused("train/dog/2.pgm", "P5 2 1 255\nab");
+  refused("train/bird/1.ppm", "P6 2 1 255\nabcdef");
+  refused("train/readme.txt", "");
+  Folder empty;
+  fs::remove(empty.dir() / "test" / "dog" / "1.ppm");
+  text += empty.error() + "\n\n";
+  fs::remove_all(empty.dir() / "test");
+  text += empty.error() + "\n\n";
+  kb::test::golden("folder_errors.txt", text);
+  BOOST_TEST(kb::test::data_error({}, [] { kb::load_folder_dataset(""); }) ==
+             "data set folder: no folder was named\n  expected: DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or "
+             ".pgm)\n  hint:     --data DIR");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
