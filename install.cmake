@@ -23,6 +23,8 @@ function(kb_install)
   install(DIRECTORY ${kb_rooms} DESTINATION ${KB_INSTALL_HEADERS}
     FILES_MATCHING PATTERN "*.h" PATTERN cpu EXCLUDE PATTERN tools EXCLUDE PATTERN bin EXCLUDE PATTERN tutorial EXCLUDE)
 
+  install(DIRECTORY recipes/tutorial DESTINATION ${CMAKE_INSTALL_DATADIR}/kilobatch)
+
   configure_package_config_file(KilobatchConfig.cmake.in ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake
     INSTALL_DESTINATION ${KB_INSTALL_PACKAGE} NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
