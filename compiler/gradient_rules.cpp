@@ -160,7 +160,7 @@ void scatter_add_rule(const BackwardNode& node) { node.give(1, gather(node.gradi
 
 // c = A B with A = a or its transpose, B alike: dA = dc B', dB = A' dc, each transposed back.
 void matmul_rule(const BackwardNode& node) {
-  const Tensor a = node.in(0), b = node.in(1), dc = node.gradient();
+  const Tensor a = node.in(0), b = node.in(1), dc = as(node.gradient(), a.dtype());
   const bool ta = node.attrs().integer("transpose_a") != 0, tb = node.attrs().integer("transpose_b") != 0;
   if (node.needs(0)) node.give(0, ta ? matmul(b, dc, tb, true) : matmul(dc, b, false, !tb));
   if (node.needs(1)) node.give(1, tb ? matmul(dc, a, true, ta) : matmul(a, dc, !ta, false));

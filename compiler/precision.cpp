@@ -2,9 +2,9 @@
 // al. 2018, with bf16 in place of f16, so without loss scaling). It stands behind simplify, which would fold its casts,
 // and before layout, which chooses by dtype.
 //
-// bf16: library ops read and give bf16, weight gradients f32; parameters, optimizer, reductions, norms and losses stay
-// in f32; activations that a library op or a second reader takes are stored in bf16 (rounded once, all readers see the
-// rounded value).
+// bf16: library ops read and give bf16, weight gradients (what is summed over workers) f32; parameters, optimizer,
+// reductions, norms and losses stay in f32; activations that a library op or a second reader takes are stored in bf16
+// (rounded once, all readers see the rounded value).
 #include <algorithm>
 
 #include "compiler/parameter_space.h"
@@ -45,6 +45,7 @@ class Mixed {
     library_user_.assign(from.nodes.size(), 0);
     users_.assign(from.nodes.size(), 0);
     activation_.assign(from.nodes.size(), 0);
+    mark_summed();
     for (const Node& node : from.nodes)
       for (Value input : node.inputs) {
         ++users_[static_cast<size_t>(input.node)];
@@ -64,6 +65,17 @@ class Mixed {
   }
 
  private:
+  // What goes into a WorkerSum, but not through a reduction or a library op: gradients of parameters.
+  void mark_summed() {
+    summed_.assign(from_.nodes.size(), 0);
+    for (size_t n = from_.nodes.size(); n-- > 0;) {
+      const Node& node = from_.nodes[n];
+      const bool through = summed_[n] && (is_pointwise(node.op) || info(node.op).cls == OpClass::movement);
+      if (!through && node.op != Op::worker_sum) continue;
+      for (Value input : node.inputs) summed_[static_cast<size_t>(input.node)] = 1;
+    }
+  }
+
   // The old value in the new graph as `dtype`; casts of one value are shared.
   Value as(Value old, DType dtype) {
     Value v = rewriter_.map(old);
@@ -111,6 +123,7 @@ class Mixed {
       else
         copy.inputs[i] = rewriter_.map(node.inputs[i]);
     }
+    if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
     int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
                      : to_.append(from_, std::move(copy));
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
@@ -130,7 +143,7 @@ class Mixed {
     bool follows = false;
     for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
     OpClass cls = info(node.op).cls;
-    if (library) follows = node.op != Op::conv2d_weight_grad;
+    if (library) follows = node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
     if (cls == OpClass::reduction || node.op == Op::count || node.op == Op::worker_sum) follows = false;
     activation_[static_cast<size_t>(n)] = follows;
   }
@@ -151,7 +164,7 @@ class Mixed {
   Rewriter rewriter_;
   Value flat_low_;
   std::map<std::pair<Value, DType>, Value> casts_;
-  std::vector<uint8_t> library_user_, activation_;
+  std::vector<uint8_t> library_user_, activation_, summed_;
   std::vector<int32_t> users_;
 };
 

@@ -31,7 +31,7 @@
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]
 //   scatter_add (indices, updates) rows -> [rows] + updates' rest; equal indices are added in index order
 //   matmul (a, b)      transpose_a, transpose_b (0 | 1); rank >= 2, equal leading dimensions; bf16 and f16 give their
-//                      own dtype
+//                      own dtype; or, where it is there, dtype, which may be f32 for them
 //   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,
 //                      block_in, block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical
 //                      NCHW. `packed` 1: w comes from pack_weights

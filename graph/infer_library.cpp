@@ -57,7 +57,10 @@ Type infer_matmul(std::span<const Type> in, const Attrs& attrs) {
                   matmul_hint(a, b, ta, tb)};
   if (!std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin(), b.shape.end() - 2))
     throw Mistake{"leading dimensions differ", "equal leading dimensions", operands_text(in), "broadcast_to(...)"};
-  Type result{a.dtype, Dims(a.shape.begin(), a.shape.end() - 2), ""};
+  const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : a.dtype;
+  if (dtype != a.dtype && !(dtype == DType::f32 && is_low_precision(a.dtype)))
+    throw Mistake{"the result is of another dtype", "that of the operands, or f32 of bf16 and f16", to_string(a), ""};
+  Type result{dtype, Dims(a.shape.begin(), a.shape.end() - 2), ""};
   if (!a.names.empty())
     result.names = a.names.substr(0, ra - 2) + letter(a, static_cast<int64_t>(ra - (ta ? 1 : 2))) + "_";
   result.shape.push_back(rows);

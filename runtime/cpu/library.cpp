@@ -80,7 +80,7 @@ std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec
                                              : eigen::plan_matmul(inner, shards);
   if (inner.dtype == spec.dtype) return op;
   return make_widened(std::move(op), spec.dtype, {spec.batch * spec.m * spec.k, spec.batch * spec.k * spec.n, 0},
-                      spec.batch * spec.m * spec.n);
+                      spec.wide ? 0 : spec.batch * spec.m * spec.n);
 }
 
 size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {

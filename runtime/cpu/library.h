@@ -45,6 +45,7 @@ struct ConvSpec {
 // (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; bias: f32 (f64 for f64), (n).
 struct MatmulSpec {
   DType dtype = DType::f32;
+  bool wide = false;  // c is f32 where a and b are bf16 or f16
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
   bool bias = false, relu = false;

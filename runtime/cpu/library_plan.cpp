@@ -66,7 +66,8 @@ MatmulSpec matmul_spec(const Graph& graph, const Node& node) {
   bool transpose_a = node.attrs.integer("transpose_a") != 0;
   const Dims& c = node.type().shape;
   MatmulSpec spec{};
-  spec.dtype = node.type().dtype;
+  spec.dtype = graph.type(node.inputs[0]).dtype;
+  spec.wide = node.type().dtype != spec.dtype;
   spec.m = c[c.size() - 2];
   spec.n = c[c.size() - 1];
   spec.k = a[a.size() - (transpose_a ? 2 : 1)];

@@ -7,7 +7,9 @@
 #include "compiler/check_passes.h"
 #include "compiler/cut.h"
 #include "graph/functions.h"
+#include "graph/layers.h"
 #include "graph/text.h"
+#include "tests/compile_check.h"
 #include "tests/random_graph.h"
 
 using namespace kb;
@@ -133,6 +135,43 @@ BOOST_AUTO_TEST_CASE(precision_bf16_runs_library_ops_low_and_reductions_in_f32) 
     if (node.op == Op::conv2d) BOOST_TEST((node.type().dtype == DType::bf16));
     if (node.op == Op::reduce_sum) BOOST_TEST((node.type().dtype == DType::f32));
   }
+}
+
+// Every kind of parameter, in bf16: matrices, an embedding, biases, norms.
+BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
+  Graph g("mixed");
+  const Tensor words = input(g, "words", DType::i32, {6, 4}, "NT"), weights = input(g, "weights", DType::f32, {6}, "N");
+  Tensor x = reshape(embedding("table", words, 10, 8), {6, 2, 4, 4});
+  x = relu(batch_norm("bn", conv2d("conv", x, 16, {.kernel = 3, .padding = 1})));
+  x = layer_norm("ln", linear("a", flatten(x), 12));
+  x = linear("b", x, 5);
+  g.outputs.push_back({"loss", sum(sum(x * x, {1}) * weights).value(), Merge::sum});
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  options.optimizer = test::momentum_sgd();
+  CompileState state{options, {}, {}};
+  Graph after = g;
+  for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
+  for (const Variable& variable : after.variables) BOOST_TEST((variable.type.dtype == DType::f32));
+  // From the sums over workers back to what computes each gradient.
+  std::vector<uint8_t> gradient(after.nodes.size(), 0);
+  int matmuls = 0, convolutions = 0, scatters = 0, reductions = 0;
+  for (size_t n = after.nodes.size(); n-- > 0;) {
+    const Node& node = after.nodes[n];
+    if (gradient[n]) BOOST_TEST((node.type().dtype == DType::f32), name(node.op));
+    matmuls += gradient[n] && node.op == Op::matmul;
+    convolutions += gradient[n] && node.op == Op::conv2d_weight_grad;
+    scatters += gradient[n] && node.op == Op::scatter_add;
+    const OpClass cls = info(node.op).cls;
+    reductions += gradient[n] && cls == OpClass::reduction;
+    const bool through = gradient[n] && (is_pointwise(node.op) || cls == OpClass::movement);
+    if (through || node.op == Op::worker_sum)
+      for (Value input : node.inputs) gradient[static_cast<size_t>(input.node)] = 1;
+  }
+  BOOST_TEST(matmuls == 2);
+  BOOST_TEST(convolutions == 1);
+  BOOST_TEST(scatters == 1);
+  BOOST_TEST(reductions >= 6);  // biases and norms
 }
 
 BOOST_AUTO_TEST_CASE(random_graphs_mean_the_same_after_every_pass) {

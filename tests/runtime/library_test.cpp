@@ -227,7 +227,8 @@ struct MatmulCase {
     for (Array* array : {&a, &b, &bias}) array->fill(random);
   }
 
-  Array result() const { return Array(spec.dtype, spec.batch * spec.m * spec.n); }
+  Array result() const { return Array(result_dtype(), spec.batch * spec.m * spec.n); }
+  DType result_dtype() const { return spec.wide ? DType::f32 : spec.dtype; }
   std::vector<const void*> inputs() const {
     std::vector<const void*> in{a.data(), b.data()};
     if (spec.bias) in.push_back(bias.data());
@@ -252,8 +253,8 @@ struct MatmulCase {
 
 std::string describe(const MatmulSpec& s) {
   std::ostringstream text;
-  text << "matmul " << name(s.dtype) << " batch " << s.batch << " m" << s.m << " n" << s.n << " k" << s.k
-       << (s.transpose_a ? " ta" : "") << (s.transpose_b ? " tb" : "") << (s.bias ? " bias" : "")
+  text << "matmul " << name(s.dtype) << (s.wide ? " to f32" : "") << " batch " << s.batch << " m" << s.m << " n" << s.n
+       << " k" << s.k << (s.transpose_a ? " ta" : "") << (s.transpose_b ? " tb" : "") << (s.bias ? " bias" : "")
        << (s.relu ? " relu" : "");
   return text.str();
 }
@@ -269,6 +270,7 @@ MatmulSpec random_matmul(std::mt19937& random) {
   s.transpose_b = random() % 2;
   s.bias = random() % 2;
   s.relu = random() % 2;
+  s.wide = is_low_precision(s.dtype) && random() % 2;
   return s;
 }
 
@@ -398,7 +400,7 @@ BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
     const MatmulCase c(random_matmul(random), random);
     const auto op = plan_matmul(context, c.spec, 1 + i % 4);
     const Array got = run(*op, two, c.inputs(), c.result());
-    compare(got, c.expected(), tolerance(c.spec.dtype), describe(c.spec));
+    compare(got, c.expected(), tolerance(c.result_dtype()), describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, one, c.inputs(), c.result()) == got, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, three, c.inputs(), c.result()) == got, describe(c.spec));
   }
@@ -410,16 +412,17 @@ BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   Pool one(1), two(2);
   std::mt19937 random(9);
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 12; ++i) {
       MatmulSpec s{.dtype = dtype, .m = 300, .n = 170, .k = 210};
       if (i % 3 == 1) s = {.dtype = dtype, .m = 20, .n = 600, .k = 700};
       if (i % 3 == 2) s = {.dtype = dtype, .batch = 5, .m = 90, .n = 80, .k = 130};
       s.transpose_b = i % 2;
-      s.bias = s.relu = i > 2;
+      s.bias = s.relu = i % 6 > 2;
+      s.wide = is_low_precision(dtype) && i >= 6;
       const MatmulCase c(s, random);
       const auto op = plan_matmul(context, s, 3);
       const Array got = run(*op, two, c.inputs(), c.result());
-      compare(got, c.expected(), tolerance(dtype), describe(s));
+      compare(got, c.expected(), tolerance(c.result_dtype()), describe(s));
       BOOST_REQUIRE_MESSAGE(run(*op, one, c.inputs(), c.result()) == got, describe(s));
     }
   }

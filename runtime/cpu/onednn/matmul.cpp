@@ -15,6 +15,8 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
   return {{batch, rows, columns}, data_type(dtype), memory::dims{plane, row_step, column_step}};
 }
 
+DType result_dtype(const MatmulSpec& spec) { return spec.wide ? DType::f32 : spec.dtype; }
+
 // `part` is one shard of `whole`: its extents, between the strides of the whole. `dense`: but for those of the result.
 // `create` false: everything but the code itself.
 std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part, bool dense,
@@ -26,7 +28,7 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
       matrix(whole.dtype, part.batch, part.m, k, m * k, whole.transpose_a ? 1 : k, whole.transpose_a ? m : 1);
   made->weights =
       matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
-  made->result = matrix(whole.dtype, part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
+  made->result = matrix(result_dtype(whole), part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
   // Broadcast over the batch and the rows.
   const memory::dims bias = part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n};
   if (whole.bias) made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1).reshape(bias);
@@ -51,6 +53,7 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
                                                 bool dense) {
   const Key key{-1,
                 static_cast<int64_t>(whole.dtype),
+                whole.wide,
                 whole.m,
                 whole.n,
                 whole.k,
@@ -76,7 +79,8 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
 
 class MatmulOp : public LibraryOp {
  public:
-  MatmulOp(Engine& engine, const MatmulSpec& spec, int shards) : spec_(spec), element_(size_of(spec.dtype)) {
+  MatmulOp(Engine& engine, const MatmulSpec& spec, int shards)
+      : spec_(spec), element_(size_of(spec.dtype)), result_element_(size_of(result_dtype(spec))) {
     const MatmulCut cut = cut_matmul(spec, shards);
     // oneDNN's fast matmul wants its operands without gaps between the rows; columns of c have them, columns of a
     // transposed b do not.
@@ -85,7 +89,7 @@ class MatmulOp : public LibraryOp {
       const MatmulShard part = matmul_shard(spec, cut, s);
       auto primitive = find_primitive(engine, spec, part.spec, dense_);
       Shard shard{part, scratch_.add(primitive->scratch), 0, Call(engine, primitive)};
-      if (dense_) shard.dense = scratch_.add(static_cast<size_t>(part.spec.m * part.spec.n * element_));
+      if (dense_) shard.dense = scratch_.add(static_cast<size_t>(part.spec.m * part.spec.n * result_element_));
       shard.call.add(DNNL_ARG_SRC, primitive->source);
       shard.call.add(DNNL_ARG_WEIGHTS, primitive->weights);
       shard.call.add(DNNL_ARG_DST, primitive->result);
@@ -114,19 +118,19 @@ class MatmulOp : public LibraryOp {
   void run(Shard& shard, std::span<const void* const> in, void* out, void* scratch) const {
     const void* a = at(in[0], shard.part.a * element_);
     const void* b = at(in[1], shard.part.b * element_);
-    char* c = at(out, shard.part.c * element_);
+    char* c = at(out, shard.part.c * result_element_);
     const char* result = dense_ ? at(scratch, shard.dense) : c;
     if (spec_.bias)
       shard.call.run({a, b, result, at(scratch, shard.own), at(in[2], shard.part.bias * sizeof(float))});
     else
       shard.call.run({a, b, result, at(scratch, shard.own)});
     if (!dense_) return;
-    const int64_t row = shard.part.spec.n * element_;
-    for (int64_t i = 0; i < spec_.m; ++i) std::memcpy(c + i * spec_.n * element_, result + i * row, row);
+    const int64_t row = shard.part.spec.n * result_element_;
+    for (int64_t i = 0; i < spec_.m; ++i) std::memcpy(c + i * spec_.n * result_element_, result + i * row, row);
   }
 
   MatmulSpec spec_;
-  int64_t element_;
+  int64_t element_, result_element_;  // bytes
   bool dense_ = false;
   ScratchLayout scratch_;
   mutable std::vector<Shard> shards_;  // calls remember addresses
