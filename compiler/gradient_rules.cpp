@@ -156,6 +156,17 @@ void gather_rule(const BackwardNode& node) {
 
 void scatter_add_rule(const BackwardNode& node) { node.give(1, gather(node.gradient(), node.in(0))); }
 
+// The gradient of a window is a window of the gradient: row q of x is row q - top of it, column q is q - left, or
+// left + columns - 1 - q where it is mirrored.
+void crop_rule(const BackwardNode& node) {
+  const Tensor window = node.in(1);
+  const Dims& from = node.in(0).shape();
+  const Tensor top = slice(window, 1, 0, 1), left = slice(window, 1, 1, 2), mirrored = slice(window, 1, 2, 3);
+  const auto more = static_cast<double>(node.gradient().size(-1) - from.back());
+  const Tensor back = concat({neg(top), select(ne(mirrored, 0.0), left + more, neg(left)), mirrored}, 1);
+  node.give(0, crop(node.gradient(), back, {from[from.size() - 2], from.back()}));
+}
+
 // --- library
 
 // c = A B with A = a or its transpose, B alike: dA = dc B', dB = A' dc, each transposed back.
@@ -239,6 +250,7 @@ constexpr Row kRules[] = {
     {Op::sum_pool_grad, sum_pool_grad_rule},
     {Op::gather, gather_rule},
     {Op::scatter_add, scatter_add_rule},
+    {Op::crop, crop_rule},
     {Op::matmul, matmul_rule},
     {Op::conv2d, conv2d_rule},
     {Op::conv2d_input_grad, conv2d_input_grad_rule},

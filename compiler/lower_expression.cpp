@@ -155,6 +155,8 @@ Reg Expression::evaluate(Value v, const Indices& at) {
       return concat(node, at);
     case Op::gather:
       return gather(node, at);
+    case Op::crop:
+      return crop(node, at);
     case Op::max_pool:
     case Op::max_pool_grad:
     case Op::take_at_index:
@@ -342,6 +344,31 @@ Reg Expression::gather(const Node& node, const Indices& at) {
   Indices from{math_.of(row, cx_.graph.type(node.inputs[0]).shape[0] - 1)};
   from.insert(from.end(), at.begin() + rank, at.end());
   return value(node.inputs[0], from);
+}
+
+// The window's numbers are the same for a whole sample, so a row's place is one comparison and its elements lie at a
+// stride of 1 or -1.
+Reg Expression::crop(const Node& node, const Indices& at) {
+  const Dims &from = cx_.graph.type(node.inputs[0]).shape, &to = node.type().shape;
+  const size_t h = at.size() - 2, w = at.size() - 1;
+  const auto window = [&](int64_t which) { return value(node.inputs[1], {at[0], IndexMath::literal(which)}); };
+  cx_.note(at[h], true);
+  cx_.note(at[w], true);
+  const Reg one = b_.constant(DType::i32, 1), zero = b_.constant(DType::i32, 0);
+  const Reg mirrored = b_.convert(DType::i64, b_.compute(Op::select, b_.compute(Op::ne, window(2), zero), one, zero));
+  const Reg row = b_.add(b_.convert(DType::i64, window(0)), math_.emit(at[h]));
+  // j, or last - j: j (1 - 2 mirrored) + last mirrored.
+  const Reg first = b_.mul_add(mirrored, b_.index(to[w] - 1), b_.convert(DType::i64, window(1)));
+  const Reg column = b_.mul_add(math_.emit(at[w]), b_.sub(b_.index(1), b_.mul(mirrored, b_.index(2))), first);
+  // Compared without a sign: what lies before the first is past the last.
+  const auto within = [&](Reg index, int64_t extent) {
+    return b_.compute(Op::lt, b_.convert(DType::u32, index), b_.constant(DType::u32, static_cast<double>(extent)));
+  };
+  Indices read = at;
+  read[h] = math_.of(row, from[h] - 1);
+  read[w] = math_.of(column, from[w] - 1);
+  return guarded(both(within(row, from[h]), within(column, from[w])), node.inputs[0], read,
+                 emit_number(b_, node.type().dtype, 0));
 }
 
 }  // namespace kb

@@ -36,6 +36,7 @@ class Expression {
   ir::Reg random_bits(const Node& node, const Indices& at);
   ir::Reg count(Value v, const Node& node);
   ir::Reg gather(const Node& node, const Indices& at);
+  ir::Reg crop(const Node& node, const Indices& at);
   ir::Reg both(ir::Reg a, ir::Reg b);  // a and b; kNone holds everywhere
   ir::Reg inside(const Index& index, int64_t low, int64_t high);
   // compiler/lower_window.cpp

@@ -9,32 +9,81 @@
 namespace kb {
 namespace {
 
-void check_memory(const Split& split, const Order& order, int64_t first_row, const BatchMemory& memory) {
-  const auto rows = static_cast<int64_t>(memory.labels.size());
-  const auto pixels = std::visit([](auto span) { return static_cast<int64_t>(span.size()); }, memory.pixels);
-  if (pixels == rows * split.shape.size() && memory.weights.size() == memory.labels.size() && first_row >= 0 &&
-      first_row + rows <= order.minibatch()) {
-    return;
+class RowGatherer {
+ public:
+  RowGatherer(const Split& split, const Order& order, int64_t first_row, Augmentation augmentation)
+      : split_(split), order_(order), first_row_(first_row), augmentation_(std::move(augmentation)) {
+    if (augmentation_.spec.cutout > 0 && static_cast<int64_t>(augmentation_.fill.size()) != split.shape.channels)
+      throw std::logic_error("cutout needs one value a channel");
   }
-  throw std::logic_error(
-      fmt::format("batch memory of {} labels, {} weights, {} pixels at row {} does not fit a "
-                  "minibatch of {} rows of {} pixels",
-                  rows, memory.weights.size(), pixels, first_row, order.minibatch(), split.shape.size()));
-}
+
+  void operator()(int64_t step, const BatchMemory& memory) const {
+    check(memory);
+    for (size_t row = 0; row < memory.labels.size(); ++row) {
+      const auto [sample, weight] = order_.row(step, first_row_ + static_cast<int64_t>(row));
+      memory.labels[row] = split_.labels[static_cast<size_t>(sample)];
+      memory.weights[row] = weight;
+      AugmentRecord record =
+          augment_record(augmentation_.spec, split_.shape, augmentation_.seed, order_.epoch(step), sample);
+      std::visit([&](auto pixels) { write_image(split_.image(sample), record, row, pixels); }, memory.pixels);
+      if (augmentation_.in_loader) record = {.mix = record.mix};
+      write_record(record, step, row, memory.augment);
+    }
+  }
+
+ private:
+  void check(const BatchMemory& memory) const {
+    const auto rows = static_cast<int64_t>(memory.labels.size());
+    const auto pixels = std::visit([](auto span) { return static_cast<int64_t>(span.size()); }, memory.pixels);
+    const AugmentMemory& a = memory.augment;
+    const auto fits = [&](size_t size, size_t each) { return size == 0 || size == each * memory.labels.size(); };
+    if (pixels == rows * split_.shape.size() && memory.weights.size() == memory.labels.size() && first_row_ >= 0 &&
+        first_row_ + rows <= order_.minibatch() && fits(a.windows.size(), 3) && fits(a.boxes.size(), 4) &&
+        fits(a.partners.size(), 1) && fits(a.mix.size(), 1))
+      return;
+    throw std::logic_error(
+        fmt::format("batch memory of {} labels, {} weights, {} pixels at row {} does not fit a "
+                    "minibatch of {} rows of {} pixels",
+                    rows, memory.weights.size(), pixels, first_row_, order_.minibatch(), split_.shape.size()));
+  }
+
+  void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
+                   std::span<uint8_t> pixels) const {
+    const std::span<uint8_t> to = pixels.subspan(row * image.size(), image.size());
+    if (augmentation_.in_loader)
+      augment_image(record, split_.shape, augmentation_.fill, image, to);
+    else
+      std::ranges::copy(image, to.begin());
+  }
+
+  // Floats are written from bytes, at the end of their own memory.
+  void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
+                   std::span<float> pixels) const {
+    const std::span<float> to = pixels.subspan(row * image.size(), image.size());
+    const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(to.data() + to.size()) - image.size(), image.size());
+    write_image(image, record, 0, bytes);
+    std::ranges::copy(bytes, to.begin());
+  }
+
+  void write_record(const AugmentRecord& record, int64_t step, size_t row, const AugmentMemory& to) const {
+    if (!to.windows.empty()) std::ranges::copy(record.window, to.windows.begin() + 3 * row);
+    if (!to.boxes.empty()) std::ranges::copy(record.box, to.boxes.begin() + 4 * row);
+    if (!to.mix.empty()) to.mix[row] = record.mix;
+    if (!to.partners.empty())
+      to.partners[row] =
+          mix_partner(augmentation_.seed, step, first_row_, std::ssize(to.partners), static_cast<int64_t>(row));
+  }
+
+  const Split& split_;
+  const Order order_;
+  const int64_t first_row_;
+  const Augmentation augmentation_;
+};
 
 }  // namespace
 
-BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row) {
-  return [&split, order, first_row](int64_t step, const BatchMemory& memory) {
-    check_memory(split, order, first_row, memory);
-    for (size_t row = 0; row < memory.labels.size(); ++row) {
-      const auto [sample, weight] = order.row(step, first_row + static_cast<int64_t>(row));
-      const std::span<const uint8_t> image = split.image(sample);
-      std::visit([&](auto pixels) { std::ranges::copy(image, pixels.begin() + row * image.size()); }, memory.pixels);
-      memory.labels[row] = split.labels[sample];
-      memory.weights[row] = weight;
-    }
-  };
+BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row, Augmentation augmentation) {
+  return RowGatherer(split, order, first_row, std::move(augmentation));
 }
 
 Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options)

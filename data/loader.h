@@ -13,10 +13,19 @@
 #include <variant>
 #include <vector>
 
+#include "data/augment.h"
 #include "data/dataset.h"
 #include "data/order.h"
 
 namespace kb {
+
+/// Where the augmentation records of one batch go; a span is empty where nobody reads it.
+struct AugmentMemory {
+  std::span<int32_t> windows;   ///< rows x 3; see AugmentRecord
+  std::span<int32_t> boxes;     ///< rows x 4
+  std::span<int32_t> partners;  ///< rows
+  std::span<float> mix;         ///< rows
+};
 
 /// Where one batch goes. Pixels are the raw values 0 to 255 in (rows, C, H, W) order, as bytes or as floats:
 /// normalisation is the graph's.
@@ -24,15 +33,24 @@ struct BatchMemory {
   std::variant<std::span<uint8_t>, std::span<float>> pixels;  ///< rows x C x H x W
   std::span<int32_t> labels;                                  ///< rows
   std::span<float> weights;                                   ///< rows; see Order
+  AugmentMemory augment = {};
 };
 
 /// Fills one batch. It is called for increasing steps, from one thread at a time, and must not keep state that its
 /// output depends on.
 using BatchFill = std::function<void(int64_t step, const BatchMemory& memory)>;
 
+/// What happens to the samples of a batch, and where.
+struct Augmentation {
+  AugmentSpec spec = {};
+  uint64_t seed = 0;
+  std::vector<uint8_t> fill = {};  ///< of cutout, one value a channel
+  bool in_loader = false;          ///< windows and boxes are applied to the pixels, their records are zero
+};
+
 /// Gathers rows [first_row, first_row + labels.size()) of each batch of `order` from `split`, which must outlive it.
 /// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
-BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0);
+BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0, Augmentation augmentation = {});
 
 struct LoaderOptions {
   int64_t first_step = 0;

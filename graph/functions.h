@@ -85,6 +85,9 @@ Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Wher
 Tensor one_hot(Tensor indices, int64_t classes, DType dtype = DType::f32, Where where = Where::current());
 Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
+// A window of `size` = [H, W] of each sample of x [N, ..., H, W]. window i32 [N, 3]: its first row and first column in
+// x, which may lie outside (0 is read there), and whether it is mirrored left to right (not 0).
+Tensor crop(Tensor x, Tensor window, Ints size, Where where = Where::current());
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());  // [N, K], [N] -> f32 [N] of 0 | 1
 
 // Library ops.

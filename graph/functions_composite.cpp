@@ -44,6 +44,11 @@ Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
   return make(Op::scatter_add, {indices, updates}, {{"rows", rows}});
 }
 
+Tensor crop(Tensor x, Tensor window, Ints size, Where where) {
+  const Call call(where);
+  return make(Op::crop, {x, window}, {{"size", std::move(size)}});
+}
+
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where) {
   const Call call(where);
   check_classification("argmax_equals", logits, labels);

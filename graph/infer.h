@@ -30,6 +30,9 @@
 //   sum_pool_grad (dy) window, axes, input_size
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]
 //   scatter_add (indices, updates) rows -> [rows] + updates' rest; equal indices are added in index order
+//   crop (x [N, ..., H, W], window i32 [N, 3] = top, left, mirrored) size -> [N, ..., size]; element (i, j) of sample n
+//   is
+//     element (top + i, left + j) of x, or (top + i, left + size[1] - 1 - j) where mirrored is not 0; 0 outside x
 //   matmul (a, b)      transpose_a, transpose_b (0 | 1); rank >= 2, equal leading dimensions; bf16 and f16 give their
 //                      own dtype; or, where it is there, dtype, which may be f32 for them
 //   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,

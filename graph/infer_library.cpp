@@ -31,6 +31,18 @@ Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
   return result;
 }
 
+Type infer_crop(const Type& x, const Type& window, const Ints& size) {
+  check_rank_at_least(x, 3, "x [N, ..., H, W]");
+  if (window.dtype != DType::i32 || window.shape != Dims{x.shape[0], 3})
+    throw Mistake{"window does not fit x", "i32 [N=" + std::to_string(x.shape[0]) + ", 3]: top, left, mirrored",
+                  to_string(window), ""};
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1)
+    throw Mistake{"size out of range", "two numbers [H, W], each 1 or more", ints_text(size), ""};
+  Type result = x;
+  std::copy(size.begin(), size.end(), result.shape.end() - 2);
+  return result;
+}
+
 std::string matmul_hint(const Type& a, const Type& b, bool transpose_a, bool transpose_b) {
   const auto extent = [](const Type& x, bool last) { return x.shape[x.shape.size() - (last ? 1 : 2)]; };
   if (extent(a, !transpose_a) == extent(b, !transpose_b))
@@ -162,6 +174,7 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
 std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs) {
   if (op == Op::gather) return {infer_gather(in[0], in[1])};
   if (op == Op::scatter_add) return {infer_scatter_add(in[0], in[1], attrs.integer("rows"))};
+  if (op == Op::crop) return {infer_crop(in[0], in[1], attrs.ints("size"))};
   throw InternalError("infer: no rule for indexed " + std::string(name(op)));
 }
 

@@ -1,5 +1,5 @@
-// Matmul, convolution and its two gradients, gather and scatter_add. The three convolutions are one loop nest; physical
-// layouts are brought to logical NCHW and back.
+// Matmul, convolution and its two gradients, gather, scatter_add and crop. The three convolutions are one loop nest;
+// physical layouts are brought to logical NCHW and back.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -200,7 +200,32 @@ void library(const Work& work) {
   }
 }
 
+namespace {
+
+void crop(const Work& work) {
+  const Array &x = *work.in[0], &window = *work.in[1];
+  Array& out = work.out[0];
+  const Dims &from = x.type.shape, &to = out.type.shape;
+  const int64_t height = from[from.size() - 2], width = from.back(), rows = to[to.size() - 2], columns = to.back();
+  const int64_t planes = out.type.elements() / (rows * columns), planes_a_sample = planes / std::max<int64_t>(to[0], 1);
+  size_t at = 0;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    const double* record = &window.data[static_cast<size_t>(plane / planes_a_sample * 3)];
+    const auto top = static_cast<int64_t>(record[0]), left = static_cast<int64_t>(record[1]);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j, ++at) {
+        const int64_t row = top + i, column = left + (record[2] != 0 ? columns - 1 - j : j);
+        if (row < 0 || row >= height || column < 0 || column >= width) continue;
+        out.data[at] = x.data[static_cast<size_t>((plane * height + row) * width + column)];
+      }
+    }
+  }
+}
+
+}  // namespace
+
 void indexed(const Work& work) {
+  if (work.node.op == Op::crop) return crop(work);
   const bool gather = work.node.op == Op::gather;
   const Array& indices = *work.in[gather ? 1 : 0];
   const Array& source = *work.in[gather ? 0 : 1];

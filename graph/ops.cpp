@@ -98,6 +98,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
 
     {Op::gather, "gather", 2, kIndexed, kNone, "", {}, "rows of a table"},
     {Op::scatter_add, "scatter_add", 2, kIndexed, kNone, "", {}, "adds rows into a table of zeros, equal indices in order"},
+    {Op::crop, "crop", 2, kIndexed, kNone, "", {}, "a window of each sample, mirrored or not; 0 where it leaves the sample"},
 
     {Op::matmul, "matmul", 2, kLibrary, kNone, "", {}, "matrix product of the last two axes"},
     {Op::conv2d, "conv2d", 2, kLibrary, kNone, "", {}, "cross-correlation of images with a weight"},

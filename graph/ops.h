@@ -80,6 +80,7 @@ enum class Op : uint8_t {
   // indexed
   gather,
   scatter_add,
+  crop,
   // library
   matmul,
   conv2d,

@@ -26,12 +26,20 @@ void convert(Session& session, const char* name, const std::vector<float>& value
 HostBatch::HostBatch(int64_t rows, const ImageShape& shape)
     : pixels(static_cast<size_t>(rows * shape.size())),
       labels(static_cast<size_t>(rows)),
-      weights(static_cast<size_t>(rows)) {}
+      weights(static_cast<size_t>(rows)),
+      windows(static_cast<size_t>(rows) * 3),
+      boxes(static_cast<size_t>(rows) * 4),
+      partners(static_cast<size_t>(rows)),
+      mix(static_cast<size_t>(rows), 1.0f) {}
 
 void feed(Session& session, const HostBatch& batch) {
   copy(session, "images", batch.pixels.data(), batch.pixels.size());
   copy(session, "labels", batch.labels.data(), batch.labels.size() * sizeof(int32_t));
   convert(session, "weights", batch.weights);
+  copy(session, "augment.window", batch.windows.data(), batch.windows.size() * sizeof(int32_t));
+  copy(session, "augment.box", batch.boxes.data(), batch.boxes.size() * sizeof(int32_t));
+  copy(session, "augment.partner", batch.partners.data(), batch.partners.size() * sizeof(int32_t));
+  convert(session, "augment.mix", batch.mix);
 }
 
 }  // namespace kb

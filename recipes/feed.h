@@ -9,15 +9,17 @@ namespace kb {
 
 struct HostBatch {
   HostBatch(int64_t rows, const ImageShape& shape);
-  BatchMemory memory() { return {std::span<uint8_t>(pixels), labels, weights}; }
+  BatchMemory memory() { return {std::span<uint8_t>(pixels), labels, weights, {windows, boxes, partners, mix}}; }
 
   std::vector<uint8_t> pixels;
   std::vector<int32_t> labels;
   std::vector<float> weights;
+  std::vector<int32_t> windows, boxes, partners;  // see AugmentMemory
+  std::vector<float> mix;
 };
 
-// Into the inputs "images", "labels" and "weights"; one that the program does not read is passed over. Allocates
-// nothing.
+// Into the inputs "images", "labels", "weights" and those of recipes/augment.h; one that the program does not read is
+// passed over. Allocates nothing.
 void feed(Session& session, const HostBatch& batch);
 
 }  // namespace kb

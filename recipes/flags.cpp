@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "optim/schedule.h"
+#include "recipes/augment.h"
 #include "recipes/suggest.h"
 #include "runtime/options.h"
 
@@ -104,6 +105,18 @@ FlagRow dump() {
           [](const Flags& flags) { return fmt::format("{}", fmt::join(flags.dump, ",")); }};
 }
 
+FlagRow augment() {
+  static constexpr const char* kName = "--augment";
+  const std::vector<std::string> kinds = augment_kinds();
+  return {{kName, "KINDS", fmt::format("of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
+          [=](Flags& flags, const std::string& value) {
+            if (value != "none")
+              for (const std::string& word : CLI::detail::split(value, ',')) check_choice(kName, word, kinds);
+            flags.augment = value;
+          },
+          [](const Flags& flags) { return flags.augment; }};
+}
+
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
@@ -142,6 +155,12 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       fraction({"--momentum", "M", "of the velocity, each step"}, &Flags::momentum),
       real({"--weight-decay", "W", "L2 factor, on weights; not on biases and norms"}, &Flags::weight_decay),
       fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing),
+      augment(),
+      whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true),
+      whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false),
+      number<double>({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha,
+                     "a number > 0", [](double v) { return std::isfinite(v) && v > 0; }),
+      choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
       choice({"--precision", "P", "arithmetic; bf16 is mixed with f32"}, &Flags::precision, {"f32", "bf16", "f64"}),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
@@ -227,6 +246,7 @@ Flags default_flags(const Recipe& recipe) {
   flags.momentum = d.momentum;
   flags.weight_decay = d.weight_decay;
   flags.label_smoothing = d.label_smoothing;
+  flags.augment = d.augment;
   flags.options = OptionValues(recipe.options);
   return flags;
 }

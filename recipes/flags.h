@@ -38,7 +38,11 @@ struct Flags {
   std::string resume, checkpoint;  // run folder to go on in, and the file to go on from: "" = the newest
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
-  OptionValues options;  // of the recipe's own
+  OptionValues options;               // of the recipe's own
+  std::string augment = "none";       // kinds, separated by commas
+  int64_t pad = 4, cutout_size = 16;  // pixels
+  double mixup_alpha = 1;
+  std::string augment_in = "graph";
 };
 
 // As the recipe has them, and --data from the environment.

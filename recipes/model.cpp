@@ -5,23 +5,28 @@
 #include <map>
 
 #include "graph/error.h"
+#include "recipes/augment.h"
 
 namespace kb {
 namespace {
-
-constexpr double kPixelScale = 1.0 / 255;
 
 struct Declared {
   Tensor weights;
   ModelOutput output;
 };
 
+// (x / 255 - mean) / stddev for x in 0 to 255, as one product and one difference: a division for each pixel would cost
+// more than all the memory it touches.
 Tensor normalise(Tensor images, const InputSpec& input) {
   Dims per_channel = {input.shape.channels, 1, 1};
   Graph& graph = images.graph();
-  Tensor mean = constant(graph, DType::f32, per_channel, input.mean);
-  Tensor stddev = constant(graph, DType::f32, per_channel, input.stddev);
-  return (cast(images, DType::f32) * kPixelScale - mean) / stddev;
+  std::vector<double> scale, shift;
+  for (size_t c = 0; c < input.mean.size(); ++c) {
+    scale.push_back(1 / (255 * input.stddev[c]));
+    shift.push_back(input.mean[c] / input.stddev[c]);
+  }
+  return cast(images, DType::f32) * constant(graph, DType::f32, per_channel, scale) -
+         constant(graph, DType::f32, per_channel, shift);
 }
 
 void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
@@ -38,13 +43,36 @@ void check_per_sample(const std::string& recipe, const std::string& what, Tensor
                           hint));
 }
 
+void check_mixed_labels(const Graph& graph, const Recipe& recipe, const Batch& batch) {
+  if (!batch.other_labels.valid()) return;
+  for (const Node& node : graph.nodes)
+    for (const Value input : node.inputs)
+      if (input == batch.other_labels.value()) return;
+  throw Error(
+      fmt::format("recipe {}: mixup mixes the images, but the model's loss does not read Batch::other_labels\n"
+                  "  hint:     classification(batch, logits) does; or leave out --augment mixup",
+                  recipe.name));
+}
+
 Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                 const OptionValues& options) {
+                 const OptionValues& options, const AugmentSpec& augment) {
   const ImageShape& shape = input.shape;
   Tensor pixels = kb::input(graph, "images", DType::u8, {minibatch, shape.channels, shape.height, shape.width}, "NCHW");
-  Batch batch{normalise(pixels, input), kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
-              scalar_input(graph, "label_smoothing"), input.classes, options};
+  pixels = augment_images(pixels, augment, input);
+  Batch batch{{},
+              kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
+              scalar_input(graph, "label_smoothing"),
+              input.classes,
+              options};
+  if (augment.mixup > 0) {
+    const Mixing mixing = mix_inputs(graph, minibatch);
+    pixels = mix_images(pixels, mixing);
+    batch.other_labels = gather(batch.labels, mixing.partner);
+    batch.label_weight = mixing.weight;
+  }
+  batch.images = normalise(pixels, input);
   Declared declared{kb::input(graph, "weights", DType::f32, {minibatch}, "N"), recipe.model(batch)};
+  check_mixed_labels(graph, recipe, batch);
   check_per_sample(recipe.name, "loss", declared.output.loss, minibatch);
   for (const Metric& metric : declared.output.metrics)
     check_per_sample(recipe.name, fmt::format("metric '{}'", metric.name), metric.values, minibatch);
@@ -67,6 +95,9 @@ std::map<std::string, std::string> owned(const Graph& graph) {
 
 ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
   Tensor loss = cross_entropy(logits, batch.labels, batch.label_smoothing, where);
+  if (batch.other_labels.valid())
+    loss = batch.label_weight * loss +
+           (1.0 - batch.label_weight) * cross_entropy(logits, batch.other_labels, batch.label_smoothing, where);
   return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where)}}};
 }
 
@@ -74,10 +105,10 @@ std::string start_words(const Recipe& recipe) {
   return recipe.program.empty() ? "./run " + recipe.name : recipe.program;
 }
 
-Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                           const OptionValues& options) {
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,
+                           const AugmentSpec& augment) {
   Graph graph(recipe.name, Mode::training);
-  Declared declared = declare(graph, recipe, input, minibatch, options);
+  Declared declared = declare(graph, recipe, input, minibatch, options, augment);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   return graph;
 }
@@ -85,7 +116,7 @@ Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                             const OptionValues& options) {
   Graph graph(recipe.name + ".predict", Mode::inference);
-  Declared declared = declare(graph, recipe, input, minibatch, options);
+  Declared declared = declare(graph, recipe, input, minibatch, options, {});
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   for (const Metric& metric : declared.output.metrics)
     add_output(graph, metric.name, sum(metric.values * declared.weights));

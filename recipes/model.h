@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data/augment.h"
 #include "graph/layers.h"
 #include "recipes/inputs.h"
 #include "recipes/recipe_options.h"
@@ -17,6 +18,8 @@ struct Batch {
   Tensor label_smoothing;  // scalar input in [0, 1); 0 in evaluation
   int64_t classes = 0;
   OptionValues options = {};  // of the recipe's own
+  // Training with mixup alone, else invalid: the labels i32 [N] that count 1 - label_weight f32 [N].
+  Tensor other_labels = {}, label_weight = {};
 };
 
 struct Metric {
@@ -47,6 +50,7 @@ struct Defaults {
   double momentum = 0.9;
   double weight_decay = 5e-4;
   double label_smoothing = 0;
+  std::string augment = "none";  // kinds, separated by commas: crop, flip, cutout, mixup
 };
 
 struct Recipe {
@@ -65,11 +69,12 @@ struct Recipe {
 std::string start_words(const Recipe& recipe);
 
 // Inputs "images" u8 [N, C, H, W], "labels" i32 [N], "weights" f32 [N] and the scalar "label_smoothing".
-// Training: output "loss", the sum of losses times weights (weights 1 / kn: the mean over the global minibatch).
-// Inference: the sums "loss", each metric by its name, and "count" of the weights (1, or 0 for padded rows).
-// Both throw Error where the model's values are not [N], with the model's own line.
-Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                           const OptionValues& options);
+// Training: the inputs of recipes/augment.h where `augment` asks for them; output "loss", the sum of losses times
+// weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its name,
+// and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N], with the
+// model's own line.
+Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,
+                           const AugmentSpec& augment = {});
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                             const OptionValues& options);
 

@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "optim/sgd.h"
+#include "recipes/augment.h"
 #include "recipes/kernel_source.h"
 
 namespace kb {
@@ -58,7 +59,7 @@ Tensor sgd_optimizer(UpdateContext& context) {
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
-  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options);
+  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options, graph_augment(flags));
   Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "data/error.h"
+#include "recipes/augment.h"
 #include "recipes/device.h"
 #include "recipes/init_weights.h"
 #include "recipes/memory_answer.h"
@@ -34,9 +35,10 @@ class Run {
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     Input input = load_input(image_source(recipe, flags));
     data_ = std::move(input.data);
+    input_ = input.spec;
     plan_ = make_plan(flags, data_.train.count());
     describe_plan();
-    programs_ = compile_programs(recipe, flags, input.spec, device_.backend->target());
+    programs_ = compile_programs(recipe, flags, input_, device_.backend->target());
   }
 
   int go() {
@@ -56,8 +58,8 @@ class Run {
     const LoopStart start = make_start();
     MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
     CheckpointWriter checkpoints(store, {folder_->checkpoints(), facts, flags_.keep, [&metrics] { metrics.sync(); }});
-    TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), data_, training, inference, store, *folder_,
-                       metrics, checkpoints, console_, start});
+    TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), input_, data_, training, inference, store,
+                       *folder_, metrics, checkpoints, console_, start});
     return finish(loop.run(), store, metrics);
   }
 
@@ -66,6 +68,7 @@ class Run {
     console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes", data_.name,
                               data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
                               data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count()));
+    if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
     console_.line(fmt::format("learning rate {}; momentum {}, weight decay {}, label smoothing {}, seed {}", schedule(),
                               flags_.momentum, flags_.weight_decay, flags_.label_smoothing, flags_.seed));
@@ -171,6 +174,7 @@ class Run {
   std::optional<ResumedRun> resumed_;
   Console console_;
   Device device_;
+  InputSpec input_;
   Dataset data_;
   RunPlan plan_;
   Programs programs_;

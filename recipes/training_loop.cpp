@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "recipes/augment.h"
+
 namespace kb {
 namespace {
 
@@ -34,7 +36,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       order_(
           Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.data.train.count(), parts_.plan.minibatch)),
       slots_(make_slots(parts_.plan.minibatch, parts_.data.shape)),
-      loader_(gather_rows(parts_.data.train, order_), memories(slots_),
+      loader_(gather_rows(parts_.data.train, order_, 0, loader_augment(parts_.flags, parts_.input)), memories(slots_),
               {.first_step = parts_.start.step, .end_step = parts_.plan.steps}),
       evaluator_(parts_.inference, parts_.data.test),
       schedule_(parts_.scalars),

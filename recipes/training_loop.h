@@ -33,6 +33,7 @@ struct LoopParts {
   const Flags& flags;
   const RunPlan& plan;
   SgdScalars scalars;
+  const InputSpec& input;
   const Dataset& data;
   Session& training;
   Session& inference;

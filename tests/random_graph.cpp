@@ -112,6 +112,7 @@ class Builder {
   void average_pooling();
   void maximum_pooling();
   void gathering();
+  void cropping();
   void scattering();
   void selecting_classes();
   void softmaxes();
@@ -160,6 +161,7 @@ const std::vector<Builder::Step>& Builder::steps() {
       {true, 1, &Builder::average_pooling},
       {false, 1, &Builder::maximum_pooling},
       {true, 1, &Builder::gathering},
+      {true, 1, &Builder::cropping},
       {true, 1, &Builder::scattering},
       {false, 1, &Builder::selecting_classes},
       {true, 1, &Builder::softmaxes},
@@ -684,6 +686,14 @@ void Builder::gathering() {
   const int64_t row = table.type().elements() / table.size(0);
   const Dims dims = row > 60 ? Dims{random_.integer(1, 5)} : shape(0, 1);
   keep(gather(table, indices(dims, table.size(0))), bound, exact);
+}
+
+void Builder::cropping() {
+  Item& item = pick_rank(3, 4);
+  const auto [bound, exact] = std::pair{item.bound, item.exact};
+  const Tensor x = use(item);
+  const Ints size = {random_.integer(1, 9), random_.integer(1, 20)};
+  keep(crop(x, indices({x.size(0), 3}, 5) - 2.0, size), bound, exact);
 }
 
 void Builder::scattering() {

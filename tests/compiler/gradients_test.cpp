@@ -198,6 +198,12 @@ Results gather_case(GradientCase& c) {
   return {gather(c.x(table), c.indices(c.shape(c.integer(0, 2)), rows))};
 }
 
+Results crop_case(GradientCase& c) {
+  const Dims x = c.shape(c.integer(3, 4));
+  const Tensor window = c.indices({x[0], 3}, 5) - 2.0;
+  return {crop(c.x(x), window, {c.integer(1, 5), c.integer(1, 5)})};
+}
+
 Results scatter_add_case(GradientCase& c) {
   const Dims at = c.shape(c.integer(1, 2));
   Dims updates = at;
@@ -274,6 +280,7 @@ const std::vector<Case>& cases() {
       {Op::sum_pool_grad, sum_pool_grad_case},
       {Op::gather, gather_case},
       {Op::scatter_add, scatter_add_case},
+      {Op::crop, crop_case},
       {Op::matmul, matmul_case},
       {Op::conv2d, conv2d_case},
       {Op::conv2d_input_grad, conv2d_input_grad_case},

@@ -107,6 +107,19 @@ BOOST_AUTO_TEST_CASE(leaves) {
   check_lowering(graph, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(crops) {
+  for (const auto& [x, size] : {std::pair{Dims{5, 3, 9, 20}, Ints{9, 20}}, std::pair{Dims{4, 2, 6, 33}, Ints{4, 40}},
+                                std::pair{Dims{3, 8, 8}, Ints{7, 5}}}) {
+    Graph graph;
+    Tensor window = input(graph, "window", DType::i32, {x[0], 3}, "") - 2;
+    output("floats", crop(x_of(graph, x), window, size) * 0.5);
+    Tensor bytes = input(graph, "bytes", DType::u8, x, "");
+    output("bytes", cast(crop(bytes, window, size), DType::f32) * 2.0);
+    output("plain", crop(bytes, window, size));
+    check_lowering(graph, 1e-6);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(sums_over_any_axes) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {

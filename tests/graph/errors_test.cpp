@@ -125,6 +125,8 @@ const Case kCases[] = {
     KB_CASE("gather_scalar_table", gather(m.scalar, m.labels)),
     KB_CASE("scatter_add_updates", scatter_add(m.labels, m.weight, 10)),
     KB_CASE("scatter_add_rows", scatter_add(m.labels, m.x, 0)),
+    KB_CASE("crop_window", crop(m.images, m.labels, {32, 32})),
+    KB_CASE("crop_size", crop(m.images, constant(m.images.graph(), DType::i32, 0, {m.images.size(0), 3}), {32, 0})),
     KB_CASE("argmax_equals_labels", argmax_equals(m.x, cast(m.labels, u8))),
     KB_CASE("cross_entropy_one_hot", cross_entropy(m.x, one_hot(m.labels, 128))),
     KB_CASE("cross_entropy_labels", cross_entropy(m.x, cast(m.labels, f32))),

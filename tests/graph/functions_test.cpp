@@ -140,6 +140,8 @@ BOOST_FIXTURE_TEST_CASE(indexed, Fixture) {
   BOOST_TEST(gather(table, indices).shape() == (Dims{4, 2, 3}));
   BOOST_TEST(scatter_add(indices, gather(table, indices), 10).shape() == (Dims{10, 3}));
   BOOST_TEST(one_hot(indices, 10).shape() == (Dims{4, 2, 10}));
+  Tensor window = input(graph, "window", i32, {images.size(0), 3}, "N_");
+  BOOST_TEST(crop(images, window, {5, 6}).shape() == (Dims{images.size(0), images.size(1), 5, 6}));
   BOOST_TEST(text(one_hot(cast(indices, DType::u8), 10, DType::f16)).substr(0, 3) == "f16");
 }
 

@@ -217,6 +217,14 @@ BOOST_AUTO_TEST_CASE(indexed) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(crops) {
+  const Case c({array({2, 1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+                array({2, 3}, {0, 0, 0, 0, 0, 1}, DType::i32), array({2, 3}, {-1, 1, 0, 1, -1, 5}, DType::i32)});
+  c.check(crop(c.x[0], c.x[1], {2, 3}), {2, 1, 2, 3}, {1, 2, 3, 4, 5, 6, 9, 8, 7, 12, 11, 10});
+  c.check(crop(c.x[0], c.x[2], {2, 3}), {2, 1, 2, 3}, {0, 0, 0, 2, 3, 0, 11, 10, 0, 0, 0, 0});
+  c.check(crop(c.x[0], c.x[2], {1, 4}), {2, 1, 1, 4}, {0, 0, 0, 0, 12, 11, 10, 0});
+}
+
 BOOST_AUTO_TEST_CASE(integers_wrap) {
   const Case c({array({3}, {4294967295, 65537, 3}, DType::u32), array({3}, {2, 65537, 5}, DType::u32),
                 array({3}, {2147483647, -7, 100}, DType::i32), array({3}, {1, 2, 3}, DType::i32)});
