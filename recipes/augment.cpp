@@ -10,17 +10,11 @@ bool asks_for(const Flags& flags, const std::string& kind) {
   return ("," + flags.augment + ",").find("," + kind + ",") != std::string::npos;
 }
 
-// One number a sample, ready to meet [N, C, H, W].
-Tensor column(Tensor records, int64_t which) {
-  return reshape(slice(records, 1, which, which + 1), {records.size(0), 1, 1, 1});
-}
-
-// Positions along an axis of [N, C, H, W], against [begin, end).
-Tensor within(Tensor images, int64_t axis, Tensor begin, Tensor end) {
-  Dims shape = {1, 1, 1, 1};
-  shape[static_cast<size_t>(axis)] = images.size(axis);
-  Tensor at = reshape(iota(images.graph(), DType::i32, images.size(axis)), shape);
-  return bit_and(at >= begin, at < end);
+// Whether positions along an axis of images [N, C, H, W] are at or behind number `which` of their record. The number is
+// spread before it is compared, so that nothing but the record itself is read from memory.
+Tensor reached(Tensor images, int64_t axis, Tensor records, int64_t which) {
+  Tensor at = broadcast_axes(iota(images.graph(), DType::i32, images.size(axis)), images.shape(), {axis});
+  return at >= broadcast_axes(reshape(slice(records, 1, which, which + 1), {records.size(0)}), images.shape(), {0});
 }
 
 }  // namespace
@@ -65,9 +59,9 @@ Tensor augment_images(Tensor images, const AugmentSpec& spec, const InputSpec& i
   Tensor box = kb::input(graph, "augment.box", DType::i32, {samples, 4}, "N_");
   const std::vector<uint8_t> mean = mean_pixel(input.mean);
   Tensor fill = constant(graph, DType::u8, {input.shape.channels, 1, 1}, std::vector<double>(mean.begin(), mean.end()));
-  Tensor covered =
-      bit_and(within(images, 2, column(box, 0), column(box, 2)), within(images, 3, column(box, 1), column(box, 3)));
-  return select(covered, fill, images);
+  Tensor rows = bit_and(reached(images, 2, box, 0), logical_not(reached(images, 2, box, 2)));
+  Tensor columns = bit_and(reached(images, 3, box, 1), logical_not(reached(images, 3, box, 3)));
+  return select(bit_and(rows, columns), fill, images);
 }
 
 Mixing mix_inputs(Graph& graph, int64_t minibatch) {
@@ -76,7 +70,7 @@ Mixing mix_inputs(Graph& graph, int64_t minibatch) {
 }
 
 Tensor mix_images(Tensor images, const Mixing& mixing) {
-  Tensor own = reshape(mixing.weight, {images.size(0), 1, 1, 1});
+  Tensor own = broadcast_axes(mixing.weight, images.shape(), {0});
   return own * cast(images, DType::f32) + (1.0 - own) * cast(gather(images, mixing.partner), DType::f32);
 }
 

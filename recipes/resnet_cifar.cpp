@@ -41,7 +41,12 @@ Recipe resnet_cifar() {
           .summary = "residual networks of 8 to 110 layers on CIFAR-10",
           .paper = "He et al. 2016, Deep residual learning for image recognition, section 4.2",
           .model = resnet_cifar_model,
-          .defaults = {.dataset = "cifar10", .minibatch = 128, .epochs = 12, .lr = 0.1, .weight_decay = 1e-4},
+          .defaults = {.dataset = "cifar10",
+                       .minibatch = 128,
+                       .epochs = 12,
+                       .lr = 0.1,
+                       .weight_decay = 1e-4,
+                       .augment = "crop,flip"},
           .synthetic = {.shape = {3, 32, 32}},
           .options = {{.name = "depth", .value = 20, .doc = "layers", .choices = {8, 20, 32, 44, 56, 110}},
                       {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"}}};
