@@ -1,5 +1,6 @@
 // Weights between PyTorch's order and the forms that a library wants: packing, and the sum of the shards' gradients.
 #include <algorithm>
+#include <type_traits>
 
 #include "graph/error.h"
 #include "runtime/cpu/element.h"
@@ -16,31 +17,33 @@ int64_t output_squares(const WeightLayout& layout) { return (std::ssize(layout.o
 
 int64_t weight_tiles(const WeightLayout& layout) { return std::ssize(layout.group_at) * output_squares(layout); }
 
-// One square of one tap: visit(canonical, packed) for outputs o.. and inputs i.. of a group; canonical = -1 for
-// padding.
+// One row of one square of one tap: inputs i.. of one output. Element b lies at canonical + b * taps in PyTorch's
+// order, at packed + input_at[b] in the other; those from `real` on are padding there.
+struct Row {
+  int64_t canonical, packed;
+  const int64_t* input_at;
+};
+
+// visit(row, real, columns) for the outputs o.. of a square; constants where no part of it is padding.
 template <class F>
 void walk_square(const WeightLayout& layout, int64_t group, int64_t tap, int64_t o, int64_t i, F visit) {
-  const int64_t taps = layout.taps, base = layout.group_at[group] + layout.tap_at[tap];
-  const int64_t* output_at = layout.output_at.data() + o;
-  const int64_t* input_at = layout.input_at.data() + i;
-  const int64_t first = ((group * layout.outputs + o) * layout.inputs + i) * taps + tap;
+  const int64_t base = layout.group_at[group] + layout.tap_at[tap];
+  const auto row = [&](int64_t a) {
+    return Row{((group * layout.outputs + o + a) * layout.inputs + i) * layout.taps + tap,
+               base + layout.output_at[o + a], layout.input_at.data() + i};
+  };
   if (group < layout.groups && o + kSquare <= layout.outputs && i + kSquare <= layout.inputs) {
-    for (int64_t a = 0; a < kSquare; ++a)
-      for (int64_t b = 0; b < kSquare; ++b)
-        visit(first + (a * layout.inputs + b) * taps, base + output_at[a] + input_at[b]);
+    for (int64_t a = 0; a < kSquare; ++a) visit(row(a), kSquare, kSquare);
     return;
   }
   const int64_t rows = std::min(std::ssize(layout.output_at) - o, kSquare),
-                columns = std::min(std::ssize(layout.input_at) - i, kSquare);
-  for (int64_t a = 0; a < rows; ++a) {
-    for (int64_t b = 0; b < columns; ++b) {
-      const bool real = group < layout.groups && o + a < layout.outputs && i + b < layout.inputs;
-      visit(real ? first + (a * layout.inputs + b) * taps : -1, base + output_at[a] + input_at[b]);
-    }
-  }
+                columns = std::min(std::ssize(layout.input_at) - i, kSquare),
+                inputs = std::clamp<int64_t>(layout.inputs - i, 0, columns);
+  for (int64_t a = 0; a < rows; ++a)
+    visit(row(a), group < layout.groups && o + a < layout.outputs ? inputs : 0, columns);
 }
 
-// The same for every element of the tiles.
+// The same for every square of the tiles.
 template <class F>
 void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
   for (int64_t tile = begin; tile < end; ++tile) {
@@ -51,11 +54,21 @@ void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
 }
 
 template <class From, class To>
+void convert(const From& from, To& to) {
+  if constexpr (std::is_same_v<From, To>)
+    to = from;
+  else
+    to.store(from.load());
+}
+
+template <class From, class To>
 void pack(const WeightLayout& layout, int64_t begin, int64_t end, const void* from, void* to) {
   const From* source = static_cast<const From*>(from);
   To* result = static_cast<To*>(to);
-  walk(layout, begin, end, [&](int64_t canonical, int64_t packed) {
-    result[packed].store(canonical < 0 ? 0.0f : source[canonical].load());
+  const int64_t taps = layout.taps;
+  walk(layout, begin, end, [&](const Row& row, int64_t real, int64_t columns) {
+    for (int64_t b = 0; b < real; ++b) convert(source[row.canonical + b * taps], result[row.packed + row.input_at[b]]);
+    for (int64_t b = real; b < columns; ++b) result[row.packed + row.input_at[b]].store(0);
   });
 }
 
@@ -94,16 +107,28 @@ class PackOp : public LibraryOp {
   Pack pack_;
 };
 
+// The sum of `count` partials, `step` apart, for one row. A function of its own: the walk has no registers left.
+template <class T>
+[[gnu::noinline]] void sum_row(const T* parts, const int64_t* at, int64_t real, int64_t count, int64_t step, T* out,
+                               int64_t taps) {
+  if (count == 2) {
+    for (int64_t b = 0; b < real; ++b) out[b * taps] = parts[at[b]] + parts[at[b] + step];
+    return;
+  }
+  for (int64_t b = 0; b < real; ++b) {
+    T total = parts[at[b]];
+    for (int64_t p = 1; p < count; ++p) total += parts[at[b] + p * step];
+    out[b * taps] = total;
+  }
+}
+
 template <class T>
 void sum(const WeightLayout& layout, int64_t begin, int64_t end, const void* partials, int64_t count, void* out) {
   const T* first = static_cast<const T*>(partials);
   const int64_t step = static_cast<int64_t>(layout.bytes() / sizeof(T));
   T* result = static_cast<T*>(out);
-  walk(layout, begin, end, [&](int64_t canonical, int64_t packed) {
-    if (canonical < 0) return;
-    T total = first[packed];
-    for (int64_t p = 1; p < count; ++p) total += first[packed + p * step];
-    result[canonical] = total;
+  walk(layout, begin, end, [&](const Row& row, int64_t real, int64_t) {
+    sum_row(first + row.packed, row.input_at, real, count, step, result + row.canonical, layout.taps);
   });
 }
 
