@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/table.h"
+#include "tests/compile_check.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -32,6 +33,20 @@ BOOST_AUTO_TEST_CASE(launches_of_resnet_cifar) {
   const std::string blocked = launches(resnet_cifar(), words, "avx512");
   test::golden("resnet_cifar_8_launches.txt", blocked);
   for (const char* isa : {"avx2", "generic"}) BOOST_TEST(launches(resnet_cifar(), words, isa) == blocked);
+}
+
+// The shortcuts in blocks of 16 and 8 channels and in NHWC, forward and backward.
+BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
+  Recipe recipe = resnet_cifar();
+  recipe.synthetic.shape = {3, 8, 8};
+  OptionValues options(recipe.options);
+  options.set("depth", 8);
+  const Graph graph = build_training_graph(recipe, input_spec({"synthetic", recipe.synthetic}), 4, options);
+  for (const char* isa : {"avx512", "avx2", "generic"}) {
+    test::CheckOptions check{.tolerance = 1e-4, .check_passes = false, .optimizer = test::momentum_sgd()};
+    check.target.isa = isa;
+    test::check_compiled(graph, check);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
