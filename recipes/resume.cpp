@@ -58,16 +58,6 @@ void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, co
                     folder.string(), differences, shell_quoted((folder / "model.safetensors").string())));
 }
 
-fs::path named_checkpoint(const RunFolder& folder, const std::string& name) {
-  if (fs::exists(name)) return name;
-  if (fs::exists(folder.checkpoints() / name)) return folder.checkpoints() / name;
-  std::string known;
-  for (const fs::path& path : list_checkpoints(folder.checkpoints()))
-    known += (known.empty() ? "" : ", ") + path.filename().string();
-  throw Error(fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.checkpoints().string(),
-                          known.empty() ? "none" : known));
-}
-
 // The newest checkpoint; of a damaged one the newest whole one is named, and taken only when asked for.
 std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   const std::vector<fs::path> files = list_checkpoints(folder.checkpoints());
@@ -87,6 +77,15 @@ std::string words(const Recipe& recipe, const Flags& flags) {
 }
 
 }  // namespace
+
+fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
+  if (fs::exists(name)) return name;
+  if (fs::exists(folder / name)) return folder / name;
+  std::string known;
+  for (const fs::path& path : list_checkpoints(folder)) known += (known.empty() ? "" : ", ") + path.filename().string();
+  throw Error(
+      fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.string(), known.empty() ? "none" : known));
+}
 
 std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
   for (size_t i = 1; i < files.size(); ++i) {
@@ -109,13 +108,14 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
   const Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
   check_flags(recipe, own, wanted, folder.path());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
-  const bool ended = same_length && ended_after(folder.file("metrics.jsonl")) == manifest.value("steps", int64_t{-1});
+  const bool ended = same_length && wanted.checkpoint.empty() &&
+                     ended_after(folder.file("metrics.jsonl")) == manifest.value("steps", int64_t{-1});
   ResumedRun run{std::move(folder), wanted, manifest.dump(2) + "\n", std::nullopt, ended};
   if (ended) return run;
   run.folder.remove_leftovers();
   run.checkpoint = wanted.checkpoint.empty()
                        ? newest_checkpoint(run.folder)
-                       : std::optional(read_checkpoint(named_checkpoint(run.folder, wanted.checkpoint)));
+                       : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
   return run;
 }
 

@@ -25,6 +25,8 @@ struct ResumedRun {
 // naming the newest that is whole.
 ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments);
 
+// The checkpoint that --checkpoint names: a path, or a file's name in the folder. Throws Error naming those there are.
+std::filesystem::path named_checkpoint(const std::filesystem::path& folder, const std::string& name);
 // What to do when the first of these files, the newest first, is damaged.
 std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
 

@@ -44,13 +44,6 @@ fs::path default_folder(const std::string& recipe) {
   return path;
 }
 
-// Flags that mean the same in whatever folder they are given.
-Flags absolute(Flags flags) {
-  for (std::string* path : {&flags.data, &flags.init})
-    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
-  return flags;
-}
-
 std::string time_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // A number or a truth value as JSON has it, anything else as text.
@@ -118,7 +111,7 @@ namespace {
 
 nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest;
-  const std::vector<std::string> words = flag_words(facts.recipe, absolute(facts.flags));
+  const std::vector<std::string> words = flag_words(facts.recipe, facts.flags);
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
   manifest["started"] = time_text();
@@ -129,7 +122,6 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   for (const auto& [name, value] : flag_values(facts.recipe, facts.flags))
     if (flag_effect(name) != FlagEffect::call) manifest["flags"][name] = flag_json(value);
   manifest["seed"] = facts.flags.seed;
-  if (!facts.flags.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.flags.init));
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
                       {"train", facts.data.train.count()},
@@ -146,7 +138,11 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
 
 }  // namespace
 
-std::string manifest_text(const ManifestFacts& facts) { return manifest_of(facts).dump(2) + "\n"; }
+std::string manifest_text(const ManifestFacts& facts) {
+  nlohmann::ordered_json manifest = manifest_of(facts);
+  if (!facts.flags.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.flags.init));
+  return manifest.dump(2) + "\n";
+}
 
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note) {
@@ -161,7 +157,8 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
     note(fmt::format("{} was {}, is {}", key, was == before.at("versions").end() ? "unknown" : was->dump(),
                      value.dump()));
   }
-  manifest["started"] = before.at("started");
+  for (const char* key : {"started", "init_sha256"})
+    if (before.contains(key)) manifest[key] = before[key];
   manifest["versions"] = before.at("versions");
   manifest["resumed"] = before.value("resumed", nlohmann::ordered_json::array());
   manifest["resumed"].push_back(entry);

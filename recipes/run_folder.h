@@ -12,6 +12,9 @@
 
 namespace kb {
 
+// Where a run's checkpoints lie.
+inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
+
 class RunFolder {
  public:
   // Makes `out`, or runs/RECIPE-TIME where it is empty (with a number behind it where another run took that name).
@@ -23,7 +26,7 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path checkpoints() const { return checkpoints_of(path_); }
 
   // Temporary files of a process that was killed.
   void remove_leftovers() const;

@@ -21,13 +21,20 @@ constexpr const char* kManifest = "manifest.json";
 constexpr const char* kMetrics = "metrics.jsonl";
 constexpr int kInterruptedCode = 130;  // as shells report it
 
+// Flags that mean the same in whatever folder they are given.
+Flags absolute(Flags flags) {
+  for (std::string* path : {&flags.data, &flags.init})
+    if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();
+  return flags;
+}
+
 // Everything of one run that is there before step 0.
 class Run {
  public:
   // `resumed`: the run to go on with, whose flags these are.
   Run(const Recipe& recipe, const Flags& flags, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
-        flags_(flags),
+        flags_(absolute(flags)),
         resumed_(std::move(resumed)),
         console_(flags.quiet),
         device_(choose_device(flags)) {
@@ -157,7 +164,7 @@ class Run {
   }
 
   std::string how_to_go_on() const {
-    return fmt::format("go on: ./run {} --resume {}", recipe_.name, shell_quoted(folder_->path().string()));
+    return fmt::format("go on: {} --resume {}", start_words(recipe_), shell_quoted(folder_->path().string()));
   }
 
   // Goyal et al. 2017, section 2.1: k times the minibatch, k times the learning rate.

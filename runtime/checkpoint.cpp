@@ -136,6 +136,16 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
 }
 
 void CheckpointWriter::write(int64_t step) {
+  try {
+    write_file(step);
+  } catch (const Error& error) {
+    const std::vector<fs::path> kept = list_checkpoints(folder_.path);
+    throw Error(fmt::format("{}\n  kept: {}\n  hint: once that is mended, --resume goes on from there", error.what(),
+                            kept.empty() ? "no checkpoint" : kept[0].string()));
+  }
+}
+
+void CheckpointWriter::write_file(int64_t step) {
   patch(kState, state_sha256(copies_));
   patch(kHeader, std::string(kHashDigits, '0'));
   patch(kHeader, sha256_hex(header_));

@@ -44,6 +44,7 @@ class CheckpointWriter {
 
  private:
   void write(int64_t step);
+  void write_file(int64_t step);
   void patch(const char* key, std::string_view value);
 
   const CheckpointFolder folder_;

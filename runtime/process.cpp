@@ -54,6 +54,11 @@ Process::~Process() {
   ::close(output_);
 }
 
+void Process::signal(int number) {
+  ensure(child_ > 0, "Process::signal to a child that is gone");
+  ::kill(child_, number);
+}
+
 int Process::reap() {
   int status = 0;
   while (::waitpid(child_, &status, 0) < 0)

@@ -21,6 +21,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   ProcessResult wait();
+  // To a child that has not been waited for.
+  void signal(int number);
 
  private:
   int reap();

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <sys/mount.h>
 #include <algorithm>
+
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -96,6 +100,15 @@ TemporaryDirectory::TemporaryDirectory() {
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+SmallDisk::SmallDisk(const fs::path& folder, int64_t kibibytes) : folder_(folder) {
+  if (::mount("tmpfs", folder.c_str(), "tmpfs", 0, fmt::format("size={}k", kibibytes).c_str()) != 0)
+    reason_ = std::strerror(errno);
+}
+
+SmallDisk::~SmallDisk() {
+  if (mounted()) ::umount2(folder_.c_str(), MNT_DETACH);
 }
 
 }  // namespace kb::test

@@ -1,6 +1,7 @@
 // What the tests of all rooms share: where the sources and the data sets lie, golden texts, temporary folders.
 // A golden text lies beside the test as tests/ROOM/golden/NAME; `tests_ROOM -- --refresh` rewrites those that differ.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -43,6 +44,22 @@ class TemporaryDirectory {
 
  private:
   std::filesystem::path path_;
+};
+
+// A file system of its own in a folder that is there, where mounting is allowed; else the reason why not.
+class SmallDisk {
+ public:
+  SmallDisk(const std::filesystem::path& folder, int64_t kibibytes);
+  ~SmallDisk();
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  bool mounted() const { return reason_.empty(); }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::string reason_;
 };
 
 }  // namespace kb::test

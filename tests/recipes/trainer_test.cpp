@@ -1,34 +1,19 @@
 #include "recipes/trainer.h"
 
 #include <boost/test/unit_test.hpp>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "data/error.h"
 #include "recipes/flags.h"
 #include "recipes/table.h"
 #include "runtime/safetensors.h"
+#include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
 namespace kb {
 namespace {
 
 using Json = nlohmann::json;
-
-// 100 samples of 2x4x4 in 3 classes; 37 to test: no whole number of minibatches.
-ModelOutput small_model(Batch& batch) {
-  Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 8, {.kernel = 3, .padding = 1})));
-  return classification(batch, linear("fc", flatten(max_pool2d(x, {.kernel = 2})), batch.classes));
-}
-
-Recipe small_recipe() {
-  return {.name = "small",
-          .summary = "for tests",
-          .paper = "none",
-          .model = small_model,
-          .defaults = {.dataset = "synthetic", .minibatch = 10, .epochs = 2, .lr = 0.1},
-          .synthetic = {.shape = {2, 4, 4}, .classes = 3, .train_count = 100, .test_count = 37}};
-}
+using test::lines_of, test::of_kind, test::run, test::small_recipe, test::trace;
 
 // Two classes, dark and bright; 24 to train, 8 to test, of 1x4x4.
 Split two_shades(int64_t count) {
@@ -42,38 +27,6 @@ Split two_shades(int64_t count) {
 
 Dataset shades(const std::filesystem::path&) {
   return make_dataset("shades", {"dark", "bright"}, two_shades(24), two_shades(8));
-}
-
-int run(const std::filesystem::path& out, std::vector<std::string> words) {
-  words.insert(words.begin(), {"small", "--quiet", "--out", out.string()});
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  return run_recipe(small_recipe(), static_cast<int>(argv.size()), argv.data());
-}
-
-std::vector<Json> lines_of(const std::filesystem::path& out) {
-  std::istringstream text(test::read_file(out / "metrics.jsonl"));
-  std::vector<Json> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
-
-std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kind) {
-  std::vector<Json> result;
-  for (const Json& line : lines)
-    if (line.at("kind") == kind) result.push_back(line);
-  return result;
-}
-
-// All that a run computed, times left out.
-std::string trace(const std::filesystem::path& out) {
-  std::string text;
-  for (Json line : lines_of(out)) {
-    line.erase("samples_per_s");
-    line.erase("data_wait_ms");
-    text += line.dump() + "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -134,10 +87,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_brings_images_of_its_own) {
   Recipe recipe = small_recipe();
   recipe.load = shades;
   recipe.defaults.dataset = "own";
-  std::vector<std::string> words = {"small", "--quiet", "--epochs", "20", "--out", (directory / "run").string()};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  BOOST_REQUIRE(run_recipe(recipe, static_cast<int>(argv.size()), argv.data()) == 0);
+  BOOST_REQUIRE(run(directory / "run", {"--epochs", "20"}, recipe) == 0);
   BOOST_TEST(lines_of(directory / "run").back().at("error") == 0.0);
   const Json manifest = Json::parse(test::read_file(directory / "run" / "manifest.json"));
   BOOST_TEST(manifest.at("flags").at("dataset") == "own");

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <csignal>
 
 #include "graph/error.h"
 
@@ -21,6 +22,12 @@ BOOST_AUTO_TEST_CASE(more_output_than_a_pipe_holds) {
 
 BOOST_AUTO_TEST_CASE(a_signal_is_a_status) {
   kb::Process process({"/bin/sh", "-c", "kill -9 $$"});
+  BOOST_TEST(process.wait().status == 137);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_reaches_the_child) {
+  kb::Process process({"/bin/sleep", "30"});
+  process.signal(SIGKILL);
   BOOST_TEST(process.wait().status == 137);
 }
 

@@ -1,0 +1,152 @@
+// Weights out of a run and into another, through files that PyTorch knows.
+#include "recipes/init_weights.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/export.h"
+#include "runtime/safetensors.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using test::run, test::state_sha256;
+
+NamedTensor tensor(const std::string& name, DType dtype, Dims shape, const std::vector<double>& values) {
+  NamedTensor result{name, {dtype, std::move(shape), ""}, {}};
+  result.data.resize(static_cast<size_t>(result.type.bytes()));
+  for (size_t i = 0; i < values.size(); ++i)
+    store_element(dtype, result.data.data(), static_cast<int64_t>(i), values[i]);
+  return result;
+}
+
+Variable variable(const std::string& name, VariableKind kind, Dims shape) {
+  return {name, {DType::f32, std::move(shape), ""}, kind, Role::weight, {InitKind::constant, 9, 0}, {}, 0};
+}
+
+struct Fixture {
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  StateStore store{*backend};
+  test::TemporaryDirectory directory;
+  std::string said;
+
+  Fixture() {
+    store.adopt(
+        {variable("fc.weight", VariableKind::parameter, {2, 3}), variable("fc.bias", VariableKind::parameter, {2}),
+         variable("bn.running_mean", VariableKind::state, {2}), variable("velocity.fc.bias", VariableKind::slot, {2})},
+        {});
+    store.initialise(1);
+  }
+  void init(const std::vector<NamedTensor>& tensors) {
+    write_safetensors(directory / "w", views_of(tensors));
+    said.clear();
+    init_weights(store, directory / "w", [&](const std::string& line) { said += line + "\n"; });
+  }
+  double element(const std::string& name, int64_t i) { return load_element(DType::f32, store.data(name), i); }
+};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(init, Fixture)
+
+BOOST_AUTO_TEST_CASE(every_floating_type_is_taken) {
+  for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    init({tensor("fc.weight", dtype, {2, 3}, {1, 2, 3, 4, 5, -6.5}), tensor("fc.bias", dtype, {2}, {0.5, -0.25}),
+          tensor("bn.running_mean", dtype, {2}, {8, 16}), tensor("bn.num_batches_tracked", DType::i64, {}, {12})});
+    BOOST_TEST(element("fc.weight", 5) == -6.5);
+    BOOST_TEST(element("fc.bias", 1) == -0.25);
+    BOOST_TEST(element("bn.running_mean", 1) == 16.0);
+    BOOST_TEST(contains(said, ": 3 of 3 tensors taken\n"), said);
+    BOOST_TEST(contains(said, fmt::format("converted from {} to f32: 3 tensors", name(dtype))) ==
+               (dtype != DType::f32));
+    BOOST_TEST(!contains(said, "num_batches_tracked"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_match_is_said) {
+  init({tensor("fc.weight", DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}), tensor("fc.bias", DType::f32, {2}, {1, 2}),
+        tensor("head.weight", DType::f32, {1}, {1})});
+  BOOST_TEST(element("fc.bias", 0) == 1.0);
+  BOOST_TEST(element("fc.weight", 0) == 9.0);
+  const std::string expected =
+      ": 1 of 3 tensors taken\n"
+      "  not in the file, initial values kept: bn.running_mean\n"
+      "  of another type, initial values kept: fc.weight: the model has f32[2, 3], the file f32[3, 2]\n"
+      "  in the file alone: head.weight\n";
+  BOOST_TEST(said.ends_with(expected), said);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_nothing_known_is_refused) {
+  auto says = [](const Error& error) {
+    return contains(error.what(),
+                    ": nothing matches\n  the model has: bn.running_mean, fc.bias, fc.weight\n  the file has:  a, b");
+  };
+  BOOST_CHECK_EXCEPTION(init({tensor("a", DType::f32, {1}, {1}), tensor("b", DType::f32, {1}, {1})}), Error, says);
+  BOOST_TEST(element("fc.bias", 0) == 9.0);
+}
+
+BOOST_AUTO_TEST_CASE(an_exported_run_begins_another) {
+  const fs::path first = directory / "first", file = directory / "model.safetensors";
+  BOOST_REQUIRE(run(first, {"--keep", "2"}) == 0);
+  const Checkpoint taken = export_model({first, "", file}, [](const std::string&) {});
+  BOOST_TEST(taken.step == 20);
+  std::string names;
+  for (const NamedTensor& t : read_safetensors(file).tensors) names += t.name + " ";
+  BOOST_TEST(names == "bn.bias bn.running_mean bn.running_var bn.weight conv.weight fc.bias fc.weight ");
+  BOOST_TEST(read_safetensors(file).metadata.at("step") == "20");
+  // From the export, from model.safetensors of the run, from its checkpoint: the same.
+  const std::string a = file, b = first / "model.safetensors", c = list_checkpoints(first / "checkpoints").at(0);
+  std::string sha;
+  for (const std::string& from : {a, b, c}) {
+    const fs::path out = directory / "next";
+    BOOST_REQUIRE(run(out, {"--init", from, "--steps", "3"}) == 0);
+    BOOST_TEST((sha.empty() || sha == state_sha256(out)));
+    sha = state_sha256(out);
+    if (from != c) fs::remove_all(out);
+  }
+  BOOST_TEST(sha != state_sha256(first));
+  BOOST_REQUIRE(run(directory / "plain", {"--steps", "3"}) == 0);
+  BOOST_TEST(sha != state_sha256(directory / "plain"));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_does_not_begin_anew_with_its_weights) {
+  const fs::path first = directory / "first", out = directory / "out";
+  BOOST_REQUIRE(run(first, {}) == 0);
+  BOOST_REQUIRE(run(out, {"--init", (first / "model.safetensors").string(), "--save-every", "7"}) == 0);
+  const std::string sha = state_sha256(out);
+  auto init_sha256 = [&] {
+    return nlohmann::json::parse(test::read_file(out / "manifest.json")).at("init_sha256").get<std::string>();
+  };
+  const std::string weights = init_sha256();
+  BOOST_TEST(weights.size() == 64u);
+  fs::remove_all(first);
+  fs::remove(list_checkpoints(out / "checkpoints").at(0));
+  test::write_file(out / "metrics.jsonl", "");
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  BOOST_TEST(state_sha256(out) == sha);
+  BOOST_TEST(init_sha256() == weights);
+}
+
+BOOST_AUTO_TEST_CASE(export_passes_over_damaged_checkpoints_and_says_so) {
+  const fs::path out = directory / "run", to = directory / "x";
+  BOOST_REQUIRE(run(out, {}) == 0);
+  fs::resize_file(list_checkpoints(out / "checkpoints").at(0), 1000);
+  std::string lines;
+  auto say = [&](const std::string& line) { lines += line; };
+  BOOST_TEST(export_model({out, "", to}, say).step == 10);
+  BOOST_TEST(contains(lines, "step-00000020.safetensors: this checkpoint cannot be used: it is cut short"), lines);
+  BOOST_CHECK_THROW(export_model({out, "step-00000020.safetensors", to}, say), Error);
+  BOOST_CHECK_THROW(export_model({directory / "none", "", to}, say), Error);
+  fs::remove_all(out / "checkpoints");
+  BOOST_CHECK_THROW(export_model({out, "", to}, say), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

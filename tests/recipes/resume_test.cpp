@@ -1,0 +1,277 @@
+// A run that was stopped after any step goes on to the same bits, in the same folder; what does not belong to it is
+// refused with the difference.
+#include "recipes/resume.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/metrics_cut.h"
+#include "recipes/trainer.h"
+#include "runtime/atomic_file.h"
+#include "runtime/safetensors.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using test::lines_of, test::run, test::small_recipe, test::state_sha256, test::trace;
+
+// The same name and flags, another net.
+ModelOutput other_model(Batch& batch) {
+  Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 8, {.kernel = 3, .padding = 1})));
+  return classification(batch, linear("fc", flatten(max_pool2d(sqrt(x), {.kernel = 2})), batch.classes));
+}
+
+Recipe other_recipe() {
+  Recipe recipe = small_recipe();
+  recipe.model = other_model;
+  return recipe;
+}
+
+std::string checkpoint_name(int64_t step) { return fmt::format("step-{:08}.safetensors", step); }
+
+fs::path checkpoint_of(const fs::path& out, int64_t step) { return out / "checkpoints" / checkpoint_name(step); }
+
+void flip_bit(const fs::path& path) {
+  std::string bytes = test::read_file(path);
+  bytes[bytes.size() / 2] ^= 4;
+  test::write_file(path, bytes);
+}
+
+// What opening the run says.
+std::string complaint(const fs::path& out, std::vector<std::string> words = {}, const Recipe& recipe = small_recipe()) {
+  words.insert(words.begin(), {"--resume", out.string()});
+  try {
+    open_resumed(recipe, *parse_flags(recipe, "small", words), words);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Fixture {
+  test::TemporaryDirectory directory;
+  const fs::path whole = directory / "whole", out = directory / "run";
+
+  // A run of 20 steps with a checkpoint after each.
+  void train(std::vector<std::string> words = {}) const {
+    words.insert(words.end(), {"--save-every", "1", "--keep", "100"});
+    BOOST_REQUIRE(run(whole, words) == 0);
+  }
+  // As it was when the process died after `step` steps, or in the middle of the next save.
+  void die_after(int64_t step) const {
+    fs::remove_all(out);
+    fs::copy(whole, out, fs::copy_options::recursive);
+    for (const fs::path& path : list_checkpoints(out / "checkpoints"))
+      if (path.filename() > checkpoint_name(step)) fs::remove(path);
+    test::write_file(out / "checkpoints" / (checkpoint_name(step + 1) + ".77.0.tmp"), "half of one");
+    std::string text = test::read_file(out / "metrics.jsonl");
+    test::write_file(out / "metrics.jsonl", text.substr(0, text.size() - 20));  // a torn end
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(resume, Fixture)
+
+BOOST_AUTO_TEST_CASE(after_any_step_to_the_same_bits) {
+  train();
+  for (int64_t step = 0; step < 20; ++step) {
+    die_after(step);
+    BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+    if (trace(out) != trace(whole)) BOOST_ERROR("resumed after step " << step << ":\n" << trace(out));
+    BOOST_TEST(state_sha256(out) == state_sha256(whole));
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(out))
+      BOOST_TEST(entry.path().extension() != ".tmp");
+  }
+  const Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(manifest.at("resumed").size() == 1u);
+  BOOST_TEST(manifest.at("resumed")[0].at("step") == 19);
+  BOOST_TEST(!manifest.at("resumed")[0].contains("versions"));
+}
+
+BOOST_AUTO_TEST_CASE(again_and_again) {
+  train();
+  die_after(3);
+  for (int64_t step : {7, 8, 15}) {
+    BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+    for (const fs::path& path : list_checkpoints(out / "checkpoints"))
+      if (path.filename() > checkpoint_name(step)) fs::remove(path);
+    test::write_file(out / "metrics.jsonl", test::read_file(out / "metrics.jsonl") + "{\"kind\":\"st");
+  }
+  BOOST_REQUIRE(run({"--resume", out.string(), "--checkpoint", checkpoint_name(15), "--threads", "1"}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  BOOST_TEST(Json::parse(test::read_file(out / "manifest.json")).at("resumed").size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_ended_is_left_alone) {
+  train();
+  const std::string before = test::read_file(whole / "manifest.json");
+  BOOST_TEST(run({"--resume", whole.string()}) == 0);
+  BOOST_TEST(test::read_file(whole / "manifest.json") == before);
+  BOOST_TEST(open_resumed(small_recipe(), *parse_flags(small_recipe(), "", {"--resume", whole.string()}), {}).ended);
+}
+
+BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
+  train();
+  die_after(8);
+  const std::string said = complaint(out, {"--lr", "0.2", "--seed", "1", "--shards", "7"});
+  BOOST_TEST(contains(said,
+                      "cannot go on with flags that change what is computed\n- --lr 0.1   the run has\n"
+                      "+ --lr 0.2   given beside --resume\n- --shards "));
+  BOOST_TEST(contains(said, "--init "));
+  BOOST_TEST(!contains(said, "--seed"));
+  BOOST_TEST(complaint(out, {"--out", "x"}) == "--resume goes on in " + out.string() + "; there is no --out beside it");
+  BOOST_TEST(run({"--resume", out.string(), "--minibatch", "5"}) == 1);
+  BOOST_TEST(run({"--resume", out.string(), "--threads", "1", "--keep", "1", "--save-every", "3"}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  BOOST_TEST(list_checkpoints(out / "checkpoints").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_grows_longer_where_its_steps_would_have_been_the_same) {
+  const fs::path longer = directory / "longer";
+  BOOST_REQUIRE(run(longer, {"--schedule", "constant", "--epochs", "3"}) == 0);
+  BOOST_REQUIRE(run(out, {"--schedule", "constant"}) == 0);
+  BOOST_REQUIRE(run({"--resume", out.string(), "--epochs", "3"}) == 0);
+  BOOST_TEST(trace(out) == trace(longer));
+  BOOST_TEST(Json::parse(test::read_file(out / "manifest.json")).at("flags").at("epochs") == 3);
+  BOOST_TEST(run({"--resume", out.string()}) == 0);
+  BOOST_TEST(run({"--resume", out.string(), "--epochs", "1"}) == 1);  // shorter than what is done
+  train();
+  BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // cosine
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
+  train();
+  die_after(9);
+  flip_bit(checkpoint_of(out, 9));
+  fs::resize_file(checkpoint_of(out, 8), 1000);
+  const std::string said = complaint(out);
+  BOOST_TEST(contains(said, checkpoint_name(9) + ": this checkpoint cannot be used: its "));
+  BOOST_TEST(contains(said, "is whole, of step 7: --checkpoint " + checkpoint_name(7)), said);
+  BOOST_TEST(run({"--resume", out.string()}) == 1);
+  BOOST_TEST(run({"--resume", out.string(), "--checkpoint", checkpoint_name(7), "--save-every", "100"}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  const std::string unknown = complaint(out, {"--checkpoint", "step-9"});
+  BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
+}
+
+BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
+  train();
+  die_after(9);
+  const fs::path other = directory / "other";
+  BOOST_REQUIRE(run(other, {"--lr", "0.3", "--keep", "9"}) == 0);
+  const Checkpoint flags = read_checkpoint(checkpoint_of(other, 10));
+  const Checkpoint own = read_checkpoint(checkpoint_of(out, 9));
+  std::string said;
+  try {
+    check_belongs(flags, own.metadata);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  BOOST_TEST(contains(said,
+                      ": this checkpoint is of another run: flags differs (- the checkpoint, + this run)\n"
+                      "- --lr 0.3\n+ --lr 0.1"),
+             said);
+  BOOST_REQUIRE(run(directory / "net", {}, other_recipe()) == 0);
+  try {
+    check_belongs(read_checkpoint(checkpoint_of(directory / "net", 20)), own.metadata);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  BOOST_TEST(contains(said, "graph differs"), said);
+  BOOST_TEST(contains(said, "\n-   %"), said);
+  BOOST_TEST(contains(said, " = sqrt %"), said);
+  BOOST_TEST(std::count(said.begin(), said.end(), '\n') <= 6, said);
+  BOOST_TEST(run({"--resume", out.string()}, other_recipe()) == 1);
+  const std::string before = test::read_file(out / "metrics.jsonl");
+  BOOST_TEST(run({"--resume", out.string(), "--checkpoint", checkpoint_of(other, 10).string()}) == 1);
+  BOOST_TEST(test::read_file(out / "metrics.jsonl") == before);
+}
+
+BOOST_AUTO_TEST_CASE(folders_that_cannot_be_resumed) {
+  BOOST_TEST(complaint(directory / "none") == "--resume: there is no run folder " + (directory / "none").string());
+  fs::create_directory(directory / "empty");
+  BOOST_TEST(contains(complaint(directory / "empty"), "holds no run: there is no manifest.json"));
+  BOOST_REQUIRE(run(out, {"--steps", "1"}) == 0);
+  Recipe renamed = small_recipe();
+  renamed.name = "large";
+  BOOST_TEST(contains(complaint(out, {}, renamed), " is a run of small, not of large\n  hint: ./run small --resume "));
+  const RunFolder held = RunFolder::open(out.string());
+  BOOST_TEST(contains(complaint(out), "is in use: another process trains in it"));
+  BOOST_TEST(run({"--checkpoint", "x"}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_manifest_repeats_the_run_and_fixes_its_shards) {
+  BOOST_REQUIRE(run(out, {"--shards", "3", "--quiet"}) == 0);
+  const Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(manifest.at("flags").at("shards") == 3);
+  BOOST_REQUIRE(run(directory / "again", manifest.at("arguments").get<std::vector<std::string>>()) == 0);
+  BOOST_TEST(trace(directory / "again") == trace(out));
+  train();
+  BOOST_TEST(Json::parse(test::read_file(whole / "manifest.json")).at("flags").at("shards") != 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_that_is_another_is_noted) {
+  train();
+  die_after(9);
+  Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  manifest["versions"]["processor"] = "another";
+  test::write_file(out / "manifest.json", manifest.dump());
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  manifest = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(manifest.at("versions").at("processor") == "another");
+  BOOST_TEST(manifest.at("resumed")[0].at("versions").contains("processor"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dry_run_changes_nothing) {
+  train();
+  die_after(9);
+  const std::string before = test::read_file(out / "metrics.jsonl"), manifest = test::read_file(out / "manifest.json");
+  BOOST_REQUIRE(run({"--resume", out.string(), "--dry-run"}) == 0);
+  BOOST_TEST(test::read_file(out / "metrics.jsonl") == before);
+  BOOST_TEST(test::read_file(out / "manifest.json") == manifest);
+}
+
+BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
+  const fs::path file = directory / "m";
+  auto cut = [&](const std::string& text, int64_t step, bool due) {
+    test::write_file(file, text);
+    return cut_metrics(file, step, due);
+  };
+  const std::string steps = "{\"kind\":\"step\",\"step\":0,\"loss\":2}\n{\"kind\":\"step\",\"step\":1,\"loss\":1}\n";
+  const std::string eval = "{\"kind\":\"eval\",\"loss\":3,\"error\":0.5,\"count\":37}\n";
+  const std::string end = "{\"kind\":\"end\",\"steps\":2}\n";
+  MetricsCut result = cut(steps + eval + end, 2, true);
+  BOOST_TEST(test::read_file(file) == steps + eval);
+  BOOST_TEST(result.dropped == 1);
+  BOOST_TEST(result.evaluation->count == 37);
+  BOOST_TEST(result.losses == 0);
+  BOOST_TEST(result.last_step == 1);
+  result = cut(steps + eval + end, 2, false);  // the evaluation of a Ctrl-C
+  BOOST_TEST(test::read_file(file) == steps);
+  BOOST_TEST(!result.evaluation);
+  BOOST_TEST(result.loss_sum == 3.0);
+  BOOST_TEST(result.losses == 2);
+  result = cut(steps + eval, 1, false);
+  BOOST_TEST(result.loss_sum == 2.0);
+  BOOST_TEST(result.dropped == 2);
+  result = cut(steps + "{\"kind\":\"step\",\"st", 9, false);  // torn
+  BOOST_TEST(test::read_file(file) == steps);
+  BOOST_TEST(result.last_step == 1);
+  BOOST_TEST(cut("", 3, false).last_step == -1);
+  test::write_file(file, steps + end);
+  BOOST_TEST(ended_after(file).value() == 2);
+  test::write_file(file, steps + eval);
+  BOOST_TEST(!ended_after(file));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

@@ -1,0 +1,192 @@
+// A checkpoint comes back byte for byte, and every damage to it is found.
+#include "runtime/checkpoint.h"
+
+#include <sys/resource.h>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+
+#include "runtime/atomic_file.h"
+#include "runtime/safetensors.h"
+#include "tests/support.h"
+
+using namespace kb;
+namespace fs = std::filesystem;
+
+namespace {
+
+Variable variable(const std::string& name, VariableKind kind, Dims shape) {
+  return {name, {DType::f32, std::move(shape), ""}, kind, Role::weight, {InitKind::normal, 0, 1}, {}, 0};
+}
+
+std::vector<std::string> names(const std::vector<fs::path>& paths) {
+  std::vector<std::string> result;
+  for (const fs::path& path : paths) result.push_back(path.filename().string());
+  return result;
+}
+
+std::string complaint(const fs::path& path) {
+  try {
+    read_checkpoint(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+// A layer that is called as the slot is, the slot of another, a running mean.
+struct Fixture {
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  StateStore store{*backend};
+  test::TemporaryDirectory directory;
+  const std::string digits = std::string(64, 'a');
+
+  Fixture() {
+    store.adopt({variable("fc.weight", VariableKind::parameter, {3, 5}),
+                 variable("velocity.fc.weight", VariableKind::slot, {3, 5}),
+                 variable("velocity.weight", VariableKind::parameter, {2}),
+                 variable("bn.running_mean", VariableKind::state, {4})},
+                {});
+    store.initialise(7);
+  }
+  CheckpointFolder folder(int64_t keep) const {
+    return {directory / "c", {{"recipe", "r"}, {"graph", "a \"step\":\"x\"\nb"}}, keep};
+  }
+  fs::path save(int64_t step, int64_t keep = 2) const {
+    CheckpointWriter writer(store, folder(keep));
+    writer.save({step, step * 10, digits});
+    writer.wait();
+    return list_checkpoints(directory / "c").at(0);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(checkpoint, Fixture)
+
+BOOST_AUTO_TEST_CASE(comes_back_byte_for_byte) {
+  const Checkpoint read = read_checkpoint(save(1234));
+  BOOST_TEST(read.path.filename().string() == "step-00001234.safetensors");
+  BOOST_TEST(read.step == 1234);
+  BOOST_TEST(read.samples == 12340);
+  BOOST_TEST(read.fact("schedule_sha256") == digits);
+  BOOST_TEST(read.fact("graph") == "a \"step\":\"x\"\nb");
+  BOOST_TEST(read.fact("state_sha256") == store.state_sha256());
+  const std::string hash = store.state_sha256();
+  store.initialise(8);
+  BOOST_TEST(store.state_sha256() != hash);
+  BOOST_TEST(store.load(read.tensors).empty());
+  BOOST_TEST(store.state_sha256() == hash);
+}
+
+BOOST_AUTO_TEST_CASE(the_state_is_that_of_the_call_whatever_follows) {
+  CheckpointWriter writer(store, folder(3));
+  const std::string hash = store.state_sha256();
+  writer.save({1, 10, digits});
+  store.initialise(9);
+  writer.save({2, 20, digits});
+  writer.wait();
+  const std::vector<fs::path> files = list_checkpoints(directory / "c");
+  BOOST_TEST(read_checkpoint(files.at(1)).fact("state_sha256") == hash);
+  BOOST_TEST(read_checkpoint(files.at(0)).fact("state_sha256") == store.state_sha256());
+}
+
+BOOST_AUTO_TEST_CASE(a_model_is_without_its_slots) {
+  std::vector<std::string> kept;
+  for (const NamedTensor& tensor : model_tensors(read_checkpoint(save(1)))) kept.push_back(tensor.name);
+  const std::vector<std::string> expected = {"bn.running_mean", "fc.weight", "velocity.weight"};
+  BOOST_TEST(kept == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_newest_stay_and_a_future_given_up_goes) {
+  for (int64_t step : {5, 10, 15, 200000000, 20}) save(step, 3);
+  const std::vector<std::string> expected = {"step-00000020.safetensors", "step-00000015.safetensors",
+                                             "step-00000010.safetensors"};
+  BOOST_TEST(names(list_checkpoints(directory / "c")) == expected, boost::test_tools::per_element());
+  BOOST_TEST(list_checkpoints(directory / "none").empty());
+}
+
+BOOST_AUTO_TEST_CASE(other_files_are_no_checkpoints) {
+  save(5);
+  for (const char* name : {"step-00000007.safetensors.99.0.tmp", "step-.safetensors", "step-7a.safetensors", "notes"})
+    test::write_file(directory / "c" / name, "x");
+  BOOST_TEST(list_checkpoints(directory / "c").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(cut_short_anywhere_is_found) {
+  const fs::path path = save(3);
+  const std::string whole = test::read_file(path);
+  for (size_t length = 0; length < whole.size(); ++length) {
+    test::write_file(path, whole.substr(0, length));
+    const std::string said = complaint(path);
+    if (said.find("it is cut short") == std::string::npos) BOOST_ERROR("cut to " << length << ": " << said);
+  }
+  test::write_file(path, whole + "x");
+  BOOST_TEST(complaint(path).find("too long: expected 144 bytes of tensors, got 145") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_flipped_bit_in_any_byte_is_found) {
+  const fs::path path = save(3);
+  const std::string whole = test::read_file(path);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ (1 << i % 8));
+    test::write_file(path, flipped);
+    const std::string said = complaint(path);
+    if (said.find("this checkpoint cannot be used") == std::string::npos) BOOST_ERROR("byte " << i << ": " << said);
+  }
+  std::string flipped = whole;
+  flipped[whole.size() - 5] ^= 1;
+  test::write_file(path, flipped);
+  BOOST_TEST(complaint(path).find("its tensors are damaged: SHA-256\n  expected: ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(foreign_files_are_refused) {
+  const fs::path path = directory / "x";
+  test::write_file(path, "not a checkpoint at all, but long enough");
+  BOOST_TEST(complaint(path).find("cut short or damaged") != std::string::npos);
+  write_safetensors(path, store.views(), {{"format", "pt"}});
+  BOOST_TEST(complaint(path).find("it is none, or damaged: there is no header_sha256") != std::string::npos);
+  BOOST_TEST(complaint(directory / "none").find("No such file") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_must_be_on_the_disk_first_is) {
+  bool seen = false;
+  CheckpointFolder into = folder(1);
+  into.before = [&] { seen = list_checkpoints(directory / "c").empty(); };
+  CheckpointWriter writer(store, into);
+  writer.save({1, 1, digits});
+  writer.wait();
+  BOOST_TEST(seen);
+}
+
+// A limit on the size of files needs no privileges, and cuts a write in the middle as a full disk does.
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_leaves_the_one_before) {
+  const fs::path good = save(1);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old;
+  getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit small = {512, old.rlim_max};
+  CheckpointWriter writer(store, folder(1));
+  setrlimit(RLIMIT_FSIZE, &small);
+  writer.save({2, 2, digits});
+  std::string said;
+  try {
+    writer.wait();
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, old_handler);
+  BOOST_TEST(said.find("step-00000002.safetensors: File too large; 0.0 MB are needed, the limit on a file (ulimit -f) "
+                       "is 0.0 MB\n  kept: " +
+                       good.string()) != std::string::npos,
+             said);
+  BOOST_TEST(complaint(good) == "(nothing thrown)");
+  BOOST_TEST(std::distance(fs::directory_iterator(directory / "c"), fs::directory_iterator()) == 1);
+  writer.save({3, 3, digits});  // once there is room
+  writer.wait();
+  BOOST_TEST(read_checkpoint(list_checkpoints(directory / "c").at(0)).step == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
