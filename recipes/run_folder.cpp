@@ -104,7 +104,7 @@ void RunFolder::remove_leftovers() const {
   std::error_code error;
   for (const fs::path& folder : {path_, checkpoints()})
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
 }
 
 namespace {

@@ -69,10 +69,12 @@ std::string slot_names(const std::vector<TensorView>& state) {
   throw Error(fmt::format("{}: this checkpoint cannot be used: {}", path.string(), why));
 }
 
+// One that cannot be removed does no harm: the next save tries again.
 void prune(const fs::path& folder, int64_t step, int64_t keep) {
   int64_t kept = 0;
+  std::error_code ignored;
   for (const fs::path& path : list_checkpoints(folder))
-    if (step_of(path) > step || ++kept > keep) fs::remove(path);
+    if (step_of(path) > step || ++kept > keep) fs::remove(path, ignored);
 }
 
 // Checks the header alone; gives its end.
@@ -98,7 +100,9 @@ size_t check_header(const fs::path& path, const std::string& bytes) {
 
 CheckpointWriter::CheckpointWriter(const StateStore& store, CheckpointFolder folder)
     : folder_(std::move(folder)), state_(store.views()) {
-  fs::create_directories(folder_.path);
+  std::error_code error;
+  fs::create_directories(folder_.path, error);
+  if (error) throw_file_error("make the folder", folder_.path, error.value());
   int64_t bytes = 0;
   for (const TensorView& tensor : state_) bytes += tensor.type.bytes();
   body_.resize(static_cast<size_t>(bytes));

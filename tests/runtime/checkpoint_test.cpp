@@ -150,6 +150,11 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_refused) {
   BOOST_TEST(complaint(directory / "none").find("No such file") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_made_is_an_error) {
+  test::write_file(directory / "c", "a file");
+  BOOST_CHECK_THROW(CheckpointWriter(store, folder(1)), Error);
+}
+
 BOOST_AUTO_TEST_CASE(what_must_be_on_the_disk_first_is) {
   bool seen = false;
   CheckpointFolder into = folder(1);
