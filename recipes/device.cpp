@@ -1,5 +1,7 @@
 #include "recipes/device.h"
 
+#include <fmt/format.h>
+
 namespace kb {
 
 Device choose_device(const Flags& flags) {
@@ -12,6 +14,14 @@ Device choose_device(const Flags& flags) {
                             .shards = static_cast<int>(flags.shards),
                             .cache_directory = ""}),
           reason};
+}
+
+std::string precision_note(const Backend& backend, const Flags& flags) {
+  if (flags.precision != "bf16" || backend.library_dtype(DType::bf16) == DType::bf16) return "";
+  return fmt::format(
+      "NOTE: --precision bf16: no bf16 units here (or no library that uses them), so convolutions and matrix products "
+      "widen to {} and round their results: the same meaning, no speed gained",
+      name(backend.library_dtype(DType::bf16)));
 }
 
 }  // namespace kb

@@ -16,4 +16,8 @@ struct Device {
 // Throws Error for a device that is not there; there is no fallback.
 Device choose_device(const Flags& flags);
 
+// One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
+// widen, so the run means the same and gains no speed. Empty otherwise.
+std::string precision_note(const Backend& backend, const Flags& flags);
+
 }  // namespace kb

@@ -40,6 +40,7 @@ class Run {
         device_(choose_device(flags)) {
     flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
+    if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     Input input = load_input(image_source(recipe, flags));
     data_ = std::move(input.data);
     input_ = input.spec;

@@ -44,6 +44,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3"
   virtual const Target& target() const = 0;
+  // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
+  virtual DType library_dtype(DType dtype) const = 0;
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // One executable a schedule; the kernels of all are compiled together. The schedules must outlive the executables.
   virtual std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,

@@ -123,13 +123,14 @@ void print_table(Session& session, int threads) {
   fmt::print("{:>4} {:>9.4f}\n", "sum", total);
 }
 
-void print_json(const Flags& flags, const std::vector<double>& times, int threads) {
+void print_json(const Flags& flags, const std::vector<double>& times, int threads, const Backend& backend) {
   const double median = times[times.size() / 2];
   nlohmann::ordered_json object = {{"step_ms_min", times.front()},
                                    {"step_ms_median", median},
                                    {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / median},
                                    {"threads", threads},
-                                   {"precision", flags.precision}};
+                                   {"precision", flags.precision},
+                                   {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
 }
 
@@ -168,15 +169,19 @@ int bench(const std::vector<std::string>& arguments) {
   store.initialise(static_cast<uint32_t>(flags.seed));
   fill_inputs(session, input, flags);
   const std::vector<double> times = time_steps(session, flags);
-  if (json) return print_json(flags, times, threads), 0;
+  if (json) return print_json(flags, times, threads, *device.backend), 0;
   const double median = times[times.size() / 2];
+  const std::string note = precision_note(*device.backend, flags);
   fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
              flags.minibatch, flags.precision);
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   print_table(session, threads);
-  print_convolutions(session, threads, device.backend->target());
+  if (note.empty())
+    print_convolutions(session, threads, device.backend->target());
+  else
+    fmt::print("{}\nthe step over its convolutions: skipped, a figure of bf16 is none where bf16 is widened\n", note);
   return 0;
 }
 

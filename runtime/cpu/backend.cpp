@@ -53,6 +53,7 @@ class CpuBackend : public Backend {
                        counted(target_.shards, "shard"), library_.name());
   }
   const Target& target() const override { return target_; }
+  DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {

@@ -97,6 +97,8 @@ BOOST_AUTO_TEST_CASE(a_backend_says_what_it_is) {
   std::string text = backend->description();
   BOOST_TEST(text.starts_with("cpu: "));
   BOOST_TEST(text.find("2 threads") != std::string::npos);
+  for (DType dtype : {DType::f32, DType::f64}) BOOST_TEST((backend->library_dtype(dtype) == dtype));
+  BOOST_TEST((backend->library_dtype(DType::f16) == DType::f32));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
