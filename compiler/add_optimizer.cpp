@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
@@ -208,6 +209,28 @@ class Optimize {
     return Tensor(to_, as_blocks(read));
   }
 
+  void set_slot(const std::string& name, Tensor value) {
+    slot(name);
+    if (!write_flat("flat." + name, value)) throw Error(fmt::format("the update rule sets its slot '{}' twice", name));
+  }
+
+  // False where the variable is written already.
+  bool write_flat(const std::string& variable, Tensor value) {
+    if (value.shape() != block_shape())
+      throw Error(fmt::format("the update rule gives {} for {}: expected a value for every parameter, {}",
+                              shape_text(value.type()), variable, shape_text({state_.space.dtype, block_shape(), ""})));
+    return to_.add_write(variable, as_flat(value.value()));
+  }
+
+  void check_slots() const {
+    std::set<std::string> written;
+    for (const StateWrite& write : to_.writes) written.insert(write.variable);
+    for (const Variable& variable : to_.variables)
+      if (variable.kind == VariableKind::slot && !written.contains(variable.name))
+        throw Error(fmt::format("the update rule reads its slot '{}' but never sets it: it would stay zero",
+                                variable.name.substr(std::string_view("flat.").size())));
+  }
+
   void update() {
     UpdateContext context;
     context.gradient = Tensor(to_, as_blocks(flat_gradient()));
@@ -215,12 +238,10 @@ class Optimize {
     context.decay = [this] { return Tensor(to_, multiplier("decay", &Segment::decay)); };
     context.adapt = [this] { return Tensor(to_, multiplier("adapt", &Segment::adapt)); };
     context.slot = [this](const std::string& name) { return slot(name); };
-    context.set_slot = [this](const std::string& name, Tensor value) {
-      to_.writes.push_back({"flat." + name, as_flat(value.value())});
-    };
+    context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.scalar = [this](const std::string& name) { return scalar(name); };
-    Tensor fresh = state_.options.optimizer(context);
-    to_.writes.push_back({kFlatParameters, as_flat(fresh.value())});
+    write_flat(kFlatParameters, state_.options.optimizer(context));
+    check_slots();
   }
 
   const Graph& from_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/target.h"
-#include "graph/tensor.h"
+#include "graph/update_rule.h"
 
 namespace kb {
 
@@ -15,18 +15,6 @@ enum class Precision : uint8_t { f32, bf16, f64 };
 // Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
 // value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
 std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
-
-// An optimizer as a graph, over the flat parameter space seen as (blocks, 16): from the parameters, their gradient and
-// the multipliers decay and adapt (0 or 1 by role, same shape) it makes new parameters and new slots. Slots start at
-// zero. Scalars are inputs of the step.
-struct UpdateContext {
-  Tensor parameter, gradient;
-  std::function<Tensor()> decay, adapt;                 // decay, adapt: 0 or 1 by role, shape of `parameter`
-  std::function<Tensor(const std::string& name)> slot;  // its value before the step
-  std::function<void(const std::string& name, Tensor value)> set_slot;
-  std::function<Tensor(const std::string& name)> scalar;  // f32 (or the master dtype) scalar input of the step
-};
-using Optimizer = std::function<Tensor(UpdateContext&)>;  // gives the new parameter
 
 // One parameter's place in the flat space.
 struct Segment {
@@ -50,7 +38,7 @@ struct ParameterSpace {
 struct CompileOptions {
   Target target;
   Precision precision = Precision::f32;
-  Optimizer optimizer;                                                            // empty: inference graph
+  UpdateRule optimizer;                                                           // empty: inference graph
   std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};  // Goyal et al. 2017, section 5.1
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)

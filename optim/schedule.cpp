@@ -1,12 +1,13 @@
 #include "optim/schedule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "graph/error.h"
+#include "optim/rows.h"
 
 namespace kb {
 namespace {
@@ -19,26 +20,47 @@ double steps(const ScheduleSpec& spec, const SchedulePoint& at) {
   return std::pow(spec.factor, static_cast<double>(passed));
 }
 
+// You et al. 2017 (LARS), algorithm 1, with power 2.
+double polynomial(const ScheduleSpec& spec, const SchedulePoint& at) { return std::pow(1 - at.progress, spec.power); }
+
 // Loshchilov and Hutter 2017, eq. 5, without restarts; begins where the warmup ends (He et al. 2019, section 3.1 and
 // 5.1).
 double cosine(const ScheduleSpec&, const SchedulePoint& at) {
   return 0.5 * (1 + std::cos(std::numbers::pi * at.progress));
 }
 
+// Smith and Topin 2018: one cycle, linear from low to the reference and back, a little shorter than the run,
+// then down to several orders of magnitude below low. Low and end are those of PyTorch's OneCycleLR (three_phase,
+// linear, pct_start 0.45): 1/25 of the reference and 1/10000 of that. The momentum does not cycle.
+double one_cycle(const ScheduleSpec&, const SchedulePoint& at) {
+  constexpr double kHalf = 0.45, kLow = 1.0 / 25, kEnd = kLow * 1e-4;
+  auto line = [](double from, double to, double share) { return from + (to - from) * share; };
+  if (at.progress <= kHalf) return line(kLow, 1, at.progress / kHalf);
+  if (at.progress <= 2 * kHalf) return line(1, kLow, at.progress / kHalf - 1);
+  return line(kLow, kEnd, (at.progress - 2 * kHalf) / (1 - 2 * kHalf));
+}
+
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
-    {"step", "x0.1 at the recipe's epochs", steps},
+    {"step", "the reference, times a factor at each milestone", steps},
+    {"polynomial", "the reference times (1 - progress)^power", polynomial},
     {"cosine", "half a cosine from the reference to 0", cosine},
+    {"one-cycle", "linear from 1/25 of the reference up to it and back, then to 1/250000", one_cycle},
 };
 
-const ScheduleShape& find_shape(const std::string& name) {
-  std::string known;
-  for (const ScheduleShape& shape : kShapes) {
-    if (shape.name == name) return shape;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", shape.name);
-  }
-  throw Error(fmt::format("schedule: expected one of {}, got '{}'", known, name));
+// Goyal et al. 2017, section 2.2: the low rate throughout the warmup.
+double constant_warmup(const ScheduleSpec& spec, double) { return spec.warmup_start; }
+
+// The same section: from the low rate to the reference by an equal amount each step.
+double gradual_warmup(const ScheduleSpec& spec, double done) {
+  return spec.warmup_start + (spec.learning_rate - spec.warmup_start) * done;
 }
+
+constexpr WarmupKind kWarmups[] = {
+    {"none", "the schedule from step 0", nullptr},
+    {"constant", "the low rate, then a jump", constant_warmup},
+    {"gradual", "from the low rate to the reference, linear in steps", gradual_warmup},
+};
 
 void check(bool holds, std::string_view what, std::string_view expected, double got) {
   if (!holds) throw Error(fmt::format("schedule: {}: expected {}, got {}", what, expected, got));
@@ -50,42 +72,49 @@ void check(const ScheduleSpec& spec) {
   check(spec.warmup_epochs >= 0, "warmup epochs", "a number >= 0", spec.warmup_epochs);
   check(std::isfinite(spec.warmup_start) && spec.warmup_start >= 0, "start of the warmup", "a finite number >= 0",
         spec.warmup_start);
+  check(spec.power >= 0, "power", "a number >= 0", spec.power);
   check(spec.steps_per_epoch >= 1, "steps an epoch", "at least 1", static_cast<double>(spec.steps_per_epoch));
   check(spec.total_steps >= 0, "steps", "at least 0", static_cast<double>(spec.total_steps));
+  if (spec.shape == "step" && spec.milestones.empty())
+    throw Error("schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
 }  // namespace
 
 std::span<const ScheduleShape> schedule_shapes() { return kShapes; }
+std::span<const WarmupKind> warmup_kinds() { return kWarmups; }
 
-LearningRate::LearningRate(ScheduleSpec spec) : spec_(std::move(spec)), shape_(&find_shape(spec_.shape)) {
+LearningRate::LearningRate(ScheduleSpec spec)
+    : spec_(std::move(spec)),
+      shape_(&find_row(kShapes, "schedule", spec_.shape)),
+      warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
   check(spec_);
+}
+
+double LearningRate::warmup_steps() const {
+  return warmup_->rate ? spec_.warmup_epochs * static_cast<double>(spec_.steps_per_epoch) : 0;
 }
 
 double LearningRate::at(int64_t step) const {
   const double t = static_cast<double>(step), warmup = warmup_steps(), total = static_cast<double>(spec_.total_steps);
-  if (t < warmup) return spec_.warmup_start + (spec_.learning_rate - spec_.warmup_start) * t / warmup;
+  if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
   const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0)};
   return spec_.learning_rate * shape_->multiplier(spec_, at);
 }
 
 std::string LearningRate::description() const {
-  std::string text = fmt::format("{} from {} over {} steps", spec_.shape, spec_.learning_rate, spec_.total_steps);
-  if (spec_.shape == "step" && !spec_.milestones.empty())
-    text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
-  if (spec_.warmup_epochs > 0)
-    text += fmt::format(", after a linear warmup from {} over {} steps", spec_.warmup_start, std::ceil(warmup_steps()));
+  const double warmup = std::ceil(warmup_steps()), rest = static_cast<double>(spec_.total_steps) - warmup;
+  std::string text;
+  if (warmup > 0)
+    text = fmt::format("{} warmup over {} epoch{} = {} steps {} {}, then ", spec_.warmup, spec_.warmup_epochs,
+                       spec_.warmup_epochs == 1 ? "" : "s", warmup, spec_.warmup == "constant" ? "at" : "from",
+                       spec_.warmup_start);
+  text += spec_.shape;
+  if (spec_.shape == "polynomial") text += fmt::format(" of power {}", spec_.power);
+  text += fmt::format(" over {} steps", std::max(rest, 0.0));
+  if (spec_.shape == "step") text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
   return text;
-}
-
-SgdScalars::SgdScalars(LearningRate rate, double momentum, double weight_decay)
-    : rate_(std::move(rate)),
-      scalars_{{{"learning_rate", 0}, {"momentum", momentum}, {"weight_decay", weight_decay}}} {}
-
-std::span<const NamedScalar> SgdScalars::at(int64_t step) {
-  scalars_[0].value = rate_.at(step);
-  return scalars_;
 }
 
 }  // namespace kb

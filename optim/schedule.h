@@ -1,7 +1,5 @@
-// The learning rate as one function of the step: a linear warmup, then the shape of one row of a table. And what an
-// optimizer reads each step, as named scalars.
+// The learning rate as one function of the step: a warmup, then the shape of one row of a table.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,10 +11,12 @@ namespace kb {
 struct ScheduleSpec {
   std::string shape = "constant";  // a row of schedule_shapes()
   double learning_rate = 0.1;      // the reference, reached at the end of the warmup
+  std::string warmup = "gradual";  // a row of warmup_kinds()
   double warmup_epochs = 0;
-  double warmup_start = 0;         // learning rate of step 0 where there is a warmup
-  std::vector<double> milestones;  // step: epochs at which the learning rate drops
-  double factor = 0.1;             // step: by which it is multiplied there
+  double warmup_start = 0;              // learning rate of step 0 where there is a warmup
+  std::vector<double> milestones = {};  // step: epochs at which the learning rate drops
+  double factor = 0.1;                  // step: by which it is multiplied there
+  double power = 2;                     // polynomial
   int64_t steps_per_epoch = 1;
   int64_t total_steps = 1;
 };
@@ -34,43 +34,36 @@ struct ScheduleShape {
   double (*multiplier)(const ScheduleSpec& spec, const SchedulePoint& at);
 };
 
+// The learning rate of a share of the warmup, `done` in [0, 1).
+struct WarmupKind {
+  std::string_view name;
+  std::string_view doc;
+  double (*rate)(const ScheduleSpec& spec, double done);  // null: there is no warmup
+};
+
 std::span<const ScheduleShape> schedule_shapes();
+std::span<const WarmupKind> warmup_kinds();
 
 class LearningRate {
  public:
-  // Throws Error on an unknown shape, naming those there are, and on numbers out of range.
+  // Throws Error on an unknown shape or warmup, naming those there are, on numbers out of range, and on a shape `step`
+  // without milestones.
   explicit LearningRate(ScheduleSpec spec);
 
-  // Goyal et al. 2017, section 2.2: during the warmup of W steps, step t has start + (reference - start) t / W; after
-  // it the shape's value. Past the last step the shape stays as at its end.
+  // Step t of a warmup of W steps has the warmup's rate at t / W; from then on the shape's value. Past the last step
+  // the shape stays as at its end.
   double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
-  // In words: "cosine from 0.05 over 5622 steps", warmup included.
+  // In words: "gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 8580 steps".
   std::string description() const;
 
  private:
-  double warmup_steps() const { return spec_.warmup_epochs * static_cast<double>(spec_.steps_per_epoch); }
+  double warmup_steps() const;
 
   ScheduleSpec spec_;
   const ScheduleShape* shape_;
-};
-
-struct NamedScalar {
-  std::string name;
-  double value = 0;
-};
-
-// What sgd_momentum (optim/sgd.h) reads. Made once; `at` moves it to a step without allocating.
-class SgdScalars {
- public:
-  SgdScalars(LearningRate rate, double momentum, double weight_decay);
-  std::span<const NamedScalar> at(int64_t step);
-  const LearningRate& rate() const { return rate_; }
-
- private:
-  LearningRate rate_;
-  std::array<NamedScalar, 3> scalars_;
+  const WarmupKind* warmup_;
 };
 
 }  // namespace kb

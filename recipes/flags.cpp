@@ -4,92 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
-#include <cmath>
 
-#include "optim/schedule.h"
 #include "recipes/augment.h"
+#include "recipes/flag_rows.h"
+#include "recipes/learning.h"
 #include "recipes/suggest.h"
 #include "runtime/options.h"
 
 namespace kb {
 namespace {
-
-// One flag: what its help says, how it reads and how it prints.
-struct FlagRow {
-  FlagText text;
-  std::function<void(Flags&, const std::string&)> read;
-  std::function<std::string(const Flags&)> print;
-};
-
-[[noreturn]] void refuse(const std::string& flag, const std::string& expected, const std::string& got,
-                         const std::string& hint = "") {
-  throw UsageError(fmt::format("{}: expected {}, got '{}'{}", flag, expected, got, hint));
-}
-
-template <class Number>
-Number parse_number(const std::string& flag, const std::string& text, const std::string& expected,
-                    bool (*fits)(Number)) {
-  Number value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !fits(value)) refuse(flag, expected, text);
-  return value;
-}
-
-template <class Number>
-FlagRow number(FlagText text, Number Flags::*member, std::string expected, bool (*fits)(Number)) {
-  std::string name = text.name;
-  return {std::move(text),
-          [=](Flags& flags, const std::string& value) { flags.*member = parse_number(name, value, expected, fits); },
-          [=](const Flags& flags) { return fmt::format("{}", flags.*member); }};
-}
-
-FlagRow whole(FlagText text, int64_t Flags::*member, bool may_be_zero) {
-  if (may_be_zero)
-    return number<int64_t>(std::move(text), member, "a whole number >= 0", [](int64_t v) { return v >= 0; });
-  return number<int64_t>(std::move(text), member, "a whole number >= 1", [](int64_t v) { return v >= 1; });
-}
-
-FlagRow real(FlagText text, double Flags::*member) {
-  return number<double>(std::move(text), member, "a number >= 0", [](double v) { return std::isfinite(v) && v >= 0; });
-}
-
-FlagRow fraction(FlagText text, double Flags::*member) {
-  return number<double>(std::move(text), member, "a number in [0, 1)", [](double v) { return v >= 0 && v < 1; });
-}
-
-void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  std::string guess = nearest(value, choices);
-  refuse(flag, fmt::format("one of {}", fmt::join(choices, ", ")), value,
-         guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
-}
-
-FlagRow choice(FlagText text, std::string Flags::*member, std::vector<std::string> choices) {
-  std::string name = text.name;
-  text.doc += fmt::format(": {}", fmt::join(choices, ", "));
-  return {std::move(text),
-          [=](Flags& flags, const std::string& value) {
-            check_choice(name, value, choices);
-            flags.*member = value;
-          },
-          [=](const Flags& flags) { return flags.*member; }};
-}
-
-FlagRow path(FlagText text, std::string Flags::*member, const char* what = "a folder") {
-  std::string name = text.name;
-  return {std::move(text),
-          [=](Flags& flags, const std::string& value) {
-            if (value.empty()) refuse(name, what, value);
-            flags.*member = value;
-          },
-          [=](const Flags& flags) { return flags.*member; }};
-}
-
-FlagRow toggle(FlagText text, bool Flags::*member) {
-  return {std::move(text), [=](Flags& flags, const std::string&) { flags.*member = true; },
-          [=](const Flags& flags) { return flags.*member ? "true" : "false"; }};
-}
 
 FlagRow dump() {
   static constexpr const char* kName = "--dump";
@@ -97,7 +20,7 @@ FlagRow dump() {
   return {{kName, "WHAT", fmt::format("write into the run folder, separated by commas: {}", fmt::join(choices, ", "))},
           [=](Flags& flags, const std::string& value) {
             flags.dump.clear();
-            for (const std::string& word : CLI::detail::split(value, ',')) {
+            for (const std::string& word : comma_separated(value)) {
               check_choice(kName, word, choices);
               flags.dump.push_back(word);
             }
@@ -111,7 +34,7 @@ FlagRow augment() {
   return {{kName, "KINDS", fmt::format("of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
           [=](Flags& flags, const std::string& value) {
             if (value != "none")
-              for (const std::string& word : CLI::detail::split(value, ',')) check_choice(kName, word, kinds);
+              for (const std::string& word : comma_separated(value)) check_choice(kName, word, kinds);
             flags.augment = value;
           },
           [](const Flags& flags) { return flags.augment; }};
@@ -121,27 +44,16 @@ FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
           [=](Flags& flags, const std::string& text) {
-            auto any = [](double) { return true; };
-            const double value = parse_number<double>(flag, text, option.expectation(), any);
-            if (!option.allows(value)) refuse(flag, option.expectation(), text);
+            const double value = parse_finite(flag, text, option.expectation());
+            if (!option.allows(value)) refuse_value(flag, option.expectation(), text);
             flags.options.set(option.name, value);
           },
           [=](const Flags& flags) { return fmt::format("{}", flags.options.real(option.name)); }};
 }
 
-std::vector<std::string> schedule_names() {
-  std::vector<std::string> names;
-  for (const ScheduleShape& shape : schedule_shapes()) names.emplace_back(shape.name);
-  return names;
-}
-
-std::string warmup_doc(const Recipe& recipe) {
-  return fmt::format("linear warmup of the learning rate, per step, from {}; epochs", recipe.defaults.warmup_start);
-}
-
 // The stable flags, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
-  return {
+  std::vector<FlagRow> rows = {
       path({"--data", "DIR", "folder of the data set, or the one above it; $KB_DATA where it is not given"},
            &Flags::data),
       choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
@@ -149,25 +61,22 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true),
-      real({"--lr", "X", "learning rate at the end of the warmup"}, &Flags::lr),
-      choice({"--schedule", "NAME", "learning rate after the warmup"}, &Flags::schedule, schedule_names()),
-      real({"--warmup-epochs", "E", warmup_doc(recipe)}, &Flags::warmup_epochs),
-      fraction({"--momentum", "M", "of the velocity, each step"}, &Flags::momentum),
-      real({"--weight-decay", "W", "L2 factor, on weights; not on biases and norms"}, &Flags::weight_decay),
+  };
+  auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
+  append(learning_flags(recipe));
+  append({
       fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing),
       augment(),
       whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true),
       whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false),
-      number<double>({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha,
-                     "a number > 0", [](double v) { return std::isfinite(v) && v > 0; }),
+      positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
       choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
       choice({"--precision", "P", "arithmetic; bf16 is mixed with f32"}, &Flags::precision, {"f32", "bf16", "f64"}),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
             &Flags::shards, true),
-      number<int64_t>({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed,
-                      "a whole number in [0, 2^32)", [](int64_t v) { return v >= 0 && v <= UINT32_MAX; }),
+      seed_row({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed),
       path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out),
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
             &Flags::eval_every, true),
@@ -181,7 +90,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
       dump(),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
-  };
+  });
+  return rows;
 }
 
 // The recipe's own first.
@@ -240,11 +150,14 @@ Flags default_flags(const Recipe& recipe) {
   flags.dataset = d.dataset;
   flags.minibatch = d.minibatch;
   flags.epochs = d.epochs;
-  flags.lr = d.lr;
+  use_optimizer(recipe, flags, d.optimizer);
+  flags.base_minibatch = d.base_minibatch;
+  flags.scaling = d.scaling;
   flags.schedule = d.schedule;
+  flags.milestones = d.milestones;
+  flags.power = d.power;
+  flags.warmup = d.warmup;
   flags.warmup_epochs = d.warmup_epochs;
-  flags.momentum = d.momentum;
-  flags.weight_decay = d.weight_decay;
   flags.label_smoothing = d.label_smoothing;
   flags.augment = d.augment;
   flags.options = OptionValues(recipe.options);

@@ -23,9 +23,13 @@ struct Flags {
   std::string data, dataset;  // data: the folder, "" = none given
   int64_t minibatch = 0, epochs = 0;
   int64_t steps = 0;  // 0 = as the epochs say
-  double lr = 0;
-  std::string schedule;
-  double warmup_epochs = 0, momentum = 0, weight_decay = 0, label_smoothing = 0;
+  std::string optimizer;
+  std::vector<NamedScalar> hyper;  // all of the optimizer's
+  double lr = 0;                   // at base_minibatch
+  int64_t base_minibatch = 0;      // 0 = lr holds for any minibatch
+  std::string scaling, schedule, warmup;
+  std::vector<double> milestones;  // epochs
+  double power = 0, warmup_epochs = 0, label_smoothing = 0;
   std::string precision = "f32", device = "auto";
   int64_t threads = 0;  // 0 = all cores
   int64_t shards = 0;   // of library calls; 0 = number of cores

@@ -21,12 +21,13 @@ ModelOutput small_net(Batch& batch) {
 }  // namespace
 
 Recipe glyphs() {
-  return {.name = "glyphs",
-          .summary = "a small convolutional net on drawn glyphs: no download, about a minute",
-          .paper = "Ioffe and Szegedy 2015, Batch normalization",
-          .model = small_net,
-          .defaults = {.dataset = "glyphs", .minibatch = 64, .epochs = 16, .lr = 0.05, .weight_decay = 1e-3},
-          .options = {fraction_option("dropout", 0.5, "share of fc1's units left out in training")}};
+  return {
+      .name = "glyphs",
+      .summary = "a small convolutional net on drawn glyphs: no download, about a minute",
+      .paper = "Ioffe and Szegedy 2015, Batch normalization",
+      .model = small_net,
+      .defaults = {.dataset = "glyphs", .minibatch = 64, .epochs = 16, .hyper = {{"weight_decay", 1e-3}}, .lr = 0.05},
+      .options = {fraction_option("dropout", 0.5, "share of fc1's units left out in training")}};
 }
 
 }  // namespace kb

@@ -23,7 +23,7 @@ Recipe lenet_mnist() {
           .summary = "LeNet-5, wider, on MNIST or Fashion-MNIST",
           .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
           .model = lenet,
-          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .lr = 0.05},
+          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.05},
           .options = {{.name = "width", .value = 1, .doc = "times 16 and 32 feature maps"}}};
 }
 

@@ -17,14 +17,15 @@ ModelOutput mlp(Batch& batch) {
 }  // namespace
 
 Recipe mlp_mnist() {
-  return {.name = "mlp_mnist",
-          .summary = "a 784-256-256-10 perceptron on MNIST",
-          .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
-          .model = mlp,
-          .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 10, .lr = 0.05},
-          .options = {{.name = "hidden", .value = 256, .doc = "units of a hidden layer"},
-                      {.name = "depth", .value = 2, .doc = "hidden layers", .low = 0},
-                      fraction_option("dropout", 0, "share of the hidden units left out in training")}};
+  return {
+      .name = "mlp_mnist",
+      .summary = "a 784-256-256-10 perceptron on MNIST",
+      .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
+      .model = mlp,
+      .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 10, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.05},
+      .options = {{.name = "hidden", .value = 256, .doc = "units of a hidden layer"},
+                  {.name = "depth", .value = 2, .doc = "hidden layers", .low = 0},
+                  fraction_option("dropout", 0, "share of the hidden units left out in training")}};
 }
 
 }  // namespace kb

@@ -6,6 +6,7 @@
 
 #include "data/augment.h"
 #include "graph/layers.h"
+#include "optim/optimizer.h"
 #include "recipes/inputs.h"
 #include "recipes/recipe_options.h"
 
@@ -42,13 +43,17 @@ struct Defaults {
   std::string dataset = "mnist";
   int64_t minibatch = 64;  // n
   int64_t epochs = 1;
-  double lr = 0.05;
-  std::string schedule = "cosine";
+  std::string optimizer = "momentum";   // a row of optimizers(), or one of the recipe's own
+  std::vector<NamedScalar> hyper = {};  // its hyper-parameters, where they are not those of its row
+  double lr = 0.05;                     // at base_minibatch
+  int64_t base_minibatch = 0;           // 0: lr holds for any minibatch
+  std::string scaling = "linear";       // a row of scaling_rules(), where there is a base_minibatch
+  std::string schedule = "cosine";      // a row of schedule_shapes()
   std::vector<double> milestones = {};  // epochs, for the schedule "step"
+  double power = 2;                     // for the schedule "polynomial"
+  std::string warmup = "gradual";       // a row of warmup_kinds()
   double warmup_epochs = 0;
-  double warmup_start = 0;  // learning rate at step 0 of the warmup
-  double momentum = 0.9;
-  double weight_decay = 5e-4;
+  double warmup_start = 0;  // learning rate at step 0 of the warmup, where there is no base_minibatch
   double label_smoothing = 0;
   std::string augment = "none";  // kinds, separated by commas: crop, flip, cutout, mixup
 };
@@ -59,10 +64,11 @@ struct Recipe {
   std::string paper;
   Model model = nullptr;
   Defaults defaults = {};
-  Synthetic synthetic = {};  // what `--dataset synthetic` looks like for this model
-  std::vector<RecipeOption> options = {};
-  std::string program = {};   // how its program is started; empty: "./run NAME"
-  LoadImages load = nullptr;  // images of the recipe's own: the data set "own"
+  Synthetic synthetic = {};                // what `--dataset synthetic` looks like for this model
+  std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
+  std::vector<RecipeOption> options = {};  // flags of its own
+  std::string program = {};                // how its program is started; empty: "./run NAME"
+  LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
 };
 
 // What stands before the flags on a command line that runs it.

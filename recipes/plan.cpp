@@ -20,16 +20,4 @@ std::string RunPlan::derivation(const Flags& flags) const {
   return text + fmt::format("; x {} epochs = {} steps", flags.epochs, steps);
 }
 
-SgdScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  ScheduleSpec spec;
-  spec.shape = flags.schedule;
-  spec.learning_rate = flags.lr;
-  spec.warmup_epochs = flags.warmup_epochs;
-  spec.warmup_start = recipe.defaults.warmup_start;
-  spec.milestones = recipe.defaults.milestones;
-  spec.steps_per_epoch = plan.steps_per_epoch;
-  spec.total_steps = plan.steps;
-  return {LearningRate(std::move(spec)), flags.momentum, flags.weight_decay};
-}
-
 }  // namespace kb

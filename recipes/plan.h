@@ -1,8 +1,7 @@
-// How long a run is and how it learns: steps from samples, minibatch and epochs, each figure with its derivation.
+// How long a run is: steps from samples, minibatch and epochs, each figure with its derivation.
 #pragma once
 #include <string>
 
-#include "optim/schedule.h"
 #include "recipes/flags.h"
 
 namespace kb {
@@ -20,6 +19,5 @@ struct RunPlan {
 
 // Throws Error where the minibatch is larger than the data set.
 RunPlan make_plan(const Flags& flags, int64_t samples);
-SgdScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
 
 }  // namespace kb

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "graph/text.h"
-#include "optim/sgd.h"
 #include "recipes/augment.h"
 #include "recipes/kernel_source.h"
+#include "recipes/learning.h"
 
 namespace kb {
 namespace {
@@ -48,14 +48,6 @@ class Dumps {
 
 }  // namespace
 
-Tensor sgd_optimizer(UpdateContext& context) {
-  SgdResult result =
-      sgd_momentum({context.parameter, context.gradient, context.decay(), context.slot("velocity"),
-                    context.scalar("learning_rate"), context.scalar("momentum"), context.scalar("weight_decay")});
-  context.set_slot("velocity", result.velocity);
-  return result.parameter;
-}
-
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
@@ -71,7 +63,7 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   options.target = target;
   options.precision = parse_precision(flags.precision);
   CompileOptions for_inference = options;
-  options.optimizer = sgd_optimizer;
+  options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
   dumps.hook("train", options);
   programs.training = compile(std::move(training), options);
   for_inference.space = &programs.training.space;

@@ -22,9 +22,6 @@ struct Programs {
   std::vector<DumpFile> dumps;  // as flags.dump asks
 };
 
-// SGD with momentum over the flat parameter space.
-Tensor sgd_optimizer(UpdateContext& context);
-
 // Builds, checks and compiles both graphs. Throws Error for a mistake in the model.
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target);
 

@@ -18,11 +18,13 @@ Recipe resnet50() {
           .defaults = {.dataset = "synthetic",
                        .minibatch = 32,
                        .epochs = 90,
-                       .lr = 0.0125,  // 0.1 kn / 256
+                       .optimizer = "nesterov",
+                       .hyper = {{"weight_decay", 1e-4}},
+                       .lr = 0.1,
+                       .base_minibatch = 256,
                        .schedule = "step",
                        .milestones = {30, 60, 80},
-                       .momentum = 0.9,
-                       .weight_decay = 1e-4},
+                       .warmup_epochs = 5},
           .synthetic = {.shape = {3, 224, 224}, .classes = 1000, .train_count = 256, .test_count = 64}};
 }
 

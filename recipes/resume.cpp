@@ -163,7 +163,7 @@ std::string ScheduleHash::up_to(int64_t step) {
   return hash_.hex();
 }
 
-void check_schedule(const Checkpoint& checkpoint, const SgdScalars& now) {
+void check_schedule(const Checkpoint& checkpoint, const StepScalars& now) {
   if (ScheduleHash(now).up_to(checkpoint.step) == checkpoint.fact("schedule_sha256")) return;
   throw Error(
       fmt::format("--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "

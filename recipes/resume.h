@@ -41,16 +41,16 @@ void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);
 // SHA-256 over the scalars of all steps done: equal where two schedules have agreed up to here.
 class ScheduleHash {
  public:
-  explicit ScheduleHash(SgdScalars scalars) : scalars_(std::move(scalars)) {}
+  explicit ScheduleHash(StepScalars scalars) : scalars_(std::move(scalars)) {}
   std::string up_to(int64_t step);  // steps that do not fall from call to call
 
  private:
-  SgdScalars scalars_;
+  StepScalars scalars_;
   Sha256 hash_;
   int64_t next_ = 0;
 };
 
 // Throws Error, with a hint, where the steps of the checkpoint were taken with other rates than `now` has.
-void check_schedule(const Checkpoint& checkpoint, const SgdScalars& now);
+void check_schedule(const Checkpoint& checkpoint, const StepScalars& now);
 
 }  // namespace kb

@@ -128,7 +128,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
                       {"test", facts.data.test.count()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
-  manifest["schedule"] = facts.schedule;
+  manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;

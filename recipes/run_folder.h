@@ -48,7 +48,7 @@ struct ManifestFacts {
   const Compiled &training, &inference;
   int64_t parameters = 0;  // elements
   const Dataset& data;
-  std::string schedule;  // in words
+  std::string learning_rate;  // its derivation
   std::string device;
 };
 

@@ -8,6 +8,7 @@
 #include "recipes/augment.h"
 #include "recipes/device.h"
 #include "recipes/init_weights.h"
+#include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
 #include "recipes/table.h"
@@ -78,11 +79,12 @@ class Run {
                               data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count()));
     if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
-    console_.line(fmt::format("learning rate {}; momentum {}, weight decay {}, label smoothing {}, seed {}", schedule(),
-                              flags_.momentum, flags_.weight_decay, flags_.label_smoothing, flags_.seed));
+    console_.line(derivation());
+    console_.line(
+        fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));
   }
 
-  std::string schedule() const { return make_scalars(recipe_, flags_, plan_).rate().description(); }
+  std::string derivation() const { return rate_derivation(recipe_, flags_, plan_); }
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
   int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
@@ -98,8 +100,8 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_, flags_,     plan_, training, inference, programs_.parameters,
-                              data_,   schedule(), device};
+    const ManifestFacts facts{recipe_, flags_,       plan_, training, inference, programs_.parameters,
+                              data_,   derivation(), device};
     if (!resumed_) {
       folder_.emplace(recipe_.name, flags_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));
@@ -168,13 +170,15 @@ class Run {
     return fmt::format("go on: {} --resume {}", start_words(recipe_), shell_quoted(folder_->path().string()));
   }
 
-  // Goyal et al. 2017, section 2.1: k times the minibatch, k times the learning rate.
+  // Goyal et al. 2017, sections 2.1 and 2.2.
   std::string what_next() const {
+    const int64_t base = flags_.base_minibatch > 0 ? flags_.base_minibatch : flags_.minibatch;
+    const std::string lr = flags_.lr == default_flags(recipe_).lr ? "" : fmt::format(" --lr {}", flags_.lr);
     return fmt::format(
-        "next: {0} --minibatch {1} --lr {2:.4g} --warmup-epochs 1   the linear scaling rule, k = 4\n"
-        "      {0} --seed {3}   how much of the error is chance\n"
+        "next: {0} --minibatch {1} --base-minibatch {2}{3} --warmup-epochs 1   the linear scaling rule\n"
+        "      {0} --seed {4}   how much of the error is chance\n"
         "      {0} --dry-run --dump schedule   what was compiled",
-        start_words(recipe_), 4 * flags_.minibatch, 4 * flags_.lr, flags_.seed + 1);
+        start_words(recipe_), 4 * flags_.minibatch, base, lr, flags_.seed + 1);
   }
 
   const Recipe& recipe_;

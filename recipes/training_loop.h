@@ -32,7 +32,7 @@ struct LoopStart {
 struct LoopParts {
   const Flags& flags;
   const RunPlan& plan;
-  SgdScalars scalars;
+  StepScalars scalars;
   const InputSpec& input;
   const Dataset& data;
   Session& training;

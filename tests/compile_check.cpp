@@ -8,7 +8,7 @@
 #include "compiler/schedule_interpreter.h"
 #include "graph/layers.h"
 #include "graph/text.h"
-#include "optim/sgd.h"
+#include "optim/update_rules.h"
 
 namespace kb::test {
 namespace {
@@ -66,7 +66,7 @@ Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
   Graph oracle = oracle_graph(graph, options, space);
   judged.bindings = random_bindings(oracle, 11);
   for (const Variable& variable : judged.compiled.variables)
-    if (variable.kind == VariableKind::table) judged.bindings[variable.name] = initial_value(variable, 0);
+    if (variable.kind == VariableKind::table) judged.bindings.at(variable.name).data = initial_value(variable, 0).data;
   judged.expected = interpret(oracle, judged.bindings);
   for (auto& [name, array] : judged.bindings)
     if (judged.types.contains(name)) array.type = judged.types.at(name);  // precision may have changed the dtype
@@ -86,18 +86,11 @@ Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
   return std::move(compiled);
 }
 
-Optimizer plain_sgd() {
-  return [](UpdateContext& c) { return c.parameter - c.scalar("lr") * c.gradient; };
+UpdateRule plain_sgd() {
+  return [](UpdateContext& c) { return c.parameter - c.scalar("learning_rate") * c.gradient; };
 }
 
-Optimizer momentum_sgd() {
-  return [](UpdateContext& c) {
-    SgdResult r = sgd_momentum({c.parameter, c.gradient, c.decay(), c.slot("velocity"), c.scalar("lr"),
-                                c.scalar("momentum"), c.scalar("weight_decay")});
-    c.set_slot("velocity", r.velocity);
-    return r.parameter;
-  };
-}
+UpdateRule momentum_sgd() { return momentum_update; }
 
 Graph small_convnet(int64_t n, Mode mode) {
   Graph g("final", mode);

@@ -10,7 +10,7 @@ struct CheckOptions {
   bool check_passes = true;
   Precision precision = Precision::f32;
   Target target = generic_cpu_target();
-  Optimizer optimizer;
+  UpdateRule optimizer;
 };
 
 // A compiled graph, values for its inputs and variables by name (in the types that it has after compiling), and what a
@@ -30,9 +30,9 @@ void compare(const Graph& graph, const std::string& what, const Array& expected,
 // what was compiled.
 Compiled check_compiled(const Graph& graph, const CheckOptions& options = {});
 
-// Plain SGD (w - lr g) and SGD with momentum and decay, as optimizers for tests.
-Optimizer plain_sgd();
-Optimizer momentum_sgd();
+// Plain SGD (w - eta g) and SGD with momentum and decay, as optimizers for tests.
+UpdateRule plain_sgd();
+UpdateRule momentum_sgd();
 
 // A training graph: conv, batch norm, relu, pooling, a residual block, linear, cross-entropy; loss summed with weights
 // "weights" [n].

@@ -12,6 +12,7 @@
 #include "recipes/device.h"
 #include "recipes/feed.h"
 #include "recipes/inspect.h"
+#include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/multiply_rate.h"
 #include "recipes/programs.h"
@@ -35,7 +36,7 @@ double milliseconds_of(const std::function<void()>& work) {
 }
 
 // Noise for pixels, every class in turn, equal weights.
-void fill_inputs(Session& session, const InputSpec& input, const Flags& flags) {
+void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
   HostBatch batch(flags.minibatch, input.shape);
   uint32_t word = 1;
   for (uint8_t& pixel : batch.pixels) pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
@@ -43,9 +44,10 @@ void fill_inputs(Session& session, const InputSpec& input, const Flags& flags) {
     batch.labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % input.classes);
   for (float& weight : batch.weights) weight = 1.0f / static_cast<float>(flags.minibatch);
   feed(session, batch);
+  const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
+  for (const NamedScalar& scalar : make_scalars(recipe, flags, plan).at(0))
+    session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("learning_rate", 0);  // the parameters stay: every step does the same
-  session.set_scalar("momentum", flags.momentum);
-  session.set_scalar("weight_decay", flags.weight_decay);
   session.set_scalar("label_smoothing", flags.label_smoothing);
   session.set_scalar("seed", static_cast<double>(flags.seed));
 }
@@ -167,7 +169,7 @@ int bench(const std::vector<std::string>& arguments) {
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(flags.seed));
-  fill_inputs(session, input, flags);
+  fill_inputs(session, call->recipe, input, flags);
   const std::vector<double> times = time_steps(session, flags);
   if (json) return print_json(flags, times, threads, *device.backend), 0;
   const double median = times[times.size() / 2];

@@ -6,7 +6,7 @@
 
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
-#include "optim/sgd.h"
+#include "optim/update_rules.h"
 #include "runtime/backend.h"
 
 namespace {
@@ -31,22 +31,13 @@ Graph residual_net(int64_t depth) {
   return g;
 }
 
-Optimizer momentum() {
-  return [](UpdateContext& c) {
-    SgdResult r = sgd_momentum({c.parameter, c.gradient, c.decay(), c.slot("velocity"), c.scalar("lr"),
-                                c.scalar("momentum"), c.scalar("weight_decay")});
-    c.set_slot("velocity", r.velocity);
-    return r.parameter;
-  };
-}
-
 // The least time of several compilations, by pass and in all.
 std::map<std::string, double> compile_times(int64_t depth, int repeats, const Target& target, size_t& nodes) {
   std::map<std::string, double> best;
   for (int i = 0; i < repeats; ++i) {
     CompileOptions options;
     options.target = target;
-    options.optimizer = momentum();
+    options.optimizer = momentum_update;
     Graph graph = residual_net(depth);
     Compiled compiled = compile(std::move(graph), options);
     nodes = compiled.program.final.graph->nodes.size();

@@ -21,11 +21,12 @@ ModelOutput my_model(Batch& batch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_recipe({.name = "my_model",
-                     .summary = "a small net on images in class folders",
-                     .paper = "none",
-                     .model = my_model,
-                     .defaults = {.dataset = "folder", .minibatch = 16, .epochs = 5, .lr = 0.1},
-                     .options = {{.name = "width", .value = 16, .doc = "channels of the first block"}}},
-                    argc, argv);
+  return run_recipe(
+      {.name = "my_model",
+       .summary = "a small net on images in class folders",
+       .paper = "none",
+       .model = my_model,
+       .defaults = {.dataset = "folder", .minibatch = 16, .epochs = 5, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.1},
+       .options = {{.name = "width", .value = 16, .doc = "channels of the first block"}}},
+      argc, argv);
 }

@@ -10,9 +10,35 @@ namespace kb {
 namespace {
 
 // 90 epochs of 100 steps with the warmup of Goyal et al. 2017 for a minibatch of 8192: 0.1 to 3.2 over 5 epochs.
-ScheduleSpec imagenet_hour() { return {"step", 3.2, 5, 0.1, {30, 60, 80}, 0.1, 100, 9000}; }
+ScheduleSpec imagenet_hour() {
+  return {.shape = "step",
+          .learning_rate = 3.2,
+          .warmup_epochs = 5,
+          .warmup_start = 0.1,
+          .milestones = {30, 60, 80},
+          .steps_per_epoch = 100,
+          .total_steps = 9000};
+}
 
-ScheduleSpec cosine(double warmup_epochs) { return {"cosine", 0.05, warmup_epochs, 0, {}, 0.1, 100, 1000}; }
+ScheduleSpec shaped(const std::string& shape, double warmup_epochs = 0) {
+  return {.shape = shape,
+          .learning_rate = 0.05,
+          .warmup_epochs = warmup_epochs,
+          .milestones = {4},
+          .steps_per_epoch = 100,
+          .total_steps = 1000};
+}
+
+ScheduleSpec cosine(double warmup_epochs) { return shaped("cosine", warmup_epochs); }
+
+std::string message(const ScheduleSpec& spec) {
+  try {
+    LearningRate rate(spec);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
 
 void check_near(double got, double expected) { BOOST_TEST(got == expected, boost::test_tools::tolerance(1e-14)); }
 
@@ -21,8 +47,8 @@ void check_near(double got, double expected) { BOOST_TEST(got == expected, boost
 BOOST_AUTO_TEST_SUITE(schedule)
 
 BOOST_AUTO_TEST_CASE(constant_is_constant) {
-  LearningRate rate({"constant", 0.3, 0, 0, {}, 0.1, 10, 100});
-  for (int64_t step : {0, 1, 50, 99, 1000}) BOOST_TEST(rate.at(step) == 0.3);
+  LearningRate rate(shaped("constant"));
+  for (int64_t step : {0, 1, 50, 999, 9000}) BOOST_TEST(rate.at(step) == 0.05);
 }
 
 BOOST_AUTO_TEST_CASE(warmup_is_linear_in_steps) {
@@ -66,48 +92,80 @@ BOOST_AUTO_TEST_CASE(a_warmup_of_part_of_a_step_changes_nothing_after_it) {
   check_near(rate.at(1), 0.025 * (1 + std::cos(std::numbers::pi * 0.5 / 999.5)));
 }
 
-BOOST_AUTO_TEST_CASE(scalars_follow_the_step) {
-  SgdScalars scalars(LearningRate(cosine(0)), 0.9, 5e-4);
-  auto at = scalars.at(500);
-  BOOST_TEST(at.size() == 3u);
-  BOOST_TEST(at[0].name == "learning_rate");
-  check_near(at[0].value, 0.025);
-  BOOST_TEST(at[1].name == "momentum");
-  BOOST_TEST(at[1].value == 0.9);
-  BOOST_TEST(at[2].name == "weight_decay");
-  BOOST_TEST(at[2].value == 5e-4);
+BOOST_AUTO_TEST_CASE(polynomial_has_its_closed_form) {
+  ScheduleSpec square = shaped("polynomial"), line = shaped("polynomial");
+  line.power = 1;
+  for (int64_t step : {0, 1, 250, 999}) {
+    const double left = 1 - static_cast<double>(step) / 1000;
+    check_near(LearningRate(square).at(step), 0.05 * left * left);
+    check_near(LearningRate(line).at(step), 0.05 * left);
+  }
+  BOOST_TEST(LearningRate(square).at(1000) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(every_row_has_words_and_starts_at_the_reference) {
+BOOST_AUTO_TEST_CASE(one_cycle_goes_up_and_down_and_ends_far_below) {
+  LearningRate rate(shaped("one-cycle"));
+  check_near(rate.at(0), 0.002);
+  check_near(rate.at(225), 0.5 * (0.002 + 0.05));
+  check_near(rate.at(450), 0.05);
+  check_near(rate.at(675), 0.5 * (0.002 + 0.05));
+  check_near(rate.at(900), 0.002);
+  check_near(rate.at(950), 0.5 * (0.002 + 2e-7));
+  BOOST_TEST(std::abs(rate.at(1000) - 2e-7) < 1e-17);
+  for (int64_t step = 0; step < 1000; ++step) {
+    BOOST_TEST(rate.at(step) > 0);
+    BOOST_TEST((rate.at(step) < rate.at(step + 1)) == (step < 450));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
+  ScheduleSpec spec = imagenet_hour();
+  spec.warmup = "constant";
+  LearningRate rate(spec);
+  for (int64_t step : {0, 1, 499}) BOOST_TEST(rate.at(step) == 0.1);
+  BOOST_TEST(rate.at(500) == 3.2);
+}
+
+BOOST_AUTO_TEST_CASE(no_warmup_leaves_the_schedule_alone) {
+  ScheduleSpec spec = cosine(5);
+  spec.warmup = "none";
+  for (int64_t step : {0, 1, 499, 700}) BOOST_TEST(LearningRate(spec).at(step) == LearningRate(cosine(0)).at(step));
+}
+
+BOOST_AUTO_TEST_CASE(every_row_has_words_and_keeps_below_the_reference) {
   for (const ScheduleShape& shape : schedule_shapes()) {
     BOOST_TEST(!shape.doc.empty());
-    ScheduleSpec spec = cosine(0);
-    spec.shape = shape.name;
-    BOOST_TEST(LearningRate(spec).at(0) == 0.05, shape.name);
+    LearningRate rate(shaped(std::string(shape.name)));
+    double most = 0;
+    for (int64_t step = 0; step < 1000; ++step) {
+      BOOST_TEST(rate.at(step) > 0);
+      most = std::max(most, rate.at(step));
+    }
+    check_near(most, 0.05);
   }
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_named) {
-  auto message = [](ScheduleSpec spec) -> std::string {
-    try {
-      LearningRate rate(spec);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "(nothing thrown)";
-  };
-  ScheduleSpec unknown = cosine(0), negative = cosine(0), warm = cosine(-1);
-  unknown.shape = "sine";
+  ScheduleSpec negative = cosine(0), flat = shaped("step"), slow = cosine(1);
   negative.learning_rate = -1;
-  BOOST_TEST(message(unknown) == "schedule: expected one of constant, step, cosine, got 'sine'");
+  flat.milestones = {};
+  slow.warmup = "slow";
+  BOOST_TEST(message(shaped("sine")) ==
+             "schedule: expected one of constant, step, polynomial, cosine, one-cycle, got 'sine'");
+  BOOST_TEST(message(slow) == "warmup: expected one of none, constant, gradual, got 'slow'");
   BOOST_TEST(message(negative) == "schedule: learning rate: expected a finite number >= 0, got -1");
-  BOOST_TEST(message(warm) == "schedule: warmup epochs: expected a number >= 0, got -1");
+  BOOST_TEST(message(cosine(-1)) == "schedule: warmup epochs: expected a number >= 0, got -1");
+  BOOST_TEST(message(flat) == "schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
 BOOST_AUTO_TEST_CASE(the_description_says_all) {
   BOOST_TEST(LearningRate(imagenet_hour()).description() ==
-             "step from 3.2 over 9000 steps, x0.1 at epoch 30, 60, 80, after a linear warmup from 0.1 over 500 steps");
-  BOOST_TEST(LearningRate(cosine(0)).description() == "cosine from 0.05 over 1000 steps");
+             "gradual warmup over 5 epochs = 500 steps from 0.1, then step over 8500 steps, x0.1 at epoch 30, 60, 80");
+  BOOST_TEST(LearningRate(cosine(0)).description() == "cosine over 1000 steps");
+  ScheduleSpec spec = shaped("polynomial", 1);
+  spec.warmup = "constant";
+  BOOST_TEST(LearningRate(spec).description() ==
+             "constant warmup over 1 epoch = 100 steps at 0, then polynomial of power 2 over 900 steps");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

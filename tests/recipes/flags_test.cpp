@@ -13,6 +13,12 @@ namespace {
 
 Flags parse(const std::vector<std::string>& words) { return *parse_flags(lenet_mnist(), "./run lenet_mnist", words); }
 
+double hyper(const Flags& flags, const std::string& name) {
+  for (const NamedScalar& scalar : flags.hyper)
+    if (scalar.name == name) return scalar.value;
+  throw Error("no hyper-parameter " + name);
+}
+
 std::string usage_error(const std::vector<std::string>& words) {
   try {
     parse(words);
@@ -34,8 +40,9 @@ BOOST_AUTO_TEST_CASE(without_flags_a_recipe_runs_as_it_says) {
   BOOST_TEST(flags.epochs == defaults.epochs);
   BOOST_TEST(flags.lr == defaults.lr);
   BOOST_TEST(flags.schedule == defaults.schedule);
-  BOOST_TEST(flags.momentum == defaults.momentum);
-  BOOST_TEST(flags.weight_decay == defaults.weight_decay);
+  BOOST_TEST(flags.optimizer == defaults.optimizer);
+  BOOST_TEST(hyper(flags, "momentum") == 0.9);
+  BOOST_TEST(hyper(flags, "weight_decay") == 5e-4);
   BOOST_TEST(flags.seed == 1);
   BOOST_TEST(flags.precision == "f32");
   BOOST_TEST(flags.device == "auto");
@@ -55,8 +62,20 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                    "7",
                    "--lr",
                    "1e-3",
+                   "--optimizer",
+                   "nesterov",
+                   "--base-minibatch",
+                   "16",
+                   "--scaling",
+                   "sqrt",
                    "--schedule",
                    "step",
+                   "--milestones",
+                   "1,2.5",
+                   "--power",
+                   "1.5",
+                   "--warmup",
+                   "constant",
                    "--warmup-epochs",
                    "0.5",
                    "--momentum",
@@ -90,8 +109,14 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.lr == 1e-3);
   BOOST_TEST(f.schedule == "step");
   BOOST_TEST(f.warmup_epochs == 0.5);
-  BOOST_TEST(f.momentum == 0.8);
-  BOOST_TEST(f.weight_decay == 0);
+  BOOST_TEST(f.optimizer == "nesterov");
+  BOOST_TEST(f.base_minibatch == 16);
+  BOOST_TEST(f.scaling == "sqrt");
+  BOOST_TEST((f.milestones == std::vector<double>{1, 2.5}));
+  BOOST_TEST(f.power == 1.5);
+  BOOST_TEST(f.warmup == "constant");
+  BOOST_TEST(hyper(f, "momentum") == 0.8);
+  BOOST_TEST(hyper(f, "weight_decay") == 0);
   BOOST_TEST(f.label_smoothing == 0.1);
   BOOST_TEST(f.precision == "bf16");
   BOOST_TEST(f.device == "cpu");
@@ -125,8 +150,9 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"--epoch=3"}) == "there is no flag '--epoch'; did you mean '--epochs'?");
   BOOST_TEST(usage_error({"--zzzzzzzzzzzz"}) == "there is no flag '--zzzzzzzzzzzz'; --help lists all");
   BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
-  BOOST_TEST(usage_error({"--schedule", "cosin"}) ==
-             "--schedule: expected one of constant, step, cosine, got 'cosin'; did you mean 'cosine'?");
+  BOOST_TEST(
+      usage_error({"--schedule", "cosin"}) ==
+      "--schedule: expected one of constant, step, polynomial, cosine, one-cycle, got 'cosin'; did you mean 'cosine'?");
   BOOST_TEST(usage_error({"--dataset", "minst"}) ==
              "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic, got "
              "'minst'; did you mean 'mnist'?");
@@ -194,15 +220,6 @@ BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
   BOOST_TEST(make_plan(some, 60000).derivation(some) ==
              "60000 samples / 60 = 1000 steps an epoch; --steps 500 = 0.5 epochs");
   BOOST_CHECK_THROW(make_plan(parse({"--minibatch", "11"}), 10), Error);
-}
-
-BOOST_AUTO_TEST_CASE(scalars_are_the_flags) {
-  Flags flags = parse({"--lr", "0.2", "--schedule", "constant", "--momentum", "0.5", "--weight-decay", "0.01"});
-  SgdScalars scalars = make_scalars(lenet_mnist(), flags, make_plan(flags, 60000));
-  auto at = scalars.at(3);
-  BOOST_TEST(at[0].value == 0.2);
-  BOOST_TEST(at[1].value == 0.5);
-  BOOST_TEST(at[2].value == 0.01);
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {

@@ -84,7 +84,7 @@ void fill_inputs(Session& session, const Graph& graph, uint32_t seed) {
       values.type.dtype = session.input_type(name).dtype;
       set_bytes(session.input(name), values);
     }
-  session.set_scalar("lr", 0.01);
+  session.set_scalar("learning_rate", 0.01);
   session.set_scalar("momentum", 0.9);
   session.set_scalar("weight_decay", 1e-4);
 }

@@ -46,7 +46,7 @@ std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, i
 
 // One step as a trainer takes it.
 void step(Session& session, std::vector<double>& loss) {
-  session.set_scalar("lr", 0.01);
+  session.set_scalar("learning_rate", 0.01);
   session.set_scalar("momentum", 0.9);
   session.set_scalar("weight_decay", 1e-4);
   session.step();

@@ -1,0 +1,150 @@
+#include "optim/optimizer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/error.h"
+#include "optim/update_rules.h"
+
+namespace kb {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr std::string_view kCommon[] = {"learning_rate", "previous_learning_rate", "updates"};
+
+constexpr HyperParameter kMomentum{"momentum", 0.9, "share of the velocity kept each step"};
+constexpr HyperParameter kBeta1{"beta1", 0.9, "share of the mean gradient kept each step"};
+constexpr HyperParameter kBeta2{"beta2", 0.999, "share of the mean squared gradient kept each step"};
+constexpr HyperParameter kEpsilon{"epsilon", 1e-8, "added to the root of the mean square", kNoLimit};
+
+constexpr HyperParameter weight_decay(double value) {
+  return {"weight_decay", value, "pull towards 0, on weights; not on biases and norms", kNoLimit};
+}
+
+constexpr DerivedScalar kOneMinusBeta1{"one_minus_beta1", [](const StepFacts& at) { return 1 - at["beta1"]; }};
+constexpr DerivedScalar kOneMinusBeta2{"one_minus_beta2", [](const StepFacts& at) { return 1 - at["beta2"]; }};
+// Kingma and Ba 2015, section 3: the share of 1 that a mean over t updates, begun at zero, has gathered.
+constexpr DerivedScalar kBias1{"bias1", [](const StepFacts& at) { return 1 - std::pow(at["beta1"], at.updates); }};
+constexpr DerivedScalar kBias2{"bias2", [](const StepFacts& at) { return 1 - std::pow(at["beta2"], at.updates); }};
+
+constexpr Optimizer kOptimizers[] = {
+    {"sgd", "plain gradient descent", sgd_update, 0.1, {weight_decay(0)}},
+    {"momentum",
+     "velocity free of the learning rate (Goyal et al. 2017, eq. 9)",
+     momentum_update,
+     0.1,
+     {kMomentum, weight_decay(0)}},
+    {"scaled-momentum",
+     "velocity with the learning rate in it, corrected where that changes (eq. 10, remark 2)",
+     scaled_momentum_update,
+     0.1,
+     {kMomentum, weight_decay(0)}},
+    {"uncorrected-momentum",
+     "the same without the correction, what the paper warns of",
+     uncorrected_momentum_update,
+     0.1,
+     {kMomentum, weight_decay(0)}},
+    {"nesterov", "Nesterov's momentum, as PyTorch has it", nesterov_update, 0.1, {kMomentum, weight_decay(0)}},
+    {"adam",
+     "Kingma and Ba 2015; weight decay as a part of the gradient",
+     adam_update,
+     1e-3,
+     {kBeta1, kBeta2, kEpsilon, weight_decay(0)},
+     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
+    {"adamw",
+     "Loshchilov and Hutter 2019: weight decay beside Adam's step",
+     adamw_update,
+     1e-3,
+     {kBeta1, kBeta2, kEpsilon, weight_decay(1e-2)},
+     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
+};
+
+// The rows of a fixed array that have a name.
+template <class Row, size_t kRows>
+std::span<const Row> filled(const Row (&rows)[kRows]) {
+  const Row* end = std::find_if(rows, rows + kRows, [](const Row& row) { return row.name.empty(); });
+  return {rows, end};
+}
+
+std::vector<std::string> scalar_names(const Optimizer& optimizer) {
+  std::vector<std::string> names(std::begin(kCommon), std::end(kCommon));
+  for (const HyperParameter& row : optimizer.hyper_parameters()) names.emplace_back(row.name);
+  for (const DerivedScalar& row : optimizer.derived_scalars()) names.emplace_back(row.name);
+  return names;
+}
+
+void check_value(const Optimizer& optimizer, const HyperParameter& row, double value) {
+  if (value >= 0 && value < row.below) return;
+  throw Error(fmt::format("optimizer {}: {}: expected a number in [0, {}), got {}", optimizer.name, row.name, row.below,
+                          value));
+}
+
+}  // namespace
+
+std::span<const HyperParameter> Optimizer::hyper_parameters() const { return filled(hyper); }
+std::span<const DerivedScalar> Optimizer::derived_scalars() const { return filled(derived); }
+
+bool Optimizer::reads(std::string_view hyper_parameter) const {
+  for (const HyperParameter& row : hyper_parameters())
+    if (row.name == hyper_parameter) return true;
+  return false;
+}
+
+double StepFacts::operator[](std::string_view hyper_parameter) const {
+  for (const NamedScalar& scalar : hyper)
+    if (scalar.name == hyper_parameter) return scalar.value;
+  throw Error(fmt::format("a derived scalar depends on '{}', which the optimizer has not", hyper_parameter));
+}
+
+std::span<const Optimizer> optimizers() { return kOptimizers; }
+
+std::vector<NamedScalar> hyper_values(const Optimizer& optimizer, std::span<const NamedScalar> given) {
+  std::vector<NamedScalar> values;
+  for (const HyperParameter& row : optimizer.hyper_parameters()) values.push_back({std::string(row.name), row.value});
+  for (const NamedScalar& scalar : given) {
+    auto at = std::find_if(values.begin(), values.end(), [&](const NamedScalar& v) { return v.name == scalar.name; });
+    if (at == values.end())
+      throw Error(fmt::format("optimizer {} has no hyper-parameter '{}'", optimizer.name, scalar.name));
+    at->value = scalar.value;
+  }
+  for (size_t i = 0; i < values.size(); ++i) check_value(optimizer, optimizer.hyper[i], values[i].value);
+  return values;
+}
+
+UpdateRule update_rule(const Optimizer& optimizer) {
+  return [optimizer](UpdateContext& context) {
+    UpdateContext checked = context;
+    checked.scalar = [&](const std::string& name) {
+      const std::vector<std::string> names = scalar_names(optimizer);
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw Error(fmt::format("optimizer {} reads the scalar '{}', which nothing sets; it has {}", optimizer.name,
+                                name, fmt::join(names, ", ")));
+      return context.scalar(name);
+    };
+    return optimizer.update(checked);
+  };
+}
+
+StepScalars::StepScalars(LearningRate rate, const Optimizer& optimizer, std::span<const NamedScalar> hyper)
+    : rate_(std::move(rate)), optimizer_(optimizer) {
+  for (std::string& name : scalar_names(optimizer)) scalars_.push_back({std::move(name), 0});
+  size_t at = std::size(kCommon);
+  for (const NamedScalar& scalar : hyper_values(optimizer, hyper)) scalars_[at++].value = scalar.value;
+}
+
+std::span<const NamedScalar> StepScalars::at(int64_t step) {
+  const size_t common = std::size(kCommon), hyper = optimizer_.hyper_parameters().size();
+  const StepFacts facts{rate_.at(step), rate_.at(step > 0 ? step - 1 : 0), static_cast<double>(step + 1),
+                        std::span(scalars_).subspan(common, hyper)};
+  scalars_[0].value = facts.learning_rate;
+  scalars_[1].value = facts.previous_learning_rate;
+  scalars_[2].value = facts.updates;
+  size_t at = common + hyper;
+  for (const DerivedScalar& row : optimizer_.derived_scalars()) scalars_[at++].value = row.value(facts);
+  return scalars_;
+}
+
+}  // namespace kb

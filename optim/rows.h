@@ -1,0 +1,23 @@
+// Rows of a constexpr table by name.
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "graph/error.h"
+
+namespace kb {
+
+// Throws Error("WHAT: expected one of A, B, got 'NAME'").
+template <class Row, size_t kRows>
+const Row& find_row(const Row (&rows)[kRows], std::string_view what, const std::string& name) {
+  std::string known;
+  for (const Row& row : rows) {
+    if (row.name == name) return row;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  }
+  throw Error(fmt::format("{}: expected one of {}, got '{}'", what, known, name));
+}
+
+}  // namespace kb

@@ -1,0 +1,387 @@
+// Every update rule against a loop over doubles written from the papers, and against PyTorch.
+#include "optim/optimizer.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "graph/error.h"
+#include "graph/functions.h"
+#include "graph/interpreter.h"
+#include "optim/update_rules.h"
+#include "tests/compile_check.h"
+
+namespace kb {
+namespace {
+
+using Vector = std::vector<double>;
+
+const Optimizer& row(const std::string& name) {
+  for (const Optimizer& optimizer : optimizers())
+    if (optimizer.name == name) return optimizer;
+  throw Error("no optimizer " + name);
+}
+
+// A rule in f64 over a plain vector, run by the graph interpreter.
+class Interpreted {
+ public:
+  Interpreted(const UpdateRule& rule, Vector parameter) : size_(static_cast<int64_t>(parameter.size())) {
+    state_["parameter"] = std::move(parameter);
+    UpdateContext context;
+    context.parameter = vector("parameter");
+    context.gradient = vector("gradient");
+    context.decay = [this] { return vector("decay"); };
+    context.adapt = [this] { return vector("adapt"); };
+    context.slot = [this](const std::string& name) {
+      state_.try_emplace(name, static_cast<size_t>(size_), 0.0);
+      return vector(name);
+    };
+    context.set_slot = [this](const std::string& name, Tensor value) { output(name, value); };
+    context.scalar = [this](const std::string& name) {
+      return leaf(name, [&] { return scalar_input(graph_, name, DType::f64); });
+    };
+    output("parameter", rule(context));
+  }
+
+  void step(std::span<const NamedScalar> scalars, const Vector& gradient, const Vector& decay) {
+    Bindings bindings;
+    for (const auto& [name, values] : state_) bind(bindings, name, values);
+    bind(bindings, "gradient", gradient);
+    bind(bindings, "decay", decay);
+    for (const NamedScalar& scalar : scalars)
+      if (leaves_.contains(scalar.name)) bindings[scalar.name] = {{DType::f64, {}, ""}, {scalar.value}};
+    for (const auto& [name, array] : interpret(graph_, bindings).outputs) state_[name] = array.data;
+  }
+
+  const Vector& operator[](const std::string& name) const { return state_.at(name); }
+  Vector& operator[](const std::string& name) { return state_.at(name); }
+
+ private:
+  Tensor leaf(const std::string& name, const std::function<Tensor()>& make) {
+    auto at = leaves_.find(name);
+    return at != leaves_.end() ? at->second : leaves_.emplace(name, make()).first->second;
+  }
+  Tensor vector(const std::string& name) {
+    return leaf(name, [&] { return input(graph_, name, DType::f64, {size_}); });
+  }
+  void output(const std::string& name, Tensor value) { graph_.outputs.push_back({name, value.value(), Merge::first}); }
+  void bind(Bindings& bindings, const std::string& name, const Vector& values) {
+    if (leaves_.contains(name)) bindings[name] = {{DType::f64, {size_}, ""}, values};
+  }
+
+  Graph graph_{"rule"};
+  int64_t size_;
+  std::map<std::string, Tensor> leaves_;
+  std::map<std::string, Vector> state_;
+};
+
+// One parameter by the papers' formulas. a and b are whatever the rule keeps.
+struct Plain {
+  double w = 0, a = 0, b = 0;
+};
+
+struct PlainStep {
+  double g, d;            // gradient, decay by role
+  double eta, before, t;  // learning rates of this step and of the last; updates done, this one counted
+  double lambda, m, b1, b2, epsilon;
+};
+
+double adam_direction(Plain& p, const PlainStep& s, double g) {
+  p.a = s.b1 * p.a + (1 - s.b1) * g;
+  p.b = s.b2 * p.b + (1 - s.b2) * g * g;
+  return p.a / (1 - std::pow(s.b1, s.t)) / (std::sqrt(p.b / (1 - std::pow(s.b2, s.t))) + s.epsilon);
+}
+
+void plain_update(const std::string& name, Plain& p, const PlainStep& s) {
+  const double g = s.g + s.lambda * s.d * p.w;
+  if (name == "sgd") {
+    p.w -= s.eta * g;
+  } else if (name == "momentum") {
+    p.a = s.m * p.a + g;
+    p.w -= s.eta * p.a;
+  } else if (name == "scaled-momentum") {
+    p.a = s.m * (s.before > 0 ? s.eta / s.before : 1) * p.a + s.eta * g;
+    p.w -= p.a;
+  } else if (name == "uncorrected-momentum") {
+    p.a = s.m * p.a + s.eta * g;
+    p.w -= p.a;
+  } else if (name == "nesterov") {
+    p.a = s.m * p.a + g;
+    p.w -= s.eta * (g + s.m * p.a);
+  } else if (name == "adam") {
+    p.w -= s.eta * adam_direction(p, s, g);
+  } else if (name == "adamw") {
+    const double decayed = p.w - s.eta * s.lambda * s.d * p.w;
+    p.w = decayed - s.eta * adam_direction(p, s, s.g);
+  } else {
+    BOOST_FAIL("no formula for " << name);
+  }
+}
+
+LearningRate warm_cosine(int64_t steps) {
+  return LearningRate({.shape = "cosine",
+                       .learning_rate = 0.3,
+                       .warmup_epochs = 0.5,
+                       .warmup_start = 0.01,
+                       .steps_per_epoch = 10,
+                       .total_steps = steps});
+}
+
+double noise(int64_t i) { return std::sin(12.9898 * static_cast<double>(i + 1)) * 1.7; }
+
+// The gradient of w^2 / 2 + sin 3w.
+Vector toy_gradient(const Vector& w) {
+  Vector g;
+  for (double x : w) g.push_back(x + 3 * std::cos(3 * x));
+  return g;
+}
+
+// Largest difference, of values over 1 relative to them.
+double difference(const Vector& a, const Vector& b) {
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::max(std::abs(a[i]), 1.0));
+  return most;
+}
+
+// Largest difference of parameters and velocities, over the run, between eq. 9 and eq. 10 as `form` has it.
+double difference_of_forms(const std::string& form, const ScheduleSpec& spec) {
+  const NamedScalar hyper[] = {{"momentum", 0.9}, {"weight_decay", 0.01}};
+  StepScalars free(LearningRate(spec), row("momentum"), hyper), scaled(LearningRate(spec), row(form), hyper);
+  const Vector start = {1, -0.5, 2, 0.1}, decay = {1, 0, 1, 0};
+  Interpreted a(row("momentum").update, start), b(row(form).update, start);
+  double most = 0;
+  for (int64_t t = 0; t < spec.total_steps; ++t) {
+    a.step(free.at(t), toy_gradient(a["parameter"]), decay);
+    b.step(scaled.at(t), toy_gradient(b["parameter"]), decay);
+    Vector velocity = a["velocity"];
+    for (double& v : velocity) v *= free.rate().at(t);
+    most = std::max({most, difference(a["parameter"], b["parameter"]), difference(velocity, b["scaled_velocity"])});
+  }
+  return most;
+}
+
+std::string message(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+std::string compile_message(const UpdateRule& rule) {
+  return message([&] {
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.optimizer = rule;
+    compile(test::small_convnet(2), options);
+  });
+}
+
+bool updates(const Schedule& schedule, const Step& step) {
+  for (size_t i = static_cast<size_t>(step.inputs); i < step.operands.size(); ++i)
+    if (schedule.buffers[static_cast<size_t>(step.operands[i].buffer)].name.starts_with("flat.")) return true;
+  return false;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(optimizer)
+
+BOOST_AUTO_TEST_CASE(every_rule_equals_its_formula) {
+  constexpr int64_t kSteps = 40, kSize = 8;
+  for (const Optimizer& optimizer : optimizers()) {
+    const NamedScalar known[] = {
+        {"momentum", 0.85}, {"weight_decay", 0.03}, {"beta1", 0.8}, {"beta2", 0.97}, {"epsilon", 1e-3}};
+    std::vector<NamedScalar> hyper;
+    for (const NamedScalar& scalar : known)
+      if (optimizer.reads(scalar.name)) hyper.push_back(scalar);
+    const LearningRate rate = warm_cosine(kSteps);
+    StepScalars scalars(rate, optimizer, hyper);
+    Vector start, decay;
+    std::vector<Plain> plain;
+    for (int64_t i = 0; i < kSize; ++i) {
+      start.push_back(noise(100 + i));
+      decay.push_back(i % 3 == 0 ? 0 : 1);
+      plain.push_back({start.back(), 0, 0});
+    }
+    Interpreted rule(optimizer.update, start);
+    for (int64_t t = 0; t < kSteps; ++t) {
+      Vector gradient;
+      for (int64_t i = 0; i < kSize; ++i) gradient.push_back(noise(t * kSize + i));
+      rule.step(scalars.at(t), gradient, decay);
+      Vector expected;
+      for (size_t i = 0; i < plain.size(); ++i) {
+        plain_update(std::string(optimizer.name), plain[i],
+                     {gradient[i], decay[i], rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)),
+                      static_cast<double>(t + 1), 0.03, 0.85, 0.8, 0.97, 1e-3});
+        expected.push_back(plain[i].w);
+      }
+      BOOST_TEST(difference(rule["parameter"], expected) < 1e-12, optimizer.name << " step " << t);
+    }
+  }
+}
+
+// From PyTorch 2.15 in float64: w = 1; six steps of the optimizer on w^2 / 2 + sin 3w with lr 0.1, weight_decay 0.1,
+// and MultiStepLR([3], gamma=0.1); SGD with momentum 0.9 (and nesterov=True), Adam and AdamW with betas (0.8, 0.95) and
+// eps 1e-3.
+BOOST_AUTO_TEST_CASE(conventions_are_pytorchs) {
+  const std::map<std::string, Vector> pytorch = {
+      {"sgd",
+       {1.1869977489801335, 1.3304279537703687, 1.3821454100568142, 1.3830284181917545, 1.3838345773686116,
+        1.3845704776420316}},
+      {"momentum",
+       {1.1869977489801335, 1.4987259278524891, 1.6787806114429307, 1.6669694577725656, 1.6294667615476157,
+        1.5725370833721648}},
+      {"nesterov",
+       {1.355295723062254, 1.5668738721396314, 1.4080516648744574, 1.4062605419978096, 1.4035395153785026,
+        1.4003016146943876}},
+      {"adam",
+       {1.0999465520026055, 1.1995619236191224, 1.2969510203491006, 1.3059645170837217, 1.3144700458397076,
+        1.3225704773071014}},
+      {"adamw",
+       {1.0899492637533825, 1.1787864193870852, 1.265321734878088, 1.2734622261912658, 1.2813164744528822,
+        1.288953648992048}},
+  };
+  for (const auto& [name, expected] : pytorch) {
+    std::vector<NamedScalar> hyper = {{"weight_decay", 0.1}};
+    if (name.starts_with("adam")) hyper.insert(hyper.end(), {{"beta1", 0.8}, {"beta2", 0.95}, {"epsilon", 1e-3}});
+    LearningRate rate({.shape = "step", .learning_rate = 0.1, .milestones = {3}, .total_steps = 6});
+    StepScalars scalars(rate, row(name), hyper);
+    Interpreted rule(row(name).update, {1});
+    for (int64_t t = 0; t < 6; ++t) {
+      rule.step(scalars.at(t), toy_gradient(rule["parameter"]), {1});
+      BOOST_TEST(rule["parameter"][0] == expected[static_cast<size_t>(t)], boost::test_tools::tolerance(1e-13));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(both_forms_of_momentum_coincide_under_any_schedule) {
+  for (const ScheduleShape& shape : schedule_shapes())
+    for (const WarmupKind& warmup : warmup_kinds()) {
+      const ScheduleSpec spec{.shape = std::string(shape.name),
+                              .learning_rate = 0.05,
+                              .warmup = std::string(warmup.name),
+                              .warmup_epochs = 2,
+                              .warmup_start = 0.001,
+                              .milestones = {4, 7},
+                              .steps_per_epoch = 10,
+                              .total_steps = 100};
+      BOOST_TEST(difference_of_forms("scaled-momentum", spec) < 1e-12, shape.name << ", warmup " << warmup.name);
+      // What the correction is for: without it a change of the rate tells.
+      const bool changes = shape.name != "constant" || warmup.name != "none";
+      BOOST_TEST((difference_of_forms("uncorrected-momentum", spec) > 1e-3) == changes);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_rate_of_zero_the_velocity_is_kept_as_it_is) {
+  Interpreted rule(scaled_momentum_update, {1});
+  const NamedScalar scalars[] = {
+      {"learning_rate", 0.5}, {"previous_learning_rate", 0}, {"momentum", 0.9}, {"weight_decay", 0}};
+  rule["scaled_velocity"] = {0.3};
+  rule.step(scalars, {2}, {1});
+  BOOST_TEST(rule["scaled_velocity"][0] == 0.9 * 0.3 + 0.5 * 2, boost::test_tools::tolerance(1e-15));
+}
+
+BOOST_AUTO_TEST_CASE(a_warmup_from_zero_makes_no_infinity) {
+  StepScalars scalars(LearningRate({.learning_rate = 0.1, .warmup_epochs = 1, .steps_per_epoch = 5, .total_steps = 10}),
+                      row("scaled-momentum"), {});
+  Interpreted rule(row("scaled-momentum").update, {1});
+  for (int64_t t = 0; t < 10; ++t) rule.step(scalars.at(t), toy_gradient(rule["parameter"]), {1});
+  BOOST_TEST(std::isfinite(rule["parameter"][0]));
+  BOOST_TEST(rule["parameter"][0] != 1);
+}
+
+BOOST_AUTO_TEST_CASE(scalars_follow_the_step) {
+  const NamedScalar hyper[] = {{"beta1", 0.5}};
+  StepScalars scalars(LearningRate({.shape = "polynomial", .learning_rate = 0.2, .power = 1, .total_steps = 10}),
+                      row("adam"), hyper);
+  std::map<std::string, double> at;
+  for (const NamedScalar& scalar : scalars.at(2)) at[scalar.name] = scalar.value;
+  const auto near = boost::test_tools::tolerance(1e-15);
+  BOOST_TEST(at.at("learning_rate") == 0.16, near);
+  BOOST_TEST(at.at("previous_learning_rate") == 0.18, near);
+  BOOST_TEST(at.at("updates") == 3);
+  BOOST_TEST(at.at("beta1") == 0.5);
+  BOOST_TEST(at.at("beta2") == 0.999);
+  BOOST_TEST(at.at("bias1") == 0.875, near);
+  BOOST_TEST(scalars.at(0)[1].value == 0.2);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_hyper_parameters_are_refused) {
+  auto given = [](const char* name, double value) {
+    return message([&] {
+      const NamedScalar hyper[] = {{name, value}};
+      hyper_values(row("adam"), hyper);
+    });
+  };
+  BOOST_TEST(given("momentum", 0.9) == "optimizer adam has no hyper-parameter 'momentum'");
+  BOOST_TEST(given("beta1", 1) == "optimizer adam: beta1: expected a number in [0, 1), got 1");
+  BOOST_TEST(given("weight_decay", -1) == "optimizer adam: weight_decay: expected a number in [0, inf), got -1");
+}
+
+// So a flag of an optimizer is never one that does nothing, and a changed value never another program.
+BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
+  for (const Optimizer& optimizer : optimizers()) {
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.optimizer = update_rule(optimizer);
+    const Compiled compiled = compile(test::small_convnet(4), options);
+    std::vector<std::string> inputs;
+    for (const Node& node : compiled.program.final.graph->nodes)
+      if (node.op == Op::input) inputs.push_back(node.attrs.text("name"));
+    auto check = [&](std::string_view name) {
+      BOOST_TEST(std::count(inputs.begin(), inputs.end(), name) == 1, optimizer.name << " " << name);
+    };
+    check("learning_rate");
+    for (const HyperParameter& hyper : optimizer.hyper_parameters()) check(hyper.name);
+    for (const DerivedScalar& derived : optimizer.derived_scalars()) check(derived.name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_updates_are_one_launch_whatever_the_optimizer) {
+  for (Precision precision : {Precision::f32, Precision::bf16})
+    for (const Optimizer& optimizer : optimizers()) {
+      CompileOptions options;
+      options.target = generic_cpu_target();
+      options.precision = precision;
+      options.optimizer = update_rule(optimizer);
+      const Schedule schedule = compile(test::small_convnet(4), options).program.final;
+      BOOST_TEST(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                               [&](const Step& step) { return updates(schedule, step); }) == 1,
+                 optimizer.name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_compiled_step_equals_its_interpretation) {
+  for (const Optimizer& optimizer : optimizers())
+    for (Precision precision : {Precision::f32, Precision::f64}) {
+      test::CheckOptions options;
+      options.optimizer = update_rule(optimizer);
+      options.precision = precision;
+      test::check_compiled(test::small_convnet(2), options);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
+  Optimizer own{"own", "for tests", [](UpdateContext& c) { return c.parameter - c.scalar("lr") * c.gradient; }};
+  own.hyper[0] = {"rho", 0.5, "for tests"};
+  BOOST_TEST(compile_message(update_rule(own)) ==
+             "optimizer own reads the scalar 'lr', which nothing sets; it has learning_rate, previous_learning_rate, "
+             "updates, rho");
+  BOOST_TEST(compile_message([](UpdateContext& c) { return c.parameter - c.slot("mean"); }) ==
+             "the update rule reads its slot 'mean' but never sets it: it would stay zero");
+  BOOST_TEST(compile_message([](UpdateContext& c) {
+               c.set_slot("mean", c.gradient);
+               c.set_slot("mean", c.gradient);
+               return c.parameter;
+             }) == "the update rule sets its slot 'mean' twice");
+  BOOST_TEST(compile_message([](UpdateContext& c) {
+               return sum(c.gradient);
+             }).starts_with("the update rule gives [] for flat.parameters: expected a value for every parameter, ["));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb

@@ -1,0 +1,176 @@
+#include "recipes/learning.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/programs.h"
+#include "recipes/table.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+Flags parse(const Recipe& recipe, const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); }
+
+std::string derivation(const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
+  const Flags flags = parse(recipe, words);
+  return rate_derivation(recipe, flags, make_plan(flags, samples));
+}
+
+std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
+  const Flags flags = parse(recipe, words);
+  return fmt::format("lr {}, {}", flags.lr, optimizer_text(flags));
+}
+
+std::string usage_error(const std::vector<std::string>& words) {
+  try {
+    parse(lenet_mnist(), words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+Programs compiled(const Recipe& recipe, const Flags& flags) {
+  return compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), generic_cpu_target());
+}
+
+Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }
+
+// With an optimizer of its own.
+Recipe faded() {
+  Recipe recipe = mlp_mnist();
+  recipe.defaults.optimizer = "fading";
+  recipe.defaults.hyper = {{"rate_of_fading", 0.25}};
+  recipe.defaults.lr = 7;
+  recipe.optimizers = {{"fading", "for tests", fading, 5, {{"rate_of_fading", 0.5, "how fast"}}}};
+  return recipe;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(learning)
+
+BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
+  const Recipe lenet = lenet_mnist(), resnet = resnet50();
+  const std::vector<std::string> scaled = {"--lr", "0.1", "--minibatch", "1024", "--base-minibatch", "256"};
+  auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  std::string text;
+  auto add = [&](const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
+    text += fmt::format("{} {}\n  {}\n", recipe.name, fmt::join(words, " "), derivation(recipe, words, samples));
+  };
+  add(lenet, {}, 60000);
+  add(lenet, {"--warmup-epochs", "1"}, 60000);
+  add(lenet, {"--schedule", "one-cycle"}, 60000);
+  add(lenet, scaled, 60000);
+  add(lenet, with(scaled, {"--warmup-epochs", "5"}), 160000);
+  add(lenet, with(scaled, {"--warmup-epochs", "5", "--warmup", "constant"}), 160000);
+  add(lenet, with(scaled, {"--warmup-epochs", "5", "--warmup", "none"}), 160000);
+  add(lenet, with(scaled, {"--scaling", "sqrt", "--schedule", "polynomial"}), 60000);
+  add(lenet, with(scaled, {"--scaling", "none", "--warmup-epochs", "1"}), 60000);
+  add(resnet, {}, 1281167);
+  add(resnet, {"--minibatch", "256"}, 1281167);
+  add(resnet, {"--minibatch", "8192"}, 1281167);
+  test::golden("learning_rates.txt", text);
+}
+
+// Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
+BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
+  const Flags flags = parse(resnet50(), {"--minibatch", "8192"});
+  const LearningRate rate = make_rate(resnet50(), flags, make_plan(flags, 1281167));
+  BOOST_TEST(rate.at(0) == 0.1);
+  BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
+  BOOST_TEST(rate.at(780) == 3.2);
+  BOOST_TEST(rate.at(30 * 156) == 0.32, boost::test_tools::tolerance(1e-15));
+}
+
+BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {
+  const Flags flags = parse(resnet50(), {});
+  const LearningRate rate = make_rate(resnet50(), flags, make_plan(flags, 1281167));
+  BOOST_TEST(rate.at(0) == 0.0125);
+  BOOST_TEST(rate.at(40000) == 0.0125);
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_brings_its_defaults) {
+  const Recipe lenet = lenet_mnist();
+  BOOST_TEST(chosen(lenet, {}) == "lr 0.05, optimizer momentum: momentum 0.9, weight decay 0.0005");
+  BOOST_TEST(chosen(lenet, {"--optimizer", "sgd"}) == "lr 0.05, optimizer sgd: weight decay 0.0005");
+  BOOST_TEST(chosen(lenet, {"--optimizer", "adamw"}) ==
+             "lr 0.001, optimizer adamw: beta1 0.9, beta2 0.999, epsilon 1e-08, weight decay 0.01");
+  BOOST_TEST(chosen(lenet, {"--lr", "0.01", "--beta2", "0.95", "--optimizer", "adam"}) ==
+             "lr 0.01, optimizer adam: beta1 0.9, beta2 0.95, epsilon 1e-08, weight decay 0");
+}
+
+BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
+  const Recipe recipe = faded();
+  BOOST_TEST(chosen(recipe, {}) == "lr 7, optimizer fading: rate of fading 0.25");
+  BOOST_TEST(chosen(recipe, {"--rate-of-fading", "0.125"}) == "lr 7, optimizer fading: rate of fading 0.125");
+  BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
+  const Flags flags = parse(recipe, {});
+  BOOST_TEST(make_scalars(recipe, flags, make_plan(flags, 60000)).at(0)[3].name == "rate_of_fading");
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
+  BOOST_TEST(usage_error({"--beta1", "0.5"}) == "--beta1: momentum does not read it; those that do: adam, adamw");
+  BOOST_TEST(usage_error({"--optimizer", "adam", "--momentum", "0.5"}) ==
+             "--momentum: adam does not read it; those that do: momentum, scaled-momentum, uncorrected-momentum, "
+             "nesterov");
+  BOOST_TEST(
+      usage_error({"--optimizer", "adm"}) ==
+      "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
+      "got 'adm'; did you mean 'adam'?");
+  BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
+             "--milestones: expected numbers >= 0, separated by commas, got 'x'");
+}
+
+BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
+  const Recipe recipe = faded();
+  for (const char* optimizer : {"fading", "adamw", "sgd"}) {
+    const Flags flags = parse(recipe, {"--optimizer", optimizer, "--lr", "0.3", "--milestones", "1,2"});
+    const Flags again = parse(recipe, flag_words(recipe, flags));
+    BOOST_TEST((flag_values(recipe, again) == flag_values(recipe, flags)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
+  for (const Recipe& recipe : all_recipes()) {
+    const Flags flags = default_flags(recipe);
+    BOOST_CHECK_NO_THROW(make_scalars(recipe, flags, make_plan(flags, 1000000)));
+  }
+}
+
+// Whatever a sweep may move, the kernels stay.
+BOOST_AUTO_TEST_CASE(other_numbers_make_the_same_program) {
+  const Recipe recipe = mlp_mnist();
+  auto programs = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--optimizer", "adamw"});
+    return compiled(recipe, parse(recipe, words));
+  };
+  const Programs a = programs({});
+  const Programs b = programs({"--lr", "0.5", "--schedule", "constant", "--warmup-epochs", "1", "--beta1", "0",
+                               "--beta2", "0.5", "--epsilon", "1", "--weight-decay", "0"});
+  BOOST_TEST(to_text(a.training.program.final) == to_text(b.training.program.final));
+  BOOST_TEST(to_text(a.training.program.prepare) == to_text(b.training.program.prepare));
+}
+
+BOOST_AUTO_TEST_CASE(all_updates_of_resnet50_are_one_launch) {
+  for (const char* optimizer : {"nesterov", "adamw"}) {
+    const Flags flags = parse(resnet50(), {"--minibatch", "2", "--optimizer", optimizer});
+    const Schedule schedule = compiled(resnet50(), flags).training.program.final;
+    int launches = 0;
+    for (const Step& step : schedule.steps)
+      launches += std::any_of(step.operands.begin() + step.inputs, step.operands.end(), [&](View view) {
+        return schedule.buffers[static_cast<size_t>(view.buffer)].name.starts_with("flat.");
+      });
+    BOOST_TEST(launches == 1, optimizer);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
