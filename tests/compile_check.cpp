@@ -66,7 +66,10 @@ Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
   Graph oracle = oracle_graph(graph, options, space);
   judged.bindings = random_bindings(oracle, 11);
   for (const Variable& variable : judged.compiled.variables)
-    if (variable.kind == VariableKind::table) judged.bindings.at(variable.name).data = initial_value(variable, 0).data;
+    if (variable.kind == VariableKind::table) {
+      auto [at, fresh] = judged.bindings.try_emplace(variable.name, initial_value(variable, 0));
+      if (!fresh) at->second.data = initial_value(variable, 0).data;
+    }
   judged.expected = interpret(oracle, judged.bindings);
   for (auto& [name, array] : judged.bindings)
     if (judged.types.contains(name)) array.type = judged.types.at(name);  // precision may have changed the dtype
