@@ -12,7 +12,6 @@
 namespace kb {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr std::string_view kCommon[] = {"learning_rate", "previous_learning_rate", "updates"};
 
 constexpr HyperParameter kMomentum{"momentum", 0.9, "share of the velocity kept each step"};

@@ -18,6 +18,8 @@ struct NamedScalar {
   double value = 0;
 };
 
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
 // A number that a recipe or a command line may set. The rule reads it as the scalar `name`; its flag is the name with
 // dashes: weight_decay, --weight-decay.
 struct HyperParameter {

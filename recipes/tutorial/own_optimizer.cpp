@@ -1,0 +1,43 @@
+// An optimizer of your own: Lion (Chen et al. 2023, Symbolic discovery of optimization algorithms, algorithm 2). The
+// rule is a function of tensors, and the row below makes flags of its numbers; the built-in ones
+// (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer adamw` trains the same net with
+// another.
+#include "recipes/trainer.h"
+
+using namespace kb;
+
+namespace {
+
+// c = b1 m + (1 - b1) g;  w <- w - eta (sign(c) + lambda d w);  m <- b2 m + (1 - b2) g.
+Tensor lion(UpdateContext& c) {
+  Tensor m = c.slot("momentum"), beta1 = c.scalar("beta1"), beta2 = c.scalar("beta2");
+  Tensor direction = sign(beta1 * m + (1.0 - beta1) * c.gradient);
+  c.set_slot("momentum", beta2 * m + (1.0 - beta2) * c.gradient);
+  return c.parameter - c.scalar("learning_rate") * (direction + c.scalar("weight_decay") * c.decay() * c.parameter);
+}
+
+constexpr Optimizer kLion = {"lion",
+                             "the sign of a mean gradient (Chen et al. 2023)",
+                             lion,
+                             1e-4,
+                             {{"beta1", 0.9, "share of the momentum in the direction"},
+                              {"beta2", 0.99, "share of the momentum kept each step"},
+                              {"weight_decay", 0.1, "pull towards 0, on weights; not on biases and norms", kNoLimit}}};
+
+ModelOutput small_net(Batch& batch) {
+  Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 16, {.kernel = 3, .padding = 1})));
+  x = max_pool2d(x, {.kernel = 4});
+  return classification(batch, linear("fc", flatten(x), batch.classes));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_recipe({.name = "own_optimizer",
+                     .summary = "a small net on drawn glyphs, trained by an optimizer of this file",
+                     .paper = "Chen et al. 2023, Symbolic discovery of optimization algorithms",
+                     .model = small_net,
+                     .defaults = {.dataset = "glyphs", .epochs = 1, .optimizer = "lion", .lr = 1e-3},
+                     .optimizers = {kLion}},
+                    argc, argv);
+}
