@@ -91,22 +91,26 @@ Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions opt
       slots_(std::move(slots)),
       options_(options),
       next_step_(options.first_step),
-      filled_end_(options.first_step),
-      free_end_(options.first_step + static_cast<int64_t>(slots_.size())) {
+      claimed_end_(options.first_step),
+      free_end_(options.first_step + static_cast<int64_t>(slots_.size())),
+      filled_(slots_.size(), -1),
+      failed_step_(options.end_step) {
   if (slots_.empty()) throw std::logic_error("a loader needs at least one slot");
-  if (options_.prefetch) thread_ = std::jthread([this](const std::stop_token& stop) { prefetch(stop); });
+  for (int i = 0; i < options_.threads; ++i)
+    threads_.emplace_back([this](const std::stop_token& stop) { prefetch(stop); });
 }
 
-int Loader::slot_of(int64_t step) const {
-  return static_cast<int>((step - options_.first_step) % static_cast<int64_t>(slots_.size()));
+size_t Loader::slot_of(int64_t step) const { return static_cast<size_t>(step - options_.first_step) % slots_.size(); }
+
+// The next step that nobody fills yet, once its slot is free; the end where there is none.
+int64_t Loader::claim(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, stop, [&] { return claimed_end_ >= failed_step_ || claimed_end_ < free_end_; });
+  return stop.stop_requested() || claimed_end_ >= failed_step_ ? options_.end_step : claimed_end_++;
 }
 
 void Loader::prefetch(const std::stop_token& stop) {
-  for (int64_t step = options_.first_step; more(step); ++step) {
-    {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return step < free_end_; })) return;
-    }
+  for (int64_t step = claim(stop); more(step); step = claim(stop)) {
     std::exception_ptr failure;
     try {
       fill_(step, slots_[slot_of(step)]);
@@ -114,20 +118,23 @@ void Loader::prefetch(const std::stop_token& stop) {
       failure = std::current_exception();
     }
     const std::scoped_lock lock(mutex_);
-    failure_ = failure;
-    if (!failure) filled_end_ = step + 1;
+    if (!failure) {
+      filled_[slot_of(step)] = step;
+    } else if (step < failed_step_) {
+      failed_step_ = step;
+      failure_ = failure;
+    }
     changed_.notify_all();
-    if (failure) return;
   }
 }
 
 void Loader::wait_until_filled(int64_t step) {
-  if (!options_.prefetch) return fill_(step, slots_[slot_of(step)]);
+  if (threads_.empty()) return fill_(step, slots_[slot_of(step)]);
   std::unique_lock lock(mutex_);
   free_end_ = step + static_cast<int64_t>(slots_.size());
   changed_.notify_all();
-  changed_.wait(lock, [&] { return step < filled_end_ || failure_; });
-  if (step >= filled_end_) std::rethrow_exception(failure_);
+  changed_.wait(lock, [&] { return filled_[slot_of(step)] == step || failed_step_ <= step; });
+  if (failed_step_ <= step) std::rethrow_exception(failure_);
 }
 
 LoadedBatch Loader::next() {
@@ -137,7 +144,7 @@ LoadedBatch Loader::next() {
   wait_until_filled(step);
   const std::chrono::duration<double, std::milli> waited = std::chrono::steady_clock::now() - start;
   next_step_ = step + 1;
-  return {step, slot_of(step), waited.count()};
+  return {step, static_cast<int>(slot_of(step)), waited.count()};
 }
 
 }  // namespace kb

@@ -1,6 +1,6 @@
-// The prefetching loader: one thread fills a ring of batches ahead of their use, in memory that it is handed (an arena,
+// The prefetching loader: threads fill a ring of batches ahead of their use, in memory that it is handed (an arena,
 // pinned pages); it allocates nothing after its construction. What a batch holds is a pure function of the step alone,
-// so it depends neither on the ring's size nor on whether there is a thread at all.
+// so it depends neither on the ring's size nor on the number of threads, none included.
 #pragma once
 
 #include <condition_variable>
@@ -36,8 +36,8 @@ struct BatchMemory {
   AugmentMemory augment = {};
 };
 
-/// Fills one batch. It is called for increasing steps, from one thread at a time, and must not keep state that its
-/// output depends on.
+/// Fills one batch. Several threads call it at once, each for a step of its own; it must not keep state that its output
+/// depends on.
 using BatchFill = std::function<void(int64_t step, const BatchMemory& memory)>;
 
 /// What happens to the samples of a batch, and where.
@@ -55,7 +55,7 @@ BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row 
 struct LoaderOptions {
   int64_t first_step = 0;
   int64_t end_step = INT64_MAX;  ///< one past the last
-  bool prefetch = true;          ///< false: next() fills the batch itself
+  int threads = 1;               ///< that fill batches ahead; 0: next() fills the batch itself
 };
 
 struct LoadedBatch {
@@ -66,7 +66,8 @@ struct LoadedBatch {
 
 class Loader {
  public:
-  /// The ring is `slots`, at least one; one slot leaves nothing to fill ahead, two suffice where filling is steady.
+  /// The ring is `slots`, at least one: one is in use, each thread fills one, and one more stands ready where filling
+  /// is not steady.
   Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options = {});
 
   /// Takes back the batch it gave before and gives that of the next step. What the fill threw for a step is thrown
@@ -75,9 +76,10 @@ class Loader {
 
  private:
   bool more(int64_t step) const { return step < options_.end_step; }
+  size_t slot_of(int64_t step) const;
   void prefetch(const std::stop_token& stop);
+  int64_t claim(const std::stop_token& stop);
   void wait_until_filled(int64_t step);
-  int slot_of(int64_t step) const;
 
   const BatchFill fill_;
   const std::vector<BatchMemory> slots_;
@@ -87,11 +89,13 @@ class Loader {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;
-  int64_t filled_end_;  // steps below it are in the ring or gone
-  int64_t free_end_;    // steps below it may be filled
+  int64_t claimed_end_;          // steps below it are filled, or a thread is about it
+  int64_t free_end_;             // steps below it may be filled
+  std::vector<int64_t> filled_;  // the step that each slot holds; -1: none
+  int64_t failed_step_;          // the first that could not be filled; past the end: none
   std::exception_ptr failure_;
 
-  std::jthread thread_;  // last: it stops before anything it uses is destroyed
+  std::vector<std::jthread> threads_;  // last: they stop before anything they use is destroyed
 };
 
 }  // namespace kb

@@ -2,7 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "runtime/cpu/pool.h"
+
 namespace kb {
+namespace {
+
+// Of auto. One thread pays where no core is left, too: it fills while a step's cores wait for each other.
+constexpr int kMostLoaderThreads = 4;
+
+}  // namespace
 
 Device choose_device(const Flags& flags) {
   if (flags.device == "cuda")
@@ -22,6 +32,13 @@ std::string precision_note(const Backend& backend, const Flags& flags) {
       "NOTE: --precision bf16: no bf16 units here (or no library that uses them), so convolutions and matrix products "
       "widen to {} and round their results: the same meaning, no speed gained",
       name(backend.library_dtype(DType::bf16)));
+}
+
+int choose_loader_threads(const Flags& flags) {
+  if (flags.loader_threads != kAutoThreads) return static_cast<int>(flags.loader_threads);
+  const int cores = usable_processors();
+  const int left = cores - (flags.threads > 0 ? static_cast<int>(flags.threads) : cores);
+  return std::clamp(left, 1, kMostLoaderThreads);
 }
 
 }  // namespace kb

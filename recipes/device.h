@@ -20,4 +20,7 @@ Device choose_device(const Flags& flags);
 // widen, so the run means the same and gains no speed. Empty otherwise.
 std::string precision_note(const Backend& backend, const Flags& flags);
 
+// Threads of the loader, as --loader-threads asks, or for auto as many as cores are left beside the backend's, 1 to 4.
+int choose_loader_threads(const Flags& flags);
+
 }  // namespace kb

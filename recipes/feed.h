@@ -18,6 +18,9 @@ struct HostBatch {
   std::vector<float> mix;
 };
 
+// Noise for pixels, every class in turn, equal weights, zero records.
+void fill_with_noise(HostBatch& batch, int64_t classes);
+
 // Into the inputs "images", "labels", "weights" and those of recipes/augment.h; one that the program does not read is
 // passed over. Allocates nothing.
 void feed(Session& session, const HostBatch& batch);

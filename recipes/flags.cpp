@@ -33,11 +33,24 @@ FlagRow augment() {
   const std::vector<std::string> kinds = augment_kinds();
   return {{kName, "KINDS", fmt::format("of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
           [=](Flags& flags, const std::string& value) {
-            if (value != "none")
-              for (const std::string& word : comma_separated(value)) check_choice(kName, word, kinds);
-            flags.augment = value;
+            const std::vector<std::string> words = comma_separated(value);
+            for (const std::string& word : words)
+              if (value != "none") check_choice(kName, word, kinds);
+            flags.augment = fmt::format("{}", fmt::join(words, ","));
           },
           [](const Flags& flags) { return flags.augment; }};
+}
+
+FlagRow loader_threads() {
+  static constexpr const char* kName = "--loader-threads";
+  return {{kName, "N", "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
+          [](Flags& flags, const std::string& value) {
+            flags.loader_threads =
+                value == "auto" ? kAutoThreads : parse_whole(kName, value, "auto, or 0 to 256", 0, 257);
+          },
+          [](const Flags& flags) {
+            return flags.loader_threads == kAutoThreads ? "auto" : fmt::to_string(flags.loader_threads);
+          }};
 }
 
 FlagRow recipe_option(const RecipeOption& option) {
@@ -54,7 +67,9 @@ FlagRow recipe_option(const RecipeOption& option) {
 // The stable flags, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   std::vector<FlagRow> rows = {
-      path({"--data", "DIR", "folder of the data set, or the one above it; $KB_DATA where it is not given"},
+      path({"--data", "DIR",
+            "folder of the data set, or the one above it; $KB_DATA where it is not given; synthetic: noise, made once, "
+            "no loader"},
            &Flags::data),
       choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
       whole({"--minibatch", "N", "samples of one step"}, &Flags::minibatch, false),
@@ -71,6 +86,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false),
       positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
       choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
+      loader_threads(),
       choice({"--precision", "P", "arithmetic; bf16 is mixed with f32"}, &Flags::precision, {"f32", "bf16", "f64"}),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
@@ -108,11 +124,13 @@ struct EffectRow {
 };
 // What is not here is computed.
 constexpr EffectRow kEffects[] = {
-    {"epochs", FlagEffect::length},      {"steps", FlagEffect::length}, {"data", FlagEffect::comfort},
-    {"threads", FlagEffect::comfort},    {"keep", FlagEffect::comfort}, {"save-every", FlagEffect::comfort},
-    {"eval-every", FlagEffect::comfort}, {"resume", FlagEffect::call},  {"checkpoint", FlagEffect::call},
-    {"out", FlagEffect::call},           {"dry-run", FlagEffect::call}, {"dump", FlagEffect::call},
-    {"quiet", FlagEffect::call},
+    {"epochs", FlagEffect::length},      {"steps", FlagEffect::length},
+    {"data", FlagEffect::comfort},       {"threads", FlagEffect::comfort},
+    {"keep", FlagEffect::comfort},       {"save-every", FlagEffect::comfort},
+    {"eval-every", FlagEffect::comfort}, {"resume", FlagEffect::call},
+    {"checkpoint", FlagEffect::call},    {"out", FlagEffect::call},
+    {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
+    {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

@@ -19,6 +19,8 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+constexpr int64_t kAutoThreads = -1;  // --loader-threads auto
+
 struct Flags {
   std::string data, dataset;  // data: the folder, "" = none given
   int64_t minibatch = 0, epochs = 0;
@@ -47,6 +49,7 @@ struct Flags {
   int64_t pad = 4, cutout_size = 16;  // pixels
   double mixup_alpha = 1;
   std::string augment_in = "graph";
+  int64_t loader_threads = kAutoThreads;
 };
 
 // As the recipe has them, and --data from the environment.

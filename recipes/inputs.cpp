@@ -28,6 +28,7 @@ std::vector<InputRow> input_table() {
 }
 
 constexpr const char *kSynthetic = "synthetic", *kFolder = "folder", *kOwn = "own";
+constexpr int64_t kNoiseCount = 256;  // images of --data synthetic in each part; an evaluation runs over them
 // Of bytes that are equally likely.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
 
@@ -79,6 +80,13 @@ InputSpec input_spec(const ImageSource& source) {
 }
 
 Input load_input(const ImageSource& source) {
+  if (source.dir == kNoise && source.dataset == kFolder)
+    throw Error("--data synthetic: expected a data set that is known without its data, got 'folder'");
+  if (source.dir == kNoise && !known_from_data_alone(source)) {
+    InputSpec spec = input_spec(source);
+    spec.noise = true;
+    return {spec, synthetic_dataset({spec.shape, spec.classes, kNoiseCount, kNoiseCount, 1})};
+  }
   if (known_from_data_alone(source)) {
     Dataset data = load(source);
     return {spec_of(data, source.dataset), std::move(data)};

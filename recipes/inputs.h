@@ -16,6 +16,7 @@ struct InputSpec {
   int64_t classes = 0;
   std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
   int64_t train_count = 0;           // as published, or as found
+  bool noise = false;                // --data synthetic: one minibatch of noise for all steps
 };
 
 // Noise in the shape that a model is made for.
@@ -25,6 +26,9 @@ struct Synthetic {
   int64_t train_count = 4096, test_count = 1024;
 };
 
+// In place of a folder: noise in the shape of the data set, so that a step can be timed without it.
+constexpr const char* kNoise = "synthetic";
+
 // A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
@@ -33,7 +37,7 @@ using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};
-  std::filesystem::path dir = {};  // --data
+  std::filesystem::path dir = {};  // --data; kNoise in place of a folder
   LoadImages load = nullptr;
 };
 

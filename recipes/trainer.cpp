@@ -25,7 +25,7 @@ constexpr int kInterruptedCode = 130;  // as shells report it
 // Flags that mean the same in whatever folder they are given.
 Flags absolute(Flags flags) {
   for (std::string* path : {&flags.data, &flags.init})
-    if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();
+    if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
   return flags;
 }
 
@@ -44,8 +44,9 @@ class Run {
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     Input input = load_input(image_source(recipe, flags));
     data_ = std::move(input.data);
+    loader_threads_ = choose_loader_threads(flags);
     input_ = input.spec;
-    plan_ = make_plan(flags, data_.train.count());
+    plan_ = make_plan(flags, input_.noise ? input_.train_count : data_.train.count());
     describe_plan();
     programs_ = compile_programs(recipe, flags, input_, device_.backend->target());
   }
@@ -67,16 +68,23 @@ class Run {
     const LoopStart start = make_start();
     MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
     CheckpointWriter checkpoints(store, {folder_->checkpoints(), facts, flags_.keep, [&metrics] { metrics.sync(); }});
-    TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), input_, data_, training, inference, store,
-                       *folder_, metrics, checkpoints, console_, start});
+    TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_, training,
+                       inference, store, *folder_, metrics, checkpoints, console_, start});
     return finish(loop.run(), store, metrics);
   }
 
  private:
   void describe_plan() {
-    console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes", data_.name,
-                              data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
-                              data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count()));
+    if (input_.noise)
+      console_.line(
+          fmt::format("data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times "
+                      "are real, losses mean nothing",
+                      input_.dataset));
+    else
+      console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data_.name,
+                                data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
+                                data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count(),
+                                loader_text()));
     if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
     console_.line(derivation());
@@ -85,6 +93,11 @@ class Run {
   }
 
   std::string derivation() const { return rate_derivation(recipe_, flags_, plan_); }
+
+  std::string loader_text() const {
+    if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
+    return fmt::format("minibatches filled ahead by {} thread{}", loader_threads_, loader_threads_ == 1 ? "" : "s");
+  }
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
   int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
@@ -187,6 +200,7 @@ class Run {
   Console console_;
   Device device_;
   InputSpec input_;
+  int loader_threads_ = 0;
   Dataset data_;
   RunPlan plan_;
   Programs programs_;

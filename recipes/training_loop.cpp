@@ -9,12 +9,13 @@
 namespace kb {
 namespace {
 
-constexpr int kSlots = 3;  // one in use, two ahead
 constexpr const char* kModel = "model.safetensors";
 
-std::vector<HostBatch> make_slots(int64_t rows, const ImageShape& shape) {
+// One in use, one for each thread to fill, one that stands ready.
+std::vector<HostBatch> make_slots(const LoopParts& parts) {
+  const int count = parts.input.noise || parts.loader_threads == 0 ? 1 : parts.loader_threads + 2;
   std::vector<HostBatch> slots;
-  for (int i = 0; i < kSlots; ++i) slots.emplace_back(rows, shape);
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.plan.minibatch, parts.data.shape);
   return slots;
 }
 
@@ -33,11 +34,8 @@ bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
 
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
-      order_(
-          Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.data.train.count(), parts_.plan.minibatch)),
-      slots_(make_slots(parts_.plan.minibatch, parts_.data.shape)),
-      loader_(gather_rows(parts_.data.train, order_, 0, loader_augment(parts_.flags, parts_.input)), memories(slots_),
-              {.first_step = parts_.start.step, .end_step = parts_.plan.steps}),
+      order_(Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.plan.samples, parts_.plan.minibatch)),
+      slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.data.test),
       schedule_(parts_.scalars),
       loss_sum_(parts_.start.loss_sum),
@@ -45,6 +43,24 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   result_.steps = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   set_constants();
+  open_loader();
+}
+
+void TrainingLoop::open_loader() {
+  if (parts_.input.noise) {
+    fill_with_noise(slots_.front(), parts_.input.classes);
+    return feed(parts_.training, slots_.front());
+  }
+  loader_.emplace(gather_rows(parts_.data.train, order_, 0, loader_augment(parts_.flags, parts_.input)),
+                  memories(slots_), LoaderOptions{parts_.start.step, parts_.plan.steps, parts_.loader_threads});
+}
+
+// Gives how many milliseconds were spent waiting for the data.
+double TrainingLoop::next_batch() {
+  if (!loader_) return 0;
+  const LoadedBatch batch = loader_->next();
+  feed(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  return batch.wait_ms;
 }
 
 void TrainingLoop::set_constants() {
@@ -88,8 +104,7 @@ void TrainingLoop::begin() {
 
 void TrainingLoop::step(int64_t step) {
   const Clock::time_point start = Clock::now();
-  const LoadedBatch batch = loader_.next();
-  feed(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  const double wait_ms = next_batch();
   set_scalars(step);
   parts_.training.step();
   parts_.training.read("loss", loss_);
@@ -100,7 +115,7 @@ void TrainingLoop::step(int64_t step) {
                             loss_.at(0),
                             parts_.scalars.rate().at(step),
                             static_cast<double>(parts_.plan.minibatch) / seconds,
-                            batch.wait_ms};
+                            wait_ms};
   parts_.metrics.step(metrics);
   if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
   loss_sum_ += metrics.loss;

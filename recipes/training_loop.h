@@ -34,6 +34,7 @@ struct LoopParts {
   const RunPlan& plan;
   StepScalars scalars;
   const InputSpec& input;
+  int loader_threads;  // 0: a step fills its own minibatch
   const Dataset& data;
   Session& training;
   Session& inference;
@@ -57,6 +58,8 @@ class TrainingLoop {
  private:
   using Clock = std::chrono::steady_clock;
   void set_constants();
+  void open_loader();
+  double next_batch();
   void begin();
   void step(int64_t step);
   void set_scalars(int64_t step);
@@ -71,7 +74,7 @@ class TrainingLoop {
   LoopParts parts_;
   const Order order_;
   std::vector<HostBatch> slots_;
-  Loader loader_;
+  std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
   Evaluator evaluator_;
   Interrupt interrupt_;
   std::vector<double> loss_;

@@ -35,14 +35,9 @@ double milliseconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Noise for pixels, every class in turn, equal weights.
 void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
   HostBatch batch(flags.minibatch, input.shape);
-  uint32_t word = 1;
-  for (uint8_t& pixel : batch.pixels) pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
-  for (size_t i = 0; i < batch.labels.size(); ++i)
-    batch.labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % input.classes);
-  for (float& weight : batch.weights) weight = 1.0f / static_cast<float>(flags.minibatch);
+  fill_with_noise(batch, input.classes);
   feed(session, batch);
   const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
   for (const NamedScalar& scalar : make_scalars(recipe, flags, plan).at(0))

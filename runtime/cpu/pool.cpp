@@ -55,12 +55,6 @@ bool spin(F done) {
   return done();
 }
 
-int usable_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 // Signals belong to the threads of the program, never to a worker.
 class BlockSignals {
  public:
@@ -78,6 +72,12 @@ class BlockSignals {
 constexpr auto kNothing = [](int64_t, int64_t, int) {};
 
 }  // namespace
+
+int usable_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 Pool::Pool(int threads) : cursors_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
   BlockSignals block;

@@ -30,6 +30,9 @@ class TileBody {
   void (*call_)(void*, int64_t, int64_t, int);
 };
 
+// Processors that this process may use.
+int usable_processors();
+
 class Pool {
  public:
   // Starts `threads` - 1 threads. `threads` < 1 stands for one thread for each processor this process may use.

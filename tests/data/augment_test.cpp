@@ -220,6 +220,27 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_records) {
   }
 }
 
+// As a trainer reads it: a ring filled by threads, with every kind of augmentation.
+BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_batches) {
+  const Order order = Order::training(4, 53, 12);
+  for (const bool in_loader : {false, true}) {
+    std::vector<Loaded> base;
+    for (const int threads : {0, 1, 2, 4}) {
+      std::vector<Loaded> ring(static_cast<size_t>(threads) + 2, Loaded(12));
+      std::vector<kb::BatchMemory> memory;
+      for (Loaded& slot : ring) memory.push_back(slot.memory());
+      kb::Loader loader(kb::gather_rows(noise().train, order, 0, all(in_loader)), memory, {.threads = threads});
+      for (size_t step = 0; step < 40; ++step) {
+        const Loaded& got = ring.at(static_cast<size_t>(loader.next().slot));
+        if (threads == 0)
+          base.push_back(got);
+        else
+          BOOST_TEST((got == base.at(step)));
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_mean_pixel) {
   BOOST_TEST((kb::mean_pixel(std::vector<double>{0, 0.4914, 1}) == std::vector<uint8_t>{0, 125, 255}));
 }

@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
 }
 
 BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
-  BOOST_TEST(kb::dataset_names() ==
-                 (std::vector<std::string>{"mnist", "fashion-mnist", "cifar10", "cifar100", "glyphs", "folder", "synthetic"}),
+  BOOST_TEST(kb::dataset_names() == (std::vector<std::string>{"mnist", "fashion-mnist", "cifar10", "cifar100", "glyphs",
+                                                              "folder", "synthetic"}),
              boost::test_tools::per_element());
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_dataset("minst", ""); }) ==
              "data set: unknown name\n"

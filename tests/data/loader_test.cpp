@@ -76,10 +76,10 @@ Batch copy(const BatchMemory& memory) {
   return out;
 }
 
-std::vector<Batch> batches(const Order& order, int64_t rows, int slots, bool prefetch, bool floats, int64_t first,
+std::vector<Batch> batches(const Order& order, int64_t rows, int slots, int threads, bool floats, int64_t first,
                            int64_t end, int64_t first_row = 0) {
   Ring ring(slots, rows, floats);
-  Loader loader(kb::gather_rows(noise().train, order, first_row), ring.memory, {first, end, prefetch});
+  Loader loader(kb::gather_rows(noise().train, order, first_row), ring.memory, {first, end, threads});
   std::vector<Batch> out;
   for (int64_t step = first; step < end; ++step) {
     const kb::LoadedBatch batch = loader.next();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_SUITE(data_loader)
 
 BOOST_AUTO_TEST_CASE(a_batch_holds_the_rows_of_its_order) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> got = batches(order, 8, 3, true, false, 0, 13);
+  const std::vector<Batch> got = batches(order, 8, 3, 1, false, 0, 13);
   for (int64_t step = 0; step < 13; ++step) {
     Batch expected;
     for (int64_t row = 0; row < 8; ++row) {
@@ -110,13 +110,13 @@ BOOST_AUTO_TEST_CASE(a_batch_holds_the_rows_of_its_order) {
 
 BOOST_AUTO_TEST_CASE(content_depends_on_the_step_alone) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> base = batches(order, 8, 1, false, false, 0, 40);
+  const std::vector<Batch> base = batches(order, 8, 1, 0, false, 0, 40);
   for (const bool floats : {false, true}) {
-    for (const bool prefetch : {false, true}) {
+    for (const int threads : {0, 1, 2, 4}) {
       for (int slots = 1; slots <= 5; ++slots) {
-        BOOST_TEST((batches(order, 8, slots, prefetch, floats, 0, 40) == base));
+        BOOST_TEST((batches(order, 8, slots, threads, floats, 0, 40) == base));
         BOOST_TEST(
-            (batches(order, 8, slots, prefetch, floats, 17, 40) == std::vector<Batch>(base.begin() + 17, base.end())));
+            (batches(order, 8, slots, threads, floats, 17, 40) == std::vector<Batch>(base.begin() + 17, base.end())));
       }
     }
   }
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(content_depends_on_the_step_alone) {
 
 BOOST_AUTO_TEST_CASE(parts_of_a_minibatch_join_to_the_whole) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> whole = batches(order, 8, 2, true, false, 0, 9);
-  std::vector<Batch> joined = batches(order, 3, 2, true, false, 0, 9);
-  const std::vector<Batch> rest = batches(order, 5, 2, true, false, 0, 9, 3);
+  const std::vector<Batch> whole = batches(order, 8, 2, 1, false, 0, 9);
+  std::vector<Batch> joined = batches(order, 3, 2, 1, false, 0, 9);
+  const std::vector<Batch> rest = batches(order, 5, 2, 2, false, 0, 9, 3);
   for (size_t i = 0; i < joined.size(); ++i) {
     joined[i].pixels.insert(joined[i].pixels.end(), rest[i].pixels.begin(), rest[i].pixels.end());
     joined[i].labels.insert(joined[i].labels.end(), rest[i].labels.begin(), rest[i].labels.end());
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
   const Order order = Order::evaluation(53, 8);
   double count = 0;
   std::vector<double> pixels;
-  for (const Batch& batch : batches(order, 8, 3, true, false, 0, order.steps_per_epoch())) {
+  for (const Batch& batch : batches(order, 8, 3, 2, false, 0, order.steps_per_epoch())) {
     for (size_t row = 0; row < 8; ++row) {
       count += batch.weights[row];
       if (batch.weights[row] == 0) continue;
@@ -150,32 +150,46 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
   BOOST_TEST((pixels == std::vector<double>(noise().train.pixels.begin(), noise().train.pixels.end())));
 }
 
-// The batch that next() gave must not be touched before the following call, however far ahead the thread could run.
+// The batch that next() gave must not be touched before the following call, however far ahead the threads could run.
 BOOST_AUTO_TEST_CASE(the_batch_in_use_is_left_alone) {
   for (const int slots : {1, 2, 4}) {
-    Ring ring(slots, 1, false);
-    std::atomic<int64_t> filled = -1;
-    Loader loader(
-        [&](int64_t step, const BatchMemory& memory) {
-          memory.labels[0] = static_cast<int32_t>(step);
-          filled = step;
-        },
-        ring.memory);
-    for (int64_t step = 0; step < 6; ++step) {
-      const kb::LoadedBatch batch = loader.next();
-      while (filled < step + slots - 1) std::this_thread::yield();  // it fills the rest of the ring meanwhile
-      std::this_thread::sleep_for(2ms);
-      BOOST_TEST(filled == step + slots - 1);
-      BOOST_TEST(ring.labels[batch.slot][0] == step);
+    for (const int threads : {1, 3}) {
+      Ring ring(slots, 1, false);
+      std::atomic<int64_t> filled = 0;
+      Loader loader(
+          [&](int64_t step, const BatchMemory& memory) {
+            memory.labels[0] = static_cast<int32_t>(step);
+            ++filled;
+          },
+          ring.memory, {.threads = threads});
+      for (int64_t step = 0; step < 6; ++step) {
+        const kb::LoadedBatch batch = loader.next();
+        while (filled < step + slots) std::this_thread::yield();  // they fill the rest of the ring meanwhile
+        std::this_thread::sleep_for(2ms);
+        BOOST_TEST(filled == step + slots);
+        BOOST_TEST(ring.labels[batch.slot][0] == step);
+      }
     }
   }
+}
+
+// Threads that are slow in turn, so that batches are done out of order.
+BOOST_AUTO_TEST_CASE(batches_come_in_order) {
+  Ring ring(5, 1, false);
+  Loader loader(
+      [](int64_t step, const BatchMemory& memory) {
+        std::this_thread::sleep_for(std::chrono::microseconds(step % 3 == 0 ? 900 : 50));
+        memory.labels[0] = static_cast<int32_t>(step);
+      },
+      ring.memory, {.first_step = 7, .end_step = 90, .threads = 3});
+  for (int64_t step = 7; step < 90; ++step) BOOST_TEST(ring.labels[loader.next().slot][0] == step);
 }
 
 BOOST_AUTO_TEST_CASE(the_wait_is_told) {
   Ring ring(2, 1, false);
   const auto slow = [](int64_t, const BatchMemory&) { std::this_thread::sleep_for(20ms); };
-  for (const bool prefetch : {false, true}) {
-    Loader loader(slow, ring.memory, {.prefetch = prefetch});
+  for (const int threads : {0, 1}) {
+    Loader loader(slow, ring.memory, {.threads = threads});
     loader.next();
     BOOST_TEST(loader.next().wait_ms > 5);
   }
@@ -185,13 +199,13 @@ BOOST_AUTO_TEST_CASE(the_wait_is_told) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
-  for (const bool prefetch : {false, true}) {
+  for (const int threads : {0, 1, 2, 4}) {
     Ring ring(4, 1, false);
     Loader loader(
         [](int64_t step, const BatchMemory&) {
-          if (step == 2) throw std::runtime_error("sample 2 is broken");
+          if (step >= 2) throw std::runtime_error("sample " + std::to_string(step) + " is broken");
         },
-        ring.memory, {.prefetch = prefetch});
+        ring.memory, {.threads = threads});
     BOOST_TEST(loader.next().step == 0);
     std::this_thread::sleep_for(5ms);
     BOOST_TEST(loader.next().step == 1);
@@ -204,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
 BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
   for (int round = 0; round < 200; ++round) {
     Ring ring(1 + round % 3, 8, false);
-    Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory);
+    Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.threads = round % 4});
     for (int i = 0; i < round % 5; ++i) BOOST_TEST(loader.next().step == i);
   }
   Ring ring(2, 1, false);

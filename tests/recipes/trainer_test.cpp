@@ -1,6 +1,7 @@
 #include "recipes/trainer.h"
 
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 #include "data/error.h"
 #include "recipes/flags.h"
@@ -80,6 +81,37 @@ BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
   BOOST_TEST(trace(directory / "a") == trace(directory / "b"));
   BOOST_TEST(trace(directory / "a") == trace(directory / "d"));
   BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
+}
+
+std::string state_of(const std::filesystem::path& out) { return lines_of(out).back().at("state_sha256"); }
+
+// Neither where the pixels are moved nor how many threads do it is seen in a bit.
+BOOST_AUTO_TEST_CASE(augmentation_gives_the_same_bits_wherever_it_is_done) {
+  test::TemporaryDirectory directory;
+  const std::vector<std::string> kinds = {"--augment", "crop,flip,cutout,mixup", "--pad", "1", "--cutout-size", "2"};
+  std::set<std::string> states;
+  int number = 0;
+  for (const char* where : {"graph", "loader"}) {
+    for (const char* threads : {"0", "1", "2", "4"}) {
+      const auto out = directory / std::to_string(number++);
+      std::vector<std::string> words = kinds;
+      words.insert(words.end(), {"--augment-in", where, "--loader-threads", threads});
+      BOOST_REQUIRE(run(out, words) == 0);
+      states.insert(state_of(out));
+    }
+  }
+  BOOST_TEST(states.size() == 1u);
+  BOOST_REQUIRE(run(directory / "plain", {}) == 0);
+  BOOST_TEST(!states.contains(state_of(directory / "plain")));
+}
+
+BOOST_AUTO_TEST_CASE(noise_needs_no_loader) {
+  test::TemporaryDirectory directory;
+  BOOST_REQUIRE(run(directory / "run", {"--data", "synthetic", "--epochs", "1"}) == 0);
+  const std::vector<Json> steps = of_kind(lines_of(directory / "run"), "step");
+  BOOST_TEST(steps.size() == 10u);
+  for (const Json& step : steps) BOOST_TEST(step.at("data_wait_ms") == 0);
+  BOOST_TEST(Json::parse(test::read_file(directory / "run" / "manifest.json")).at("flags").at("data") == "synthetic");
 }
 
 BOOST_AUTO_TEST_CASE(a_recipe_brings_images_of_its_own) {

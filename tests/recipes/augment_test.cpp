@@ -1,0 +1,160 @@
+#include "recipes/augment.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "graph/interpreter.h"
+#include "recipes/programs.h"
+#include "recipes/table.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+constexpr ImageShape kShape = {3, 8, 10};
+constexpr int64_t kRows = 24;
+
+InputSpec small_input() { return {"synthetic", kShape, 3, {0.5, 0.25, 0.75}, {0.25, 0.5, 0.125}, 8}; }
+
+Flags flags_of(const std::vector<std::string>& words) { return *parse_flags(resnet_cifar(), "", words); }
+
+template <class T>
+Array array(DType dtype, Dims shape, const std::vector<T>& values) {
+  return {{dtype, std::move(shape), ""}, std::vector<double>(values.begin(), values.end())};
+}
+
+// Records and images of one minibatch, and the images as the loader would have made them.
+struct Drawn {
+  Drawn(const AugmentSpec& spec, const InputSpec& input) {
+    for (int64_t i = 0; i < kRows; ++i) {
+      const AugmentRecord record = augment_record(spec, kShape, 1, 0, i);
+      std::vector<uint8_t> image, moved(static_cast<size_t>(kShape.size()));
+      for (int64_t p = 0; p < kShape.size(); ++p) image.push_back(static_cast<uint8_t>(i * 31 + p * 7 + p / 11));
+      augment_image(record, kShape, mean_pixel(input.mean), image, moved);
+      pixels.insert(pixels.end(), image.begin(), image.end());
+      expected.insert(expected.end(), moved.begin(), moved.end());
+      windows.insert(windows.end(), record.window.begin(), record.window.end());
+      boxes.insert(boxes.end(), record.box.begin(), record.box.end());
+      mix.push_back(record.mix);
+      partners.push_back(mix_partner(1, 0, 0, kRows, i));
+      labels.push_back(static_cast<int32_t>(i % 3));
+    }
+  }
+
+  Bindings bindings() const {
+    const Dims images = {kRows, kShape.channels, kShape.height, kShape.width};
+    return {{"images", array(DType::u8, images, pixels)},
+            {"augment.window", array(DType::i32, {kRows, 3}, windows)},
+            {"augment.box", array(DType::i32, {kRows, 4}, boxes)},
+            {"augment.partner", array(DType::i32, {kRows}, partners)},
+            {"augment.mix", array(DType::f32, {kRows}, mix)},
+            {"labels", array(DType::i32, {kRows}, labels)},
+            {"weights", array(DType::f32, {kRows}, std::vector<float>(kRows, 1.0f))},
+            {"label_smoothing", array(DType::f32, {}, std::vector<float>{0.0f})}};
+  }
+
+  std::vector<uint8_t> pixels, expected;
+  std::vector<int32_t> windows, boxes, partners, labels;
+  std::vector<float> mix;
+};
+
+// The loss is the sum of all normalised pixels and of labels, so that both can be seen from outside.
+ModelOutput pixel_sum(Batch& batch) { return {mean(flatten(batch.images), {1}), {}}; }
+
+ModelOutput blind(Batch& batch) { return classification(batch, mean(batch.images, {2, 3})); }
+
+Recipe recipe(Model model) { return {.name = "tiny", .summary = "", .paper = "", .model = model}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(augment)
+
+BOOST_AUTO_TEST_CASE(the_graph_makes_the_loaders_pixels) {
+  const InputSpec input = small_input();
+  for (const AugmentSpec& spec : {AugmentSpec{}, AugmentSpec{.crop = true, .pad = 3}, AugmentSpec{.flip = true},
+                                  AugmentSpec{.cutout = 5}, AugmentSpec{.crop = true, .flip = true, .cutout = 3}}) {
+    Graph graph("augment");
+    Tensor images = kb::input(graph, "images", DType::u8, {kRows, 3, 8, 10}, "NCHW");
+    graph.outputs.push_back({"moved", augment_images(images, spec, input).value(), Merge::per_sample});
+    const Drawn drawn(spec, input);
+    const Array moved = interpret(graph, drawn.bindings()).outputs.at("moved");
+    BOOST_TEST((moved.data == std::vector<double>(drawn.expected.begin(), drawn.expected.end())));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mixup_mixes_images_and_labels) {
+  const InputSpec input = small_input();
+  const AugmentSpec spec = {.crop = true, .mixup = 1};
+  const Drawn drawn(spec, input);
+  Graph graph = build_training_graph(recipe(blind), input, kRows, {}, spec);
+  const double loss = interpret(graph, drawn.bindings()).outputs.at("loss").data.at(0);
+  double expected = 0;
+  for (int64_t i = 0; i < kRows; ++i) {
+    const int64_t other = drawn.partners[static_cast<size_t>(i)];
+    const double own = static_cast<double>(drawn.mix[static_cast<size_t>(i)]);
+    std::vector<double> logits;
+    for (int64_t c = 0; c < 3; ++c) {
+      double sum = 0;
+      for (int64_t p = 0; p < 80; ++p)
+        sum += own * drawn.expected[static_cast<size_t>((i * 3 + c) * 80 + p)] +
+               (1 - own) * drawn.expected[static_cast<size_t>((other * 3 + c) * 80 + p)];
+      const auto channel = static_cast<size_t>(c);
+      logits.push_back((sum / 80 / 255 - input.mean[channel]) / input.stddev[channel]);
+    }
+    const double total = std::log(std::exp(logits[0]) + std::exp(logits[1]) + std::exp(logits[2]));
+    const auto ce = [&](int64_t row) { return total - logits[static_cast<size_t>(drawn.labels[row])]; };
+    expected += own * ce(i) + (1 - own) * ce(other);
+  }
+  BOOST_TEST(loss == expected, boost::test_tools::tolerance(1e-5));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_does_not_see_the_mixed_labels_is_refused) {
+  try {
+    build_training_graph(recipe(pixel_sum), small_input(), 4, {}, {.mixup = 1});
+    BOOST_ERROR("nothing thrown");
+  } catch (const Error& error) {
+    BOOST_TEST(error.what() == std::string("recipe tiny: mixup mixes the images, but the model's loss does not read "
+                                           "Batch::other_labels\n  hint:     classification(batch, logits) does; or "
+                                           "leave out --augment mixup"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
+  BOOST_TEST((augment_spec(flags_of({})) == AugmentSpec{.crop = true, .flip = true}));
+  BOOST_TEST((augment_spec(flags_of({"--augment", "none"})) == AugmentSpec{}));
+  const Flags all = flags_of({"--augment", "mixup,cutout,crop", "--pad", "2", "--cutout-size", "8", "--mixup-alpha",
+                              "0.2", "--augment-in", "loader"});
+  BOOST_TEST((augment_spec(all) == AugmentSpec{.crop = true, .pad = 2, .cutout = 8, .mixup = 0.2}));
+  BOOST_TEST((graph_augment(all) == AugmentSpec{.mixup = 0.2}));
+  BOOST_TEST(describe_augment(all) == "crop (pad 2), cutout (8x8), mixup (alpha 0.2); in the loader");
+  BOOST_CHECK_EXCEPTION(flags_of({"--augment", "crop,flop"}), UsageError, [](const UsageError& error) {
+    return error.what() == std::string(
+                               "--augment: expected one of crop, flip, cutout, mixup, got 'flop'; did you mean "
+                               "'flip'?");
+  });
+  BOOST_CHECK_THROW(flags_of({"--mixup-alpha", "0"}), UsageError);
+  BOOST_CHECK_THROW(flags_of({"--loader-threads", "-1"}), UsageError);
+  BOOST_TEST(flags_of({"--loader-threads", "3"}).loader_threads == 3);
+  BOOST_TEST(flags_of({"--loader-threads", "auto"}).loader_threads == kAutoThreads);
+}
+
+// Everything up to the first convolution: one launch, and one more where other samples are mixed in.
+BOOST_AUTO_TEST_CASE(launches) {
+  const auto before_convolution = [](const std::string& kinds) {
+    const Recipe recipe = resnet_cifar();
+    const Flags flags = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
+    const Programs programs =
+        compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), generic_cpu_target());
+    const auto& steps = programs.training.program.final.steps;
+    const auto is_library = [](const Step& step) { return name(step.cls) == "library"; };
+    return std::find_if(steps.begin(), steps.end(), is_library) - steps.begin();
+  };
+  BOOST_TEST(before_convolution("none") == 1);
+  BOOST_TEST(before_convolution("crop,flip") == 1);
+  BOOST_TEST(before_convolution("crop,flip,cutout") == 1);
+  BOOST_TEST(before_convolution("crop,flip,cutout,mixup") == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
