@@ -83,8 +83,6 @@ BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
   BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
 }
 
-std::string state_of(const std::filesystem::path& out) { return lines_of(out).back().at("state_sha256"); }
-
 // Neither where the pixels are moved nor how many threads do it is seen in a bit.
 BOOST_AUTO_TEST_CASE(augmentation_gives_the_same_bits_wherever_it_is_done) {
   test::TemporaryDirectory directory;
@@ -97,12 +95,12 @@ BOOST_AUTO_TEST_CASE(augmentation_gives_the_same_bits_wherever_it_is_done) {
       std::vector<std::string> words = kinds;
       words.insert(words.end(), {"--augment-in", where, "--loader-threads", threads});
       BOOST_REQUIRE(run(out, words) == 0);
-      states.insert(state_of(out));
+      states.insert(test::state_sha256(out));
     }
   }
   BOOST_TEST(states.size() == 1u);
   BOOST_REQUIRE(run(directory / "plain", {}) == 0);
-  BOOST_TEST(!states.contains(state_of(directory / "plain")));
+  BOOST_TEST(!states.contains(test::state_sha256(directory / "plain")));
 }
 
 BOOST_AUTO_TEST_CASE(noise_needs_no_loader) {
