@@ -28,6 +28,6 @@ function(kb_install)
   configure_package_config_file(KilobatchConfig.cmake.in ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake
     INSTALL_DESTINATION ${KB_INSTALL_PACKAGE} NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake ${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake onednn.cmake
+  install(FILES ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake ${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake by_hand.cmake
     DESTINATION ${KB_INSTALL_PACKAGE})
 endfunction()

@@ -1,7 +1,7 @@
 # What Kilobatch stands on: finds each package, stops with one list of all that is missing, prints the closing table.
 # A package with a SWITCH is optional: the variable named there says AUTO (use it where it is found), ON or OFF.
 
-include(${CMAKE_CURRENT_LIST_DIR}/onednn.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/by_hand.cmake)
 
 set(kb_rows "")          # of the table, in order
 set(kb_missing "")       # packages without which the configure step stops
@@ -40,6 +40,8 @@ macro(kb_package name)
   if(NOT kb_mode STREQUAL "OFF")
     if(PKG_PACKAGE STREQUAL "oneDNN")
       kb_find_onednn()
+    elseif(PKG_PACKAGE STREQUAL "libdeflate")
+      kb_find_libdeflate()
     else()
       find_package(${PKG_PACKAGE} QUIET COMPONENTS ${PKG_COMPONENTS})
     endif()

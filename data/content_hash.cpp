@@ -7,18 +7,35 @@
 
 namespace kb {
 
+namespace {
+
+constexpr size_t kLanes = 8;  // chains that a processor works on side by side: one alone waits for its multiplications
+
+/// One word into each lane: a bijection of the lane for every word, and of the word for every lane.
+void absorb(uint64_t (&lanes)[kLanes], const unsigned char* block) {
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    uint64_t word;
+    std::memcpy(&word, block + 8 * lane, 8);
+    const uint64_t h = (lanes[lane] ^ word) * 0x9e3779b97f4a7c15u;
+    lanes[lane] = h ^ h >> 32;
+  }
+}
+
+}  // namespace
+
 uint64_t content_hash(uint64_t key, const void* data, size_t size) {
   static_assert(std::endian::native == std::endian::little, "words are read in memory order");
   const auto* bytes = static_cast<const unsigned char*>(data);
   uint64_t h = hash_words(key, size);
-  for (; size >= 8; bytes += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, 8);
-    h = mix64(h ^ word) + 0x9e3779b97f4a7c15u;
-  }
-  uint64_t tail = 0;
-  std::memcpy(&tail, bytes, size);
-  return mix64(h ^ tail);
+  uint64_t lanes[kLanes];
+  for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = hash_words(h, lane);
+  constexpr size_t kBlock = 8 * kLanes;
+  for (; size >= kBlock; bytes += kBlock, size -= kBlock) absorb(lanes, bytes);
+  unsigned char rest[kBlock] = {};
+  if (size > 0) std::memcpy(rest, bytes, size);
+  absorb(lanes, rest);
+  for (const uint64_t lane : lanes) h = hash_words(h, lane);
+  return h;
 }
 
 }  // namespace kb

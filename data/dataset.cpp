@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <future>
 
 #include "data/cifar.h"
 #include "data/content_hash.h"
@@ -46,13 +47,13 @@ struct DatasetRow {
 };
 
 constexpr std::array kDatasets = {
-    DatasetRow{"mnist", load_mnist, "b87f8428c49b2c76"},
-    DatasetRow{"fashion-mnist", load_fashion_mnist, "d40dc4297083f499"},
-    DatasetRow{"cifar10", load_cifar10, "90341ded0de35f50"},
+    DatasetRow{"mnist", load_mnist, "c6a075145c84df48"},
+    DatasetRow{"fashion-mnist", load_fashion_mnist, "4f4f760f82d74035"},
+    DatasetRow{"cifar10", load_cifar10, "4cba592b65076480"},
     DatasetRow{"cifar100", load_cifar100, ""},
-    DatasetRow{"glyphs", load_glyphs, "340a5351bddfe782"},
+    DatasetRow{"glyphs", load_glyphs, "8f051b56e696d370"},
     DatasetRow{"folder", load_folder_dataset, ""},
-    DatasetRow{"synthetic", load_synthetic, "176e74ac1b68525a"},
+    DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76"},
 };
 
 /// MNIST and Fashion-MNIST have the same file names and extents: only the content tells them apart, and tells that
@@ -79,20 +80,46 @@ uint64_t hash_split(uint64_t key, const Split& split) {
   return content_hash(key, split.pixels.data(), split.pixels.size());
 }
 
+/// At most 2^16 a pixel: exact below 2^48 pixels.
+struct Sums {
+  uint64_t values = 0, squares = 0;
+};
+
+/// Side by side in 16 lanes of 32 bits, in which 2^12 pixels of a lane cannot overflow: compilers make vectors of it.
+void add_plane(Sums& sums, std::span<const uint8_t> plane) {
+  constexpr size_t kLanes = 16, kChunk = kLanes << 12;
+  while (!plane.empty()) {
+    const auto chunk = plane.first(std::min(plane.size(), kChunk));
+    uint32_t values[kLanes] = {}, squares[kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= chunk.size(); i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t p = chunk[i + lane];
+        values[lane] += p, squares[lane] += p * p;
+      }
+    }
+    for (; i < chunk.size(); ++i) values[0] += chunk[i], squares[0] += chunk[i] * chunk[i];
+    for (size_t lane = 0; lane < kLanes; ++lane) sums.values += values[lane], sums.squares += squares[lane];
+    plane = plane.subspan(chunk.size());
+  }
+}
+
 double five_decimals(double x) { return std::round(x * 1e5) / 1e5; }
 
 }  // namespace
 
 ChannelStatistics channel_statistics(const Split& split) {
   const int64_t plane = split.shape.height * split.shape.width;
+  std::vector<Sums> sums(static_cast<size_t>(split.shape.channels));
+  for (int64_t i = 0; i < split.count(); ++i) {
+    for (size_t channel = 0; channel < sums.size(); ++channel)
+      add_plane(sums[channel], split.image(i).subspan(channel * plane, plane));
+  }
   ChannelStatistics out;
-  for (int64_t channel = 0; channel < split.shape.channels; ++channel) {
-    uint64_t sum = 0, squares = 0;  // at most 2^16 a pixel: exact below 2^48 pixels
-    for (int64_t i = 0; i < split.count(); ++i) {
-      for (const uint8_t p : split.image(i).subspan(channel * plane, plane)) sum += p, squares += p * p;
-    }
-    const double n = static_cast<double>(split.count() * plane), mean = static_cast<double>(sum) / n;
-    const double variance = static_cast<double>(squares) / n - mean * mean;
+  const double n = static_cast<double>(split.count() * plane);
+  for (const Sums& sum : sums) {
+    const double mean = static_cast<double>(sum.values) / n;
+    const double variance = static_cast<double>(sum.squares) / n - mean * mean;
     out.mean.push_back(five_decimals(mean / 255));
     out.stddev.push_back(five_decimals(std::sqrt(std::max(variance, 0.0)) / 255));
   }
@@ -104,8 +131,9 @@ Dataset make_dataset(std::string name, std::vector<std::string> class_names, Spl
   set.name = std::move(name);
   set.shape = train.shape;
   set.class_names = std::move(class_names);
-  set.statistics = channel_statistics(train);
+  std::future<ChannelStatistics> statistics = std::async(std::launch::async, [&] { return channel_statistics(train); });
   set.fingerprint = fmt::format("{:016x}", hash_split(hash_split(set.class_count(), train), test));
+  set.statistics = statistics.get();
   set.train = std::move(train);
   set.test = std::move(test);
   return set;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/bytes.h"
+
 namespace kb {
 
 /// The extents of one image, and its size in pixels (= bytes).
@@ -22,7 +24,7 @@ struct ImageShape {
 /// A training or a test part.
 struct Split {
   ImageShape shape;
-  std::vector<uint8_t> pixels;  ///< count x C x H x W
+  Bytes pixels;                 ///< count x C x H x W; what `resize` adds is not set
   std::vector<int32_t> labels;  ///< count, each in [0, class_count)
 
   int64_t count() const { return static_cast<int64_t>(labels.size()); }

@@ -193,7 +193,7 @@ void draw_range(uint64_t seed, uint64_t first, Split& split, std::atomic<int64_t
 
 Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
   const ImageShape shape{1, kGlyphSide, kGlyphSide};
-  Split split{shape, std::vector<uint8_t>(count * shape.size()), std::vector<int32_t>(count)};
+  Split split{shape, Bytes(count * shape.size()), std::vector<int32_t>(count)};
   std::atomic<int64_t> next = 0;
   const int threads = spec.threads > 0 ? spec.threads : static_cast<int>(std::thread::hardware_concurrency());
   std::vector<std::jthread> others;

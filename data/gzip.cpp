@@ -1,10 +1,11 @@
 #include "data/gzip.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <new>
 
 #include "data/error.h"
@@ -12,14 +13,12 @@
 namespace kb {
 namespace {
 
-constexpr const char* kDownloadAgain = "the file is damaged: fetch it again";
-
-std::vector<uint8_t> read_bytes(const std::filesystem::path& path) {
+Bytes read_bytes(const std::filesystem::path& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);
   if (error || !file) throw DataError({path.string(), "cannot be read", "a readable file", error.message(), ""});
-  std::vector<uint8_t> bytes(size);
+  Bytes bytes(size);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (file.gcount() != static_cast<std::streamsize>(size)) {
     throw DataError({path.string(), "cannot be read to its end", fmt::format("{} bytes", size),
@@ -28,66 +27,53 @@ std::vector<uint8_t> read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-/// Closes zlib's state on every way out.
-class Inflater {
- public:
-  explicit Inflater(std::vector<uint8_t>& packed) {
-    stream_.next_in = packed.data();
-    constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
-  }
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-  z_stream* operator->() { return &stream_; }
-  z_stream* get() { return &stream_; }
+/// The file's last four bytes: the length of its last member, which is nearly always the only one. Only a guess, and
+/// never more than deflate can make of so many bytes.
+size_t guess_unpacked_size(const Bytes& packed) {
+  constexpr size_t kLeast = size_t{64} << 10, kMostPerByte = 1032;
+  uint32_t size = 0;
+  for (size_t i = std::min<size_t>(packed.size(), 4); i > 0; --i) size = size >> 8 | uint32_t{packed.end()[-i]} << 24;
+  return std::clamp<size_t>(size, kLeast, kLeast + kMostPerByte * packed.size());
+}
 
- private:
-  z_stream stream_ = {};
-};
-
-std::vector<uint8_t> unpack(const std::filesystem::path& path, std::vector<uint8_t> packed) {
-  constexpr size_t kChunk = size_t{1} << 20;  // both of zlib's counters are 32 bits wide
-  const uint8_t* const end = packed.data() + packed.size();
-  Inflater inflater(packed);
-  std::vector<uint8_t> out;
-  size_t used = 0;
-  while (true) {
-    out.resize(std::max(out.size(), used + kChunk));
-    inflater->next_out = out.data() + used;
-    inflater->avail_out = kChunk;
-    inflater->avail_in = static_cast<uInt>(std::min<size_t>(kChunk, end - inflater->next_in));
-    const int status = inflate(inflater.get(), Z_NO_FLUSH);
-    used = inflater->next_out - out.data();
-    const size_t at = inflater->next_in - packed.data();
-    if (status == Z_STREAM_END) {
-      if (at == packed.size()) break;
-      inflateReset(inflater.get());  // another member follows
-    } else if (status == Z_BUF_ERROR || (status == Z_OK && at == packed.size() && inflater->avail_out > 0)) {
-      throw DataError({path.string(), "the gzip file is truncated", "an end mark, a checksum and a length",
-                       fmt::format("the end of the file after {} bytes ({} unpacked)", packed.size(), used),
-                       kDownloadAgain});
-    } else if (status != Z_OK) {
-      throw DataError({path.string(), "the gzip file is corrupt", "a valid gzip stream",
-                       fmt::format("{} at byte {}", inflater->msg ? inflater->msg : "an unknown fault", at),
-                       kDownloadAgain});
+Bytes unpack(const std::filesystem::path& path, const Bytes& packed) {
+  const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (!decompressor) throw std::bad_alloc();
+  Bytes out(guess_unpacked_size(packed));
+  size_t at = 0, used = 0;
+  do {  // a member
+    size_t member = 0, unpacked = 0;
+    const libdeflate_result result =
+        libdeflate_gzip_decompress_ex(decompressor.get(), packed.data() + at, packed.size() - at, out.data() + used,
+                                      out.size() - used, &member, &unpacked);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
+      out.resize(2 * out.size());
+      continue;
     }
-  }
+    if (result != LIBDEFLATE_SUCCESS) {
+      throw DataError({path.string(), "the gzip file is truncated or corrupt",
+                       "a valid stream to its end mark, with its checksum and length",
+                       fmt::format("none at byte {} of {}", at, packed.size()), "the file is damaged: fetch it again"});
+    }
+    at += member;
+    used += unpacked;
+  } while (at < packed.size());
   out.resize(used);
   return out;
 }
 
 }  // namespace
 
-std::vector<uint8_t> read_unpacked(const std::filesystem::path& path) {
-  std::vector<uint8_t> bytes = read_bytes(path);
+Bytes read_unpacked(const std::filesystem::path& path) {
+  Bytes bytes = read_bytes(path);
   if (path.extension() != ".gz") return bytes;
   if (bytes.size() >= 2 && (bytes[0] != 0x1f || bytes[1] != 0x8b)) {
     throw DataError({path.string(), "not a gzip file", "the first bytes 1f 8b",
                      fmt::format("{:02x} {:02x}", bytes[0], bytes[1]),
                      "if it is already unpacked, take '.gz' off its name"});
   }
-  return unpack(path, std::move(bytes));
+  return unpack(path, bytes);
 }
 
 }  // namespace kb

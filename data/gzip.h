@@ -1,14 +1,14 @@
 // Whole files in memory, plain or gzip (RFC 1952), with every fault told as a DataError.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <vector>
+
+#include "data/bytes.h"
 
 namespace kb {
 
 /// The content of `path`. A name that ends in ".gz" is unpacked: every member, each checked against its CRC and length;
 /// truncated, damaged and foreign files are refused.
-std::vector<uint8_t> read_unpacked(const std::filesystem::path& path);
+Bytes read_unpacked(const std::filesystem::path& path);
 
 }  // namespace kb

@@ -23,7 +23,7 @@ void check(const SyntheticSpec& spec) {
 }
 
 Split noise(const SyntheticSpec& spec, int part, int64_t count) {
-  Split split{spec.shape, std::vector<uint8_t>(count * spec.shape.size()), std::vector<int32_t>(count)};
+  Split split{spec.shape, Bytes(count * spec.shape.size()), std::vector<int32_t>(count)};
   for (int64_t i = 0; i < count; ++i) {
     HashStream random(hash_words(spec.seed, part, i));
     uint8_t* pixel = split.pixels.data() + i * spec.shape.size();

@@ -7,12 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "data/bytes.h"
 #include "data/error.h"
 #include "tests/support.h"
 
 namespace kb::test {
-
-using Bytes = std::vector<uint8_t>;
 
 inline std::string_view text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

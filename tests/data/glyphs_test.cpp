@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_standard_set_is_fixed) {
   const kb::Dataset set = kb::load_dataset("glyphs", "");
   BOOST_TEST(set.train.count() == 20000);
   BOOST_TEST(set.test.count() == 4000);
-  BOOST_TEST(set.fingerprint == "340a5351bddfe782");
+  BOOST_TEST(set.fingerprint == "8f051b56e696d370");
   BOOST_TEST(set.statistics.mean[0] == 0.27411);
   BOOST_TEST(set.statistics.stddev[0] == 0.16997);
 }

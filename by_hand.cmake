@@ -1,0 +1,36 @@
+# Finds the packages whose own package file is missing or asks for more than is needed. Read by the build and by those
+# who use the installed Kilobatch.
+
+# oneDNN: DNNL::dnnl, oneDNN_FOUND, oneDNN_VERSION. Debian's package file of it asks for the OpenCL headers, which
+# nothing here includes.
+macro(kb_find_onednn)
+  find_path(oneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+  find_library(oneDNN_LIBRARY dnnl)
+  mark_as_advanced(oneDNN_INCLUDE_DIR oneDNN_LIBRARY)
+  if(oneDNN_INCLUDE_DIR AND oneDNN_LIBRARY)
+    set(oneDNN_FOUND TRUE)
+    file(STRINGS ${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h lines REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
+    list(TRANSFORM lines REPLACE "[^0-9]" "")
+    list(JOIN lines "." oneDNN_VERSION)
+    add_library(DNNL::dnnl UNKNOWN IMPORTED)
+    set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${oneDNN_LIBRARY}
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${oneDNN_INCLUDE_DIR})
+  endif()
+endmacro()
+
+# libdeflate: libdeflate::libdeflate, libdeflate_FOUND, libdeflate_VERSION. Debian 12 has no package file of it.
+macro(kb_find_libdeflate)
+  find_path(libdeflate_INCLUDE_DIR libdeflate.h)
+  find_library(libdeflate_LIBRARY deflate)
+  mark_as_advanced(libdeflate_INCLUDE_DIR libdeflate_LIBRARY)
+  if(libdeflate_INCLUDE_DIR AND libdeflate_LIBRARY)
+    set(libdeflate_FOUND TRUE)
+    file(STRINGS ${libdeflate_INCLUDE_DIR}/libdeflate.h line REGEX "#define LIBDEFLATE_VERSION_STRING")
+    string(REGEX REPLACE ".*\"(.*)\".*" "\\1" libdeflate_VERSION "${line}")
+    if(NOT TARGET libdeflate::libdeflate)
+      add_library(libdeflate::libdeflate UNKNOWN IMPORTED)
+      set_target_properties(libdeflate::libdeflate PROPERTIES IMPORTED_LOCATION ${libdeflate_LIBRARY}
+        INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${libdeflate_INCLUDE_DIR})
+    endif()
+  endif()
+endmacro()
