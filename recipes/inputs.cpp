@@ -32,10 +32,6 @@ constexpr int64_t kNoiseCount = 256;  // images of --data synthetic in each part
 // Of bytes that are equally likely.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
 
-bool known_from_data_alone(const ImageSource& source) {
-  return source.dataset == kFolder || (source.dataset == kOwn && source.load);
-}
-
 InputSpec spec_of(const Dataset& data, const std::string& dataset) {
   const ChannelStatistics& s = data.statistics;
   for (size_t c = 0; c < s.stddev.size(); ++c)
@@ -61,6 +57,10 @@ std::vector<std::string> input_names(LoadImages load) {
   names.emplace_back(kFolder);
   names.emplace_back(kSynthetic);
   return names;
+}
+
+bool known_from_data_alone(const ImageSource& source) {
+  return source.dataset == kFolder || (source.dataset == kOwn && source.load);
 }
 
 InputSpec input_spec(const ImageSource& source) {

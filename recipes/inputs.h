@@ -44,6 +44,9 @@ struct ImageSource {
 // The names that a source takes: "own" where it has its own way, "synthetic" last.
 std::vector<std::string> input_names(LoadImages load);
 
+// Whether shape, classes and normalisation are those of images of your own.
+bool known_from_data_alone(const ImageSource& source);
+
 // Both throw Error on an unknown name. input_spec loads nothing but sets of your own. load_input throws DataError where
 // the data are missing or damaged, and Error where they are not what is known of them.
 InputSpec input_spec(const ImageSource& source);

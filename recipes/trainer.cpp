@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <future>
 
 #include "data/error.h"
 #include "recipes/augment.h"
@@ -11,6 +12,7 @@
 #include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
+#include "recipes/start_time.h"
 #include "recipes/table.h"
 #include "recipes/training_loop.h"
 #include "runtime/atomic_file.h"
@@ -42,13 +44,7 @@ class Run {
     flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
-    Input input = load_input(image_source(recipe, flags));
-    data_ = std::move(input.data);
-    loader_threads_ = choose_loader_threads(flags);
-    input_ = input.spec;
-    plan_ = make_plan(flags, input_.noise ? input_.train_count : data_.train.count());
-    describe_plan();
-    programs_ = compile_programs(recipe, flags, input_, device_.backend->target());
+    load_and_compile();
   }
 
   int go() {
@@ -74,6 +70,23 @@ class Run {
   }
 
  private:
+  // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
+  void load_and_compile() {
+    const ImageSource source = image_source(recipe_, flags_);
+    const auto compile = [this](const InputSpec& spec) {
+      return compile_programs(recipe_, flags_, spec, device_.backend->target());
+    };
+    std::future<Programs> compiling;
+    if (!known_from_data_alone(source)) compiling = std::async(std::launch::async, compile, input_spec(source));
+    Input input = load_input(source);
+    data_ = std::move(input.data);
+    loader_threads_ = choose_loader_threads(flags_);
+    input_ = input.spec;
+    plan_ = make_plan(flags_, input_.noise ? input_.train_count : data_.train.count());
+    describe_plan();
+    programs_ = compiling.valid() ? compiling.get() : compile(input_);
+  }
+
   void describe_plan() {
     if (input_.noise)
       console_.line(
@@ -173,6 +186,9 @@ class Run {
                               e.error * static_cast<double>(e.count), e.count, e.loss));
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
+    if (steps > 0)
+      console_.line(fmt::format("first step done {:.3f} s after the start of the process",
+                                std::chrono::duration<double>(result.first_step_done - started_).count()));
     console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
                               folder_->path().string()));
     console_.line(result.ending == Ending::interrupted ? how_to_go_on() : what_next());
@@ -194,6 +210,7 @@ class Run {
         start_words(recipe_), 4 * flags_.minibatch, base, lr, flags_.seed + 1);
   }
 
+  const std::chrono::steady_clock::time_point started_ = process_start();
   const Recipe& recipe_;
   Flags flags_;
   std::optional<ResumedRun> resumed_;

@@ -108,7 +108,9 @@ void TrainingLoop::step(int64_t step) {
   set_scalars(step);
   parts_.training.step();
   parts_.training.read("loss", loss_);
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const Clock::time_point end = Clock::now();
+  if (step == parts_.start.step) result_.first_step_done = end;
+  const double seconds = std::chrono::duration<double>(end - start).count();
   result_.train_seconds += seconds;
   const StepMetrics metrics{step,
                             parts_.plan.epochs(step),

@@ -15,9 +15,10 @@ enum class Ending : uint8_t { finished, interrupted };
 
 struct LoopResult {
   Ending ending = Ending::finished;
-  int64_t steps = 0;         // done
-  double train_seconds = 0;  // without evaluations
-  Evaluation evaluation;     // of the final parameters
+  int64_t steps = 0;                                           // done
+  double train_seconds = 0;                                    // without evaluations
+  Evaluation evaluation;                                       // of the final parameters
+  std::chrono::steady_clock::time_point first_step_done = {};  // of this process
 };
 
 // Where a run begins or goes on.
