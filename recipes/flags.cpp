@@ -194,7 +194,10 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   CLI::App app;
   app.set_help_flag("--help,-h");
   app.allow_extras();
-  for (const ToolSwitch& item : switches) app.add_flag(item.text.name, *item.set);
+  for (const ToolSwitch& item : switches) {
+    if (item.set) app.add_flag(item.text.name, *item.set);
+    if (item.number) app.add_option(item.text.name, *item.number)->check(CLI::PositiveNumber);
+  }
   for (const FlagRow& row : table) {
     if (row.text.value.empty())
       app.add_flag_callback(row.text.name, [&] { row.read(flags, ""); });

@@ -64,10 +64,11 @@ struct FlagText {
   std::string doc;
 };
 
-// A switch of a tool's own.
+// A flag of a tool's own: a switch, or a whole number >= 1.
 struct ToolSwitch {
   FlagText text;
-  bool* set;
+  bool* set = nullptr;
+  int64_t* number = nullptr;
 };
 
 // The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The same steps here and in PyTorch: losses, gradients of step 0, parameters and running statistics after the last.
+
+    compare.py                      all cases of the table below
+    compare.py resnet_cifar20       some of them
+    compare.py --trace DIR          one folder that ./run trace_steps wrote
+
+A difference is relative to the greatest absolute value of the tensor (of a loss: to the loss). Exit code 1 where the
+losses differ by more than the bar of their precision.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import torch.nn.functional as F
+
+import nets
+import safetensors_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BARS = {"f64": 1e-9, "f32": 1e-4}
+DTYPES = {"f64": torch.float64, "f32": torch.float32}
+CASES = {
+    "mlp": ["mlp_mnist", "--dataset", "synthetic", "--minibatch", "64"],
+    "lenet": ["lenet_mnist", "--dataset", "synthetic", "--minibatch", "64"],
+    "resnet_cifar20": ["resnet_cifar", "--depth", "20", "--dataset", "synthetic", "--minibatch", "64"],
+    "resnet50_64x64": ["resnet50", "--image", "64", "--minibatch", "16"],
+}
+
+
+def difference(ours, theirs):
+    return ((ours - theirs).abs().max() / theirs.abs().max().clamp_min(1e-300)).item()
+
+
+class Worst:
+    """The greatest difference over tensors, and its tensor."""
+
+    def __init__(self):
+        self.value, self.name = 0.0, "-"
+
+    def note(self, name, ours, theirs):
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            raise SystemExit(f"{name}: {ours.dtype} {list(ours.shape)}, PyTorch has {theirs.dtype} {list(theirs.shape)}")
+        value = difference(ours, theirs)
+        if not value <= self.value:
+            self.value, self.name = value, name
+
+
+def load(net, tensors):
+    """Into the net by name; whatever does not fit is an error. (PyTorch also counts a norm's batches; unused here.)"""
+    state = {name: value for name, value in net.state_dict().items() if not name.endswith("num_batches_tracked")}
+    if state.keys() != tensors.keys():
+        raise SystemExit(f"other names than PyTorch's: {sorted(state.keys() ^ tensors.keys())}")
+    net.load_state_dict(tensors, strict=False)
+
+
+def optimizer_for(net, trace):
+    decays = trace["decays"]
+    groups = [{"params": [p for name, p in net.named_parameters() if decays[name] == decay],
+               "weight_decay": trace["weight_decay"] if decay else 0.0} for decay in (True, False)]
+    return torch.optim.SGD([g for g in groups if g["params"]], lr=trace["learning_rate"], momentum=trace["momentum"])
+
+
+def run_torch(net, trace, batches, dtype):
+    """Losses of all steps, gradients of the first, the optimizer behind the last."""
+    mean, stddev = (torch.tensor(trace[key], dtype=torch.float64).to(dtype).reshape(-1, 1, 1)
+                    for key in ("mean", "stddev"))
+    optimizer, losses, gradients = optimizer_for(net, trace), [], {}
+    for step in range(trace["steps"]):
+        images = (batches[f"images.{step}"].to(dtype) / 255 - mean) / stddev
+        labels = batches[f"labels.{step}"].long()
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(net(images), labels, label_smoothing=trace["label_smoothing"])
+        loss.backward()
+        if step == 0:
+            gradients = {name: p.grad.clone() for name, p in net.named_parameters()}
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, gradients, optimizer
+
+
+def compare(folder):
+    """One folder; gives whether the losses keep the bar."""
+    trace = json.loads((folder / "trace.json").read_text())
+    initial, batches, gradient, final = (safetensors_file.read(folder / f"{name}.safetensors")
+                                         for name in ("initial", "batches", "gradient", "final"))
+    dtype = DTYPES[trace["precision"]]
+    net = nets.build(trace["recipe"], trace["shape"], trace["classes"], trace["flags"]).to(dtype)
+    load(net, initial)
+    net.train()
+    losses, gradients, optimizer = run_torch(net, trace, batches, dtype)
+
+    apart = [abs(ours - theirs) / abs(theirs) for ours, theirs in zip(trace["losses"], losses)]
+    worst = {what: Worst() for what in ("gradient", "parameter", "running", "velocity")}
+    for name, parameter in net.named_parameters():
+        worst["gradient"].note(name, gradient[name], gradients[name])
+        worst["parameter"].note(name, final[name], parameter.detach())
+        worst["velocity"].note(name, final["velocity." + name], optimizer.state[parameter]["momentum_buffer"])
+    for name, buffer in net.named_buffers():
+        if not name.endswith("num_batches_tracked"):
+            worst["running"].note(name, final[name], buffer)
+
+    bar = BARS[trace["precision"]]
+    keeps = max(apart) <= bar
+    print(f"{trace['recipe']} {trace['precision']}, minibatch {trace['minibatch']}, {trace['steps']} steps, "
+          f"loss {losses[0]:.4f} to {losses[-1]:.4f}")
+    print(f"  losses     {max(apart):.2e} {'<=' if keeps else '> BAR'} {bar:.0e}   "
+          + " ".join(f"{x:.0e}" for x in apart))
+    for what, found in worst.items():
+        print(f"  {what:<10} {found.value:.2e} {found.name}")
+    return keeps
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--trace", type=pathlib.Path, help="a folder of ./run trace_steps")
+    parser.add_argument("--precision", choices=list(BARS), help="this one alone")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    arguments, flags = parser.parse_known_args()
+    torch.set_num_threads(arguments.threads)
+    print(f"PyTorch {torch.__version__}")
+    if arguments.trace:
+        sys.exit(0 if compare(arguments.trace) else 1)
+    unknown = [case for case in arguments.cases if case not in CASES]
+    if unknown:
+        parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
+    keeps = True
+    for case in arguments.cases or CASES:
+        for precision in [arguments.precision] if arguments.precision else BARS:
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run([arguments.bin / "trace_steps", *CASES[case], "--precision", precision, *flags, "--out",
+                                folder], check=True, stdout=subprocess.DEVNULL)
+                keeps = compare(pathlib.Path(folder)) and keeps
+    sys.exit(0 if keeps else 1)
+
+
+if __name__ == "__main__":
+    main()

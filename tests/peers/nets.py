@@ -1,0 +1,137 @@
+"""The recipes' nets in PyTorch, parameters under the recipes' names."""
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class LeNet(nn.Module):
+    def __init__(self, channels, side, classes, width=1):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, 16 * width, 5, padding=2)
+        self.conv2 = nn.Conv2d(16 * width, 32 * width, 5)
+        self.fc1 = nn.Linear(32 * width * ((side // 2 - 4) // 2) ** 2, 120)
+        self.fc2 = nn.Linear(120, 84)
+        self.fc3 = nn.Linear(84, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2).flatten(1)
+        return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
+
+
+class Mlp(nn.Module):
+    def __init__(self, inputs, classes, hidden=256, depth=2):
+        super().__init__()
+        for layer in range(1, depth + 1):
+            self.add_module(f"fc{layer}", nn.Linear(inputs if layer == 1 else hidden, hidden))
+        self.add_module(f"fc{depth + 1}", nn.Linear(hidden if depth else inputs, classes))
+
+    def forward(self, x):
+        *hidden, last = self.children()
+        x = x.flatten(1)
+        for layer in hidden:
+            x = F.relu(layer(x))
+        return last(x)
+
+
+class CifarBlock(nn.Module):
+    """He et al. 2016, section 4.2, with shortcuts of option A."""
+
+    def __init__(self, before, channels, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, channels, 3, stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.missing, self.stride = channels - before, stride
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        if self.stride > 1:
+            x = x[:, :, :: self.stride, :: self.stride]
+        if self.missing:
+            before = self.missing // 2
+            x = F.pad(x, (0, 0, 0, 0, before, self.missing - before))
+        return F.relu(y + x)
+
+
+class ResNetCifar(nn.Module):
+    def __init__(self, classes, depth=20, width=1):
+        super().__init__()
+        channels = 16 * width
+        self.conv1 = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        for stage in (1, 2, 3):
+            blocks, before = [], channels
+            channels = 16 * width * 2 ** (stage - 1)
+            for block in range((depth - 2) // 6):
+                blocks.append(CifarBlock(before, channels, 2 if stage > 1 and block == 0 else 1))
+                before = channels
+            self.add_module(f"layer{stage}", nn.Sequential(*blocks))
+        self.linear = nn.Linear(channels, classes)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        x = self.layer3(self.layer2(self.layer1(x)))
+        return self.linear(x.mean((2, 3)))
+
+
+class Bottleneck(nn.Module):
+    """The stride is on the 3x3 convolution."""
+
+    def __init__(self, before, width, stride):
+        super().__init__()
+        channels = 4 * width
+        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, channels, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(channels)
+        self.downsample = None
+        if stride != 1 or before != channels:
+            self.downsample = nn.Sequential(nn.Conv2d(before, channels, 1, stride, bias=False),
+                                            nn.BatchNorm2d(channels))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        y = F.relu(self.bn2(self.conv2(y)), inplace=True)
+        y = self.bn3(self.conv3(y))
+        if self.downsample is not None:
+            x = self.downsample(x)
+        return F.relu(y + x, inplace=True)
+
+
+class ResNet50(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        before = 64
+        for stage, count in enumerate((3, 4, 6, 3)):
+            width, blocks = 64 * 2**stage, []
+            for block in range(count):
+                blocks.append(Bottleneck(before, width, 2 if stage > 0 and block == 0 else 1))
+                before = 4 * width
+            self.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))
+        self.fc = nn.Linear(before, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x)), inplace=True), 3, 2, padding=1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(x.mean((2, 3)))
+
+
+def build(recipe, shape, classes, flags):
+    """The net of a recipe; flags: its command line's, by name without dashes, as text."""
+    channels, height, width = shape
+    if recipe == "lenet_mnist":
+        return LeNet(channels, height, classes, int(flags.get("width", 1)))
+    if recipe == "mlp_mnist":
+        if float(flags.get("dropout", 0)) != 0:
+            raise SystemExit("mlp_mnist: dropout draws other numbers in PyTorch; compare with --dropout 0")
+        return Mlp(channels * height * width, classes, int(flags.get("hidden", 256)), int(flags.get("depth", 2)))
+    if recipe == "resnet_cifar":
+        return ResNetCifar(classes, int(flags.get("depth", 20)), int(flags.get("width", 1)))
+    if recipe == "resnet50":
+        return ResNet50(classes)
+    raise SystemExit(f"no PyTorch net for the recipe {recipe}")
