@@ -64,14 +64,14 @@ Tensor augment_images(Tensor images, const AugmentSpec& spec, const InputSpec& i
   return select(bit_and(rows, columns), fill, images);
 }
 
-Mixing mix_inputs(Graph& graph, int64_t minibatch) {
+Mixing mix_inputs(Graph& graph, int64_t minibatch, DType real) {
   return {input(graph, "augment.partner", DType::i32, {minibatch}, "N"),
-          input(graph, "augment.mix", DType::f32, {minibatch}, "N")};
+          input(graph, "augment.mix", real, {minibatch}, "N")};
 }
 
 Tensor mix_images(Tensor images, const Mixing& mixing) {
   Tensor own = broadcast_axes(mixing.weight, images.shape(), {0});
-  return own * cast(images, DType::f32) + (1.0 - own) * cast(gather(images, mixing.partner), DType::f32);
+  return own * cast(images, own.dtype()) + (1.0 - own) * cast(gather(images, mixing.partner), own.dtype());
 }
 
 }  // namespace kb

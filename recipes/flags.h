@@ -90,5 +90,7 @@ std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags);
 std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags);
 
 Precision parse_precision(const std::string& text);
+// In which a model is declared: bf16 is the compiler's rewriting of an f32 graph.
+inline DType graph_dtype(Precision precision) { return precision == Precision::f64 ? DType::f64 : DType::f32; }
 
 }  // namespace kb

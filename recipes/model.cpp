@@ -17,7 +17,7 @@ struct Declared {
 
 // (x / 255 - mean) / stddev for x in 0 to 255, as one product and one difference: a division for each pixel would cost
 // more than all the memory it touches.
-Tensor normalise(Tensor images, const InputSpec& input) {
+Tensor normalise(Tensor images, const InputSpec& input, DType real) {
   Dims per_channel = {input.shape.channels, 1, 1};
   Graph& graph = images.graph();
   std::vector<double> scale, shift;
@@ -25,8 +25,7 @@ Tensor normalise(Tensor images, const InputSpec& input) {
     scale.push_back(1 / (255 * input.stddev[c]));
     shift.push_back(input.mean[c] / input.stddev[c]);
   }
-  return cast(images, DType::f32) * constant(graph, DType::f32, per_channel, scale) -
-         constant(graph, DType::f32, per_channel, shift);
+  return cast(images, real) * constant(graph, real, per_channel, scale) - constant(graph, real, per_channel, shift);
 }
 
 void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
@@ -55,23 +54,23 @@ void check_mixed_labels(const Graph& graph, const Recipe& recipe, const Batch& b
 }
 
 Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                 const OptionValues& options, const AugmentSpec& augment) {
+                 const OptionValues& options, const AugmentSpec& augment, DType real) {
   const ImageShape& shape = input.shape;
   Tensor pixels = kb::input(graph, "images", DType::u8, {minibatch, shape.channels, shape.height, shape.width}, "NCHW");
   pixels = augment_images(pixels, augment, input);
   Batch batch{{},
               kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
-              scalar_input(graph, "label_smoothing"),
+              scalar_input(graph, "label_smoothing", real),
               input.classes,
               options};
   if (augment.mixup > 0) {
-    const Mixing mixing = mix_inputs(graph, minibatch);
+    const Mixing mixing = mix_inputs(graph, minibatch, real);
     pixels = mix_images(pixels, mixing);
     batch.other_labels = gather(batch.labels, mixing.partner);
     batch.label_weight = mixing.weight;
   }
-  batch.images = normalise(pixels, input);
-  Declared declared{kb::input(graph, "weights", DType::f32, {minibatch}, "N"), recipe.model(batch)};
+  batch.images = normalise(pixels, input, real);
+  Declared declared{kb::input(graph, "weights", real, {minibatch}, "N"), recipe.model(batch)};
   check_mixed_labels(graph, recipe, batch);
   check_per_sample(recipe.name, "loss", declared.output.loss, minibatch);
   for (const Metric& metric : declared.output.metrics)
@@ -106,20 +105,20 @@ std::string start_words(const Recipe& recipe) {
 }
 
 Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,
-                           const AugmentSpec& augment) {
+                           const AugmentSpec& augment, DType real) {
   Graph graph(recipe.name, Mode::training);
-  Declared declared = declare(graph, recipe, input, minibatch, options, augment);
+  Declared declared = declare(graph, recipe, input, minibatch, options, augment, real);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   return graph;
 }
 
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                            const OptionValues& options) {
+                            const OptionValues& options, DType real) {
   Graph graph(recipe.name + ".predict", Mode::inference);
-  Declared declared = declare(graph, recipe, input, minibatch, options, {});
+  Declared declared = declare(graph, recipe, input, minibatch, options, {}, real);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
   for (const Metric& metric : declared.output.metrics)
-    add_output(graph, metric.name, sum(metric.values * declared.weights));
+    add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
   add_output(graph, "count", sum(declared.weights));
   return graph;
 }

@@ -51,8 +51,9 @@ class Dumps {
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
-  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options, graph_augment(flags));
-  Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options);
+  const DType real = graph_dtype(parse_precision(flags.precision));
+  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options, graph_augment(flags), real);
+  Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);

@@ -3,7 +3,8 @@
 // In the folder --out: initial.safetensors (parameters, running statistics), batches.safetensors ("images.S" u8,
 // "labels.S" of each step S), gradient.safetensors (of step 0), final.safetensors (parameters, running statistics,
 // "velocity.NAME") and trace.json (losses, which parameters decay, and all that a step depends on). The steps are SGD
-// with momentum at a constant learning rate, over the training images in their own order.
+// with momentum at a constant learning rate, over the training images in their own order, not
+// augmented.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,21 +42,20 @@ class Trace {
   Trace(const ToolCall& call)
       : recipe_(call.recipe),
         flags_(call.flags),
-        input_(input_spec(flags_.dataset, recipe_.synthetic)),
+        input_(load_input(image_source(recipe_, flags_))),
         steps_(flags_.steps > 0 ? flags_.steps : kDefaultSteps),
         device_(choose_device(flags_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
-        batch_(flags_.minibatch, input_.shape) {}
+        batch_(flags_.minibatch, input_.spec.shape) {}
 
   void run() {
     std::filesystem::create_directories(flags_.out);
     store_.initialise(static_cast<uint32_t>(flags_.seed));
     write("initial", store_.canonical(false));
     set_scalars();
-    const Dataset data = load_input(input_, recipe_.synthetic, flags_.data);
     for (int64_t step = 0; step < steps_; ++step) {
-      feed_rows(data.train, step);
+      feed_rows(input_.data.train, step);
       session_.set_scalar("step", static_cast<double>(step));
       session_.step();
       losses_.push_back(session_.read_scalar("loss"));
@@ -76,7 +76,8 @@ class Trace {
     options.target = device_.backend->target();
     options.precision = parse_precision(flags_.precision);
     options.optimizer = tracing_optimizer;
-    return compile(build_training_graph(recipe_, input_, flags_.minibatch, flags_.options), options);
+    const DType real = graph_dtype(options.precision);
+    return compile(build_training_graph(recipe_, input_.spec, flags_.minibatch, flags_.options, {}, real), options);
   }
 
   std::filesystem::path path(const std::string& name) const { return std::filesystem::path(flags_.out) / name; }
@@ -96,7 +97,7 @@ class Trace {
     const int64_t n = flags_.minibatch;
     for (int64_t row = 0; row < n; ++row) {
       const int64_t from = (step * n + row) % split.count();
-      std::ranges::copy(split.image(from), batch_.pixels.begin() + row * input_.shape.size());
+      std::ranges::copy(split.image(from), batch_.pixels.begin() + row * input_.spec.shape.size());
       batch_.labels[static_cast<size_t>(row)] = split.labels[static_cast<size_t>(from)];
     }
     feed(session_, batch_);
@@ -132,16 +133,16 @@ class Trace {
             {"weight_decay", flags_.weight_decay},
             {"label_smoothing", flags_.label_smoothing},
             {"decays", decays},
-            {"classes", input_.classes},
-            {"shape", {input_.shape.channels, input_.shape.height, input_.shape.width}},
-            {"mean", input_.mean},
-            {"stddev", input_.stddev},
+            {"classes", input_.spec.classes},
+            {"shape", {input_.spec.shape.channels, input_.spec.shape.height, input_.spec.shape.width}},
+            {"mean", input_.spec.mean},
+            {"stddev", input_.spec.stddev},
             {"losses", losses_}};
   }
 
   const Recipe& recipe_;
   const Flags& flags_;
-  InputSpec input_;
+  Input input_;
   int64_t steps_;
   Device device_;
   StateStore store_;

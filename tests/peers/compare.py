@@ -120,9 +120,9 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--trace", type=pathlib.Path, help="a folder of ./run trace_steps")
     parser.add_argument("--precision", choices=list(BARS), help="this one alone")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    arguments, flags = parser.parse_known_args()
+    arguments, flags = parser.parse_known_intermixed_args()
     torch.set_num_threads(arguments.threads)
     print(f"PyTorch {torch.__version__}")
     if arguments.trace:

@@ -194,6 +194,25 @@ BOOST_AUTO_TEST_CASE(every_recipe_builds_and_its_program_says_the_same_of_it) {
   }
 }
 
+// A constant that was f32 once stays rounded in f64.
+BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
+  for (const Recipe& recipe : all_recipes()) {
+    const InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
+    const OptionValues options(recipe.options);
+    const Graph training = build_training_graph(recipe, input, 2, options, {.mixup = 1}, DType::f64);
+    std::vector<bool> needed(training.nodes.size());  // for the loss; metrics may be in f32
+    for (const Output& output : training.outputs) needed[static_cast<size_t>(output.value.node)] = true;
+    for (size_t n = training.nodes.size(); n-- > 0;) {
+      if (!needed[n]) continue;
+      const Node& node = training.nodes[n];
+      for (const Value input : node.inputs) needed[static_cast<size_t>(input.node)] = true;
+      BOOST_TEST((node.type().dtype != DType::f32),
+                 recipe.name << ": " << name(node.op) << " at " << training.place(node));
+    }
+    BOOST_CHECK_NO_THROW(build_inference_graph(recipe, input, 2, options, DType::f64));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(normalisation_is_that_of_the_data) {
   for (const std::string& name : input_names(nullptr)) {
     if (name == "folder") continue;  // told by the data

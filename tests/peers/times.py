@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Step times here and in PyTorch, in turn, so that both see the same machine.
+
+    times.py                               all cases, f32 and bf16
+    times.py resnet50 --precision f32      one of them
+    times.py --rounds 5 --json times.json
+
+A round runs each side once, in a process of its own: ours, then PyTorch contiguous and channels_last, each with malloc
+as it is and with one that keeps its pages. PyTorch's time is that of its better memory format; a ratio is PyTorch's
+over ours, of medians and of least times over all rounds.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CASES = {"resnet50": ("resnet50", 16), "resnet_cifar20": ("resnet_cifar", 128), "mlp16": ("mlp_mnist", 16),
+         "mlp128": ("mlp_mnist", 128)}
+MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
+                                           "MALLOC_TRIM_THRESHOLD_": "17179869184",
+                                           "MALLOC_TOP_PAD_": "268435456"}}
+FORMATS = ("contiguous", "channels_last")
+
+
+def last_json(command, extra=None):
+    done = subprocess.run(command, env={**os.environ, **(extra or {})}, check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def measure(recipe, minibatch, precision, rounds, bench, threads):
+    """{side: {median, min}} in ms; sides "ours" and (malloc, format)."""
+    samples = {}
+    for _ in range(rounds):
+        ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",
+                          *(["--threads", str(threads)] if threads else [])])
+        samples.setdefault("ours", []).append(ours)
+        for malloc, environment in MALLOCS.items():
+            for memory_format in FORMATS if recipe != "mlp_mnist" else FORMATS[:1]:
+                theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe,
+                                    "--minibatch", str(minibatch), "--precision", precision, "--format", memory_format,
+                                    "--threads", str(ours["threads"])], environment)
+                samples.setdefault((malloc, memory_format), []).append(theirs)
+    return {side: {"median": statistics.median(s["step_ms_median"] for s in found),
+                   "min": min(s["step_ms_min"] for s in found)} for side, found in samples.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--precision", choices=["f32", "bf16"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
+    parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    arguments = parser.parse_args()
+    unknown = [case for case in arguments.cases if case not in CASES]
+    if unknown:
+        parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
+
+    rows = []
+    print(f"{'case':<15} {'n':>4} {'dtype':<5} {'malloc':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
+          f"{'median':>7} {'min':>6}", flush=True)
+    for precision in [arguments.precision] if arguments.precision else ["f32", "bf16"]:
+        for case in arguments.cases or CASES:
+            recipe, minibatch = CASES[case]
+            found = measure(recipe, minibatch, precision, arguments.rounds, arguments.bin / "bench", arguments.threads)
+            ours = found.pop("ours")
+            for malloc in MALLOCS:
+                sides = {side: value for side, value in found.items() if side[0] == malloc}
+                best = min(sides, key=lambda side: sides[side]["median"])
+                theirs = sides[best]
+                row = {"case": case, "minibatch": minibatch, "precision": precision, "malloc": malloc,
+                       "format": best[1], "ours_ms": ours, "torch_ms": theirs,
+                       "all_torch_ms": {side[1]: value for side, value in sides.items()},
+                       "ratio_median": theirs["median"] / ours["median"], "ratio_min": theirs["min"] / ours["min"]}
+                rows.append(row)
+                print(f"{case:<15} {minibatch:>4} {precision:<5} {malloc:<13} {ours['median']:>9.3f} "
+                      f"{theirs['median']:>9.3f} {best[1]:<13} {row['ratio_median']:>7.2f} {row['ratio_min']:>6.2f}",
+                      flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"rounds": arguments.rounds, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

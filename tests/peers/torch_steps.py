@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Times whole training steps in PyTorch; one JSON object. Called by times.py, once a process."""
+import argparse
+import contextlib
+import json
+import time
+
+import torch
+import torch.nn.functional as F
+
+import nets
+
+WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # as bench has them
+SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
+          "resnet50": ((3, 224, 224), 1000)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("recipe", choices=list(SHAPES))
+    parser.add_argument("--minibatch", type=int, required=True)
+    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
+    parser.add_argument("--threads", type=int, required=True)
+    arguments = parser.parse_args()
+
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    memory_format = getattr(torch, arguments.format + ("_format" if arguments.format == "contiguous" else ""))
+    shape, classes = SHAPES[arguments.recipe]
+    net = nets.build(arguments.recipe, shape, classes, {}).to(memory_format=memory_format).train()
+    images = torch.randn(arguments.minibatch, *shape).to(memory_format=memory_format)
+    labels = torch.arange(arguments.minibatch) % classes
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
+    cast = (lambda: torch.autocast("cpu", torch.bfloat16)) if arguments.precision == "bf16" else contextlib.nullcontext
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with cast():
+            loss = F.cross_entropy(net(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    for _ in range(WARM_STEPS):
+        step()
+    times = []
+    while len(times) < LEAST_STEPS or (sum(times) < SECONDS and len(times) < MOST_STEPS):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    times.sort()
+    print(json.dumps({"step_ms_min": 1e3 * times[0], "step_ms_median": 1e3 * times[len(times) // 2]}))
+
+
+if __name__ == "__main__":
+    main()
