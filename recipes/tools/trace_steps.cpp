@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "optim/update_rules.h"
 #include "recipes/device.h"
 #include "recipes/feed.h"
 #include "recipes/tool.h"
@@ -28,7 +30,7 @@ constexpr std::string_view kGradient = "gradient.";
 Tensor tracing_optimizer(UpdateContext& context) {
   context.slot("gradient");
   context.set_slot("gradient", context.gradient);
-  return sgd_optimizer(context);
+  return momentum_update(context);
 }
 
 NamedTensor tensor_of(std::string name, Type type, const void* data) {
@@ -87,8 +89,7 @@ class Trace {
 
   void set_scalars() {
     session_.set_scalar("learning_rate", flags_.lr);
-    session_.set_scalar("momentum", flags_.momentum);
-    session_.set_scalar("weight_decay", flags_.weight_decay);
+    for (const NamedScalar& scalar : flags_.hyper) session_.set_scalar(scalar.name, scalar.value);
     session_.set_scalar("label_smoothing", flags_.label_smoothing);
     session_.set_scalar("seed", static_cast<double>(flags_.seed));
   }
@@ -123,14 +124,16 @@ class Trace {
     nlohmann::ordered_json decays = nlohmann::ordered_json::object(), flags = decays;
     for (const Segment& segment : store_.space().segments) decays[segment.name] = segment.decay;
     for (const auto& [name, value] : flag_values(recipe_, flags_)) flags[name] = value;
+    std::map<std::string, double> hyper;
+    for (const NamedScalar& scalar : flags_.hyper) hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
             {"flags", flags},
             {"steps", steps_},
             {"minibatch", flags_.minibatch},
             {"precision", flags_.precision},
             {"learning_rate", flags_.lr},
-            {"momentum", flags_.momentum},
-            {"weight_decay", flags_.weight_decay},
+            {"momentum", hyper.at("momentum")},
+            {"weight_decay", hyper.at("weight_decay")},
             {"label_smoothing", flags_.label_smoothing},
             {"decays", decays},
             {"classes", input_.spec.classes},
@@ -158,6 +161,7 @@ int trace_steps(const std::vector<std::string>& arguments) {
       "trace_steps", arguments, {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side}});
   if (!call) return 0;
   if (call->flags.out.empty()) throw UsageError("--out: the folder to write is not given");
+  if (call->flags.optimizer != "momentum") throw UsageError("--optimizer: these steps are those of momentum alone");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;
   Trace(*call).run();
   return 0;
