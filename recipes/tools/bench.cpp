@@ -40,8 +40,8 @@ void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input,
   fill_with_noise(batch, input.classes);
   feed(session, batch);
   const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
-  for (const NamedScalar& scalar : make_scalars(recipe, flags, plan).at(0))
-    session.set_scalar(scalar.name, scalar.value);
+  auto scalars = make_scalars(recipe, flags, plan);
+  for (const NamedScalar& scalar : scalars.at(0)) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("learning_rate", 0);  // the parameters stay: every step does the same
   session.set_scalar("label_smoothing", flags.label_smoothing);
   session.set_scalar("seed", static_cast<double>(flags.seed));
