@@ -6,6 +6,7 @@
 
 #include "data/synthetic.h"
 #include "graph/interpreter.h"
+#include "optim/optimizer.h"
 #include "recipes/feed.h"
 #include "recipes/model.h"
 #include "runtime/cpu/arena_guard.h"
@@ -31,10 +32,14 @@ struct Counts {
   }
 };
 
+Optimizer adamw() {
+  return *std::find_if(optimizers().begin(), optimizers().end(), [](const Optimizer& o) { return o.name == "adamw"; });
+}
+
 std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, int64_t n, Precision precision) {
   CompileOptions options;
   options.target = backend.target();
-  options.optimizer = momentum_sgd();
+  options.optimizer = update_rule(adamw());
   options.precision = precision;
   Graph graph = small_convnet(n);
   auto session = std::make_unique<Session>(backend, store, compile(graph, options));
@@ -48,10 +53,8 @@ std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, i
 }
 
 // One step as a trainer takes it.
-void step(Session& session, std::vector<double>& loss) {
-  session.set_scalar("learning_rate", 0.01);
-  session.set_scalar("momentum", 0.9);
-  session.set_scalar("weight_decay", 1e-4);
+void step(Session& session, StepScalars& scalars, int64_t number, std::vector<double>& loss) {
+  for (const NamedScalar& scalar : scalars.at(number)) session.set_scalar(scalar.name, scalar.value);
   session.step();
   session.read("loss", loss);
   loss[0] = session.read_scalar("loss");
@@ -71,13 +74,15 @@ BOOST_AUTO_TEST_CASE(five_steps_allocate_nothing_and_fault_on_no_page) {
     StateStore store(*backend);
     std::unique_ptr<Session> session = training_session(*backend, store, 64, precision);
     std::vector<double> loss;
-    for (int i = 0; i < 2; ++i) step(*session, loss);
+    StepScalars scalars(LearningRate({.shape = "cosine", .learning_rate = 1e-3, .total_steps = 100}), adamw(), {});
+    int64_t number = 0;
+    for (int i = 0; i < 2; ++i) step(*session, scalars, number++, loss);
     // The operating system may take pages back from a process that it holds for idle; a page that the step itself makes
     // faults every time.
     Counts steady;
     for (int attempt = 0; attempt < 5; ++attempt) {
       Counts start = Counts::now();
-      for (int i = 0; i < 5; ++i) step(*session, loss);
+      for (int i = 0; i < 5; ++i) step(*session, scalars, number++, loss);
       steady = Counts::now() - start;
       if (steady.faults == 0) break;
     }

@@ -1,0 +1,114 @@
+// Update rules as a session runs them: compiled, in every precision, over a parameter space with padding and roles.
+#include "runtime/session.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/layers.h"
+#include "optim/optimizer.h"
+#include "tests/optim/plain_update.h"
+
+namespace kb {
+namespace {
+
+using test::Plain;
+
+constexpr int64_t kSamples = 4, kInputs = 5, kOutputs = 3, kSteps = 30;
+
+// loss = sum over samples and outputs of c (W x + b): its gradient, sum of c x^T and of c, does not depend on W or b.
+Graph linear_in_its_parameters() {
+  Graph g("final");
+  Tensor x = input(g, "x", DType::f32, {kSamples, kInputs}, "NC"), c = input(g, "c", DType::f32, {kSamples, kOutputs});
+  g.outputs.push_back({"loss", sum(linear("fc", x, kOutputs) * c).value(), Merge::sum});
+  return g;
+}
+
+// Small integers: their products and sums are exact in bf16 too.
+double whole(int64_t i) { return static_cast<double>((i * 7919 + i * i * 31) % 9 - 4); }
+
+void fill(Session& session, const char* name, int64_t count, int64_t salt, std::vector<double>& values) {
+  values.clear();
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(whole(i + salt));
+    store_element(session.input_type(name).dtype, session.input(name), i, values.back());
+  }
+}
+
+// Weight (outputs, inputs), then bias.
+std::vector<double> gradient(const std::vector<double>& x, const std::vector<double>& c) {
+  auto at = [](const std::vector<double>& v, int64_t i) { return v[static_cast<size_t>(i)]; };
+  std::vector<double> result(static_cast<size_t>(kOutputs * (kInputs + 1)));
+  for (int64_t n = 0; n < kSamples; ++n)
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      for (int64_t i = 0; i < kInputs; ++i)
+        result[static_cast<size_t>(o * kInputs + i)] += at(c, n * kOutputs + o) * at(x, n * kInputs + i);
+      result[static_cast<size_t>(kOutputs * kInputs + o)] += at(c, n * kOutputs + o);
+    }
+  return result;
+}
+
+std::vector<double> parameters(const StateStore& store) {
+  std::vector<double> bias, weight;
+  for (const NamedTensor& tensor : store.canonical(false))
+    for (int64_t i = 0; i < tensor.type.elements(); ++i)
+      (tensor.name == "fc.bias" ? bias : weight).push_back(load_element(tensor.type.dtype, tensor.data.data(), i));
+  weight.insert(weight.end(), bias.begin(), bias.end());
+  return weight;
+}
+
+// Largest difference between a session's parameters and the formulas' after some steps.
+double difference_after_steps(const Optimizer& optimizer, Precision precision) {
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  CompileOptions options;
+  options.target = backend->target();
+  options.precision = precision;
+  options.optimizer = update_rule(optimizer);
+  StateStore store(*backend);
+  Session session(*backend, store, compile(linear_in_its_parameters(), options));
+  store.initialise(1);
+  std::vector<Plain> plain;
+  for (double w : parameters(store)) plain.push_back({w, 0, 0});
+
+  const LearningRate rate({.shape = "cosine",
+                           .learning_rate = 2e-3,
+                           .warmup_epochs = 1,
+                           .warmup_start = 1e-4,
+                           .steps_per_epoch = 8,
+                           .total_steps = kSteps});
+  StepScalars scalars(rate, optimizer, std::vector<NamedScalar>{{"weight_decay", 0.05}});
+  std::vector<double> x, c;
+  for (int64_t t = 0; t < kSteps; ++t) {
+    fill(session, "x", kSamples * kInputs, 100 * t, x);
+    fill(session, "c", kSamples * kOutputs, 100 * t + 50, c);
+    for (const NamedScalar& scalar : scalars.at(t)) session.set_scalar(scalar.name, scalar.value);
+    session.step();
+    const std::vector<double> g = gradient(x, c);
+    for (size_t i = 0; i < plain.size(); ++i)
+      test::plain_update(std::string(optimizer.name), plain[i],
+                         {g[i], i < kOutputs * kInputs ? 1.0 : 0.0, rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)),
+                          static_cast<double>(t + 1), 0.05, 0.9, 0.9, 0.999, 1e-8});
+  }
+  double most = 0;
+  const std::vector<double> got = parameters(store);
+  for (size_t i = 0; i < got.size(); ++i) most = std::max(most, std::abs(got[i] - plain[i].w));
+  return most;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(optimizer_session)
+
+BOOST_AUTO_TEST_CASE(f64_equals_the_formulas) {
+  for (const Optimizer& optimizer : optimizers())
+    BOOST_TEST(difference_after_steps(optimizer, Precision::f64) < 1e-12, optimizer.name);
+}
+
+// With parameters in bf16, of 8 bits, an update of 1e-3 to a weight of 0.4 would be lost.
+BOOST_AUTO_TEST_CASE(f32_and_bf16_keep_master_parameters_in_f32) {
+  for (const Optimizer& optimizer : optimizers())
+    for (Precision precision : {Precision::f32, Precision::bf16})
+      BOOST_TEST(difference_after_steps(optimizer, precision) < 2e-6, optimizer.name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
