@@ -36,6 +36,10 @@ Optimizer adamw() {
   return *std::find_if(optimizers().begin(), optimizers().end(), [](const Optimizer& o) { return o.name == "adamw"; });
 }
 
+StepScalars cosine_scalars() {
+  return {LearningRate({.shape = "cosine", .learning_rate = 1e-3, .total_steps = 100}), adamw(), {}};
+}
+
 std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, int64_t n, Precision precision) {
   CompileOptions options;
   options.target = backend.target();
@@ -74,7 +78,7 @@ BOOST_AUTO_TEST_CASE(five_steps_allocate_nothing_and_fault_on_no_page) {
     StateStore store(*backend);
     std::unique_ptr<Session> session = training_session(*backend, store, 64, precision);
     std::vector<double> loss;
-    StepScalars scalars(LearningRate({.shape = "cosine", .learning_rate = 1e-3, .total_steps = 100}), adamw(), {});
+    StepScalars scalars = cosine_scalars();
     int64_t number = 0;
     for (int i = 0; i < 2; ++i) step(*session, scalars, number++, loss);
     // The operating system may take pages back from a process that it holds for idle; a page that the step itself makes
@@ -111,7 +115,7 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     StateStore store(*backend);
     CompileOptions options;
     options.target = backend->target();
-    options.optimizer = momentum_sgd();
+    options.optimizer = update_rule(adamw());
     const AugmentSpec in_graph = in_loader ? AugmentSpec{.mixup = 1} : all;
     Session session(*backend, store, compile(build_training_graph(recipe, input, kRows, {}, in_graph), options));
     store.initialise(1);
@@ -123,10 +127,12 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
         gather_rows(data.train, Order::training(1, 1024, kRows), 0, {all, 1, mean_pixel(input.mean), in_loader}),
         memory, {.threads = 2});
     std::vector<double> loss;
+    StepScalars scalars = cosine_scalars();
+    int64_t number = 0;
     const auto take_steps = [&](int count) {
       for (int i = 0; i < count; ++i) {
         feed(session, slots[static_cast<size_t>(loader.next().slot)]);
-        step(session, loss);
+        step(session, scalars, number++, loss);
       }
     };
     take_steps(6);  // every slot has been filled once
