@@ -75,4 +75,14 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   return programs;
 }
 
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
+    : parameters(compiled.parameters),
+      training_text(std::move(compiled.training_text)),
+      dumps(std::move(compiled.dumps)),
+      store(backend),
+      training(backend, store, std::move(compiled.training)),
+      inference(backend, store, std::move(compiled.inference)) {
+  store.initialise(seed);
+}
+
 }  // namespace kb

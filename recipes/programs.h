@@ -1,11 +1,13 @@
 // The compiled programs of a recipe: the training step and the evaluation, which share parameters.
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/pipeline.h"
 #include "recipes/flags.h"
+#include "runtime/session.h"
 
 namespace kb {
 
@@ -24,5 +26,16 @@ struct Programs {
 
 // Builds, checks and compiles both graphs. Throws Error for a mistake in the model.
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target);
+
+// The programs on a device, and what they work on: initial values of `seed` at first.
+struct LoadedPrograms {
+  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
+
+  int64_t parameters;  // as in Programs, as the next two
+  std::string training_text;
+  std::vector<DumpFile> dumps;
+  StateStore store;
+  Session training, inference;
+};
 
 }  // namespace kb

@@ -119,12 +119,12 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
   return run;
 }
 
-std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags, const Programs& programs,
-                                                    const Dataset& data) {
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
+                                                    const LoadedPrograms& programs, const Dataset& data) {
   return {{kVersion, "1"},
           {"recipe", recipe.name},
           {"flags", words(recipe, flags)},
-          {"graph_hash", programs.training.graph_hash},
+          {"graph_hash", programs.training.compiled().graph_hash},
           {"graph", programs.training_text},
           {"data", data.name + " " + data.fingerprint}};
 }

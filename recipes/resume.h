@@ -31,8 +31,8 @@ std::filesystem::path named_checkpoint(const std::filesystem::path& folder, cons
 std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
 
 // What a checkpoint's run is: recipe, flags that change what is computed, graph, data.
-std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags, const Programs& programs,
-                                                    const Dataset& data);
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
+                                                    const LoadedPrograms& programs, const Dataset& data);
 // Throws Error with the differences where the checkpoint is of another run, graph or data.
 void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
 // Into the store. Throws Error naming every tensor that is missing, not expected or of another type.

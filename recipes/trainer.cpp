@@ -48,18 +48,16 @@ class Run {
   }
 
   int go() {
-    const std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, programs_, data_);
+    StateStore& store = programs_->store;
+    Session &training = programs_->training, &inference = programs_->inference;
+    const std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, *programs_, data_);
     check_resumable(facts);
-    StateStore store(*device_.backend);
-    Session training(*device_.backend, store, std::move(programs_.training));
-    Session inference(*device_.backend, store, std::move(programs_.inference));
     describe_programs(training, inference);
-    store.initialise(static_cast<uint32_t>(flags_.seed));
     if (const Checkpoint* from = checkpoint())
       load_checkpoint(store, *from);
     else if (!flags_.init.empty())
       init_weights(store, flags_.init, [&](const std::string& line) { console_.line(line); });
-    if (!flags_.dry_run || !programs_.dumps.empty()) open_folder(training.compiled(), inference.compiled());
+    if (!flags_.dry_run || !programs_->dumps.empty()) open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
     const LoopStart start = make_start();
     MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
@@ -74,9 +72,11 @@ class Run {
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, flags_);
     const auto compile = [this](const InputSpec& spec) {
-      return compile_programs(recipe_, flags_, spec, device_.backend->target());
+      return std::make_unique<LoadedPrograms>(*device_.backend,
+                                              compile_programs(recipe_, flags_, spec, device_.backend->target()),
+                                              static_cast<uint32_t>(flags_.seed));
     };
-    std::future<Programs> compiling;
+    std::future<std::unique_ptr<LoadedPrograms>> compiling;
     if (!known_from_data_alone(source)) compiling = std::async(std::launch::async, compile, input_spec(source));
     Input input = load_input(source);
     data_ = std::move(input.data);
@@ -126,7 +126,7 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_, flags_,       plan_, training, inference, programs_.parameters,
+    const ManifestFacts facts{recipe_, flags_,       plan_, training, inference, programs_->parameters,
                               data_,   derivation(), device};
     if (!resumed_) {
       folder_.emplace(recipe_.name, flags_.out);
@@ -135,10 +135,10 @@ class Run {
       folder_.emplace(resumed_->folder);
       if (!flags_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
     }
-    for (const DumpFile& dump : programs_.dumps) write_file_atomically(folder_->file(dump.name), dump.text);
-    if (!programs_.dumps.empty())
-      console_.line(fmt::format("dumped {} files into {}", programs_.dumps.size(), folder_->path().string()));
-    programs_.dumps.clear();
+    for (const DumpFile& dump : programs_->dumps) write_file_atomically(folder_->file(dump.name), dump.text);
+    if (!programs_->dumps.empty())
+      console_.line(fmt::format("dumped {} files into {}", programs_->dumps.size(), folder_->path().string()));
+    programs_->dumps.clear();
   }
 
   // Says what goes on; gives the manifest's new text.
@@ -169,7 +169,7 @@ class Run {
     const LoadReport &a = training.load_report(), &b = inference.load_report();
     console_.line(fmt::format(
         "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
-        programs_.parameters, compiled.program.final.steps.size(), inference.compiled().program.final.steps.size(),
+        programs_->parameters, compiled.program.final.steps.size(), inference.compiled().program.final.steps.size(),
         compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
         a.compiled + b.compiled, a.cache_hits + b.cache_hits));
     console_.line(to_text(memory_answer(compiled)));
@@ -220,7 +220,7 @@ class Run {
   int loader_threads_ = 0;
   Dataset data_;
   RunPlan plan_;
-  Programs programs_;
+  std::unique_ptr<LoadedPrograms> programs_;
   std::optional<RunFolder> folder_;
 };
 
