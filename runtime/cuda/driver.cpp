@@ -1,0 +1,33 @@
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace kb::cuda {
+
+CallError::CallError(std::string_view call, Result result, std::string_view name, std::string_view text)
+    : std::runtime_error(fmt::format("{} failed: {} ({}): {}", call, name, result, text)), result_(result) {}
+
+void Driver::fail(const char* symbol, Result result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (get_error_name.function) get_error_name.function(result, &name);
+  if (get_error_string.function) get_error_string.function(result, &text);
+  throw CallError(symbol, result, name ? name : "an error without a name", text ? text : "no description");
+}
+
+bool open_driver(Driver& driver, const char* library, std::string& why) {
+  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    why = dlerror();
+    return false;
+  }
+  for (const Driver::Slot& slot : driver.slots) {
+    *slot.function = dlsym(handle, slot.symbol);
+    if (*slot.function) continue;
+    why = fmt::format("{} has no {}", library, slot.symbol);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace kb::cuda

@@ -1,0 +1,136 @@
+// The CUDA driver API as far as Kilobatch uses it: its own declarations, so that everything but the plug-in builds and
+// is tested where no toolkit is, and a table of its functions, filled from libcuda.so.1 or by a test. Types have the
+// tags of <cuda.h>, so a Stream here is a CUstream there, and a cudaStream_t too.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
+
+namespace kb::cuda {
+
+using Device = int;  // an ordinal's handle
+using Context = CUctx_st*;
+using Stream = CUstream_st*;
+using Event = CUevent_st*;
+using Module = CUmod_st*;
+using Kernel = CUfunc_st*;
+using Captured = CUgraph_st*;
+using CapturedExec = CUgraphExec_st*;
+using Address = unsigned long long;  // in device memory
+using HostFunction = void (*)(void* data);
+
+using Result = int;
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kStubLibrary = 34,
+                        kNoDevice = 100, kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
+                        kLaunchFailed = 719, kSystemDriverMismatch = 803, kCaptureUnsupported = 900,
+                        kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureUnjoined = 904,
+                        kCaptureIsolation = 905;
+
+enum class DeviceAttribute : int { multiprocessors = 16, capability_major = 75, capability_minor = 76 };
+enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
+inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
+inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
+
+// A failed call of the driver. What the runtime reports is made of it, with the schedule step it happened in.
+class CallError : public std::runtime_error {
+ public:
+  CallError(std::string_view call, Result result, std::string_view name, std::string_view text);
+  Result result() const { return result_; }
+
+ private:
+  Result result_;
+};
+
+// Functions by the names that libcuda.so.1 exports; "_v2" and the like are part of the name.
+struct Driver {
+  struct Slot {
+    const char* symbol;
+    void** function;
+  };
+  template <class... P>
+  struct Call {
+    using Function = Result (*)(P...);
+    Call(std::vector<Slot>& slots, const char* name) : symbol(name) {
+      slots.push_back({name, reinterpret_cast<void**>(&function)});
+    }
+    const char* symbol;
+    Function function = nullptr;
+  };
+
+  Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // driver(driver.stream_synchronize, stream): throws CallError unless it gives kSuccess.
+  template <class... P, class... A>
+  void operator()(const Call<P...>& call, A... arguments) const {
+    if (const Result result = call.function(arguments...); result != kSuccess) fail(call.symbol, result);
+  }
+  [[noreturn]] void fail(const char* symbol, Result result) const;
+
+  std::vector<Slot> slots;  // all of the calls below
+  Call<Result, const char**> get_error_name{slots, "cuGetErrorName"};
+  Call<Result, const char**> get_error_string{slots, "cuGetErrorString"};
+  Call<unsigned> init{slots, "cuInit"};
+  Call<int*> driver_version{slots, "cuDriverGetVersion"};
+  Call<int*> device_count{slots, "cuDeviceGetCount"};
+  Call<Device*, int> device_get{slots, "cuDeviceGet"};
+  Call<char*, int, Device> device_name{slots, "cuDeviceGetName"};
+  Call<int*, DeviceAttribute, Device> device_attribute{slots, "cuDeviceGetAttribute"};
+  Call<Context*, Device> context_retain{slots, "cuDevicePrimaryCtxRetain"};
+  Call<Device> context_release{slots, "cuDevicePrimaryCtxRelease_v2"};
+  Call<Context> context_set_current{slots, "cuCtxSetCurrent"};
+
+  Call<size_t*, size_t*> memory_info{slots, "cuMemGetInfo_v2"};  // free, total
+  Call<Address*, size_t> memory_allocate{slots, "cuMemAlloc_v2"};
+  Call<Address> memory_free{slots, "cuMemFree_v2"};
+  Call<void**, size_t, unsigned> host_allocate{slots, "cuMemHostAlloc"};  // page-locked
+  Call<void*> host_free{slots, "cuMemFreeHost"};
+  Call<Address, const void*, size_t, Stream> copy_to_device{slots, "cuMemcpyHtoDAsync_v2"};
+  Call<void*, Address, size_t, Stream> copy_to_host{slots, "cuMemcpyDtoHAsync_v2"};
+  Call<Address, Address, size_t, Stream> copy_on_device{slots, "cuMemcpyDtoDAsync_v2"};
+  Call<Address, unsigned char, size_t, Stream> fill_bytes{slots, "cuMemsetD8Async"};
+
+  Call<Stream*, unsigned> stream_create{slots, "cuStreamCreate"};
+  Call<Stream> stream_destroy{slots, "cuStreamDestroy_v2"};
+  Call<Stream> stream_synchronize{slots, "cuStreamSynchronize"};
+  Call<Stream, Event, unsigned> stream_wait{slots, "cuStreamWaitEvent"};
+  Call<Event*, unsigned> event_create{slots, "cuEventCreate"};
+  Call<Event> event_destroy{slots, "cuEventDestroy_v2"};
+  Call<Event, Stream> event_record{slots, "cuEventRecord"};
+  Call<Event> event_synchronize{slots, "cuEventSynchronize"};
+  Call<float*, Event, Event> event_elapsed{slots, "cuEventElapsedTime"};  // milliseconds
+
+  Call<Module*, const void*> module_load{slots, "cuModuleLoadData"};
+  Call<Module> module_unload{slots, "cuModuleUnload"};
+  Call<Kernel*, Module, const char*> module_function{slots, "cuModuleGetFunction"};
+  // Kernel, grid x y z, block x y z, dynamic shared bytes, stream, parameters, extra.
+  Call<Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**> launch{
+      slots, "cuLaunchKernel"};
+  Call<Stream, HostFunction, void*> launch_host{slots, "cuLaunchHostFunc"};
+
+  Call<Stream, CaptureMode> capture_begin{slots, "cuStreamBeginCapture_v2"};
+  Call<Stream, Captured*> capture_end{slots, "cuStreamEndCapture"};
+  Call<CapturedExec*, Captured, unsigned long long> graph_instantiate{slots, "cuGraphInstantiateWithFlags"};
+  Call<CapturedExec, Stream> graph_upload{slots, "cuGraphUpload"};
+  Call<CapturedExec, Stream> graph_launch{slots, "cuGraphLaunch"};
+  Call<Captured> graph_destroy{slots, "cuGraphDestroy"};
+  Call<CapturedExec> graph_exec_destroy{slots, "cuGraphExecDestroy"};
+};
+
+// Fills the table from `library`. False, with the reason in `why`, where the library or one of its functions is
+// missing. The library stays open until the process ends.
+bool open_driver(Driver& driver, const char* library, std::string& why);
+
+}  // namespace kb::cuda

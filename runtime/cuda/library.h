@@ -1,0 +1,52 @@
+// Library calls on a device: convolution, its gradients, matmul, packing of weights. Implemented over cuDNN and
+// cuBLASLt in the plug-in, and in tests by the CPU's library.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compiler/schedule.h"
+#include "runtime/cuda/driver.h"
+
+namespace kb::cuda {
+
+// What a library works with; all outlive it. The context is current on every thread that calls into the library.
+struct DeviceHandles {
+  const Driver& driver;
+  Device device = 0;
+  Stream stream = nullptr;  // of all computation; a plan may run trials on it, and waits for them
+  int capability = 0;       // 90: sm_90
+};
+
+// One planned call. It keeps no workspace: scratch is a planned buffer.
+class LibraryOp {
+ public:
+  virtual ~LibraryOp() = default;
+  // Bytes that `enqueue` needs at `scratch`; at most what DeviceLibrary::scratch_bytes told for the node.
+  virtual int64_t scratch_bytes() const = 0;
+  // Enqueues on `stream` and nowhere else, and allocates nothing: the call may stand inside a stream capture, and is
+  // then replayed with these addresses. `in` and `out` are the operands of the schedule step: the node's inputs, the
+  // epilogue's bias last; then its outputs. All aligned to 64 bytes but slices of variables and inputs, which are
+  // aligned to their elements.
+  virtual void enqueue(Stream stream, std::span<const void* const> in, std::span<void* const> out,
+                       void* scratch) const = 0;
+  // The implementation that does the work, for reports: "cudnn engine 38".
+  virtual std::string implementation() const = 0;
+};
+
+class DeviceLibrary {
+ public:
+  virtual ~DeviceLibrary() = default;
+  virtual std::string name() const = 0;  // "cuDNN 9.13.0, cuBLASLt 13.0.2"
+  // The dtype that calls on tensors of `dtype` are computed in: itself where the device and the library have it, else
+  // f32.
+  virtual DType compute_dtype(DType dtype) const = 0;
+  // What the compiler asks (compiler/target.h: LibraryQuery), before it knows the epilogue: enough for every one.
+  virtual int64_t scratch_bytes(const Graph& graph, const Node& node) const = 0;
+  virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
+  // Throws Error or InternalError; the caller adds the schedule step and its place in the user's code.
+  virtual std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) = 0;
+};
+
+}  // namespace kb::cuda
