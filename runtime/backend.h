@@ -1,5 +1,7 @@
-// What a processor offers to a session: a target to compile for, memory, and executables made from schedules.
+// What a processor offers to a session: a target to compile for, memory, executables made from schedules, and a runner
+// that takes steps with them. On a device of its own memory a step is enqueued and goes on while the host does.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,11 +11,11 @@
 
 namespace kb {
 
-// Memory of one allocation, zeroed and touched; freed with it.
+// Memory of one allocation, zeroed; freed with it.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  virtual std::byte* data() = 0;
+  virtual std::byte* data() = 0;  // for the host to touch only where Backend::host_visible()
   virtual int64_t bytes() const = 0;
 };
 
@@ -25,17 +27,59 @@ struct StepTime {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Where each buffer of the schedule lies; called once before the first run and whenever memory moves.
+  // Where each buffer of the schedule lies; called before the first run and whenever memory moves.
   virtual void bind(std::span<std::byte* const> buffers) = 0;
+  // Computes, or enqueues behind all that was enqueued before.
   virtual void run() = 0;
-  // One run with a clock around every step.
+  // One run with a clock around every step, waited for.
   virtual std::vector<StepTime> profile() = 0;
 };
+
+// What a runner is made of.
+struct RunnerParts {
+  struct Input {
+    std::string name;
+    Type type;
+  };
+  struct Output {
+    size_t program = 0;
+    View view;
+    int64_t bytes = 0;
+  };
+  std::vector<const Schedule*> schedules;  // of the programs, in the order in which a step runs them
+  std::vector<std::unique_ptr<Executable>> programs;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::function<std::byte*(const Buffer&)> address;  // of every buffer that is no input
+};
+
+// Takes steps: inputs on their way in, the programs, results on their way back.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // Host memory of an input, until the next run, to be filled whole; an input that is not asked for keeps its value. A
+  // scalar (rank 0) always holds its value and may be left alone.
+  virtual std::byte* input(size_t i) = 0;
+  // One step. Allocates nothing once it has run a few times.
+  virtual void run() = 0;
+  // How many steps behind the last one results should be read so that the device never waits for the host: 0 or 1.
+  virtual int lag() const = 0;
+  // Host memory of an output of the last step, or with `age` 1 (where lag() is 1, for outputs of at most
+  // kKeptOutputBytes) of the one before, until the next run. Waits for that step.
+  virtual const std::byte* output(size_t i, int age) = 0;
+  // Waits for all steps.
+  virtual void wait() = 0;
+  // One step with a clock around every part: times of the steps of all programs.
+  virtual std::vector<StepTime> profile() = 0;
+};
+
+// Outputs up to this size come back with every step.
+inline constexpr int64_t kKeptOutputBytes = 64 << 10;
 
 // Sums over all that was loaded with it.
 struct LoadReport {
   int64_t cache_hits = 0, compiled = 0;  // distinct kernels
-  double jit_milliseconds = 0;           // kernels: cache look-up, host compiler, loading
+  double jit_milliseconds = 0;           // kernels: cache look-up, compiler, loading
   double library_milliseconds = 0;       // library primitives
 };
 
@@ -46,10 +90,21 @@ class Backend {
   virtual const Target& target() const = 0;
   // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
   virtual DType library_dtype(DType dtype) const = 0;
+
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
+  // Whether the host reads and writes what `allocate` gives as its own memory.
+  virtual bool host_visible() const = 0;
+  // Memory of the host that uploads and downloads are fastest from and to.
+  virtual std::unique_ptr<DeviceMemory> allocate_staging(int64_t bytes) = 0;
+  // Behind all that was enqueued; done at return.
+  virtual void upload(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+  virtual void download(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+
   // One executable a schedule; the kernels of all are compiled together. The schedules must outlive the executables.
   virtual std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                         LoadReport& report) = 0;
+  // Binds the programs to memory. The schedules must outlive the runner.
+  virtual std::unique_ptr<Runner> make_runner(RunnerParts parts) = 0;
 };
 
 struct CpuOptions {

@@ -99,7 +99,7 @@ size_t check_header(const fs::path& path, const std::string& bytes) {
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(const StateStore& store, CheckpointFolder folder)
-    : folder_(std::move(folder)), state_(store.views()) {
+    : store_(store), folder_(std::move(folder)), state_(store.views()) {
   std::error_code error;
   fs::create_directories(folder_.path, error);
   if (error) throw_file_error("make the folder", folder_.path, error.value());
@@ -130,6 +130,7 @@ void CheckpointWriter::patch(const char* key, std::string_view value) {
 
 void CheckpointWriter::save(const CheckpointCursor& cursor) {
   wait();
+  store_.refresh();
   for (size_t i = 0; i < state_.size(); ++i)
     std::memcpy(const_cast<std::byte*>(copies_[i].data), state_[i].data,  // into body_
                 static_cast<size_t>(state_[i].type.bytes()));

@@ -47,6 +47,7 @@ class CheckpointWriter {
   void write_file(int64_t step);
   void patch(const char* key, std::string_view value);
 
+  const StateStore& store_;
   const CheckpointFolder folder_;
   std::vector<TensorView> state_, copies_;
   std::vector<std::byte> body_;

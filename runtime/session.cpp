@@ -23,11 +23,8 @@ Session::Session(Backend& backend, StateStore& store, Compiled compiled)
   const Program& program = compiled_.program;
   store_.adopt(compiled_.variables, compiled_.space);
   allocate_own_variables();
-  allocate_inputs(*program.prepare.graph);
-  allocate_inputs(*program.final.graph);
   arena_ = backend_.allocate(std::max(program.prepare.arena_bytes, program.final.arena_bytes));
   load_programs();
-  find_outputs();
 }
 
 Session::~Session() = default;
@@ -38,99 +35,93 @@ void Session::allocate_own_variables() {
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
     if (variable.kind == VariableKind::prepared) continue;
-    std::vector<double> values = initial_value(variable, 0).data;
+    const std::vector<double> values = initial_value(variable, 0).data;
+    std::vector<std::byte> bytes(static_cast<size_t>(variable.type.bytes()));
     for (size_t i = 0; i < values.size(); ++i)
-      store_element(variable.type.dtype, memory->data(), static_cast<int64_t>(i), values[i]);
+      store_element(variable.type.dtype, bytes.data(), static_cast<int64_t>(i), values[i]);
+    backend_.upload(memory->data(), bytes.data(), std::ssize(bytes));
   }
 }
 
-void Session::allocate_inputs(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.op != Op::input) continue;
-    auto [at, is_new] = inputs_.try_emplace(node.attrs.text("name"));
-    if (is_new) at->second = {node.type(), backend_.allocate(node.type().bytes())};
+std::vector<RunnerParts::Input> Session::find_inputs() {
+  std::vector<RunnerParts::Input> inputs;
+  for (const Schedule* schedule : {&compiled_.program.prepare, &compiled_.program.final})
+    for (const Node& node : schedule->graph->nodes) {
+      if (node.op != Op::input) continue;
+      const std::string& name = node.attrs.text("name");
+      if (!input_at_.try_emplace(name, inputs.size()).second) continue;
+      inputs.push_back({name, node.type()});
+      input_types_.push_back(node.type());
+    }
+  return inputs;
+}
+
+std::vector<RunnerParts::Output> Session::find_outputs() {
+  std::vector<RunnerParts::Output> outputs;
+  const Schedule& schedule = compiled_.program.final;
+  for (const Output& output : schedule.graph->outputs) {
+    output_at_[output.name] = outputs.size();
+    const Type& type = schedule.graph->type(output.value);
+    outputs.push_back({1, schedule.views.at(output.value), type.bytes()});
+    output_types_.push_back(type);
   }
+  return outputs;
 }
 
 void Session::load_programs() {
   const Program& program = compiled_.program;
-  const Schedule* schedules[] = {&program.prepare, &program.final};
-  std::vector<std::unique_ptr<Executable>> loaded = backend_.load(schedules, load_);
-  prepare_ = std::move(loaded[0]);
-  final_ = std::move(loaded[1]);
-  prepare_->bind(addresses(program.prepare));
-  final_->bind(addresses(program.final));
-}
-
-void Session::find_outputs() {
-  const Schedule& schedule = compiled_.program.final;
-  for (const Output& output : schedule.graph->outputs) {
-    View view = schedule.views.at(output.value);
-    const std::byte* base = address(schedule.buffers[static_cast<size_t>(view.buffer)]);
-    outputs_[output.name] = {schedule.graph->type(output.value), base + view.offset};
-  }
+  RunnerParts parts;
+  parts.schedules = {&program.prepare, &program.final};
+  parts.programs = backend_.load(parts.schedules, load_);
+  parts.inputs = find_inputs();
+  parts.outputs = find_outputs();
+  parts.address = [this](const Buffer& buffer) { return address(buffer); };
+  runner_ = backend_.make_runner(std::move(parts));
 }
 
 std::byte* Session::address(const Buffer& buffer) const {
-  if (buffer.kind == BufferKind::input) return inputs_.at(buffer.name).memory->data();
   if (buffer.kind != BufferKind::store) return arena_->data() + buffer.offset;
   auto own = own_.find(buffer.name);
   return own == own_.end() ? store_.data(buffer.name) : own->second->data();
 }
 
-std::vector<std::byte*> Session::addresses(const Schedule& schedule) const {
-  std::vector<std::byte*> result;
-  for (const Buffer& buffer : schedule.buffers) result.push_back(address(buffer));
-  return result;
-}
-
-const Type& Session::input_type(std::string_view name) const {
-  auto at = inputs_.find(name);
-  if (at != inputs_.end()) return at->second.type;
+size_t Session::input_number(std::string_view name) const {
+  auto at = input_at_.find(name);
+  if (at != input_at_.end()) return at->second;
   throw Error(fmt::format("program {} has no input \"{}\"; its inputs: {}", compiled_.program.final.name, name,
-                          names_of(inputs_)));
+                          names_of(input_at_)));
 }
 
-std::byte* Session::input(std::string_view name) {
-  (void)input_type(name);
-  return inputs_.find(name)->second.memory->data();
-}
+const Type& Session::input_type(std::string_view name) const { return input_types_[input_number(name)]; }
+
+std::byte* Session::input(std::string_view name) { return runner_->input(input_number(name)); }
 
 void Session::set_scalar(std::string_view name, double value) {
-  auto at = inputs_.find(name);
-  if (at != inputs_.end()) store_element(at->second.type.dtype, at->second.memory->data(), 0, value);
+  auto at = input_at_.find(name);
+  if (at != input_at_.end()) store_element(input_types_[at->second].dtype, runner_->input(at->second), 0, value);
 }
 
-void Session::step() {
-  prepare_->run();
-  final_->run();
-}
-
-const Session::OutputPlace& Session::output(std::string_view name) const {
-  auto at = outputs_.find(name);
-  if (at != outputs_.end()) return at->second;
+size_t Session::output_number(std::string_view name) const {
+  auto at = output_at_.find(name);
+  if (at != output_at_.end()) return at->second;
   throw Error(fmt::format("program {} has no output \"{}\"; its outputs: {}", compiled_.program.final.name, name,
-                          names_of(outputs_)));
+                          names_of(output_at_)));
 }
 
-void Session::read(std::string_view name, std::vector<double>& values) const {
-  const OutputPlace& place = output(name);
-  values.resize(static_cast<size_t>(place.type.elements()));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = load_element(place.type.dtype, place.data, static_cast<int64_t>(i));
+const Type& Session::output_type(std::string_view name) const { return output_types_[output_number(name)]; }
+
+void Session::read(std::string_view name, std::vector<double>& values, int age) const {
+  const size_t number = output_number(name);
+  const Type& type = output_types_[number];
+  values.resize(static_cast<size_t>(type.elements()));
+  const std::byte* data = runner_->output(number, age);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = load_element(type.dtype, data, static_cast<int64_t>(i));
 }
 
-double Session::read_scalar(std::string_view name) const {
-  const OutputPlace& place = output(name);
-  if (place.type.elements() == 0) throw Error(fmt::format("output \"{}\" has no element", name));
-  return load_element(place.type.dtype, place.data, 0);
-}
-
-std::vector<StepTime> Session::profile() {
-  std::vector<StepTime> times = prepare_->profile();
-  std::vector<StepTime> rest = final_->profile();
-  times.insert(times.end(), rest.begin(), rest.end());
-  return times;
+double Session::read_scalar(std::string_view name, int age) const {
+  const size_t number = output_number(name);
+  if (output_types_[number].elements() == 0) throw Error(fmt::format("output \"{}\" has no element", name));
+  return load_element(output_types_[number].dtype, runner_->output(number, age), 0);
 }
 
 }  // namespace kb

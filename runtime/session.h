@@ -23,59 +23,57 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Memory of an input, to be filled before step(); its type. Error naming the inputs there are when there is none of
-  // that name.
+  // Host memory of an input, to be filled whole before step(), until which it stays where it is; its type. An input
+  // that is not asked for keeps its value. Error naming the inputs there are when there is none of that name.
   std::byte* input(std::string_view name);
   const Type& input_type(std::string_view name) const;
-  bool has_input(std::string_view name) const { return inputs_.contains(name); }
+  bool has_input(std::string_view name) const { return input_at_.contains(name); }
   // A scalar input by its number, in the input's dtype; ignored when the program has no such input (a schedule may
   // offer more than a graph reads).
   void set_scalar(std::string_view name, double value);
 
-  // One step. Allocates nothing and touches no new page once it has run twice.
-  void step();
+  // One step: done at return on a CPU, else enqueued. Allocates nothing and touches no new page once it has run twice.
+  void step() { runner_->run(); }
+  // Waits for every step.
+  void wait() { runner_->wait(); }
+  // How many steps behind the last one outputs should be read so that no device waits for its host: 0 or 1.
+  int lag() const { return runner_->lag(); }
 
-  // The output's elements as doubles, into `values` (resized; no allocation when large enough). Error naming the
-  // outputs there are when there is none of that name.
-  void read(std::string_view output, std::vector<double>& values) const;
+  // The output's elements as doubles, into `values` (resized; no allocation when large enough), of the last step or,
+  // with `age` 1 <= lag(), of the one before; waits for that step. Error naming the outputs there are when there is
+  // none of that name.
+  void read(std::string_view output, std::vector<double>& values, int age = 0) const;
   // Its first element, Error where it is empty.
-  double read_scalar(std::string_view output) const;
-  const Type& output_type(std::string_view name) const { return output(name).type; }
-  bool has_output(std::string_view name) const { return outputs_.contains(name); }
+  double read_scalar(std::string_view output, int age = 0) const;
+  const Type& output_type(std::string_view name) const;
+  bool has_output(std::string_view name) const { return output_at_.contains(name); }
 
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
   int64_t arena_bytes() const { return arena_->bytes(); }
   // One step with a clock around each of its parts: times of the steps of `prepare`, then of `final`.
-  std::vector<StepTime> profile();
+  std::vector<StepTime> profile() { return runner_->profile(); }
 
  private:
-  struct Input {
-    Type type;
-    std::unique_ptr<DeviceMemory> memory;
-  };
-  struct OutputPlace {
-    Type type;
-    const std::byte* data = nullptr;
-  };
+  using Places = std::map<std::string, size_t, std::less<>>;
 
   void allocate_own_variables();
-  void allocate_inputs(const Graph& graph);
+  std::vector<RunnerParts::Input> find_inputs();
+  std::vector<RunnerParts::Output> find_outputs();
   void load_programs();
-  void find_outputs();
   std::byte* address(const Buffer& buffer) const;
-  std::vector<std::byte*> addresses(const Schedule& schedule) const;
-  const OutputPlace& output(std::string_view name) const;
+  size_t input_number(std::string_view name) const;
+  size_t output_number(std::string_view name) const;
 
   Backend& backend_;
   StateStore& store_;
   Compiled compiled_;
   LoadReport load_;
-  std::unique_ptr<DeviceMemory> arena_;  // of both programs: they never run together
-  std::map<std::string, Input, std::less<>> inputs_;
-  std::map<std::string, OutputPlace, std::less<>> outputs_;
+  std::unique_ptr<DeviceMemory> arena_;                       // of both programs: they never run together
   std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies and tables
-  std::unique_ptr<Executable> prepare_, final_;
+  Places input_at_, output_at_;
+  std::vector<Type> input_types_, output_types_;
+  std::unique_ptr<Runner> runner_;
 };
 
 }  // namespace kb

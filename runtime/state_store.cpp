@@ -52,7 +52,8 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
     if (!keeps(variable.kind)) continue;
     auto [at, is_new] = entries_.try_emplace(variable.name);
     if (is_new)
-      at->second = {variable, backend_.allocate(variable.type.bytes())};
+      at->second = {variable, backend_.allocate(variable.type.bytes()),
+                    backend_.host_visible() ? nullptr : backend_.allocate_staging(variable.type.bytes())};
     else if (!(at->second.variable.type == variable.type))
       throw Error(fmt::format("two programs of one store disagree about {}: {} and {}", variable.name,
                               to_string(at->second.variable.type), to_string(variable.type)));
@@ -61,16 +62,31 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
 
 void StateStore::initialise(uint32_t seed) {
   for (auto& [name, entry] : entries_) {
-    std::memset(entry.memory->data(), 0, static_cast<size_t>(entry.memory->bytes()));
+    std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
     if (!is_flat(entry.variable))
-      store_values(entry.variable.type.dtype, entry.memory->data(), initial_value(entry.variable, seed).data);
+      store_values(entry.variable.type.dtype, entry.host(), initial_value(entry.variable, seed).data);
   }
+  initialise_parameters(seed);
+  upload();
+}
+
+void StateStore::initialise_parameters(uint32_t seed) {
   if (!has(kFlatParameters)) return;
-  std::byte* flat = data(kFlatParameters);
+  std::byte* flat = entries_.at(kFlatParameters).host();
   for (const Segment& segment : space_.segments) {
     Variable parameter{segment.name, segment.type, VariableKind::parameter, segment.role, segment.init, {}, 0};
     store_values(space_.dtype, flat + segment.offset * size_of(space_.dtype), initial_value(parameter, seed).data);
   }
+}
+
+void StateStore::upload() {
+  for (auto& [name, entry] : entries_)
+    if (entry.mirror) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
+}
+
+void StateStore::refresh() const {
+  for (const auto& [name, entry] : entries_)
+    if (entry.mirror) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
 }
 
 std::byte* StateStore::data(const std::string& name) {
@@ -80,11 +96,12 @@ std::byte* StateStore::data(const std::string& name) {
 }
 
 std::vector<TensorView> StateStore::views(bool slots) const {
+  refresh();
   std::vector<TensorView> views;
   for (const auto& [name, entry] : entries_) {
     const bool slot = entry.variable.kind == VariableKind::slot;
     if (slot && !slots) continue;
-    const std::byte* data = entry.memory->data();
+    const std::byte* data = entry.host();
     if (!is_flat(entry.variable)) {
       views.emplace_back(name, entry.variable.type, data, slot);
       continue;
@@ -122,6 +139,7 @@ std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensor
   for (const NamedTensor& tensor : tensors)
     if (auto at = places.find(tensor.name); at != places.end())
       std::copy(tensor.data.begin(), tensor.data.end(), const_cast<std::byte*>(at->second.data));  // ours
+  upload();
   return unknown;
 }
 

@@ -1,5 +1,5 @@
 // All that a run has learnt, and lives from step to step: parameters, optimizer slots, running statistics. Outside
-// every arena; the training program fixes the layout and inference programs adopt it.
+// every arena, in the backend's memory; the training program fixes the layout and inference programs adopt it.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -50,12 +50,16 @@ class StateStore {
   // Initial values of everything: a pure function of seed and names.
   void initialise(uint32_t seed);
 
+  // A variable's address in the backend's memory.
   std::byte* data(const std::string& name);
   bool has(const std::string& name) const { return entries_.contains(name); }
   const ParameterSpace& space() const { return space_; }
 
-  // Parameters, slots (with `slots`) and running statistics, sorted by name. Views hold until the next adopt.
+  // Parameters, slots (with `slots`) and running statistics, sorted by name. Views hold until the next adopt; what they
+  // show is of now, and of every later `refresh`. On a backend whose memory the host sees they show that memory itself.
   std::vector<TensorView> views(bool slots = true) const;
+  // Waits for the device, and brings its values to where views show them.
+  void refresh() const;
   std::vector<NamedTensor> canonical(bool slots = true) const;
   // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype, and
   // then has changed nothing.
@@ -66,7 +70,11 @@ class StateStore {
   struct Entry {
     Variable variable;
     std::unique_ptr<DeviceMemory> memory;
+    std::unique_ptr<DeviceMemory> mirror;  // on the host, where the host does not see `memory`
+    std::byte* host() const { return (mirror ? mirror : memory)->data(); }
   };
+  void initialise_parameters(uint32_t seed);
+  void upload();
   void adopt_space(const ParameterSpace& space);
 
   Backend& backend_;

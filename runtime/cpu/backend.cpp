@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/executable.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/cpu/runner.h"
 #include "runtime/processor.h"
 
 namespace kb {
@@ -55,11 +57,16 @@ class CpuBackend : public Backend {
   const Target& target() const override { return target_; }
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  bool host_visible() const override { return true; }
+  std::unique_ptr<DeviceMemory> allocate_staging(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  void upload(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
+  void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
     return make_cpu_executables(schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_},
                                 report);
   }
+  std::unique_ptr<Runner> make_runner(RunnerParts parts) override { return make_cpu_runner(*this, std::move(parts)); }
 
  private:
   int cores_;
