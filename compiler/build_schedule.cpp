@@ -13,6 +13,8 @@
 namespace kb {
 namespace {
 
+constexpr int64_t kVectorBytes = 16;  // of a GPU's widest access
+
 class Builder {
  public:
   Builder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
@@ -184,13 +186,15 @@ class Builder {
 
   void add_kernel(const Group& group, Step& step) {
     Lowered lowered = lower(graph_, group, target_);
+    for (size_t i = 0; i < lowered.operands.size(); ++i) {
+      ir::BufferParam& param = lowered.kernel.buffers[i];
+      step.operands.push_back(param.scratch ? scratch(lowered.scratch_bytes[i]) : place(lowered.operands[i]));
+      param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kVectorBytes == 0;
+    }
     step.kernel = share(lowered.kernel);
     step.arguments = std::move(lowered.arguments);
     step.tiles = std::move(lowered.tiles);
     step.flops = lowered.flops;
-    const auto& params = schedule_.kernels[static_cast<size_t>(step.kernel)].buffers;
-    for (size_t i = 0; i < lowered.operands.size(); ++i)
-      step.operands.push_back(params[i].scratch ? scratch(lowered.scratch_bytes[i]) : place(lowered.operands[i]));
     step.inputs = static_cast<int32_t>(group.inputs.size());
   }
 

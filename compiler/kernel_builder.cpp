@@ -231,7 +231,7 @@ Reg Builder::less(Reg a, Reg b) { return index_op(Code::index_lt, a, b, DType::b
 
 // ---- memory ----
 
-Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double otherwise, int64_t ahead) {
+Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double otherwise, int64_t ahead, bool aligned) {
   BufferParam& param = kernel_.buffers[static_cast<size_t>(buffer)];
   param.read = true;
   Instr instr{.code = Code::load,
@@ -241,7 +241,8 @@ Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double other
               .number = otherwise,
               .integer = ahead,
               .buffer = buffer,
-              .access = access};
+              .access = access,
+              .aligned = is_aligned(aligned, access)};
   int32_t least = 0;
   for (int32_t i = 0; i <= depth(); ++i) {
     const Block& block = blocks_[static_cast<size_t>(i)];
@@ -254,7 +255,7 @@ Reg Builder::load(int32_t buffer, Reg at, Access access, Reg where, double other
   return instr.dst;
 }
 
-void Builder::store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where) {
+void Builder::store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where, bool aligned) {
   effect({.code = Code::store,
           .type = kernel_.buffers[static_cast<size_t>(buffer)].dtype,
           .a = at,
@@ -262,7 +263,8 @@ void Builder::store(int32_t buffer, Reg at, Access access, Reg value, bool strea
           .c = where,
           .buffer = buffer,
           .access = access,
-          .streaming = streaming});
+          .streaming = streaming,
+          .aligned = is_aligned(aligned, access)});
 }
 
 Local Builder::local(DType type, int64_t extent, Storage storage) {
@@ -270,27 +272,29 @@ Local Builder::local(DType type, int64_t extent, Storage storage) {
   return {locals_++, type, storage};
 }
 
-Reg Builder::local_load(const Local& local, Reg at, Access access) {
+Reg Builder::local_load(const Local& local, Reg at, Access access, bool aligned) {
   Instr instr{.code = Code::local_load,
               .type = local.type,
               .a = at,
               .buffer = local.id,
               .access = access,
-              .storage = local.storage};
+              .storage = local.storage,
+              .aligned = is_aligned(aligned, access)};
   instr.dst = fresh(local.type, depth(), access != Access::uniform);
   instr.lane_varying = access != Access::uniform;
   effect(instr);
   return instr.dst;
 }
 
-void Builder::local_store(const Local& local, Reg at, Access access, Reg value) {
+void Builder::local_store(const Local& local, Reg at, Access access, Reg value, bool aligned) {
   effect({.code = Code::local_store,
           .type = local.type,
           .a = at,
           .b = value,
           .buffer = local.id,
           .access = access,
-          .storage = local.storage});
+          .storage = local.storage,
+          .aligned = is_aligned(aligned, access)});
 }
 
 // ---- control ----

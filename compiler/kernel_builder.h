@@ -69,12 +69,14 @@ class Builder {
 
   // Memory. With Access::contiguous `at` is the index of lane 0, and lane l reaches at + l. A load of a buffer that
   // this kernel does not write moves out of loops as other instructions do, but never out of a branch.
-  // `ahead`: elements further on that will be wanted soon, 0 where that is not known.
-  Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0);
-  void store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where = kNone);
+  // `ahead`: elements further on that will be wanted soon, 0 where that is not known. `aligned`: lane 0 is at a
+  // multiple of the lanes (noted for a GPU alone).
+  Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0,
+           bool aligned = false);
+  void store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where = kNone, bool aligned = false);
   Local local(DType type, int64_t extent, Storage storage = Storage::register_);
-  Reg local_load(const Local& local, Reg at, Access access);
-  void local_store(const Local& local, Reg at, Access access, Reg value);
+  Reg local_load(const Local& local, Reg at, Access access, bool aligned = false);
+  void local_store(const Local& local, Reg at, Access access, Reg value, bool aligned = false);
 
   // Control. A serial loop of at most one round is no loop.
   using Body = std::function<void(Reg)>;
@@ -112,6 +114,9 @@ class Builder {
 
   int32_t depth() const { return static_cast<int32_t>(blocks_.size()) - 1; }
   int32_t operand_depth(const Instr& instr) const;
+  bool is_aligned(bool aligned, Access access) const {
+    return aligned && access == Access::contiguous && kernel_.block_threads > 0;
+  }
   Reg fresh(DType type, int32_t depth, bool lane_varying);
   Reg pure(Instr instr, int32_t least_depth = 0);
   Reg index_op(Code code, Reg a, Reg b, DType type = DType::i64);

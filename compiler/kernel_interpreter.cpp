@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "graph/error.h"
 
@@ -198,6 +199,8 @@ class Machine {
         return local(instr, lane);
       default:
         at(instr.dst, lane).integer = index(instr, lane);
+        ensure(!kernel_.narrow_index || std::abs(at(instr.dst, lane).integer) <= INT32_MAX,
+               "an index past the 32 bits that the kernel states");
     }
   }
 
@@ -253,6 +256,7 @@ class Machine {
       return;
     }
     const int64_t element = place(instr, lane);
+    if (instr.aligned && integer(instr.a) % lanes_ != 0) fault('b', instr, element, "is not aligned as stated");
     const Memory& memory = buffers_[static_cast<size_t>(instr.buffer)];
     if (element < 0 || element >= memory.elements) fault('b', instr, element, "is out of bounds");
     Cell& cell = cells_[owner_[static_cast<size_t>(instr.buffer)]][static_cast<size_t>(element)];
@@ -281,6 +285,7 @@ class Machine {
   void local(const Instr& instr, int64_t lane) {
     LocalArray& array = locals_[static_cast<size_t>(instr.buffer)];
     const int64_t element = place(instr, lane);
+    if (instr.aligned && integer(instr.a) % lanes_ != 0) fault('l', instr, element, "is not aligned as stated");
     if (element < 0 || element >= array.extent) fault('l', instr, element, "is out of bounds");
     // Outside its thread loops a block does the same in every thread, on each one's own copy.
     const bool all = array.copies > 1 && now_.thread < 0;
@@ -319,6 +324,7 @@ class Machine {
 
   void lanes(const Instr& instr, int64_t count) {
     ensure(count <= kMaxLanes, "a lane loop of too many lanes");
+    lanes_ = count;
     valid_ = instr.valid == kNone ? count : std::clamp<int64_t>(integer(instr.valid), 0, count);
     if (valid_ == 0) return;
     now_.lane_loop = lane_loops_++;
@@ -347,7 +353,7 @@ class Machine {
   std::vector<std::vector<Cell>> cells_;  // of each owner's elements
   std::vector<LocalArray> locals_;
   Stamp now_{0, 0, 0, -1, -1, -1};
-  int64_t tile_ = 0, valid_ = 1;
+  int64_t tile_ = 0, lanes_ = 1, valid_ = 1;
   int32_t lane_loops_ = 0;
   bool last_tile_ = false;
 };

@@ -74,6 +74,7 @@ struct Instr {
   Storage storage = Storage::register_;
   Bind bind = Bind::serial;
   bool streaming = false;     // store: past the cache when the kernel's streaming argument is not 0
+  bool aligned = false;       // GPU, contiguous access: lane 0 is at a multiple of the lanes
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
   Reg valid = kNone;          // loop bound to lanes: number of valid lanes (i64); kNone = all
   std::vector<Instr> body{};  // loop, branch, last_block
@@ -84,6 +85,7 @@ struct BufferParam {
   bool written = false;
   bool scratch = false;  // partials between phases, or last_block's counter (u32), which is 0 when a step starts
   bool read = true;
+  bool aligned = true;  // GPU: begins at a multiple of 16 bytes
 };
 
 struct Phase {
@@ -101,6 +103,7 @@ struct Kernel {
   std::vector<Phase> phases;
   int32_t registers = 0;
   int64_t block_threads = 0;  // GPU: threads of a block; 0 on a CPU
+  bool narrow_index = false;  // GPU: every i64 of the kernel fits 32 bits
 };
 
 // As text, for golden tests and dumps; equal kernels have equal text (the name is not part of it).

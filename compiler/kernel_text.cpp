@@ -52,7 +52,8 @@ class Writer {
 
   void place(const Instr& instr) {
     const bool local = instr.code == Code::local_load || instr.code == Code::local_store;
-    put("{}{}[r{} {}]", local ? 'l' : 'b', instr.buffer, instr.a, kAccessNames[static_cast<int>(instr.access)]);
+    put("{}{}[r{} {}{}]", local ? 'l' : 'b', instr.buffer, instr.a, kAccessNames[static_cast<int>(instr.access)],
+        instr.aligned ? " aligned" : "");
   }
 
   void line(const Instr& instr) {
@@ -111,13 +112,14 @@ std::string to_text(const Kernel& kernel) {
   Writer writer;
   writer.text = fmt::format("kernel {}", kernel.kind);
   if (kernel.block_threads != 0) writer.text += fmt::format(" threads {}", kernel.block_threads);
+  if (kernel.narrow_index) writer.text += " index 32";
   writer.text += fmt::format("\narguments {}", kernel.arguments);
   if (kernel.streaming_argument >= 0) writer.text += fmt::format(" streaming {}", kernel.streaming_argument);
   writer.text += '\n';
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
     const BufferParam& buffer = kernel.buffers[i];
-    writer.text +=
-        fmt::format("b{}:{} {}{}\n", i, name(buffer.dtype), use_text(buffer), buffer.scratch ? " scratch" : "");
+    writer.text += fmt::format("b{}:{} {}{}{}\n", i, name(buffer.dtype), use_text(buffer),
+                               buffer.scratch ? " scratch" : "", buffer.aligned ? "" : " unaligned");
   }
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
     writer.text += fmt::format("phase {}\n", i);

@@ -191,6 +191,9 @@ class Verifier {
     const BufferParam& param = kernel_.buffers[static_cast<size_t>(instr.buffer)];
     const bool load = instr.code == Code::load;
     require(load ? param.read : param.written, "a buffer used otherwise than declared");
+    require(load || kernel_.block_threads == 0 || in_threads_, "a store by every thread of a block");
+    require(!instr.aligned || (instr.access == Access::contiguous && kernel_.block_threads > 0),
+            "an aligned access that is not contiguous");
     const Reg where = load ? instr.b : instr.c;
     if (where != kNone) use(where, DType::boolean, "a mask is not boolean");
     load ? loaded(instr) : stored(instr, false);

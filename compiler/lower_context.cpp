@@ -66,16 +66,16 @@ Reg Context::load(int32_t buffer, const Index& position, Reg where) {
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
   const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
   const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, 0,
-                           walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0);
+                           walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
   return b.convert(register_type(b.type(value)), value);
 }
 
 void Context::store(int32_t buffer, const Index& position, Reg value, bool streams) {
   note(position, false);
   const Place place = math.place(position);
-  streams = streams && place.aligned && whole_vectors_;
+  streams = streams && place.aligned && whole_vectors_ && target.streaming_bytes > 0;
   if (streams) b.set_streaming_argument(streaming_argument());
-  b.store(buffer, place.at, place.access, value, streams);
+  b.store(buffer, place.at, place.access, value, streams, ir::kNone, place.aligned);
 }
 
 // The argument `streaming` is 1 where the outputs are too large to be read again from the cache.
@@ -178,8 +178,20 @@ int64_t Context::chunk_of(int64_t extent, int64_t most, int64_t unit) {
   return (even + unit - 1) / unit * unit;
 }
 
+// Positions in a buffer, and in the domain; what is computed past an end before a branch leaves it out stays near it.
+bool Context::fits_narrow_index() const {
+  constexpr int64_t kMost = (int64_t{1} << 31) - (int64_t{1} << 27);
+  if (element_count(group.domain) > kMost) return false;
+  for (size_t i = 0; i < result_.operands.size(); ++i) {
+    const Value v = result_.operands[i];
+    if ((v.valid() ? graph.type(v).elements() : result_.scratch_bytes[i]) > kMost) return false;
+  }
+  return true;
+}
+
 Lowered Context::finish() {
   result_.kernel = b.finish();
+  result_.kernel.narrow_index = target.processor == Processor::gpu && fits_narrow_index();
   return std::move(result_);
 }
 

@@ -84,6 +84,7 @@ class Context {
  private:
   int64_t streaming_argument();
   bool is_large(int32_t buffer) const;
+  bool fits_narrow_index() const;
   int32_t add_buffer(const ir::BufferParam& param, Value value, int64_t scratch_bytes);
   Lowered result_;
   std::map<std::string, int64_t> arguments_;

@@ -19,7 +19,7 @@ class Pointwise {
 
   Lowered lower() {
     if (nest_.dims.empty()) {
-      cx_.add_phase(1, false, [&](const Index&) { point({}); });
+      cx_.add_phase(1, false, [&](const Index&) { cx_.shared(cx_.literal(1), 1, [&](const Index&) { point({}); }); });
       return cx_.finish();
     }
     choose_split();

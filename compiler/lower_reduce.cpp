@@ -183,12 +183,14 @@ Reduce::Bank Reduce::make_bank(const Stage& stage, int64_t extent, ir::Storage s
 
 Parts Reduce::load(const Bank& bank, size_t monoid, const Place& place) {
   Parts parts;
-  for (const ir::Local& local : bank[monoid]) parts.push_back(cx_.b.local_load(local, place.at, place.access));
+  for (const ir::Local& local : bank[monoid])
+    parts.push_back(cx_.b.local_load(local, place.at, place.access, place.aligned));
   return parts;
 }
 
 void Reduce::store(const Bank& bank, size_t monoid, const Place& place, const Parts& parts) {
-  for (size_t i = 0; i < parts.size(); ++i) cx_.b.local_store(bank[monoid][i], place.at, place.access, parts[i]);
+  for (size_t i = 0; i < parts.size(); ++i)
+    cx_.b.local_store(bank[monoid][i], place.at, place.access, parts[i], place.aligned);
 }
 
 void Reduce::initialise(const Bank& bank, const Stage& stage, const Place& place) {

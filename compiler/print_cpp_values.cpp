@@ -1,71 +1,16 @@
 // Point-wise operations and conversions as C++ expressions.
 #include "compiler/cpp_printer.h"
+#include "compiler/print_ops.h"
 #include "graph/error.h"
 
 namespace kb::cpp {
-namespace {
-
-std::string infix(Op op) {
-  switch (op) {
-    case Op::add:
-      return "+";
-    case Op::sub:
-      return "-";
-    case Op::mul:
-      return "*";
-    case Op::div:
-      return "/";
-    case Op::eq:
-      return "==";
-    case Op::ne:
-      return "!=";
-    case Op::lt:
-      return "<";
-    case Op::le:
-      return "<=";
-    case Op::gt:
-      return ">";
-    case Op::ge:
-      return ">=";
-    case Op::bit_and:
-      return "&";
-    case Op::bit_or:
-      return "|";
-    case Op::bit_xor:
-      return "^";
-    default:
-      return "";
-  }
-}
-
-// Helpers of the prelude with scalar and vector forms.
-std::string helper(Op op) {
-  switch (op) {
-    case Op::abs:
-      return "absolute";
-    case Op::sqrt:
-      return "root";
-    case Op::floor:
-      return "round_down";
-    case Op::maximum:
-      return "maximum";
-    case Op::minimum:
-      return "minimum";
-    case Op::mul_high:
-      return "mul_high";
-    default:
-      return "";
-  }
-}
-
-}  // namespace
 
 void CppPrinter::compute(const Instr& instr) {
   const bool vector = instr.lane_varying;
   if (instr.op == Op::select) return select(instr);
   if (instr.op == Op::logical_not) return define(instr, (vector ? "~" : "!") + scalar(instr.a));
   const DType t = type(instr.a);
-  if (!helper(instr.op).empty() || (instr.op == Op::div && !is_float(t))) return call(instr, t);
+  if (!helper_name(instr.op).empty() || (instr.op == Op::div && !is_float(t))) return call(instr, t);
   if (info(instr.op).rule == TypeRule::compare) return compare(instr, t);
   if (is_float(t)) return real(instr, t);
   integer(instr, t);
@@ -84,7 +29,7 @@ void CppPrinter::call(const Instr& instr, DType t) {
     return define(instr, fmt::format("{} * {} >> 8", loose(instr.a), loose(instr.b)));
   std::string arguments = operand(instr.a, vector);
   if (instr.b != kNone) arguments += ", " + operand(instr.b, vector);
-  define(instr, rounded(t, fmt::format("{}({})", instr.op == Op::div ? "divide" : helper(instr.op), arguments)));
+  define(instr, rounded(t, fmt::format("{}({})", instr.op == Op::div ? "divide" : helper_name(instr.op), arguments)));
 }
 
 void CppPrinter::compare(const Instr& instr, DType t) {

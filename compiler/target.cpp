@@ -15,6 +15,7 @@ Target gpu_target(const std::string& arch) {
   target.tile_elements = 4096;
   target.max_partials = 256;
   target.prefetch_bytes = 0;
+  target.streaming_bytes = 0;
   if (arch == "sm_80")
     target.processors = 108;
   else if (arch == "sm_90")

@@ -30,7 +30,7 @@ struct Target {
   int64_t block_threads = 256;        // GPU
   int64_t shared_bytes = 48 * 1024;   // GPU block storage
   int64_t processors = 132;           // GPU multiprocessors
-  int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache
+  int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache; 0: never
   int64_t prefetch_bytes = 8192;      // how far ahead of its loads a kernel asks for memory it walks through; 0: never
   int shards = 2;                     // library calls on a CPU: fixed sample shards
   int64_t redzone_bytes = 0;          // free bytes behind every planned buffer: sanitizer builds poison them

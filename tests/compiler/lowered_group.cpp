@@ -1,11 +1,14 @@
 #include "tests/compiler/lowered_group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "compiler/fuse.h"
 #include "compiler/kernel_interpreter.h"
+#include "compiler/print_cuda.h"
 #include "compiler/schedule_interpreter.h"
 #include "graph/text.h"
 
@@ -89,6 +92,16 @@ std::string lowered_text(const Graph& graph, const Target& target) {
   for (const Group& group : kernel_groups(graph, target)) {
     if (!text.empty()) text += "\n";
     text += ir::to_text(lower(graph, group, target).kernel);
+  }
+  return text;
+}
+
+std::string cuda_text(const Graph& graph, const Target& target) {
+  std::string text;
+  for (const Group& group : kernel_groups(graph, target)) {
+    ir::Kernel kernel = lower(graph, group, target).kernel;
+    kernel.name = fmt::format("k_{}", kernel.kind);
+    text += (text.empty() ? "" : "\n") + print_cuda(kernel);
   }
   return text;
 }
