@@ -1,0 +1,133 @@
+#include "tests/simt/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#if !defined(__x86_64__)
+#error "fibers are written for x86-64: switch_stacks and Fiber::start need this processor's calling convention"
+#endif
+
+// Saves what a call preserves on the stack that is left, its pointer in *rdi, and takes up the stack at rsi.
+asm(R"(
+.text
+.type kb_simt_switch_stacks, @function
+kb_simt_switch_stacks:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size kb_simt_switch_stacks, . - kb_simt_switch_stacks
+)");
+extern "C" void kb_simt_switch_stacks(void** save, void* to);
+
+namespace kb::simt {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kPreserved = 6;  // registers that kb_simt_switch_stacks pops
+
+// The fiber that is being resumed, for its first function, which takes no arguments.
+thread_local Fiber* entering = nullptr;
+
+}  // namespace
+
+Fiber::Fiber() {
+  void* memory =
+      ::mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::runtime_error("no memory for a stack");
+  mapping_ = static_cast<std::byte*>(memory);
+  ::mprotect(mapping_, kPage, PROT_NONE);
+  stack_ = mapping_ + kPage;
+#if defined(__SANITIZE_THREAD__)
+  own_shadow_ = __tsan_create_fiber(0);
+#endif
+}
+
+Fiber::~Fiber() {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(stack_, kStackBytes);
+#elif defined(__SANITIZE_THREAD__)
+  __tsan_destroy_fiber(own_shadow_);
+#endif
+  ::munmap(mapping_, kStackBytes + kPage);
+}
+
+void Fiber::start(void (*body)(void*), void* argument) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(stack_, kStackBytes);
+  own_shadow_ = nullptr;
+#endif
+  body_ = body;
+  argument_ = argument;
+  // enter() finds its stack as after a call: 8 bytes past a multiple of 16. A null return address ends back traces.
+  auto* top = reinterpret_cast<uint64_t*>(stack_ + kStackBytes);
+  *--top = 0;
+  *--top = reinterpret_cast<uint64_t>(&Fiber::enter);
+  for (size_t i = 0; i < kPreserved; ++i) *--top = 0;
+  own_ = top;
+}
+
+void Fiber::resume() {
+  entering = this;
+#if defined(__SANITIZE_ADDRESS__)
+  void* shadow = nullptr;
+  __sanitizer_start_switch_fiber(&shadow, stack_, kStackBytes);
+#elif defined(__SANITIZE_THREAD__)
+  caller_shadow_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(own_shadow_, 0);
+#endif
+  kb_simt_switch_stacks(&caller_, own_);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(shadow, nullptr, nullptr);
+#endif
+}
+
+void Fiber::suspend() {
+  leave(false);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(own_shadow_, &caller_stack_, &caller_stack_bytes_);
+#endif
+}
+
+void Fiber::leave(bool for_good) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &own_shadow_, caller_stack_, caller_stack_bytes_);
+#elif defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(caller_shadow_, 0);
+#endif
+  (void)for_good;
+  kb_simt_switch_stacks(&own_, caller_);
+}
+
+void Fiber::enter() {
+  Fiber& self = *entering;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &self.caller_stack_, &self.caller_stack_bytes_);
+#endif
+  self.body_(self.argument_);
+  self.leave(true);
+}
+
+}  // namespace kb::simt

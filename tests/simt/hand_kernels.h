@@ -1,0 +1,34 @@
+// CUDA kernels written by hand, in the manner of the printed ones, and launches of them on vectors of floats.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tests/simt/simt.h"
+
+namespace kb::simt {
+
+const std::vector<std::string>& hand_kernels();
+// The text of the kernel `name`.
+const std::string& hand_kernel(const std::string& name);
+
+struct HandBuffer {
+  size_t elements = 0;
+  float value = 0;
+};
+
+struct HandLaunch {
+  HandLaunch(const std::vector<HandBuffer>& buffers, std::vector<long long> numbers, Dim grid, Dim block);
+
+  void run(const Program& program, const std::string& name);
+
+  std::vector<std::vector<float>> buffers;
+  std::vector<long long> numbers;
+  Launch settings;
+  bool defined = true;
+  bool same_memory = false;  // the first buffer is given twice
+};
+
+// Five blocks of 256 threads add up 1280 threes: x, partials, counter, sum; the number of blocks.
+HandLaunch block_sums();
+
+}  // namespace kb::simt

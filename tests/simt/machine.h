@@ -1,0 +1,85 @@
+// One launch: blocks in turn, their threads as fibers, the meaning of barriers and warp exchanges.
+#pragma once
+#include <array>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/simt/fiber.h"
+#include "tests/simt/shadow.h"
+#include "tests/simt/unit.h"
+
+namespace kb::simt {
+
+class Machine {
+ public:
+  // `watches`: the unit tells of its accesses.
+  Machine(std::string name, const Entry& entry, const Launch& launch, std::span<void* const> parameters,
+          std::span<const Region> memory, bool watches);
+
+  LaunchCounts run();
+
+  static const Hooks& hooks();
+
+ private:
+  enum class State : uint8_t { ready, at_barrier, at_exchange, ended };
+  struct Thread {
+    State state = State::ready;
+    uint32_t line = 0;  // where it waits
+    uint32_t mask = 0;
+    uint64_t value = 0;
+    bool orders = false;  // the exchange is a __syncwarp
+    Fiber* fiber = nullptr;
+  };
+  using Values = std::array<uint64_t, 32>;
+
+  void check_launch() const;
+  void add_memory(std::span<const Region> memory);
+  void add_region(const Region& region);
+  int64_t element_of(const Region& region, std::string& name) const;
+
+  void block(uint32_t number);
+  void resume(uint32_t thread);
+  static void enter(void* machine);
+  void new_order();
+  // The warps whose exchange is complete go on; true if any did.
+  bool finish_exchanges();
+  bool finish_exchange(uint32_t first_thread);
+  // True when all have ended.
+  bool finish_epoch();
+
+  // From inside a fiber; a fault never returns.
+  [[noreturn]] void fault(const std::string& what);
+  void wait(State state, uint32_t line);
+  Stamp now() const;
+  void access(const void* at, uint32_t bytes, Use use);
+  [[noreturn]] void out_of_bounds(uintptr_t at, uint32_t bytes, Use use);
+  void shared(void* at, uint32_t element, uint32_t count, const char* name);
+  void meet(uint32_t mask, uint32_t line, uint64_t value, bool orders);
+  void exchange(uint32_t mask, uint32_t line, uint64_t value, uint64_t* values);
+  void fence();
+  void atomic(const void* at, uint32_t bytes);
+
+  static thread_local Machine* running;
+
+  const std::string name_;
+  const Entry& entry_;
+  const Launch& launch_;
+  const std::vector<void*> parameters_;
+  Unit& unit_;
+  Shadow shadow_;
+  std::vector<Thread> threads_;
+  std::vector<uint32_t> warp_epochs_;
+  std::vector<Values> values_;  // of each warp's last exchange
+  std::vector<uint32_t> order_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  std::mt19937 random_;
+  const bool watches_;
+  std::string fault_;
+  uint32_t block_ = 0, thread_ = 0, epoch_ = 0, clock_ = 0;
+  LaunchCounts counts_;
+};
+
+}  // namespace kb::simt

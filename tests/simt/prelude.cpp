@@ -1,0 +1,369 @@
+#include "tests/simt/prelude.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "graph/error.h"
+
+namespace kb::simt {
+namespace {
+
+// Structs as in unit.h.
+constexpr std::string_view kUnit = R"(
+typedef unsigned int simt_u32;
+typedef unsigned long simt_u64;
+struct simt_dim { simt_u32 x, y, z; };
+typedef simt_dim dim3;
+struct simt_hooks {
+  void (*access)(const void*, simt_u32, simt_u32);
+  void (*shared)(void*, simt_u32, simt_u32, const char*);
+  void (*barrier)(simt_u32);
+  void (*exchange)(simt_u32, simt_u32, simt_u64, simt_u64*);
+  void (*sync_warp)(simt_u32, simt_u32);
+  void (*fence)();
+  void (*atomic)(const void*, simt_u32);
+};
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], __bss_start[];
+static struct {
+  simt_dim thread, block, block_dim, grid_dim;
+  const simt_hooks* hooks;
+  const char *image_begin, *image_end;
+} simt_unit = {{}, {}, {}, {}, nullptr, __ehdr_start, __bss_start};
+struct simt_parameter { simt_u32 element, written; };
+struct simt_entry {
+  void* unit;
+  void (*call)(void* const*);
+  simt_u32 max_threads, parameters;
+  const simt_parameter* parameter;
+};
+#define SIMT_PLAIN __attribute__((no_sanitize("thread")))
+#define SIMT_INLINE static inline __attribute__((always_inline))
+
+template <class T> struct simt_signature { static constexpr simt_parameter value = {0, 0}; };
+template <class T> struct simt_signature<T*> { static constexpr simt_parameter value = {sizeof(T), 1}; };
+template <class T> struct simt_signature<const T*> { static constexpr simt_parameter value = {sizeof(T), 0}; };
+template <simt_u32... I> struct simt_numbers {};
+template <class... A, simt_u32... I>
+SIMT_PLAIN static void simt_apply(void (*kernel)(A...), void* const* p, simt_numbers<I...>) { kernel(*(A*)p[I]...); }
+template <class... A>
+SIMT_PLAIN static void simt_call(void (*kernel)(A...), void* const* p) {
+  simt_apply(kernel, p, simt_numbers<__integer_pack(sizeof...(A))...>());
+}
+template <class F> struct simt_kernel;
+template <class... A> struct simt_kernel<void(A...)> {
+  static constexpr simt_u32 count = sizeof...(A);
+  static constexpr simt_parameter parameter[count + 1] = {simt_signature<A>::value..., {0, 0}};
+};
+#define SIMT_ENTRY(name, threads)                                               \
+  SIMT_PLAIN static void simt_call_##name(void* const* p) { simt_call(name, p); } \
+  extern "C" const simt_entry simt_##name = {&simt_unit, simt_call_##name, threads, \
+      simt_kernel<decltype(name)>::count, simt_kernel<decltype(name)>::parameter};
+
+template <class T, simt_u32 N>
+SIMT_INLINE void simt_shared(T (&array)[N], const char* name) { simt_unit.hooks->shared(array, sizeof(T), N, name); }
+template <class T>
+SIMT_INLINE void simt_shared(T& single, const char* name) { simt_unit.hooks->shared(&single, sizeof(T), 1, name); }
+)";
+
+constexpr std::string_view kWatch = R"(
+extern "C" {
+#define SIMT_WATCH __attribute__((visibility("hidden"), no_sanitize("thread"))) void
+SIMT_WATCH __tsan_init() {}
+#define SIMT_BYTES(n) \
+  SIMT_WATCH __tsan_read##n(void* p) { simt_unit.hooks->access(p, n, 0); } \
+  SIMT_WATCH __tsan_write##n(void* p) { simt_unit.hooks->access(p, n, 1); } \
+  SIMT_WATCH __tsan_volatile_read##n(void* p) { simt_unit.hooks->access(p, n, 0); } \
+  SIMT_WATCH __tsan_volatile_write##n(void* p) { simt_unit.hooks->access(p, n, 1); }
+SIMT_BYTES(1)
+SIMT_BYTES(2)
+SIMT_BYTES(4)
+SIMT_BYTES(8)
+SIMT_BYTES(16)
+#define SIMT_UNALIGNED(n) \
+  SIMT_WATCH __tsan_unaligned_read##n(void* p) { simt_unit.hooks->access(p, n, 0); } \
+  SIMT_WATCH __tsan_unaligned_write##n(void* p) { simt_unit.hooks->access(p, n, 1); }
+SIMT_UNALIGNED(2)
+SIMT_UNALIGNED(4)
+SIMT_UNALIGNED(8)
+SIMT_UNALIGNED(16)
+SIMT_WATCH __tsan_read_range(void* p, simt_u64 n) { simt_unit.hooks->access(p, (simt_u32)n, 0); }
+SIMT_WATCH __tsan_write_range(void* p, simt_u64 n) { simt_unit.hooks->access(p, (simt_u32)n, 1); }
+}
+)";
+
+constexpr std::string_view kWords = R"(
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ const
+#define __shared__ static
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __CUDA_ARCH__ 900
+#define threadIdx simt_unit.thread
+#define blockIdx simt_unit.block
+#define blockDim simt_unit.block_dim
+#define gridDim simt_unit.grid_dim
+#define warpSize 32
+
+#define __syncthreads() simt_unit.hooks->barrier(__LINE__)
+#define __syncwarp(...) simt_sync_warp(__LINE__, ##__VA_ARGS__)
+#define __threadfence() simt_unit.hooks->fence()
+#define __threadfence_block() ((void)0)
+SIMT_INLINE void simt_sync_warp(simt_u32 line, simt_u32 mask = 0xffffffffu) { simt_unit.hooks->sync_warp(mask, line); }
+)";
+
+// `$t`: unsigned int, int, unsigned long long. Plain accesses here are the atomic's own.
+constexpr std::string_view kAtomics = R"(
+#define SIMT_ATOMIC(name, T, expression) \
+  SIMT_PLAIN static inline T name(T* at, T value) { \
+    simt_unit.hooks->atomic(at, sizeof(T)); \
+    const T old = *at; \
+    *at = expression; \
+    return old; \
+  }
+#define SIMT_ATOMICS(T) \
+  SIMT_ATOMIC(atomicAdd, T, old + value) \
+  SIMT_ATOMIC(atomicMax, T, old > value ? old : value) \
+  SIMT_ATOMIC(atomicMin, T, old < value ? old : value) \
+  SIMT_ATOMIC(atomicOr, T, old | value) \
+  SIMT_ATOMIC(atomicAnd, T, old & value) \
+  SIMT_ATOMIC(atomicExch, T, value)
+SIMT_ATOMICS(unsigned)
+SIMT_ATOMICS(int)
+SIMT_ATOMICS(unsigned long long)
+SIMT_ATOMIC(atomicInc, unsigned, old >= value ? 0u : old + 1u)
+)";
+
+// Values travel as 64 bits, by the bytes of their type.
+constexpr std::string_view kWarps = R"(
+template <class T> SIMT_INLINE simt_u64 simt_pack(T value) {
+  simt_u64 bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+template <class T> SIMT_INLINE T simt_unpack(simt_u64 bits) {
+  T value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+SIMT_INLINE simt_u32 simt_lane() {
+  const simt_dim &t = simt_unit.thread, &n = simt_unit.block_dim;
+  return (t.x + n.x * (t.y + n.y * t.z)) & 31;
+}
+template <class T>
+SIMT_PLAIN static T simt_shuffle(simt_u32 line, simt_u32 mask, T value, simt_u32 from) {
+  static_assert(sizeof(T) <= 8, "a shuffle of more than 8 bytes");
+  simt_u64 values[32];
+  simt_unit.hooks->exchange(mask, line, simt_pack(value), values);
+  return simt_unpack<T>(values[mask >> from & 1 ? from : simt_lane()]);
+}
+template <class T>
+SIMT_PLAIN static T simt_shfl(simt_u32 line, simt_u32 mask, T value, int source, int width = 32) {
+  const simt_u32 lane = simt_lane(), first = lane & ~(width - 1u);
+  return simt_shuffle(line, mask, value, first + ((simt_u32)source & (width - 1u)));
+}
+template <class T>
+SIMT_PLAIN static T simt_shfl_xor(simt_u32 line, simt_u32 mask, T value, int bits, int width = 32) {
+  const simt_u32 lane = simt_lane(), to = lane ^ (simt_u32)bits, end = (lane & ~(width - 1u)) + width;
+  return simt_shuffle(line, mask, value, to < end ? to : lane);
+}
+template <class T>
+SIMT_PLAIN static T simt_shfl_down(simt_u32 line, simt_u32 mask, T value, simt_u32 by, int width = 32) {
+  const simt_u32 lane = simt_lane(), to = lane + by, end = (lane & ~(width - 1u)) + width;
+  return simt_shuffle(line, mask, value, to < end ? to : lane);
+}
+template <class T>
+SIMT_PLAIN static T simt_shfl_up(simt_u32 line, simt_u32 mask, T value, simt_u32 by, int width = 32) {
+  const simt_u32 lane = simt_lane(), first = lane & ~(width - 1u);
+  return simt_shuffle(line, mask, value, lane >= first + by ? lane - by : lane);
+}
+SIMT_PLAIN static simt_u32 simt_ballot(simt_u32 line, simt_u32 mask, int holds) {
+  simt_u64 values[32];
+  simt_unit.hooks->exchange(mask, line, holds != 0, values);
+  simt_u32 bits = 0;
+  for (simt_u32 i = 0; i < 32; ++i)
+    if (mask >> i & 1) bits |= (simt_u32)values[i] << i;
+  return bits;
+}
+#define __shfl_sync(...) simt_shfl(__LINE__, __VA_ARGS__)
+#define __shfl_xor_sync(...) simt_shfl_xor(__LINE__, __VA_ARGS__)
+#define __shfl_down_sync(...) simt_shfl_down(__LINE__, __VA_ARGS__)
+#define __shfl_up_sync(...) simt_shfl_up(__LINE__, __VA_ARGS__)
+#define __ballot_sync(mask, holds) simt_ballot(__LINE__, mask, holds)
+#define __any_sync(mask, holds) (simt_ballot(__LINE__, mask, holds) != 0)
+#define __all_sync(mask, holds) (simt_ballot(__LINE__, mask, holds) == (mask))
+)";
+
+// Aligned as CUDA's; larger ones than 16 bytes it has not. ldg: a load by way of the cache for constants.
+constexpr std::string_view kVectors = R"(
+#define SIMT_VECTOR(T, name, align1, align2, align4) \
+  struct name##1 { T x; }; \
+  struct __attribute__((aligned(align2))) name##2 { T x, y; }; \
+  struct name##3 { T x, y, z; }; \
+  struct __attribute__((aligned(align4))) name##4 { T x, y, z, w; }; \
+  SIMT_INLINE name##1 make_##name##1(T x) { return {x}; } \
+  SIMT_INLINE name##2 make_##name##2(T x, T y) { return {x, y}; } \
+  SIMT_INLINE name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  SIMT_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+SIMT_VECTOR(signed char, char, 1, 2, 4)
+SIMT_VECTOR(unsigned char, uchar, 1, 2, 4)
+SIMT_VECTOR(short, short, 2, 4, 8)
+SIMT_VECTOR(unsigned short, ushort, 2, 4, 8)
+SIMT_VECTOR(int, int, 4, 8, 16)
+SIMT_VECTOR(unsigned, uint, 4, 8, 16)
+SIMT_VECTOR(float, float, 4, 8, 16)
+SIMT_VECTOR(long long, longlong, 8, 16, 16)
+SIMT_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
+SIMT_VECTOR(double, double, 8, 16, 16)
+
+)";
+
+constexpr std::string_view kHintsWatched = R"(
+template <class T> SIMT_PLAIN static T __ldg(const T* p) {
+  simt_unit.hooks->access(p, sizeof(T), 2);
+  return *p;
+}
+)";
+constexpr std::string_view kHintsPlain = R"(
+template <class T> SIMT_INLINE T __ldg(const T* p) { return *p; }
+)";
+constexpr std::string_view kHints = R"(
+template <class T> SIMT_INLINE T __ldca(const T* p) { return *p; }
+template <class T> SIMT_INLINE T __ldcg(const T* p) { return *p; }
+template <class T> SIMT_INLINE T __ldcs(const T* p) { return *p; }
+template <class T> SIMT_INLINE T __ldcv(const T* p) { return *p; }
+template <class T> SIMT_INLINE void __stwb(T* p, T x) { *p = x; }
+template <class T> SIMT_INLINE void __stcg(T* p, T x) { *p = x; }
+template <class T> SIMT_INLINE void __stcs(T* p, T x) { *p = x; }
+template <class T> SIMT_INLINE void __stwt(T* p, T x) { *p = x; }
+)";
+
+constexpr std::string_view kArithmetic = R"(
+#define SIMT_CAST(name, From, To) SIMT_INLINE To name(From x) { return simt_unpack<To>(simt_pack(x)); }
+SIMT_CAST(__float_as_uint, float, unsigned)
+SIMT_CAST(__uint_as_float, unsigned, float)
+SIMT_CAST(__float_as_int, float, int)
+SIMT_CAST(__int_as_float, int, float)
+SIMT_CAST(__double_as_longlong, double, long long)
+SIMT_CAST(__longlong_as_double, long long, double)
+#define SIMT_UNARY(name) \
+  SIMT_INLINE float name##f(float x) { return __builtin_##name##f(x); } \
+  SIMT_INLINE double name(double x) { return __builtin_##name(x); }
+SIMT_UNARY(sqrt)
+SIMT_UNARY(floor)
+SIMT_UNARY(ceil)
+SIMT_UNARY(trunc)
+SIMT_UNARY(fabs)
+SIMT_UNARY(rint)
+#define SIMT_BINARY(name) \
+  SIMT_INLINE float name##f(float x, float y) { return __builtin_##name##f(x, y); } \
+  SIMT_INLINE double name(double x, double y) { return __builtin_##name(x, y); }
+SIMT_BINARY(fmin)
+SIMT_BINARY(fmax)
+SIMT_BINARY(copysign)
+SIMT_INLINE float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+SIMT_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+SIMT_INLINE float __fadd_rn(float x, float y) { return x + y; }
+SIMT_INLINE float __fsub_rn(float x, float y) { return x - y; }
+SIMT_INLINE float __fmul_rn(float x, float y) { return x * y; }
+SIMT_INLINE float __fdiv_rn(float x, float y) { return x / y; }
+SIMT_INLINE float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
+SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+SIMT_INLINE double __dadd_rn(double x, double y) { return x + y; }
+SIMT_INLINE double __dsub_rn(double x, double y) { return x - y; }
+SIMT_INLINE double __dmul_rn(double x, double y) { return x * y; }
+SIMT_INLINE double __ddiv_rn(double x, double y) { return x / y; }
+SIMT_INLINE double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+SIMT_INLINE double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((unsigned long long)x * y >> 32); }
+SIMT_INLINE int __mulhi(int x, int y) { return (int)((long long)x * y >> 32); }
+SIMT_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
+SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
+// The device's maximum magnitude saturates: what holds no value of the target gives its nearest one, NaN zero.
+SIMT_INLINE int __float2int_rz(float x) {
+  return x != x ? 0 : x >= 0x1p31f ? 0x7fffffff : x < -0x1p31f ? -0x7fffffff - 1 : (int)x;
+}
+SIMT_INLINE unsigned __float2uint_rz(float x) { return !(x > 0) ? 0u : x >= 0x1p32f ? ~0u : (unsigned)x; }
+SIMT_INLINE double exp(double x) { return __builtin_exp(x); }
+SIMT_INLINE double log(double x) { return __builtin_log(x); }
+SIMT_INLINE double log1p(double x) { return __builtin_log1p(x); }
+SIMT_INLINE double tanh(double x) { return __builtin_tanh(x); }
+SIMT_INLINE double erf(double x) { return __builtin_erf(x); }
+SIMT_INLINE double sin(double x) { return __builtin_sin(x); }
+SIMT_INLINE double cos(double x) { return __builtin_cos(x); }
+SIMT_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
+)";
+
+constexpr std::string_view kShared = "__shared__", kGlobal = "__global__", kBounds = "__launch_bounds__";
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// The identifier that ends before `end`, white space skipped.
+std::string word_before(std::string_view text, size_t end) {
+  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
+  size_t begin = end;
+  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  return std::string(text.substr(begin, end - begin));
+}
+
+// Position behind the parenthesis that closes the one at `open`.
+size_t behind_parentheses(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return i + 1;
+  }
+  throw InternalError("CUDA text: a parenthesis is not closed");
+}
+
+}  // namespace
+
+std::string emulation_prelude(bool watched) {
+  std::string text(kUnit);
+  if (watched) text += kWatch;
+  for (const std::string_view part : {kWords, kAtomics, kWarps, kVectors}) text += part;
+  text += watched ? kHintsWatched : kHintsPlain;
+  text += kHints;
+  text += kArithmetic;
+  return text;
+}
+
+KernelHead kernel_head(std::string_view text) {
+  const size_t at = text.find(kGlobal);
+  size_t open = text.find('(', at);
+  if (at == std::string_view::npos || open == std::string_view::npos ||
+      text.find(kGlobal, open) != std::string_view::npos)
+    throw InternalError("CUDA text: not one __global__ function");
+  KernelHead head{"", "0"};
+  if (word_before(text, open) == kBounds) {
+    const size_t behind = behind_parentheses(text, open);
+    const std::string_view bounds = text.substr(open + 1, behind - open - 2);
+    head.max_threads = bounds.substr(0, bounds.find(','));
+    open = text.find('(', behind);
+  }
+  head.name = word_before(text, open);
+  return head;
+}
+
+std::string emulated_text(std::string_view text, const KernelHead& head) {
+  std::string out;
+  size_t from = 0;
+  for (size_t at = text.find(kShared); at != std::string::npos; at = text.find(kShared, from)) {
+    const size_t end = text.find(';', at);
+    if (end == std::string::npos) throw InternalError("CUDA text: __shared__ without a declaration");
+    const std::string name = word_before(text, std::min(end, text.find('[', at)));
+    out += text.substr(from, end + 1 - from);
+    out += fmt::format(" simt_shared({0}, \"{0}\");", name);
+    from = end + 1;
+  }
+  out += text.substr(from);
+  return out + fmt::format("\nSIMT_ENTRY({}, {})", head.name, head.max_threads);
+}
+
+}  // namespace kb::simt

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "graph/error.h"
+#include "runtime/kernel_cache.h"
+#include "tests/simt/machine.h"
+#include "tests/simt/prelude.h"
+#include "tests/simt/simt.h"
+
+namespace kb::simt {
+namespace {
+
+constexpr std::string_view kPrefix = "simt_";
+
+// The build's flags for kernels. -O1: most of a unit's time is the compiler's. Whole vectors stay whole (no
+// scalarisation of structs), so that an access is seen at its own size and alignment.
+HostCompiler emulating_compiler(Instrument instrument) {
+  HostCompiler compiler = find_host_compiler(RuntimeOptions::from_environment());
+  const bool sanitizers = instrument == Instrument::sanitizers;
+  std::erase_if(compiler.flags, [&](const std::string& flag) {
+    return flag.starts_with("-O") || (!sanitizers && (flag.starts_with("-fsanitize") || flag == "-nostdlib" ||
+                                                      flag.starts_with("-fno-sanitize") || flag.starts_with("-g")));
+  });
+  const auto add = [&](std::initializer_list<const char*> flags) {
+    compiler.flags.insert(compiler.flags.end(), flags.begin(), flags.end());
+  };
+  add({"-O1", "-fno-strict-aliasing", "-fno-tree-sra"});
+  if (!sanitizers) add({"-nostdlib"});
+  if (instrument == Instrument::accesses) add({"-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"});
+  return compiler;
+}
+
+}  // namespace
+
+Instrument default_instrument() {
+  const std::string_view sanitize = KB_SANITIZE;
+  return sanitize.empty() || sanitize == "thread" ? Instrument::accesses : Instrument::sanitizers;
+}
+
+Program::Program(const std::string& prelude, std::span<const std::string> texts, Instrument instrument)
+    : instrument_(instrument) {
+  KernelBatch batch{emulation_prelude(instrument == Instrument::accesses) + prelude, {}, "simt"};
+  std::vector<std::string> order;
+  for (const std::string& text : texts) {
+    const KernelHead head = kernel_head(text);
+    if (!entries_.try_emplace(head.name, nullptr).second) continue;
+    order.push_back(head.name);
+    batch.kernels.push_back({std::string(kPrefix) + head.name, emulated_text(text, head)});
+  }
+  const LoadedKernels loaded =
+      load_kernels(batch, emulating_compiler(instrument), RuntimeOptions::from_environment().cache_dir, 2);
+  for (size_t i = 0; i < order.size(); ++i) entries_[order[i]] = static_cast<const Entry*>(loaded.entry[i]);
+}
+
+std::vector<std::string> Program::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+LaunchCounts Program::launch(const std::string& name, const Launch& launch, std::span<void* const> parameters,
+                             std::span<const Region> memory) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) throw Fault(fmt::format("launch of {}: there is no such kernel", name));
+  return Machine(name, *found->second, launch, parameters, memory, instrument_ == Instrument::accesses).run();
+}
+
+}  // namespace kb::simt
