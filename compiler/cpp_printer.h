@@ -55,6 +55,7 @@ class CppPrinter {
   // A contiguous store of a vector just rounded to bf16 or f16 rounds and narrows in one go.
   bool rounds_when_stored(const Instr& store) const;
   DType exact_type(const Instr& instr) const;
+  bool is_exact(Reg r, DType type) const;
   void count_uses(const Instr& instr);
   void analyse(const std::vector<Instr>& body, bool& wide);
 

@@ -3,10 +3,11 @@
 // and before layout, which chooses by dtype.
 //
 // bf16: library ops read and give bf16, weight gradients (what is summed over workers) f32; parameters, optimizer,
-// reductions, norms and losses stay in f32; activations that a library op or a second reader takes are stored in bf16
-// (rounded once, all readers see the rounded value).
+// reductions, norms and losses stay in f32; activations that a library op takes, or several readers for each of which
+// it would cost more to compute them again, are stored in bf16 (rounded once, all readers see the rounded value).
 #include <algorithm>
 
+#include "compiler/kernel_math.h"
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
 
@@ -150,7 +151,18 @@ class Mixed {
 
   bool stores_low(int32_t n, const Node& node) const {
     if (!is_pointwise(node.op) || node.type().dtype != DType::f32 || !activation_[static_cast<size_t>(n)]) return false;
-    return library_user_[static_cast<size_t>(n)] || (node.type().rank() == 4 && users_[static_cast<size_t>(n)] > 1);
+    return library_user_[static_cast<size_t>(n)] ||
+           (node.type().rank() == 4 && users_[static_cast<size_t>(n)] > 1 && !is_computed_again(node));
+  }
+
+  // From one large value and without calling a function: never written to memory (materialise.h, rule 3), such as x
+  // less its mean in a batch norm.
+  bool is_computed_again(const Node& node) const {
+    const auto is_large = [&](Value input) {
+      const Op op = from_.node(input).op;
+      return op != Op::broadcast && op != Op::constant;
+    };
+    return !calls_math(node.op) && std::count_if(node.inputs.begin(), node.inputs.end(), is_large) <= 1;
   }
 
   void store_low(int32_t n) {

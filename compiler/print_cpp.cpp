@@ -124,7 +124,18 @@ bool CppPrinter::rounds_when_stored(const Instr& store) const {
 
 DType CppPrinter::exact_type(const Instr& instr) const {
   if (is_low_precision(instr.type)) return instr.type;
-  return instr.code == Code::convert && instr.type == DType::f32 ? reg(instr.a).exact_in : DType::f64;
+  if (instr.type != DType::f32) return DType::f64;
+  if (instr.code == Code::convert) return reg(instr.a).exact_in;
+  if (instr.code != Code::compute || instr.op != Op::select) return DType::f64;
+  for (const DType type : {DType::bf16, DType::f16})
+    if (is_exact(instr.b, type) && is_exact(instr.c, type)) return type;
+  return DType::f64;
+}
+
+bool CppPrinter::is_exact(Reg r, DType type) const {
+  const Instr& instr = *reg(r).instr;
+  const bool known = instr.code == Code::constant && instr.type == DType::f32;
+  return reg(r).exact_in == type || (known && round_to(type, instr.number) == static_cast<float>(instr.number));
 }
 
 void CppPrinter::count_uses(const Instr& instr) {

@@ -47,11 +47,11 @@ KB_INLINE u32 shift_left(u32 x, u32 y) { return y < 32 ? x << y : 0; }
 KB_INLINE int shift_left(int x, int y) { return y < 0 ? x : (int)shift_left((u32)x, (u32)y); }
 KB_INLINE u32 shift_right(u32 x, u32 y) { return y < 32 ? x >> y : 0; }
 KB_INLINE int shift_right(int x, int y) { return y < 0 ? x : x >> (y < 32 ? y : 31); }
-KB_INLINE u32 bf16_bits(float x) {
+KB_INLINE u32 round_high(float x) {  // to nearest even in the upper half of the bits; the lower one holds anything
   const u32 b = bits(x);
-  return x != x ? b >> 16 | 0x40 : (b + 0x7fff + (b >> 16 & 1)) >> 16;
+  return x != x ? b | 0x400000 : b + 0x7fff + (b >> 16 & 1);
 }
-KB_INLINE float to_bf16(float x) { return real(bf16_bits(x) << 16); }
+KB_INLINE float to_bf16(float x) { return real(round_high(x) & 0xffff0000); }
 KB_INLINE float load_bf16(const u16* p) { return real((u32)*p << 16); }
 KB_INLINE void store_bf16(u16* p, float x) { *p = (u16)(bits(x) >> 16); }
 KB_INLINE float f16_real(u32 h) {
@@ -107,14 +107,14 @@ KB_INLINE i32x@ shift_right(i32x@ x, i32x@ y) { return y < 0 ? x : x >> (y < 32 
 KB_INLINE u32x@ whole_u32(f32x@ x) {  // modulo 2^32 where |x| < 2^32
   return (u32x@)__builtin_convertvector(x >= 0x1p31f ? x - 0x1p32f : x, i32x@);
 }
-KB_INLINE u32x@ bf16_bits(f32x@ x) {
+KB_INLINE u32x@ round_high(f32x@ x) {
   const u32x@ b = (u32x@)x;
-  return x != x ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  return x != x ? b | 0x400000u : b + 0x7fffu + (b >> 16 & 1u);
 }
-KB_INLINE f32x@ to_bf16(f32x@ x) { return (f32x@)(bf16_bits(x) << 16); }
+KB_INLINE f32x@ to_bf16(f32x@ x) { return (f32x@)(round_high(x) & 0xffff0000u); }
 KB_INLINE f32x@ widen_bf16(u16x@ x) { return (f32x@)(widen_u16(x) << 16); }
 KB_INLINE u16x@ narrow_bf16(f32x@ x) { return narrow_u16((u32x@)x >> 16); }
-KB_INLINE u16x@ round_bf16(f32x@ x) { return narrow_u16(bf16_bits(x)); }
+KB_INLINE u16x@ round_bf16(f32x@ x) { return narrow_u16(round_high(x) >> 16); }
 KB_INLINE i32x@ widen_bool(u8x@ x) { return (i32x@)widen_u8(x) != 0; }
 KB_INLINE u8x@ narrow_bool(i32x@ x) { return narrow_u8((u32x@)x & 1u); }
 )";

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <map>
+
 #include "compiler/check_passes.h"
 #include "compiler/cut.h"
 #include "graph/functions.h"
@@ -135,6 +137,28 @@ BOOST_AUTO_TEST_CASE(precision_bf16_runs_library_ops_low_and_reductions_in_f32) 
     if (node.op == Op::conv2d) BOOST_TEST((node.type().dtype == DType::bf16));
     if (node.op == Op::reduce_sum) BOOST_TEST((node.type().dtype == DType::f32));
   }
+}
+
+// What batch norm computes in between is never written to memory, so nothing of it is rounded; what the next
+// convolution reads is.
+BOOST_AUTO_TEST_CASE(inside_a_norm_nothing_is_rounded_to_bf16) {
+  Graph g("norm");
+  const Tensor x = input(g, "x", DType::f32, {4, 3, 8, 8}, "NCHW"), weights = input(g, "weights", DType::f32, {4}, "N");
+  Tensor y = relu(batch_norm("bn", conv2d("conv1", x, 16, {.kernel = 3, .padding = 1})));
+  y = conv2d("conv2", y, 16, {.kernel = 3, .padding = 1});
+  g.outputs.push_back({"loss", sum(sum(flatten(y * y), {1}) * weights).value(), Merge::sum});
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  options.optimizer = test::momentum_sgd();
+  CompileState state{options, {}, {}};
+  Graph after = g;
+  for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
+  std::map<Op, int> rounded;
+  for (const Node& node : after.nodes)
+    if (node.op == Op::cast && node.type().dtype == DType::bf16 && node.type().rank() == 4)
+      ++rounded[after.node(node.inputs[0]).op];
+  BOOST_TEST(rounded.contains(Op::relu));
+  BOOST_TEST(!rounded.contains(Op::sub), "x less its mean");
 }
 
 // Every kind of parameter, in bf16: matrices, an embedding, biases, norms.
