@@ -167,7 +167,7 @@ class Builder {
     step.inputs = static_cast<int32_t>(step.operands.size());
     for (Value output : group.outputs) step.operands.push_back(place(output));
     const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
-    if (target_.library) step.scratch = scratch(target_.library->scratch_bytes(graph_, node));
+    if (target_.library) step.scratch = scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
     step.flops = library_flops(node);
   }
 

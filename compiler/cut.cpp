@@ -11,7 +11,7 @@ namespace kb {
 namespace {
 
 bool is_prepared_op(const Graph& graph, const Node& node) {
-  return node.op == Op::pack_weights ||
+  return node.op == Op::pack_weights || node.op == Op::transpose ||
          (node.op == Op::cast && is_low_precision(node.type().dtype) && graph.type(node.inputs[0]).dtype == DType::f32);
 }
 

@@ -10,8 +10,8 @@ struct Cut {
   Graph final;
 };
 
-// What depends on parameters alone and is kept in another form for the whole step (packed weights, low-precision
-// copies) moves into `prepare`. Everything else, the update included, stays.
+// What depends on parameters alone and is kept in another form for the whole step (packed or transposed weights,
+// low-precision copies) moves into `prepare`. Everything else, the update included, stays.
 Cut cut(const Graph& graph, const Target& target);
 
 }  // namespace kb

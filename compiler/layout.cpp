@@ -4,7 +4,8 @@
 //
 // Convolutions ask for the layout of compiler/layout_table.h; point-wise ops, reductions, pooling, slices and pads
 // follow their input; all else asks for logical order. A value is brought to another layout at its first reader that
-// wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own.
+// wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on a GPU
+// they are transposed to (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
 
 #include "compiler/layout_table.h"
@@ -307,18 +308,25 @@ class LayoutPass {
     if (in.block > 0) attrs.set("block_in", in.block);
     if (out.block > 0) attrs.set("block_out", out.block);
     bool forward = node.op == Op::conv2d, weights = node.op == Op::conv2d_weight_grad;
+    Layout filters = filter_layout(weights ? node.type().shape : shape_of(node.inputs[1]));
+    if (!filters.logical()) attrs.set("weights_last", int64_t{1});
     std::vector<Value> inputs{get(node.inputs[0], forward || weights ? in : out)};
     if (weights) {
       inputs.push_back(get(node.inputs[1], out));
     } else {
-      Value w = get(node.inputs[1], {});
+      Value w = get(node.inputs[1], filters);
       Value packed = pack(node, w, attrs, usage);
       if (packed.valid()) attrs.set("packed", int64_t{1});
       inputs.push_back(packed.valid() ? packed : w);
     }
     int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
     rewriter_.replace({n, 0}, {fresh, 0});
-    if (!weights) native({n, 0}) = forward ? out : in;
+    native({n, 0}) = weights ? filters : forward ? out : in;
+  }
+
+  // Filters are images too: (O, I, H, W), or (O, H, W, I).
+  Layout filter_layout(const Dims& shape) const {
+    return weights_last(target_) ? Layout{shape[1], shape[1]} : Layout{};
   }
 
   Value pack(const Node& conv, Value weight, Attrs attrs, const char* usage) {

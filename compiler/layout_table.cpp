@@ -31,6 +31,8 @@ int64_t channels_together(Processor processor, int64_t block, int64_t channels) 
   return few_channels ? 0 : channels;
 }
 
+bool weights_last(const Target& target) { return target.processor == Processor::gpu; }
+
 int64_t channel_block(const Target& target, DType dtype, int64_t channels) {
   if (dtype == DType::f64 && target.processor == Processor::cpu) return 0;
   return channels_together(target.processor, table_block(target.isa, dtype), channels);

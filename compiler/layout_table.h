@@ -1,4 +1,4 @@
-// Which physical layout a convolution's activations take: a pure function of target, dtype and channels, from a table
+// Which physical layouts a convolution takes: a pure function of target, dtype and channels, from a table
 // in the source that `./run tune` prints anew from measurements.
 #pragma once
 #include <string_view>
@@ -9,6 +9,10 @@ namespace kb {
 
 // Channels stored together: 0 = logical NCHW as it is; == channels: NHWC; else blocked (N, C/b, H, W, b).
 int64_t channel_block(const Target& target, DType dtype, int64_t channels);
+
+// Weights and their gradients lie as (O, H, W, I): what cuDNN's engines read beside NHWC; given (O, I, H, W), each call
+// would transpose into its workspace. A CPU's library has formats of its own (pack_weights).
+bool weights_last(const Target& target);
 
 // The table's block for an instruction set and dtype; 0: NHWC.
 int64_t table_block(std::string_view isa, DType dtype);

@@ -10,7 +10,7 @@
 
 namespace kb {
 
-enum class Precision : uint8_t { f32, bf16, f64 };
+enum class Precision : uint8_t { f32, tf32, bf16, f64 };
 
 // Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
 // value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.

@@ -1,10 +1,13 @@
-// precision: takes a graph in f32; leaves it so (f32), wholly in f64 (f64), or in bf16 mixed precision (Micikevicius et
-// al. 2018, with bf16 in place of f16, so without loss scaling). It stands behind simplify, which would fold its casts,
-// and before layout, which chooses by dtype.
+// precision: takes a graph in f32; leaves it so (f32), so but for library ops that may round their inputs to tf32
+// (tf32), wholly in f64 (f64), or in bf16 mixed precision (Micikevicius et al. 2018, with bf16 in place of f16, so
+// without loss scaling). It stands behind simplify, which would fold its casts, and before layout, which chooses by
+// dtype.
 //
 // bf16: library ops read and give bf16, weight gradients (what is summed over workers) f32; parameters, optimizer,
 // reductions, norms and losses stay in f32; activations that a library op takes, or several readers for each of which
-// it would cost more to compute them again, are stored in bf16 (rounded once, all readers see the rounded value).
+// it would cost more to compute them again, are stored in bf16 (rounded once, all readers see the rounded value). On a
+// GPU the weight gradients of convolutions leave the library in bf16 and are widened behind it: cuDNN 9 has no engine
+// that gives f32 of bf16.
 #include <algorithm>
 
 #include "compiler/kernel_math.h"
@@ -42,7 +45,8 @@ Graph widen(const Graph& from, CompileState& state) {
 
 class Mixed {
  public:
-  explicit Mixed(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {
+  Mixed(const Graph& from, Processor processor)
+      : from_(from), processor_(processor), to_(from.name, from.mode), rewriter_(from, to_) {
     library_user_.assign(from.nodes.size(), 0);
     users_.assign(from.nodes.size(), 0);
     activation_.assign(from.nodes.size(), 0);
@@ -125,10 +129,13 @@ class Mixed {
         copy.inputs[i] = rewriter_.map(node.inputs[i]);
     }
     if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
+    const bool narrow = node.op == Op::conv2d_weight_grad && processor_ == Processor::gpu;
+    if (narrow) copy.attrs.set("dtype", DType::bf16);
     int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
                      : to_.append(from_, std::move(copy));
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
       rewriter_.replace({n, out}, {at, out});
+    if (narrow) rewriter_.replace({n, 0}, as({n, 0}, DType::f32));
     if (stores_low(n, node)) store_low(n);
   }
 
@@ -172,6 +179,7 @@ class Mixed {
   }
 
   const Graph& from_;
+  Processor processor_;
   Graph to_;
   Rewriter rewriter_;
   Value flat_low_;
@@ -180,6 +188,13 @@ class Mixed {
   std::vector<int32_t> users_;
 };
 
+// Leave to round the inputs of library ops to tf32, which only a GPU's library takes.
+Graph allow_tf32(Graph graph) {
+  for (Node& node : graph.nodes)
+    if (info(node.op).cls == OpClass::library) node.attrs.set("tf32", int64_t{1});
+  return graph;
+}
+
 }  // namespace
 
 Graph apply_precision(Graph graph, CompileState& state) {
@@ -187,7 +202,9 @@ Graph apply_precision(Graph graph, CompileState& state) {
     case Precision::f64:
       return widen(graph, state);
     case Precision::bf16:
-      return Mixed(graph).run();
+      return Mixed(graph, state.options.target.processor).run();
+    case Precision::tf32:
+      return allow_tf32(std::move(graph));
     case Precision::f32:
       break;
   }

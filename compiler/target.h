@@ -9,12 +9,14 @@
 
 namespace kb {
 
+struct Epilogue;
+
 // Answers about library ops that only a backend knows. Every call is a pure function of its arguments.
 class LibraryQuery {
  public:
   virtual ~LibraryQuery() = default;
-  // Scratch of one library node on physical types, bytes.
-  virtual int64_t scratch_bytes(const Graph& graph, const Node& node) const = 0;
+  // Scratch of one library call on physical types, bytes.
+  virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   // Bytes of pack_weights' result in the library's own format; 0 = the op wants no packed weights.
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
 };

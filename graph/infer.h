@@ -37,9 +37,11 @@
 //                      own dtype; or, where it is there, dtype, which may be f32 for them
 //   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,
 //                      block_in, block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical
-//                      NCHW. `packed` 1: w comes from pack_weights
+//                      NCHW. `packed` 1: w comes from pack_weights. `weights_last` 1: w, or the weight gradient, is
+//                      (O, H, W, I). Here and at matmul: `tf32` 1: f32 inputs may be rounded to tf32 (10 bits)
 //   conv2d_input_grad (dy, w)  the same and input_size [H, W], channels
-//   conv2d_weight_grad (x, dy) the same and kernel [H, W] -> OIHW, f32 for bf16 and f16 input
+//   conv2d_weight_grad (x, dy) the same and kernel [H, W] -> OIHW, f32 for bf16 and f16 input; or, where it is
+//                      there, dtype, which may be the input's own
 //   pack_weights (w)   all of its conv's attributes, `usage` text "forward" | "input_grad", x_shape ints logical -> w's
 //                      type; identity in meaning
 //   stop_gradient (x), worker_sum (x): identity

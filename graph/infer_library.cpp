@@ -119,8 +119,16 @@ void check_one_float(std::span<const Type> in) {
   check_same_dtype(in);
 }
 
-void check_weight(const Type& w, int64_t channels, int64_t groups) {
+// A filter bank's logical shape (O, I, H, W); with the attribute `weights_last` it lies as (O, H, W, I).
+Dims filter_shape(const Type& w, const Attrs& attrs) {
+  const Dims& s = w.shape;
   if (w.rank() != 4) throw Mistake{"the weight is no filter bank", "[O, I/groups, H, W]", shape_text(w), ""};
+  return attrs.integer("weights_last", 0) ? Dims{s[0], s[3], s[1], s[2]} : s;
+}
+
+Type filter_type(const Type& w, const Attrs& attrs) { return {w.dtype, filter_shape(w, attrs), w.names}; }
+
+void check_weight(const Type& w, int64_t channels, int64_t groups) {
   check_groups(groups, channels, w.shape[0]);
   if (w.shape[1] != channels / groups)
     throw Mistake{"channels differ",
@@ -130,7 +138,7 @@ void check_weight(const Type& w, int64_t channels, int64_t groups) {
 }
 
 Type infer_conv2d(std::span<const Type> in, const Attrs& attrs) {
-  const Type &x = in[0], &w = in[1];
+  const Type &x = in[0], w = filter_type(in[1], attrs);
   const Image image = read_image(x, attrs.integer("block_in", 0), "x");
   check_one_float(in);
   check_weight(w, image.c, attrs.integer("groups"));
@@ -139,7 +147,7 @@ Type infer_conv2d(std::span<const Type> in, const Attrs& attrs) {
 }
 
 Type infer_input_grad(std::span<const Type> in, const Attrs& attrs) {
-  const Type &dy = in[0], &w = in[1];
+  const Type &dy = in[0], w = filter_type(in[1], attrs);
   const Image image = read_image(dy, attrs.integer("block_out", 0), "dy");
   check_one_float(in);
   check_weight(w, attrs.integer("channels"), attrs.integer("groups"));
@@ -165,7 +173,10 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
   const Ints fits = windowed(in.size, window, x);
   if (in.n != out.n || fits != out.size)
     throw Mistake{"dy does not fit", "N=" + std::to_string(in.n) + ", [H, W]=" + ints_text(fits), shape_text(dy), ""};
-  const DType dtype = is_low_precision(x.dtype) ? DType::f32 : x.dtype;
+  const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : is_low_precision(x.dtype) ? DType::f32 : x.dtype;
+  if (dtype != x.dtype && !(dtype == DType::f32 && is_low_precision(x.dtype)))
+    throw Mistake{"the result is of another dtype", "that of the operands, or f32 of bf16 and f16", to_string(x), ""};
+  if (attrs.integer("weights_last", 0)) return {dtype, {out.c, kernel[0], kernel[1], in.c / groups}, "OHWI"};
   return {dtype, {out.c, in.c / groups, kernel[0], kernel[1]}, "OIHW"};
 }
 

@@ -109,6 +109,12 @@ void to_physical(std::vector<double> data, const Layout& layout, Array& array) {
           [&](const auto& at) { array.data[i++] = data[static_cast<size_t>(at[0])]; });
 }
 
+// Weights lie as (O, I, H, W), or, with the attribute `weights_last`, as (O, H, W, I).
+Layout filter_layout(const Dims& shape, const Attrs& attrs) {
+  if (!attrs.integer("weights_last", 0)) return {shape, {}};
+  return {{shape[0], shape[3], shape[1], shape[2]}, {shape[0], 1, shape[1], shape[2], shape[3]}};
+}
+
 Conv conv_of(const Attrs& attrs, const Dims& x, const Dims& w, const Dims& y) {
   const int64_t groups = attrs.integer("groups");
   return {x[0],
@@ -130,10 +136,10 @@ void conv2d(const Work& work) {
   const Attrs& attrs = work.node.attrs;
   const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
   const Layout ly = layout_of(work.out[0].type.shape, attrs, "block_out");
-  const std::vector<double> x = to_logical(*work.in[0], lx);
-  const std::vector<double>& w = work.in[1]->data;
+  const Layout lw = filter_layout(work.in[1]->type.shape, attrs);
+  const std::vector<double> x = to_logical(*work.in[0], lx), w = to_logical(*work.in[1], lw);
   std::vector<double> y(work.out[0].data.size(), 0.0);
-  for_each_run(conv_of(attrs, lx.logical, work.in[1]->type.shape, ly.logical),
+  for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
                [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
                  const double weight = w[static_cast<size_t>(wi)];
                  const double* from = x.data() + xi;
@@ -147,10 +153,10 @@ void conv2d_input_grad(const Work& work) {
   const Attrs& attrs = work.node.attrs;
   const Layout lx = layout_of(work.out[0].type.shape, attrs, "block_in");
   const Layout ly = layout_of(work.in[0]->type.shape, attrs, "block_out");
-  const std::vector<double> dy = to_logical(*work.in[0], ly);
-  const std::vector<double>& w = work.in[1]->data;
+  const Layout lw = filter_layout(work.in[1]->type.shape, attrs);
+  const std::vector<double> dy = to_logical(*work.in[0], ly), w = to_logical(*work.in[1], lw);
   std::vector<double> dx(work.out[0].data.size(), 0.0);
-  for_each_run(conv_of(attrs, lx.logical, work.in[1]->type.shape, ly.logical),
+  for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
                [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
                  const double weight = w[static_cast<size_t>(wi)];
                  const double* from = dy.data() + yi;
@@ -165,13 +171,15 @@ void conv2d_weight_grad(const Work& work) {
   const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
   const Layout ly = layout_of(work.in[1]->type.shape, attrs, "block_out");
   const std::vector<double> x = to_logical(*work.in[0], lx), dy = to_logical(*work.in[1], ly);
-  std::vector<double>& dw = work.out[0].data;
-  for_each_run(conv_of(attrs, lx.logical, work.out[0].type.shape, ly.logical),
+  const Layout lw = filter_layout(work.out[0].type.shape, attrs);
+  std::vector<double> dw(work.out[0].data.size(), 0.0);
+  for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
                [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {
                  double& sum = dw[static_cast<size_t>(wi)];
                  const double *px = x.data() + xi, *py = dy.data() + yi;
                  for (int64_t j = 0; j < length; ++j) sum += py[j] * px[j * step];
                });
+  to_physical(std::move(dw), lw, work.out[0]);
 }
 
 int64_t checked_row(const char* op, double index, int64_t rows) {

@@ -22,8 +22,8 @@ class CpuLibraryQuery : public LibraryQuery {
  public:
   CpuLibraryQuery(LibraryContext& context, int shards) : context_(context), shards_(shards) {}
 
-  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
-    return static_cast<int64_t>(plan_library(context_, graph, node, {}, shards_)->scratch_bytes());
+  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    return static_cast<int64_t>(plan_library(context_, graph, node, epilogue, shards_)->scratch_bytes());
   }
 
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {

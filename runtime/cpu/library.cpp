@@ -20,6 +20,7 @@ void check(const ConvSpec& spec, int shards) {
          "convolution: a block that does not divide the channels");
   ensure(is_float(spec.dtype), "convolution: not a float dtype");
   ensure(spec.kind == ConvKind::forward || !(spec.bias || spec.relu), "convolution: an epilogue after a gradient");
+  ensure(!spec.weights_last && spec.wide, "convolution: weights or a gradient as only a GPU's library has them");
 }
 
 void check(const MatmulSpec& spec, int shards) {

@@ -3,53 +3,18 @@
 // are taken in shard order. So the bits depend on the spec and on `shards`, never on the number of threads.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
-#include "graph/dtype.h"
 #include "runtime/cpu/pool.h"
+#include "runtime/library_spec.h"
 
 namespace kb {
 
 namespace onednn {
 struct Engine;
 }
-
-enum class ConvKind : uint8_t { forward, input_grad, weight_grad };
-
-// A tensor with C channels in blocks of b lies as (N, C/b, H, W, b): b == C is NHWC, b == 1 is NCHW. b divides C. `h`
-// and `w` are the input's; the output has (h + 2 padding - dilation (kh - 1) - 1) / stride + 1 rows.
-//   forward      in = {x, weights [, bias]}   out = {y}     y = relu(conv(x, weights) + bias), both optional
-//   input_grad   in = {dy, weights}           out = {dx}
-//   weight_grad  in = {x, dy}                 out = {dw}    dw: canonical (O, C/groups, KH, KW)
-// x, y, dx, dy have `dtype`. bias and dw are f32 (f64 for f64). `weights` are what plan_pack_weights wrote; canonical,
-// of `dtype`, where packed_weight_bytes is 0.
-struct ConvSpec {
-  ConvKind kind = ConvKind::forward;
-  DType dtype = DType::f32;
-  int64_t n = 1, c = 1, h = 1, w = 1;
-  int64_t o = 1, kh = 1, kw = 1;
-  int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
-  int64_t groups = 1;
-  int64_t block_in = 1;   // of the tensor with c channels
-  int64_t block_out = 1;  // of the tensor with o channels
-  bool bias = false, relu = false;
-
-  int64_t out_h() const { return (h + 2 * padding[0] - dilation[0] * (kh - 1) - 1) / stride[0] + 1; }
-  int64_t out_w() const { return (w + 2 * padding[1] - dilation[1] * (kw - 1) - 1) / stride[1] + 1; }
-};
-
-// c = relu(a b + bias) for each of `batch` row-major matrices: a is (m, k), or (k, m) if transposed; b is (k, n), or
-// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; bias: f32 (f64 for f64), (n).
-struct MatmulSpec {
-  DType dtype = DType::f32;
-  bool wide = false;  // c is f32 where a and b are bf16 or f16
-  int64_t batch = 1, m = 1, n = 1, k = 1;
-  bool transpose_a = false, transpose_b = false;
-  bool bias = false, relu = false;
-};
 
 class LibraryOp {
  public:

@@ -68,9 +68,6 @@ struct Relayout {
 std::unique_ptr<LibraryOp> make_widened(std::unique_ptr<LibraryOp> op, DType dtype, std::vector<int64_t> widen,
                                         int64_t round);
 
-inline int64_t input_elements(const ConvSpec& spec) { return spec.n * spec.c * spec.h * spec.w; }
-inline int64_t output_elements(const ConvSpec& spec) { return spec.n * spec.o * spec.out_h() * spec.out_w(); }
-
 // One matmul's cut into shards: along the batch, the rows or the columns of c; small ones are cut less often.
 struct MatmulCut {
   enum class Axis : uint8_t { batch, m, n } axis = Axis::m;

@@ -1,94 +1,12 @@
 #include "runtime/cpu/library_plan.h"
 
 namespace kb {
-namespace {
-
-// Logical (N, C, H, W) of a physical activation.
-Dims logical_shape(const Type& type, int64_t block) {
-  const Dims& s = type.shape;
-  if (block == 0) return s;
-  if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
-  return {s[0], s[1] * s[4], s[2], s[3]};
-}
-
-void copy_pair(const Attrs& attrs, const char* key, int64_t (&to)[2]) {
-  const Ints& v = attrs.ints(key);
-  to[0] = v[0];
-  to[1] = v[1];
-}
-
-// The parts of a spec that every convolution node says in its attributes.
-ConvSpec common(const Attrs& attrs) {
-  ConvSpec spec{};
-  copy_pair(attrs, "stride", spec.stride);
-  copy_pair(attrs, "padding", spec.padding);
-  copy_pair(attrs, "dilation", spec.dilation);
-  spec.groups = attrs.integer("groups");
-  spec.block_in = std::max<int64_t>(1, attrs.integer("block_in", 0));
-  spec.block_out = std::max<int64_t>(1, attrs.integer("block_out", 0));
-  return spec;
-}
-
-void set_shapes(ConvSpec& spec, const Dims& x, const Dims& w) {
-  spec.n = x[0];
-  spec.c = x[1];
-  spec.h = x[2];
-  spec.w = x[3];
-  spec.o = w[0];
-  spec.kh = w[2];
-  spec.kw = w[3];
-}
-
-}  // namespace
-
-ConvSpec conv_spec(const Graph& graph, const Node& node) {
-  ConvSpec spec = common(node.attrs);
-  int64_t block_in = node.attrs.integer("block_in", 0);
-  spec.dtype = graph.type(node.inputs[0]).dtype;
-  if (node.op == Op::pack_weights) {
-    spec.kind = node.attrs.text("usage") == "forward" ? ConvKind::forward : ConvKind::input_grad;
-    set_shapes(spec, node.attrs.ints("x_shape"), node.type().shape);
-  } else if (node.op == Op::conv2d) {
-    spec.kind = ConvKind::forward;
-    set_shapes(spec, logical_shape(graph.type(node.inputs[0]), block_in), graph.type(node.inputs[1]).shape);
-  } else if (node.op == Op::conv2d_input_grad) {
-    spec.kind = ConvKind::input_grad;
-    set_shapes(spec, logical_shape(node.type(), block_in), graph.type(node.inputs[1]).shape);
-  } else {
-    spec.kind = ConvKind::weight_grad;
-    set_shapes(spec, logical_shape(graph.type(node.inputs[0]), block_in), node.type().shape);
-  }
-  return spec;
-}
-
-MatmulSpec matmul_spec(const Graph& graph, const Node& node) {
-  const Dims& a = graph.type(node.inputs[0]).shape;
-  bool transpose_a = node.attrs.integer("transpose_a") != 0;
-  const Dims& c = node.type().shape;
-  MatmulSpec spec{};
-  spec.dtype = graph.type(node.inputs[0]).dtype;
-  spec.wide = node.type().dtype != spec.dtype;
-  spec.m = c[c.size() - 2];
-  spec.n = c[c.size() - 1];
-  spec.k = a[a.size() - (transpose_a ? 2 : 1)];
-  spec.batch = spec.m * spec.n == 0 ? 0 : node.type().elements() / (spec.m * spec.n);
-  spec.transpose_a = transpose_a;
-  spec.transpose_b = node.attrs.integer("transpose_b") != 0;
-  return spec;
-}
 
 std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
                                         const Epilogue& epilogue, int shards) {
-  if (node.op == Op::matmul) {
-    MatmulSpec spec = matmul_spec(graph, node);
-    spec.bias = epilogue.bias.valid();
-    spec.relu = epilogue.relu;
-    return plan_matmul(context, spec, shards);
-  }
-  ConvSpec spec = conv_spec(graph, node);
+  if (node.op == Op::matmul) return plan_matmul(context, matmul_spec(graph, node, epilogue), shards);
+  const ConvSpec spec = conv_spec(graph, node, epilogue);
   if (node.op == Op::pack_weights) return plan_pack_weights(context, spec);
-  spec.bias = epilogue.bias.valid();
-  spec.relu = epilogue.relu;
   return plan_conv(context, spec, shards);
 }
 

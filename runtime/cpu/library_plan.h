@@ -1,5 +1,4 @@
-// From a library node of a graph to a library call: the one place that reads conv and matmul nodes' attributes for the
-// CPU.
+// From a library node of a graph to a library call.
 #pragma once
 #include <memory>
 
@@ -8,8 +7,6 @@
 
 namespace kb {
 
-ConvSpec conv_spec(const Graph& graph, const Node& node);
-MatmulSpec matmul_spec(const Graph& graph, const Node& node);
 std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
                                         const Epilogue& epilogue, int shards);
 

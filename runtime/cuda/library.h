@@ -2,6 +2,7 @@
 // cuBLASLt in the plug-in, and in tests by the CPU's library.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,8 @@ class LibraryOp {
   virtual std::string implementation() const = 0;
 };
 
+using LibraryPicks = std::map<std::string, std::string>;
+
 class DeviceLibrary {
  public:
   virtual ~DeviceLibrary() = default;
@@ -42,11 +45,16 @@ class DeviceLibrary {
   // The dtype that calls on tensors of `dtype` are computed in: itself where the device and the library have it, else
   // f32.
   virtual DType compute_dtype(DType dtype) const = 0;
-  // What the compiler asks (compiler/target.h: LibraryQuery), before it knows the epilogue: enough for every one.
-  virtual int64_t scratch_bytes(const Graph& graph, const Node& node) const = 0;
+  // What the compiler asks (compiler/target.h: LibraryQuery). On a device the first question about a call chooses its
+  // implementation, by trials.
+  virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
   // Throws Error or InternalError; the caller adds the schedule step and its place in the user's code.
   virtual std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) = 0;
+  // The choices made so far, from what a call computes to the implementation that does it. A run keeps them in its
+  // manifest and checkpoints; given back before the first question, they are used as they are, and nothing is timed.
+  virtual LibraryPicks picks() const = 0;
+  virtual void use_picks(LibraryPicks picks) = 0;
 };
 
 }  // namespace kb::cuda

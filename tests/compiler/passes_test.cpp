@@ -113,7 +113,42 @@ BOOST_AUTO_TEST_CASE(layout_for_a_gpu_is_nhwc) {
   options.target = gpu_target("sm_90");
   Graph after = checked("layout", apply_layout, two_convolutions(24), options);
   for (const Node& node : after.nodes)
-    if (node.op == Op::conv2d) BOOST_TEST(node.attrs.integer("block_out") == 24);
+    if (node.op == Op::conv2d) {
+      BOOST_TEST(node.attrs.integer("block_out") == 24);
+      BOOST_TEST((after.type(node.inputs[1]).shape == Dims{24, 3, 3, node.attrs.integer("block_in")}));
+    }
+}
+
+// A convolution's filters are transposed once, for all that reads them; so is their gradient.
+BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
+  Graph g("filters");
+  const Tensor weights = input(g, "weights", DType::f32, {2}, "N");
+  Tensor x = conv2d("a", input(g, "x", DType::f32, {2, 8, 6, 6}, "NCHW"), 8, {.kernel = 1});
+  x = conv2d("b", relu(x), 16, {.kernel = 3, .padding = 1});
+  g.outputs.push_back({"loss", sum(sum(flatten(x * x), {1}) * weights).value(), Merge::sum});
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  options.optimizer = test::momentum_sgd();
+  options.check_passes = true;
+  for (const Precision precision : {Precision::f32, Precision::tf32, Precision::bf16}) {
+    options.precision = precision;
+    CompileState state{options, {}, {}};
+    std::vector<PassReport> reports;
+    const Graph after = run_graph_passes(g, state, reports);
+    int filters = 0;
+    for (const Node& node : after.nodes) {
+      const bool conv = node.op == Op::conv2d || node.op == Op::conv2d_input_grad || node.op == Op::conv2d_weight_grad;
+      if (!conv) continue;
+      BOOST_TEST(node.attrs.integer("weights_last") == 1);
+      BOOST_TEST(node.attrs.integer("tf32", 0) == (precision == Precision::tf32));
+      BOOST_TEST((node.type().dtype == (precision == Precision::bf16 ? DType::bf16 : DType::f32)));
+      filters += node.op != Op::conv2d_weight_grad && after.node(node.inputs[1]).op == Op::transpose;
+    }
+    BOOST_TEST(filters == 2);  // of b; the filters of a lie the same in both orders
+    const Cut parts = cut(after, options.target);
+    BOOST_TEST(count(parts.prepare, Op::transpose) == 1);
+    BOOST_TEST(count(parts.final, Op::transpose) == 4);  // images, both ways of flatten, the gradient of b's filters
+  }
 }
 
 BOOST_AUTO_TEST_CASE(layout_keeps_odd_channels_working) {

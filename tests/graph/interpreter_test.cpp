@@ -205,6 +205,26 @@ BOOST_AUTO_TEST_CASE(convolution_in_blocked_layouts) {
              boost::test_tools::per_element());
 }
 
+// The same with filters as (O, H, W, I).
+BOOST_AUTO_TEST_CASE(convolution_with_filter_channels_last) {
+  const Case c({wave({2, 4, 5, 5}), wave({6, 2, 3, 2})});
+  const Window window{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};
+  const Tensor x = c.x[0], w = c.x[1], y = convolution(x, w, window, 2), last = transpose(w, {0, 2, 3, 1});
+  const auto conv = [&](Op op, const Tensor& a, const Tensor& b) {
+    Attrs attrs{{"stride", Ints{2, 1}},   {"padding", Ints{1, 1}},     {"dilation", Ints{1, 1}},
+                {"groups", int64_t{2}},   {"kernel", Ints{3, 2}},      {"input_size", Ints{5, 5}},
+                {"channels", int64_t{4}}, {"weights_last", int64_t{1}}};
+    Graph& g = x.graph();
+    return Tensor(g, g.add(op, {a.value(), b.value()}, attrs));
+  };
+  const auto same = [&](const Tensor& a, const Tensor& b) {
+    BOOST_TEST(c.value(a).data == c.value(b).data, boost::test_tools::per_element());
+  };
+  same(conv(Op::conv2d, x, last), y);
+  same(conv(Op::conv2d_input_grad, y, last), convolution_input_grad(y, w, window, 2, {5, 5}, 4));
+  same(transpose(conv(Op::conv2d_weight_grad, x, y), {0, 3, 1, 2}), convolution_weight_grad(x, y, window, 2));
+}
+
 BOOST_AUTO_TEST_CASE(indexed) {
   const Case c({array({3, 2}, {1, 2, 3, 4, 5, 6}), array({2, 2}, {2, 0, 2, 2}, DType::i32),
                 array({4}, {1, 0, 3, 2}, DType::i32)});

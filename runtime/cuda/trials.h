@@ -1,0 +1,32 @@
+// Choosing among implementations of one library call by running them: interleaved, so that all see the same clocks and
+// caches, and compared by their medians.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/cuda/library.h"
+
+namespace kb::cuda {
+
+// Device memory for the operands and scratch of trials: each at 256 bytes, filled with small finite numbers (of every
+// float dtype). Freed with it.
+class TrialMemory {
+ public:
+  TrialMemory(const DeviceHandles& device, std::span<const int64_t> bytes);
+  TrialMemory(const TrialMemory&) = delete;
+  TrialMemory& operator=(const TrialMemory&) = delete;
+  ~TrialMemory();
+  void* operator[](size_t i) const { return parts_[i]; }
+
+ private:
+  const Driver& driver_;
+  Address memory_ = 0;
+  std::vector<void*> parts_;
+};
+
+// Which of `count` implementations takes the shortest median time; the first of those within 2 % of it, so that the
+// choice rarely hangs on noise. `enqueue(i)` enqueues one run of i on the device's stream. Waits for all.
+size_t fastest(const DeviceHandles& device, size_t count, const std::function<void(size_t)>& enqueue);
+
+}  // namespace kb::cuda

@@ -1,0 +1,101 @@
+#include "runtime/cuda/trials.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+
+using namespace kb::cuda;
+
+namespace {
+
+// A device on which time passes only in runs: events note the clock.
+struct Clock {
+  double now = 0;  // milliseconds
+  std::vector<double> events;
+  int64_t allocated = 0;
+  int live_events = 0;
+};
+Clock* current = nullptr;
+
+Event event_of(size_t i) { return reinterpret_cast<Event>(i + 1); }
+size_t index_of(Event event) { return reinterpret_cast<size_t>(event) - 1; }
+
+struct FakeDevice {
+  FakeDevice() {
+    current = &clock;
+    driver.event_create.function = [](Event* event, unsigned flags) {
+      BOOST_TEST(flags == kEventTimed);
+      current->events.push_back(0);
+      ++current->live_events;
+      *event = event_of(current->events.size() - 1);
+      return kSuccess;
+    };
+    driver.event_destroy.function = [](Event) { return --current->live_events, kSuccess; };
+    driver.event_record.function = [](Event event, Stream) {
+      current->events[index_of(event)] = current->now;
+      return kSuccess;
+    };
+    driver.event_elapsed.function = [](float* time, Event from, Event to) {
+      *time = static_cast<float>(current->events[index_of(to)] - current->events[index_of(from)]);
+      return kSuccess;
+    };
+    driver.stream_synchronize.function = [](Stream) { return kSuccess; };
+    driver.memory_allocate.function = [](Address* memory, size_t bytes) {
+      current->allocated += static_cast<int64_t>(bytes);
+      *memory = reinterpret_cast<Address>(std::aligned_alloc(256, bytes));
+      return kSuccess;
+    };
+    driver.memory_free.function = [](Address memory) {
+      std::free(reinterpret_cast<void*>(memory));
+      return kSuccess;
+    };
+    driver.fill_bytes.function = [](Address memory, unsigned char value, size_t bytes, Stream) {
+      std::fill_n(reinterpret_cast<unsigned char*>(memory), bytes, value);
+      return kSuccess;
+    };
+  }
+  ~FakeDevice() { current = nullptr; }
+
+  Clock clock;
+  Driver driver;
+  DeviceHandles handles{driver};
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_trials)
+
+BOOST_AUTO_TEST_CASE(the_shortest_median_wins) {
+  FakeDevice device;
+  int runs = 0;
+  // The second is the fastest but for one slow run in three; the third is slow only at first.
+  const auto run = [&](size_t i) {
+    const int round = runs++ / 3;
+    device.clock.now += i == 0 ? 5 : i == 1 ? (round % 3 == 1 ? 50 : 3) : (round == 0 ? 900 : 4);
+  };
+  BOOST_TEST(fastest(device.handles, 3, run) == 1u);
+  BOOST_TEST(device.clock.live_events == 0);
+}
+
+BOOST_AUTO_TEST_CASE(near_ties_go_to_the_first) {
+  FakeDevice device;
+  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.clock.now += 10 - 0.05 * static_cast<double>(i); }) ==
+             0u);
+  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.clock.now += 10 - 2 * static_cast<double>(i); }) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_single_implementation_is_not_run) {
+  FakeDevice device;
+  BOOST_TEST(fastest(device.handles, 1, [](size_t) { BOOST_ERROR("run"); }) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_finite) {
+  FakeDevice device;
+  const int64_t bytes[] = {3, 0, 300, 64};
+  const TrialMemory memory(device.handles, bytes);
+  for (size_t i = 0; i < 4; ++i) BOOST_TEST(reinterpret_cast<size_t>(memory[i]) % 256 == 0u);
+  BOOST_TEST((static_cast<char*>(memory[3]) - static_cast<char*>(memory[2])) == 512);
+  BOOST_TEST(static_cast<float*>(memory[2])[74] > 0.01f);
+  BOOST_TEST(static_cast<float*>(memory[2])[74] < 0.02f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
