@@ -94,9 +94,7 @@ class Backend {
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // Whether the host reads and writes what `allocate` gives as its own memory.
   virtual bool host_visible() const = 0;
-  // Memory of the host that uploads and downloads are fastest from and to.
-  virtual std::unique_ptr<DeviceMemory> allocate_staging(int64_t bytes) = 0;
-  // Behind all that was enqueued; done at return.
+  // Between the backend's memory and the host's, behind all that was enqueued; done at return.
   virtual void upload(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void download(std::byte* to, const std::byte* from, int64_t bytes) = 0;
 

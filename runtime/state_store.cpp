@@ -53,7 +53,7 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
     auto [at, is_new] = entries_.try_emplace(variable.name);
     if (is_new)
       at->second = {variable, backend_.allocate(variable.type.bytes()),
-                    backend_.host_visible() ? nullptr : backend_.allocate_staging(variable.type.bytes())};
+                    std::vector<std::byte>(backend_.host_visible() ? 0 : static_cast<size_t>(variable.type.bytes()))};
     else if (!(at->second.variable.type == variable.type))
       throw Error(fmt::format("two programs of one store disagree about {}: {} and {}", variable.name,
                               to_string(at->second.variable.type), to_string(variable.type)));
@@ -81,12 +81,12 @@ void StateStore::initialise_parameters(uint32_t seed) {
 
 void StateStore::upload() {
   for (auto& [name, entry] : entries_)
-    if (entry.mirror) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
+    if (!entry.mirror.empty()) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
 }
 
 void StateStore::refresh() const {
   for (const auto& [name, entry] : entries_)
-    if (entry.mirror) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
+    if (!entry.mirror.empty()) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
 }
 
 std::byte* StateStore::data(const std::string& name) {

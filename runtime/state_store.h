@@ -70,8 +70,8 @@ class StateStore {
   struct Entry {
     Variable variable;
     std::unique_ptr<DeviceMemory> memory;
-    std::unique_ptr<DeviceMemory> mirror;  // on the host, where the host does not see `memory`
-    std::byte* host() const { return (mirror ? mirror : memory)->data(); }
+    mutable std::vector<std::byte> mirror;  // of `memory`, where the host does not see that
+    std::byte* host() const { return mirror.empty() ? memory->data() : mirror.data(); }
   };
   void initialise_parameters(uint32_t seed);
   void upload();

@@ -58,7 +58,6 @@ class CpuBackend : public Backend {
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
   bool host_visible() const override { return true; }
-  std::unique_ptr<DeviceMemory> allocate_staging(int64_t bytes) override { return allocate_cpu_memory(bytes); }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,

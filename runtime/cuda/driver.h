@@ -28,7 +28,6 @@ using Kernel = CUfunc_st*;
 using Captured = CUgraph_st*;
 using CapturedExec = CUgraphExec_st*;
 using Address = unsigned long long;  // in device memory
-using HostFunction = void (*)(void* data);
 
 using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kStubLibrary = 34,
@@ -118,7 +117,6 @@ struct Driver {
   // Kernel, grid x y z, block x y z, dynamic shared bytes, stream, parameters, extra.
   Call<Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**> launch{
       slots, "cuLaunchKernel"};
-  Call<Stream, HostFunction, void*> launch_host{slots, "cuLaunchHostFunc"};
 
   Call<Stream, CaptureMode> capture_begin{slots, "cuStreamBeginCapture_v2"};
   Call<Stream, Captured*> capture_end{slots, "cuStreamEndCapture"};

@@ -1,0 +1,98 @@
+#include "runtime/cuda/backend.h"
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/executable.h"
+#include "runtime/cuda/memory.h"
+#include "runtime/cuda/runner.h"
+
+namespace kb::cuda {
+namespace {
+
+class Query : public LibraryQuery {
+ public:
+  explicit Query(const DeviceLibrary& library) : library_(library) {}
+  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
+    return library_.scratch_bytes(graph, node);
+  }
+  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
+    return library_.packed_bytes(graph, pack);
+  }
+
+ private:
+  const DeviceLibrary& library_;
+};
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(std::unique_ptr<const Driver> driver, const CudaOptions& options, const Factories& factories)
+      : driver_(std::move(driver)),
+        device_(*driver_, options.device),
+        transfers_(device_),
+        compiler_(factories.compiler(device_)),
+        library_(factories.library({*driver_, device_.handle, device_.compute, device_.capability})),
+        target_(device_target(device_)) {
+    target_.library = std::make_shared<Query>(*library_);
+  }
+
+  std::string description() const override {
+    return fmt::format("cuda: {}, sm_{}, {} multiprocessors, {} GiB, driver {}.{}, {}, {}", device_.name,
+                       device_.capability, device_.processors, (device_.memory + (1 << 29)) >> 30,
+                       device_.driver_version / 1000, device_.driver_version % 1000 / 10, compiler_->name(),
+                       library_->name());
+  }
+  const Target& target() const override { return target_; }
+  DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
+
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_device(device_, bytes); }
+  bool host_visible() const override { return false; }
+  void upload(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.upload(to, from, bytes); }
+  void download(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.download(to, from, bytes); }
+
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+                                                LoadReport& report) override {
+    return make_executables(schedules, {device_, *compiler_, *library_}, report);
+  }
+  std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
+    return cuda::make_runner(device_, transfers_, std::move(parts));
+  }
+
+ private:
+  std::unique_ptr<const Driver> driver_;
+  OpenDevice device_;
+  Transfers transfers_;
+  std::unique_ptr<Compiler> compiler_;
+  std::unique_ptr<DeviceLibrary> library_;
+  Target target_;
+};
+
+[[noreturn]] void no_device(const std::string& got, const std::string& hint) {
+  throw Error(fmt::format("no CUDA device\n  missing: a device\n  got:     {}\n  hint:    {}", got, hint));
+}
+
+}  // namespace
+
+Target device_target(const OpenDevice& device) {
+  Target target = gpu_target(device.capability >= 100 ? "sm_100" : device.capability >= 90 ? "sm_90" : "sm_80");
+  target.isa = fmt::format("sm_{}", device.capability);
+  target.processors = device.processors;
+  return target;
+}
+
+std::unique_ptr<Backend> make_backend(std::unique_ptr<const Driver> driver, const CudaOptions& options,
+                                      const Factories& factories) {
+  int count = 0;
+  try {
+    (*driver)(driver->init, 0u);
+    (*driver)(driver->device_count, &count);
+  } catch (const CallError& error) {
+    no_device(error.what(), "nvidia-smi shows whether the driver sees a GPU; a container needs --gpus all");
+  }
+  if (options.device >= count)
+    no_device(
+        fmt::format("{} device{}, of which number {} was asked for", count, count == 1 ? "" : "s", options.device),
+        "CUDA_VISIBLE_DEVICES hides devices");
+  return std::make_unique<CudaBackend>(std::move(driver), options, factories);
+}
+
+}  // namespace kb::cuda

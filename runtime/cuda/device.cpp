@@ -1,0 +1,64 @@
+#include "runtime/cuda/device.h"
+
+#include <array>
+#include <utility>
+
+namespace kb::cuda {
+
+OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_driver) {
+  driver(driver.driver_version, &driver_version);
+  driver(driver.device_get, &handle, ordinal);
+  std::array<char, 256> text{};
+  driver(driver.device_name, text.data(), static_cast<int>(text.size()) - 1, handle);
+  name = text.data();
+  capability = 10 * attribute(DeviceAttribute::capability_major) + attribute(DeviceAttribute::capability_minor);
+  processors = attribute(DeviceAttribute::multiprocessors);
+  driver(driver.context_retain, &context_, handle);
+  make_current();
+  size_t free = 0, total = 0;
+  driver(driver.memory_info, &free, &total);
+  memory = static_cast<int64_t>(total);
+  driver(driver.stream_create, &compute, kStreamNonBlocking);
+  driver(driver.stream_create, &copies, kStreamNonBlocking);
+}
+
+// What fails here has been reported by the call that met it, and there is nobody to tell.
+OpenDevice::~OpenDevice() {
+  try_make_current();
+  for (Stream stream : {copies, compute}) {
+    driver.stream_synchronize.function(stream);
+    driver.stream_destroy.function(stream);
+  }
+  driver.context_release.function(handle);
+}
+
+int OpenDevice::attribute(DeviceAttribute which) const {
+  int value = 0;
+  driver(driver.device_attribute, &value, which, handle);
+  return value;
+}
+
+void OpenDevice::wait() const {
+  for (Stream stream : {copies, compute}) driver(driver.stream_synchronize, stream);
+}
+
+EventHandle::EventHandle(const OpenDevice& device, unsigned flags) : device_(device) {
+  device.driver(device.driver.event_create, &event_, flags);
+}
+
+EventHandle::EventHandle(EventHandle&& other) noexcept
+    : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+
+EventHandle::~EventHandle() {
+  if (!event_) return;
+  device_.try_make_current();
+  device_.driver.event_destroy.function(event_);
+}
+
+double EventHandle::milliseconds_since(const EventHandle& start) const {
+  float milliseconds = 0;
+  device_.driver(device_.driver.event_elapsed, &milliseconds, start.event_, event_);
+  return milliseconds;
+}
+
+}  // namespace kb::cuda

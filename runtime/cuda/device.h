@@ -1,0 +1,58 @@
+// An open device: its context, the stream of all computation, the stream of input copies.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "runtime/cuda/driver.h"
+
+namespace kb::cuda {
+
+class OpenDevice {
+ public:
+  // The driver has been initialised; it outlives this.
+  OpenDevice(const Driver& driver, int ordinal);
+  ~OpenDevice();
+  OpenDevice(const OpenDevice&) = delete;
+  OpenDevice& operator=(const OpenDevice&) = delete;
+
+  // To be called by every thread before it calls the driver.
+  void make_current() const { driver(driver.context_set_current, context_); }
+  // For destructors.
+  void try_make_current() const noexcept { driver.context_set_current.function(context_); }
+  // Of all streams; throws CallError where work that was enqueued failed.
+  void wait() const;
+
+  const Driver& driver;
+  Device handle = 0;
+  std::string name;        // "NVIDIA H200"
+  int capability = 0;      // 90: sm_90
+  int processors = 0;      // multiprocessors
+  int driver_version = 0;  // 13000
+  int64_t memory = 0;      // bytes
+  Stream compute = nullptr, copies = nullptr;
+
+ private:
+  int attribute(DeviceAttribute which) const;
+  Context context_ = nullptr;
+};
+
+// An event without a clock, or with one.
+class EventHandle {
+ public:
+  explicit EventHandle(const OpenDevice& device, unsigned flags = kEventUntimed);
+  ~EventHandle();
+  EventHandle(EventHandle&& other) noexcept;
+  EventHandle& operator=(EventHandle&&) = delete;
+  Event get() const { return event_; }
+
+  void record(Stream stream) const { device_.driver(device_.driver.event_record, event_, stream); }
+  void wait_on(Stream stream) const { device_.driver(device_.driver.stream_wait, stream, event_, 0u); }
+  void synchronize() const { device_.driver(device_.driver.event_synchronize, event_); }
+  double milliseconds_since(const EventHandle& start) const;
+
+ private:
+  const OpenDevice& device_;
+  Event event_ = nullptr;
+};
+
+}  // namespace kb::cuda

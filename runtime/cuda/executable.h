@@ -1,0 +1,26 @@
+// Schedules bound to a device: generated kernels, library calls and copies, enqueued on the compute stream.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "runtime/cuda/compiler.h"
+#include "runtime/cuda/device.h"
+#include "runtime/cuda/library.h"
+
+namespace kb::cuda {
+
+// What all executables of one backend share; it outlives them.
+struct Environment {
+  const OpenDevice& device;
+  Compiler& compiler;
+  DeviceLibrary& library;
+};
+
+// Kernels of all schedules are printed and compiled as one batch. The first run of an executable waits after every
+// step, so that a step that fails is told by its name and the user's line; it may not be captured.
+std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedule* const> schedules,
+                                                          const Environment& environment, LoadReport& report);
+
+}  // namespace kb::cuda

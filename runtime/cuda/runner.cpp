@@ -1,0 +1,275 @@
+// Step k uses slot k % 2: a block of page-locked memory, a block of the device, a captured graph, two events.
+//   host     waits until step k - 2 was copied (its page-locked block is free), fills the block
+//   copies   waits until step k - 2 was computed (its device block is free), copies, records `copied`
+//   compute  waits for `copied`, runs the graph - the programs, then the small outputs to the host -, records
+//   `computed`
+// So a step's inputs are copied beside the computation of the step before, and the host waits for the device only to
+// read. All runners of a device compute on one stream, in the order in which they were asked.
+#include "runtime/cuda/runner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace kb::cuda {
+namespace {
+
+constexpr int64_t kPlaceAlignment = 256;
+
+int64_t round_up(int64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
+
+// Part of a slot's block of inputs or results.
+struct Place {
+  int64_t offset = 0, bytes = 0;
+  int64_t end() const { return offset + bytes; }
+};
+
+struct Slot {
+  explicit Slot(const OpenDevice& device) : copied(device), computed(device) {}
+
+  std::unique_ptr<DeviceMemory> staged, inputs;  // on the host, on the device
+  std::unique_ptr<DeviceMemory> results;         // on the host
+  std::vector<int64_t> version;                  // of each input: the step that brought it
+  std::vector<std::vector<std::byte*>> buffers;  // of each program
+  EventHandle copied, computed;
+  CapturedExec graph = nullptr;
+};
+
+class CudaRunner : public Runner {
+ public:
+  CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts)
+      : device_(device), transfers_(transfers), parts_(std::move(parts)), slots_{Slot(device), Slot(device)} {
+    place_inputs();
+    place_results();
+    for (Slot& slot : slots_) make(slot);
+    fresh_.resize(parts_.inputs.size());
+  }
+
+  ~CudaRunner() override {
+    device_.try_make_current();
+    for (Stream stream : {device_.copies, device_.compute}) device_.driver.stream_synchronize.function(stream);
+    for (Slot& slot : slots_)
+      if (slot.graph) device_.driver.graph_exec_destroy.function(slot.graph);
+  }
+  CudaRunner(const CudaRunner&) = delete;
+  CudaRunner& operator=(const CudaRunner&) = delete;
+
+  std::byte* input(size_t i) override {
+    if (is_scalar(i)) return scalars_.data() + inputs_[i].offset;
+    open();
+    fresh_[i] = true;
+    return next().staged->data() + inputs_[i].offset;
+  }
+
+  void run() override {
+    open();
+    copy_inputs();
+    compute();
+    finish();
+  }
+
+  int lag() const override { return 1; }
+
+  const std::byte* output(size_t i, int age) override {
+    ensure(age >= 0 && age <= lag() && age < steps_, "an output of a step that has not been, or is forgotten");
+    device_.make_current();
+    Slot& slot = slots_[static_cast<size_t>(steps_ - 1 - age) % 2];
+    slot.computed.synchronize();
+    const int64_t bytes = parts_.outputs[i].bytes;
+    if (is_kept(i)) return slot.results->data() + results_[i].offset;
+    ensure(age == 0, "a large output of a step that is not the last");
+    large_.resize(std::max(large_.size(), static_cast<size_t>(bytes)));
+    transfers_.download(large_.data(), address(slot, i), bytes);
+    return large_.data();
+  }
+
+  void wait() override {
+    device_.make_current();
+    device_.wait();
+  }
+
+  std::vector<StepTime> profile() override {
+    open();
+    copy_inputs();
+    bind(next());
+    std::vector<StepTime> times;
+    for (const auto& program : parts_.programs) {
+      const std::vector<StepTime> more = program->profile();
+      times.insert(times.end(), more.begin(), more.end());
+    }
+    send_results(next());
+    finish();
+    return times;
+  }
+
+ private:
+  Slot& next() { return slots_[static_cast<size_t>(steps_) % 2]; }
+  Slot& other() { return slots_[static_cast<size_t>(steps_ + 1) % 2]; }
+  bool is_scalar(size_t i) const { return parts_.inputs[i].type.shape.empty(); }
+  bool is_kept(size_t i) const { return parts_.outputs[i].bytes <= kKeptOutputBytes; }
+
+  // ---- places
+
+  // Scalars first: they go with every step, all at once.
+  void place_inputs() {
+    inputs_.resize(parts_.inputs.size());
+    for (bool scalars : {true, false}) {
+      for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (is_scalar(i) != scalars) continue;
+        inputs_[i] = {input_bytes_, parts_.inputs[i].type.bytes()};
+        input_bytes_ = round_up(inputs_[i].end());
+      }
+      if (scalars) scalars_.resize(static_cast<size_t>(input_bytes_));
+    }
+  }
+
+  void place_results() {
+    for (const RunnerParts::Output& output : parts_.outputs) {
+      results_.push_back({result_bytes_, output.bytes});
+      if (output.bytes <= kKeptOutputBytes) result_bytes_ = round_up(results_.back().end());
+    }
+  }
+
+  void make(Slot& slot) {
+    slot.staged = allocate_pinned(device_, input_bytes_);
+    slot.inputs = allocate_device(device_, input_bytes_);
+    slot.results = allocate_pinned(device_, result_bytes_);
+    slot.version.resize(inputs_.size(), -1);
+    std::map<std::string_view, std::byte*> places;
+    for (size_t i = 0; i < inputs_.size(); ++i) places[parts_.inputs[i].name] = slot.inputs->data() + inputs_[i].offset;
+    for (const Schedule* schedule : parts_.schedules) {
+      std::vector<std::byte*>& addresses = slot.buffers.emplace_back();
+      for (const Buffer& buffer : schedule->buffers)
+        addresses.push_back(buffer.kind == BufferKind::input ? places.at(buffer.name) : parts_.address(buffer));
+    }
+  }
+
+  std::byte* address(const Slot& slot, size_t output) const {
+    const auto& [program, view, bytes] = parts_.outputs[output];
+    return slot.buffers[program][static_cast<size_t>(view.buffer)] + view.offset;
+  }
+
+  // ---- a step
+
+  // Waits until the host may write the next slot's block.
+  void open() {
+    if (is_open_) return;
+    device_.make_current();
+    if (steps_ >= 2) next().copied.synchronize();
+    is_open_ = true;
+  }
+
+  void copy_inputs() {
+    Slot& slot = next();
+    std::copy(scalars_.begin(), scalars_.end(), slot.staged->data());
+    if (steps_ >= 2) slot.computed.wait_on(device_.copies);
+    for (const Place& part : parts_to_upload())
+      device_.driver(device_.driver.copy_to_device, address_of(slot.inputs->data() + part.offset),
+                     slot.staged->data() + part.offset, static_cast<size_t>(part.bytes), device_.copies);
+    for (size_t i = 0; i < inputs_.size(); ++i) renew(i);
+    slot.copied.record(device_.copies);
+    slot.copied.wait_on(device_.compute);
+  }
+
+  // Scalars and fresh inputs; neighbours are one copy.
+  const std::vector<Place>& parts_to_upload() {
+    uploads_.clear();
+    if (!scalars_.empty()) uploads_.push_back({0, std::ssize(scalars_)});
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (!fresh_[i] || inputs_[i].bytes == 0) continue;
+      if (!uploads_.empty() && round_up(uploads_.back().end()) == inputs_[i].offset)
+        uploads_.back().bytes = inputs_[i].end() - uploads_.back().offset;
+      else
+        uploads_.push_back(inputs_[i]);
+    }
+    return uploads_;
+  }
+
+  // An input that nobody has filled for this step is the one of the step before.
+  void renew(size_t i) {
+    if (is_scalar(i)) return;
+    Slot& slot = next();
+    const int64_t before = other().version[i];
+    if (!fresh_[i] && slot.version[i] != before && inputs_[i].bytes > 0)
+      device_.driver(device_.driver.copy_on_device, address_of(slot.inputs->data() + inputs_[i].offset),
+                     address_of(other().inputs->data() + inputs_[i].offset), static_cast<size_t>(inputs_[i].bytes),
+                     device_.copies);
+    slot.version[i] = fresh_[i] ? steps_ : before;
+  }
+
+  // The first step runs as it is, so that a fault is told by its schedule step; the others as graphs.
+  void compute() {
+    Slot& slot = next();
+    if (steps_ == 0) {
+      bind(slot);
+      enqueue(slot);
+      return;
+    }
+    if (!slot.graph) capture(slot);
+    device_.driver(device_.driver.graph_launch, slot.graph, device_.compute);
+  }
+
+  void finish() {
+    next().computed.record(device_.compute);
+    std::fill(fresh_.begin(), fresh_.end(), false);
+    is_open_ = false;
+    ++steps_;
+  }
+
+  void bind(const Slot& slot) {
+    for (size_t p = 0; p < parts_.programs.size(); ++p) parts_.programs[p]->bind(slot.buffers[p]);
+  }
+
+  void enqueue(Slot& slot) {
+    for (const auto& program : parts_.programs) program->run();
+    send_results(slot);
+  }
+
+  void send_results(Slot& slot) {
+    for (size_t i = 0; i < results_.size(); ++i)
+      if (is_kept(i) && results_[i].bytes > 0)
+        device_.driver(device_.driver.copy_to_host, slot.results->data() + results_[i].offset,
+                       address_of(address(slot, i)), static_cast<size_t>(results_[i].bytes), device_.compute);
+  }
+
+  void capture(Slot& slot) {
+    const Driver& driver = device_.driver;
+    bind(slot);
+    driver(driver.capture_begin, device_.compute, CaptureMode::thread_local_);
+    Captured captured = nullptr;
+    try {
+      enqueue(slot);
+    } catch (...) {
+      driver.capture_end.function(device_.compute, &captured);
+      if (captured) driver.graph_destroy.function(captured);
+      throw;
+    }
+    driver(driver.capture_end, device_.compute, &captured);
+    driver(driver.graph_instantiate, &slot.graph, captured, 0ull);
+    driver(driver.graph_destroy, captured);
+    driver(driver.graph_upload, slot.graph, device_.compute);
+  }
+
+  const OpenDevice& device_;
+  Transfers& transfers_;
+  RunnerParts parts_;
+  std::array<Slot, 2> slots_;
+  std::vector<Place> inputs_, results_;
+  int64_t input_bytes_ = 0, result_bytes_ = 0;
+  std::vector<std::byte> scalars_;  // as last set
+  std::vector<char> fresh_;         // inputs that were asked for since the last step
+  std::vector<Place> uploads_;      // of the step under way
+  std::vector<std::byte> large_;    // the last large output read
+  bool is_open_ = false;            // the host may write the next slot's block
+  int64_t steps_ = 0;               // enqueued
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts) {
+  device.make_current();
+  return std::make_unique<CudaRunner>(device, transfers, std::move(parts));
+}
+
+}  // namespace kb::cuda

@@ -1,0 +1,137 @@
+#include "tests/runtime/cuda/fake_backend.h"
+
+#include <fmt/format.h>
+
+#include "runtime/cpu/library_plan.h"
+#include "tests/simt/simt.h"
+
+namespace kb::test {
+namespace {
+
+// The parameters of the one kernel in `text`: "(const float* b0, unsigned* b1, long long n0)".
+std::vector<FakeKernel::Parameter> parameters_of(const std::string& text, const std::string& name) {
+  const size_t head = text.find(name + "(");
+  ensure(head != std::string::npos, "a kernel's text without its name");
+  const size_t begin = head + name.size() + 1, end = text.find(')', begin);
+  std::vector<FakeKernel::Parameter> result;
+  for (size_t at = begin; at < end;) {
+    const size_t comma = std::min(text.find(',', at), end);
+    const std::string one = text.substr(at, comma - at);
+    const bool pointer = one.find('*') != std::string::npos, constant = one.find("const ") != std::string::npos;
+    result.push_back(!pointer ? FakeKernel::number : constant ? FakeKernel::read : FakeKernel::written);
+    at = comma + 1;
+  }
+  return result;
+}
+
+class EmulatedCompiler : public cuda::Compiler {
+ public:
+  explicit EmulatedCompiler(FakeGpu& gpu) : gpu_(gpu) {}
+  std::string name() const override { return "emulated kernels"; }
+
+  cuda::CompiledImages compile(const KernelBatch& batch) override {
+    std::vector<std::string> texts;
+    for (const KernelSource& kernel : batch.kernels) texts.push_back(kernel.text);
+    const simt::Instrument instrument = simt::default_instrument() == simt::Instrument::sanitizers
+                                            ? simt::Instrument::sanitizers
+                                            : simt::Instrument::none;
+    auto program = std::make_shared<simt::Program>(batch.prelude, texts, instrument);
+    std::vector<FakeKernel> kernels;
+    cuda::Image image;
+    for (const KernelSource& kernel : batch.kernels) {
+      kernels.push_back({kernel.name, parameters_of(kernel.text, kernel.name), run(program, kernel.name)});
+      image.names.push_back(kernel.name);
+    }
+    cuda::CompiledImages result;
+    result.compiled = std::ssize(program->names());
+    image.data = gpu_.add_image(std::move(kernels));
+    result.images.push_back(std::move(image));
+    return result;
+  }
+
+ private:
+  std::function<void(const FakeKernel&, unsigned, unsigned, std::span<void* const>)> run(
+      std::shared_ptr<simt::Program> program, const std::string& name) {
+    return [this, program, name](const FakeKernel& kernel, unsigned blocks, unsigned threads,
+                                 std::span<void* const> parameters) {
+      std::vector<simt::Region> memory;
+      for (size_t i = 0; i < parameters.size(); ++i)
+        if (kernel.parameters[i] != FakeKernel::number) add_region(memory, *static_cast<void**>(parameters[i]));
+      program->launch(name, {{blocks}, {threads}}, parameters, memory);
+    };
+  }
+
+  // Of the allocation that an operand lies in, once.
+  void add_region(std::vector<simt::Region>& memory, void* operand) {
+    const MemoryRange all = gpu_.all_of(operand);
+    auto* begin = reinterpret_cast<void*>(all.begin);
+    for (const simt::Region& region : memory)
+      if (region.data == begin) return;
+    memory.push_back({begin, static_cast<int64_t>(all.end - all.begin)});
+  }
+
+  FakeGpu& gpu_;
+};
+
+class CpuLibraryOp : public cuda::LibraryOp {
+ public:
+  CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<kb::LibraryOp> op)
+      : gpu_(gpu), pool_(pool), op_(std::move(op)) {}
+
+  int64_t scratch_bytes() const override { return static_cast<int64_t>(op_->scratch_bytes()); }
+  std::string implementation() const override { return op_->implementation(); }
+
+  void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
+               void* scratch) const override {
+    std::vector<MemoryRange> reads, writes;
+    for (const void* operand : in) reads.push_back(gpu_.rest_of(operand));
+    for (void* operand : out) writes.push_back(gpu_.rest_of(operand));
+    if (scratch) writes.push_back(gpu_.rest_of(scratch));
+    gpu_.enqueue(stream, "library call " + op_->implementation(), reads, writes,
+                 [this, from = std::vector<const void*>(in.begin(), in.end()),
+                  to = std::vector<void*>(out.begin(), out.end()), scratch] { op_->run(pool_, from, to, scratch); });
+  }
+
+ private:
+  FakeGpu& gpu_;
+  Pool& pool_;
+  std::unique_ptr<kb::LibraryOp> op_;
+};
+
+class CpuLibrary : public cuda::DeviceLibrary {
+ public:
+  explicit CpuLibrary(FakeGpu& gpu) : gpu_(gpu) {}
+  std::string name() const override { return "the CPU's " + context_.name(); }
+  DType compute_dtype(DType dtype) const override { return kb::compute_dtype(context_, dtype); }
+  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
+    return static_cast<int64_t>(plan_library(context_, graph, node, {}, kShards)->scratch_bytes());
+  }
+  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
+    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, pack)));
+  }
+  std::unique_ptr<cuda::LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
+    return std::make_unique<CpuLibraryOp>(gpu_, pool_, plan_library(context_, graph, node, epilogue, kShards));
+  }
+
+ private:
+  static constexpr int kShards = 2;
+  FakeGpu& gpu_;
+  mutable LibraryContext context_;
+  Pool pool_{2};
+};
+
+}  // namespace
+
+std::unique_ptr<cuda::Compiler> make_emulated_compiler(FakeGpu& gpu) { return std::make_unique<EmulatedCompiler>(gpu); }
+
+std::unique_ptr<cuda::DeviceLibrary> make_cpu_library(FakeGpu& gpu, const cuda::DeviceHandles&) {
+  return std::make_unique<CpuLibrary>(gpu);
+}
+
+std::unique_ptr<Backend> make_fake_backend(FakeGpu& gpu, std::unique_ptr<cuda::Driver> driver) {
+  return cuda::make_backend(driver ? std::move(driver) : gpu.driver(), {},
+                            {[&](const cuda::OpenDevice&) { return make_emulated_compiler(gpu); },
+                             [&](const cuda::DeviceHandles& handles) { return make_cpu_library(gpu, handles); }});
+}
+
+}  // namespace kb::test

@@ -1,0 +1,179 @@
+// A GPU for tests: a driver table whose device memory is a range of the host's own that only the fake's own work can
+// touch, and whose streams, events and captured graphs are modelled. Work runs when the host waits for it and no sooner
+// (or at once), so that a host that reads or overwrites too early gets wrong numbers; that streams touch one piece of
+// memory in an order that events establish is checked by vector clocks. Misuse throws DriverFault.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/driver.h"
+
+namespace kb::test {
+
+class DriverFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct FakeOptions {
+  bool lazy = true;  // work runs when it is waited for; false: as soon as its stream and events allow
+  int devices = 1;
+  int capability = 90;
+  int64_t memory = int64_t{1} << 30;
+};
+
+// A kernel of an image: what a launch does with its parameters, one address a pointer or number.
+struct FakeKernel {
+  std::string name;
+  enum Parameter : uint8_t { number, read, written };
+  std::vector<Parameter> parameters;
+  std::function<void(const FakeKernel&, unsigned blocks, unsigned threads, std::span<void* const> parameters)> run;
+};
+
+struct MemoryRange {
+  uint64_t begin = 0, end = 0;
+  static MemoryRange of(const void* data, int64_t bytes) {
+    const auto at = reinterpret_cast<uint64_t>(data);
+    return {at, at + static_cast<uint64_t>(bytes)};
+  }
+};
+
+class FakeGpu {
+ public:
+  // One lives at a time: a table's functions know no object.
+  explicit FakeGpu(const FakeOptions& options = {});
+  ~FakeGpu();
+  FakeGpu(const FakeGpu&) = delete;
+  FakeGpu& operator=(const FakeGpu&) = delete;
+
+  std::unique_ptr<cuda::Driver> driver();
+
+  // Kernels of an image; gives the image's bytes.
+  std::string add_image(std::vector<FakeKernel> kernels);
+  // What a library does behind the driver's back: work on a stream.
+  void enqueue(cuda::Stream stream, std::string what, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
+               std::function<void()> work);
+  // A live allocation from `data` on: what work may touch that was given this address; all of it.
+  MemoryRange rest_of(const void* data);
+  MemoryRange all_of(const void* data);
+
+  // Calls of the driver by name, arguments that tell something behind it: "cuMemcpyHtoDAsync_v2 512 s2".
+  std::vector<std::string> log;
+  // The call with this number (0: the next) of a function fails.
+  void fail(const std::string& symbol, int number, cuda::Result result);
+  // From now on these calls do nothing and succeed: a fault planted in the backend.
+  void skip(const std::string& symbol) { skipped_.insert(symbol); }
+  // The next launch of a kernel of this name makes the next wait fail, and every later one.
+  void poison(const std::string& kernel) { poisoned_ = kernel; }
+
+  int64_t live_allocations() const;  // of the device and page-locked
+  int64_t operations() const { return operations_; }
+
+ private:
+  struct Table;
+  static constexpr size_t kStreams = 4;  // places in a clock; the host's is 0
+  using Clock = std::array<int64_t, kStreams + 1>;
+
+  struct Access {
+    MemoryRange range;
+    bool write = false;
+    size_t stream = 0;
+    int64_t time = 0;
+    std::string what;
+  };
+  struct Allocation {
+    int64_t bytes = 0;
+    bool on_device = false, live = true;
+    std::vector<Access> accesses;
+  };
+  struct Record {
+    size_t stream = 0;
+    bool done = false;
+    double time = 0;
+    Clock clock{};
+  };
+  struct Operation {
+    std::string what;
+    std::vector<MemoryRange> reads, writes;
+    std::function<void()> work;
+    std::shared_ptr<Record> wait, record;
+  };
+  struct StreamState {
+    bool live = true, capturing = false, spoilt = false;
+    Clock clock{};
+    std::deque<Operation> queue;
+    std::vector<Operation> captured;
+  };
+  struct EventState {
+    bool live = true, timed = false;
+    std::shared_ptr<Record> last;
+  };
+  struct ModuleState {
+    bool live = true;
+    size_t image = 0;
+  };
+  struct GraphState {
+    bool live = true;
+    std::vector<Operation> operations;
+  };
+
+  [[noreturn]] void fault(const std::string& what);
+  cuda::Result called(const char* symbol, const std::string& arguments, bool needs_context = true);
+  StreamState& stream(cuda::Stream handle);
+  EventState& event(cuda::Event handle);
+  bool any_capture() const;
+  cuda::Result not_while_capturing();
+
+  cuda::Result allocate(cuda::Address* address, size_t bytes);
+  cuda::Result free_device(cuda::Address address);
+  cuda::Result allocate_host(void** data, size_t bytes);
+  cuda::Result free_host(void* data);
+  Allocation& find(MemoryRange range, const std::string& what);
+  void check_place(MemoryRange range, bool on_device, const std::string& what);
+
+  void add(size_t stream, Operation operation);
+  void order(size_t stream, const Operation& operation);
+  void note(size_t stream, MemoryRange range, bool write, const std::string& what);
+  void drain(size_t stream, const Record* until);
+  void execute(Operation& operation);
+  void open_memory(bool open);
+  void drain_all();
+  cuda::Result wait_result() const { return broken_ ? cuda::kLaunchFailed : cuda::kSuccess; }
+
+  cuda::Result copy(cuda::Address to, cuda::Address from, size_t bytes, bool to_device, bool from_device,
+                    cuda::Stream handle);
+  cuda::Result fill(cuda::Address to, unsigned char value, size_t bytes, cuda::Stream handle);
+  cuda::Result launch(const FakeKernel& kernel, unsigned blocks, unsigned threads, cuda::Stream handle,
+                      void** parameters);
+  cuda::Result launch_graph(size_t exec, cuda::Stream handle);
+
+  FakeOptions options_;
+  char* range_ = nullptr;  // addresses of device memory
+  int64_t used_ = 0, taken_ = 0;
+  std::map<uint64_t, Allocation> allocations_;  // by address, dead ones too
+  std::deque<StreamState> streams_;             // 0 is none; the handle is the number
+  std::deque<EventState> events_;
+  std::deque<std::vector<FakeKernel>> images_;
+  std::deque<ModuleState> modules_;
+  std::deque<GraphState> graphs_, execs_;
+  std::deque<std::pair<size_t, const FakeKernel*>> kernels_;  // module, kernel
+  std::map<std::string, std::pair<int, cuda::Result>> failures_;
+  std::set<std::string> skipped_;
+  std::string poisoned_;
+  bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
+  int retained_ = 0, opened_ = 0;
+  double now_ = 0;
+  Clock host_{};
+  int64_t operations_ = 0;
+};
+
+}  // namespace kb::test
