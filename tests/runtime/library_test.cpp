@@ -428,6 +428,23 @@ BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   }
 }
 
+// As in the last layers of a large net: Eigen packs its operands on the stack, never on the heap, whatever the extents.
+BOOST_AUTO_TEST_CASE(a_convolution_of_many_channels_on_few_pixels_works_in_f64) {
+  LibraryContext context;
+  Pool pool(2);
+  std::mt19937 random(10);
+  ConvSpec s{.dtype = DType::f64, .n = 3, .c = 1000, .h = 2, .w = 2, .o = 2100, .block_in = 1000, .block_out = 2100};
+  for (const ConvKind kind : {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad}) {
+    s.kind = kind;
+    const ConvCase c(s, random);
+    compare(run_conv(context, pool, c, 2), c.expected(), tolerance(s.dtype), describe(s));
+    std::swap(s.c, s.o);
+    std::swap(s.block_in, s.block_out);
+    const ConvCase swapped(s, random);
+    compare(run_conv(context, pool, swapped, 2), swapped.expected(), tolerance(s.dtype), describe(s));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(running_allocates_nothing_of_ours) {
   LibraryContext context;
   Pool pool(3);

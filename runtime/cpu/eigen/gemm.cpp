@@ -1,8 +1,10 @@
 #include "runtime/cpu/eigen/gemm.h"
 
+#include <algorithm>
+
 #include "graph/error.h"
-// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is always enough,
-// and forbids it the heap.
+// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is enough with at
+// most kMostColumns columns, and forbids it the heap.
 #define EIGEN_STACK_ALLOCATION_LIMIT (3 << 20)
 #define EIGEN_DONT_PARALLELIZE
 #define EIGEN_RUNTIME_NO_MALLOC
@@ -27,22 +29,32 @@ View<T> view(Matrix<const T> matrix, int64_t rows, int64_t columns) {
                            : View<T>(matrix.data, rows, columns, Eigen::OuterStride<>(matrix.stride));
 }
 
+constexpr int64_t kMostColumns = 512;  // of a product: Eigen may pack all of them at once
+
 template <class A, class B, class C>
 void multiply(const A& a, const B& b, C& c, bool accumulate) {
   if (!accumulate) c.setZero();
   c.noalias() += a * b;
 }
 
-}  // namespace
-
 template <class T>
-void gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+void gemm_part(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
   const View<T> left = view(a, m, k), right = view(b, k, n);
   Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>> result(c.data, m, n, Eigen::OuterStride<>(c.stride));
   if (a.transposed && b.transposed) return multiply(left.transpose(), right.transpose(), result, accumulate);
   if (a.transposed) return multiply(left.transpose(), right, result, accumulate);
   if (b.transposed) return multiply(left, right.transpose(), result, accumulate);
   multiply(left, right, result, accumulate);
+}
+
+}  // namespace
+
+template <class T>
+void gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+  for (int64_t at = 0; at < n; at += kMostColumns) {
+    const Matrix<const T> right{b.data + at * (b.transposed ? b.stride : 1), b.stride, b.transposed};
+    gemm_part(m, std::min(n - at, kMostColumns), k, a, right, {c.data + at, c.stride, false}, accumulate);
+  }
 }
 
 template void gemm(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, Matrix<float>, bool);
@@ -54,7 +66,7 @@ void prepare() {
     throw Error("this build of Kilobatch is for " KB_EIGEN_LEVEL
                 " processors and this is none: configure and build it here");
 #endif
-  // The packed operands are (mc, kc) and (kc, nc) with these as their bounds.
+  // The packed operands are (columns, kc) and (kc, nc): kc and nc follow from these.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
   Eigen::internal::set_is_malloc_allowed(false);
 }
