@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "compiler/kernel_interpreter.h"
-
 namespace kb {
 
 std::vector<std::byte> to_bytes(const Array& array) {
@@ -24,8 +22,8 @@ namespace {
 
 class Runner {
  public:
-  Runner(const Schedule& schedule, const Bindings& inputs, StoreBytes& store)
-      : schedule_(schedule), graph_(*schedule.graph), store_(store) {
+  Runner(const Schedule& schedule, const Bindings& inputs, StoreBytes& store, const KernelRunner& run_kernel)
+      : schedule_(schedule), graph_(*schedule.graph), store_(store), run_kernel_(run_kernel) {
     arena_.resize(static_cast<size_t>(schedule.arena_bytes), std::byte{0xa5});
     for (const Buffer& buffer : schedule.buffers) bases_.push_back(base(buffer, inputs));
   }
@@ -80,7 +78,7 @@ class Runner {
     for (size_t i = 0; i < kernel.buffers.size(); ++i)
       if (kernel.buffers[i].scratch && kernel.buffers[i].dtype == DType::u32)
         std::memset(buffers[i].data, 0, sizeof(uint32_t));
-    ir::run(kernel, step.arguments, step.tiles, buffers);
+    run_kernel_(kernel, step.arguments, step.tiles, buffers);
   }
 
   void library(const Step& step) {
@@ -112,6 +110,7 @@ class Runner {
   const Schedule& schedule_;
   const Graph& graph_;
   StoreBytes& store_;
+  const KernelRunner& run_kernel_;
   std::map<std::string, std::vector<std::byte>> inputs_;
   std::vector<std::byte> arena_;
   std::vector<std::byte*> bases_;
@@ -119,8 +118,9 @@ class Runner {
 
 }  // namespace
 
-std::map<std::string, Array> run_schedule(const Schedule& schedule, const Bindings& inputs, StoreBytes& store) {
-  return Runner(schedule, inputs, store).run();
+std::map<std::string, Array> run_schedule(const Schedule& schedule, const Bindings& inputs, StoreBytes& store,
+                                          const KernelRunner& run_kernel) {
+  return Runner(schedule, inputs, store, run_kernel).run();
 }
 
 }  // namespace kb

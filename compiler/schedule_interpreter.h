@@ -2,6 +2,9 @@
 // by the graph interpreter, over an arena laid out as planned. A wrong live range, offset or order gives wrong numbers
 // here too.
 #pragma once
+#include <functional>
+
+#include "compiler/kernel_interpreter.h"
 #include "compiler/schedule.h"
 #include "graph/interpreter.h"
 
@@ -11,8 +14,13 @@ namespace kb {
 // kept between runs.
 using StoreBytes = std::map<std::string, std::vector<std::byte>>;
 
+// What runs a kernel: as ir::run.
+using KernelRunner = std::function<void(const ir::Kernel& kernel, std::span<const int64_t> arguments,
+                                        std::span<const int64_t> tiles, std::span<const ir::Memory> buffers)>;
+
 // `inputs` by name. Gives the outputs; state writes go to `store`.
-std::map<std::string, Array> run_schedule(const Schedule& schedule, const Bindings& inputs, StoreBytes& store);
+std::map<std::string, Array> run_schedule(const Schedule& schedule, const Bindings& inputs, StoreBytes& store,
+                                          const KernelRunner& run_kernel = ir::run);
 
 // Bytes of an array in its dtype, and back.
 std::vector<std::byte> to_bytes(const Array& array);
