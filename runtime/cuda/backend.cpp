@@ -12,8 +12,8 @@ namespace {
 class Query : public LibraryQuery {
  public:
   explicit Query(const DeviceLibrary& library) : library_(library) {}
-  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
-    return library_.scratch_bytes(graph, node);
+  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    return library_.scratch_bytes(graph, node, epilogue);
   }
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
     return library_.packed_bytes(graph, pack);

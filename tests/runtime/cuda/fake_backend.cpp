@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "runtime/cpu/library_plan.h"
 #include "tests/simt/simt.h"
 
@@ -73,13 +75,81 @@ class EmulatedCompiler : public cuda::Compiler {
   FakeGpu& gpu_;
 };
 
+// One call of the CPU's library on a graph made for a GPU, whose filters may lie (O, KH, KW, I) and whose filters'
+// gradients may be narrow. Filters are brought to the CPU's own form at every call.
+class CpuCall {
+ public:
+  CpuCall(LibraryContext& context, const Graph& graph, const Node& node, const Epilogue& epilogue, int shards)
+      : is_conv_(node.op != Op::matmul) {
+    if (!is_conv_) {
+      op_ = plan_library(context, graph, node, epilogue, shards);
+      return;
+    }
+    asked_ = conv_spec(graph, node, epilogue);
+    ConvSpec own = asked_;
+    own.weights_last = false;
+    own.wide = true;
+    op_ = plan_conv(context, own, shards);
+    const auto weights = static_cast<size_t>(own.o * own.c / own.groups * own.kh * own.kw);
+    canonical_.resize(weights * sizeof(double));
+    if (own.kind == ConvKind::weight_grad) return;
+    packed_.resize(packed_weight_bytes(context, own) + 64);
+    if (packed_.size() > 64) pack_ = plan_pack_weights(context, own);
+  }
+
+  const kb::LibraryOp& op() const { return *op_; }
+
+  void run(Pool& pool, std::vector<const void*> in, std::vector<void*> out, void* scratch) {
+    if (is_conv_ && asked_.kind == ConvKind::weight_grad) {
+      void* to = std::exchange(out[0], canonical_.data());
+      op_->run(pool, in, out, scratch);
+      const DType wide = asked_.dtype == DType::f64 ? DType::f64 : DType::f32;
+      move_weights(canonical_.data(), wide, to, asked_.wide ? wide : asked_.dtype, false);
+      return;
+    }
+    if (is_conv_) in[1] = own_weights(pool, in[1]);
+    op_->run(pool, in, out, scratch);
+  }
+
+ private:
+  const void* own_weights(Pool& pool, const void* from) {
+    move_weights(from, asked_.dtype, canonical_.data(), asked_.dtype, true);
+    if (!pack_) return canonical_.data();
+    auto* to = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(packed_.data()) + 63) / 64 * 64);
+    const void* const in[] = {canonical_.data()};
+    void* const out[] = {to};
+    pack_->run(pool, in, out, nullptr);
+    return to;
+  }
+
+  // Between the order of the graph's filters and (O, I, KH, KW).
+  void move_weights(const void* from, DType from_type, void* to, DType to_type, bool to_canonical) const {
+    const int64_t inputs = asked_.c / asked_.groups, taps = asked_.kh * asked_.kw;
+    const auto* source = static_cast<const std::byte*>(from);
+    auto* target = static_cast<std::byte*>(to);
+    for (int64_t o = 0; o < asked_.o; ++o)
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t t = 0; t < taps; ++t) {
+          const int64_t canonical = (o * inputs + i) * taps + t;
+          const int64_t given = asked_.weights_last ? (o * taps + t) * inputs + i : canonical;
+          const double value = load_element(from_type, source, to_canonical ? given : canonical);
+          store_element(to_type, target, to_canonical ? canonical : given, value);
+        }
+  }
+
+  const bool is_conv_;
+  ConvSpec asked_;
+  std::unique_ptr<kb::LibraryOp> op_, pack_;
+  std::vector<std::byte> canonical_, packed_;
+};
+
 class CpuLibraryOp : public cuda::LibraryOp {
  public:
-  CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<kb::LibraryOp> op)
-      : gpu_(gpu), pool_(pool), op_(std::move(op)) {}
+  CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<CpuCall> call)
+      : gpu_(gpu), pool_(pool), call_(std::move(call)) {}
 
-  int64_t scratch_bytes() const override { return static_cast<int64_t>(op_->scratch_bytes()); }
-  std::string implementation() const override { return op_->implementation(); }
+  int64_t scratch_bytes() const override { return static_cast<int64_t>(call_->op().scratch_bytes()); }
+  std::string implementation() const override { return call_->op().implementation(); }
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
@@ -87,15 +157,15 @@ class CpuLibraryOp : public cuda::LibraryOp {
     for (const void* operand : in) reads.push_back(gpu_.rest_of(operand));
     for (void* operand : out) writes.push_back(gpu_.rest_of(operand));
     if (scratch) writes.push_back(gpu_.rest_of(scratch));
-    gpu_.enqueue(stream, "library call " + op_->implementation(), reads, writes,
+    gpu_.enqueue(stream, "library call " + implementation(), reads, writes,
                  [this, from = std::vector<const void*>(in.begin(), in.end()),
-                  to = std::vector<void*>(out.begin(), out.end()), scratch] { op_->run(pool_, from, to, scratch); });
+                  to = std::vector<void*>(out.begin(), out.end()), scratch] { call_->run(pool_, from, to, scratch); });
   }
 
  private:
   FakeGpu& gpu_;
   Pool& pool_;
-  std::unique_ptr<kb::LibraryOp> op_;
+  std::unique_ptr<CpuCall> call_;
 };
 
 class CpuLibrary : public cuda::DeviceLibrary {
@@ -103,20 +173,23 @@ class CpuLibrary : public cuda::DeviceLibrary {
   explicit CpuLibrary(FakeGpu& gpu) : gpu_(gpu) {}
   std::string name() const override { return "the CPU's " + context_.name(); }
   DType compute_dtype(DType dtype) const override { return kb::compute_dtype(context_, dtype); }
-  int64_t scratch_bytes(const Graph& graph, const Node& node) const override {
-    return static_cast<int64_t>(plan_library(context_, graph, node, {}, kShards)->scratch_bytes());
+  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    return static_cast<int64_t>(CpuCall(context_, graph, node, epilogue, kShards).op().scratch_bytes());
   }
-  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
-    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, pack)));
-  }
+  int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
   std::unique_ptr<cuda::LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
-    return std::make_unique<CpuLibraryOp>(gpu_, pool_, plan_library(context_, graph, node, epilogue, kShards));
+    return std::make_unique<CpuLibraryOp>(gpu_, pool_,
+                                          std::make_unique<CpuCall>(context_, graph, node, epilogue, kShards));
   }
+
+  cuda::LibraryPicks picks() const override { return picks_; }
+  void use_picks(cuda::LibraryPicks picks) override { picks_ = std::move(picks); }
 
  private:
   static constexpr int kShards = 2;
   FakeGpu& gpu_;
   mutable LibraryContext context_;
+  cuda::LibraryPicks picks_;
   Pool pool_{2};
 };
 
