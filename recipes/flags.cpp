@@ -16,8 +16,10 @@ namespace {
 
 FlagRow dump() {
   static constexpr const char* kName = "--dump";
-  const std::vector<std::string> choices = {"graph", "graphviz", "passes", "schedule", "cpp"};
-  return {{kName, "WHAT", fmt::format("write into the run folder, separated by commas: {}", fmt::join(choices, ", "))},
+  const std::vector<std::string> choices = {"graph", "graphviz", "passes", "schedule", "cpp", "cuda"};
+  return {{kName, "WHAT",
+           fmt::format("write into the run folder, separated by commas (kernels: cpp of a CPU, cuda of a GPU): {}",
+                       fmt::join(choices, ", "))},
           [=](Flags& flags, const std::string& value) {
             flags.dump.clear();
             for (const std::string& word : comma_separated(value)) {
@@ -198,6 +200,7 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   for (const ToolSwitch& item : switches) {
     if (item.set) app.add_flag(item.text.name, *item.set);
     if (item.number) app.add_option(item.text.name, *item.number)->check(CLI::PositiveNumber);
+    if (item.word) app.add_option(item.text.name, *item.word);
   }
   for (const FlagRow& row : table) {
     if (row.text.value.empty())

@@ -64,11 +64,12 @@ struct FlagText {
   std::string doc;
 };
 
-// A flag of a tool's own: a switch, or a whole number >= 1.
+// A flag of a tool's own: a switch, a whole number >= 1, or a word.
 struct ToolSwitch {
   FlagText text;
   bool* set = nullptr;
   int64_t* number = nullptr;
+  std::string* word = nullptr;
 };
 
 // The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws

@@ -90,36 +90,68 @@ std::string step_place(const Schedule& schedule, const Step& step) {
   return "";
 }
 
-std::string inspection_text(const Compiled& compiled, const LoadReport& load) {
+namespace {
+
+std::string program_text(const Compiled& compiled) {
   const Program& program = compiled.program;
   const Totals t = totals(program);
   return pass_lines(compiled) + schedule_lines(program.prepare) + schedule_lines(program.final) + "\n" +
          to_text(memory_answer(compiled)) + peak_lines(program) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
-                     t.launches, t.distinct_kernels, compiled.graph_hash) +
+                     t.launches, t.distinct_kernels, compiled.graph_hash);
+}
+
+nlohmann::ordered_json program_json(const Compiled& compiled) {
+  const Totals t = totals(compiled.program);
+  const MemoryAnswer memory = memory_answer(compiled);
+  return {{"nodes", t.nodes},
+          {"steps", t.steps},
+          {"launches", t.launches},
+          {"distinct_kernels", t.distinct_kernels},
+          {"peak_bytes", memory.arena},
+          {"liveness_bound_bytes", memory.liveness_bound},
+          {"parameter_bytes", memory.parameters},
+          {"optimizer_bytes", memory.optimizer},
+          {"total_bytes", memory.total()},
+          {"compile_ms", compiled.milliseconds}};
+}
+
+}  // namespace
+
+std::string inspection_text(const Compiled& compiled, const LoadReport& load) {
+  return program_text(compiled) +
          fmt::format(
              "compiled in {:.1f} ms, kernels in {:.1f} ms ({} compiled, {} from the cache), library in {:.1f} ms\n",
              compiled.milliseconds, load.jit_milliseconds, load.compiled, load.cache_hits, load.library_milliseconds);
 }
 
 std::string inspection_json(const Compiled& compiled, const LoadReport& load) {
-  const Totals t = totals(compiled.program);
-  const MemoryAnswer memory = memory_answer(compiled);
-  nlohmann::ordered_json object = {{"nodes", t.nodes},
-                                   {"steps", t.steps},
-                                   {"launches", t.launches},
-                                   {"distinct_kernels", t.distinct_kernels},
-                                   {"peak_bytes", memory.arena},
-                                   {"liveness_bound_bytes", memory.liveness_bound},
-                                   {"parameter_bytes", memory.parameters},
-                                   {"optimizer_bytes", memory.optimizer},
-                                   {"total_bytes", memory.total()},
-                                   {"compile_ms", compiled.milliseconds},
-                                   {"jit_ms", load.jit_milliseconds},
-                                   {"library_ms", load.library_milliseconds},
-                                   {"cache_hits", load.cache_hits},
-                                   {"kernels_compiled", load.compiled},
-                                   {"graph_hash", compiled.graph_hash}};
+  nlohmann::ordered_json object = program_json(compiled);
+  object["jit_ms"] = load.jit_milliseconds;
+  object["library_ms"] = load.library_milliseconds;
+  object["cache_hits"] = load.cache_hits;
+  object["kernels_compiled"] = load.compiled;
+  object["graph_hash"] = compiled.graph_hash;
+  return object.dump();
+}
+
+std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels) {
+  return program_text(compiled) + fmt::format("compiled in {:.1f} ms\n", compiled.milliseconds) + to_text(kernels);
+}
+
+std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels) {
+  nlohmann::ordered_json object = program_json(compiled);
+  if (!kernels.compiler.empty()) {
+    object["nvrtc"] = kernels.compiler;
+    object["nvrtc_ms"] = kernels.nvrtc_ms;
+    object["registers_max"] = kernels.registers_max();
+    object["spill_bytes"] = kernels.spill_bytes();
+    object["cache_hits"] = kernels.cache_hits;
+    object["kernels_compiled"] = kernels.compiled;
+  } else {
+    object["not_compiled"] = kernels.missing;
+  }
+  object["graph_hash"] = compiled.graph_hash;
   return object.dump();
 }
 

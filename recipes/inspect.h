@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compiler/pipeline.h"
+#include "recipes/device_kernels.h"
 #include "runtime/backend.h"
 
 namespace kb {
@@ -12,6 +13,10 @@ std::string inspection_text(const Compiled& compiled, const LoadReport& load);
 
 // One object, on one line.
 std::string inspection_json(const Compiled& compiled, const LoadReport& load);
+
+// The same for a GPU that need not be there.
+std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels);
+std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels);
 
 // "resnet.cpp:21": the user's line of the first node of a step that has one.
 std::string step_place(const Schedule& schedule, const Step& step);

@@ -5,12 +5,14 @@
 #include <set>
 
 #include "compiler/print_cpp.h"
+#include "compiler/print_cuda.h"
 
 namespace kb {
 
 std::string kernel_source(const Program& program, const Target& target) {
   const int width = vector_bytes(target.isa);
-  std::string text = cpp_prelude(width);
+  const bool cpu = target.processor == Processor::cpu;
+  std::string text = cpu ? cpp_prelude(width) : cuda_prelude();
   std::set<std::string> printed;
   for (const Schedule* schedule : {&program.prepare, &program.final})
     for (size_t k = 0; k < schedule->kernels.size(); ++k) {
@@ -19,7 +21,7 @@ std::string kernel_source(const Program& program, const Target& target) {
       text += fmt::format("\n// {}", kernel.kind);
       for (const Step& step : schedule->steps)
         if (step.kernel == static_cast<int32_t>(k)) text += fmt::format("; {}", step.name);
-      text += "\n" + print_cpp(kernel, width);
+      text += "\n" + (cpu ? print_cpp(kernel, width) : print_cuda(kernel));
     }
   return text;
 }

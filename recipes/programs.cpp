@@ -34,7 +34,9 @@ class Dumps {
   void compiled(const std::string& name, const Program& program, const Target& target) {
     if (wants("schedule"))
       files_.push_back({"schedule." + name + ".txt", to_text(program.prepare) + to_text(program.final)});
-    if (wants("cpp")) files_.push_back({"kernels." + name + ".cpp", kernel_source(program, target)});
+    const bool cpu = target.processor == Processor::cpu;
+    if (wants(cpu ? "cpp" : "cuda"))
+      files_.push_back({"kernels." + name + (cpu ? ".cpp" : ".cu"), kernel_source(program, target)});
   }
 
  private:

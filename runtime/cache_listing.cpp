@@ -22,7 +22,8 @@ constexpr size_t kKeyDigits = 64;
 
 bool is_entry(const fs::path& path) {
   const std::string key = path.stem().string();
-  return path.extension() == kEntrySuffix && key.size() == kKeyDigits &&
+  const std::string suffix = path.extension().string();
+  return (suffix == kEntrySuffix || suffix == kDeviceSuffix) && key.size() == kKeyDigits &&
          key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 

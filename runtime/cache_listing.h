@@ -7,7 +7,7 @@
 
 namespace kb {
 
-// One `<key>.so`.
+// One `<key>.so` or `<key>.cubin`.
 struct CacheEntry {
   std::filesystem::path path;
   int64_t bytes = 0;         // of the file; the entries of kernels compiled together are one file on the disk

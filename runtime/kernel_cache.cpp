@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/kernel_entry.h"
+#include "runtime/kernel_units.h"
 #include "runtime/sha256.h"
 
 namespace kb {
@@ -24,115 +24,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Goes into every key; changes with the way a translation unit is put together here.
-constexpr std::string_view kCacheVersion = "1";
-
-// ---- Keys
-
-Sha256 batch_hash(const KernelBatch& batch, const HostCompiler& compiler) {
-  Sha256 hash;
-  hash.update_field(kCacheVersion);
-  hash.update_field(batch.options_salt);
-  hash.update_field(compiler.version);
-  hash.update_field(compiler.processor);
-  hash.update_field(fmt::format("{}", fmt::join(compiler.flags, "\n")));
-  hash.update_field(fmt::format("{}", fmt::join(compiler.libraries, "\n")));
-  hash.update_field(batch.prelude);
-  return hash;
+Sha256 host_hash(const KernelBatch& batch, const HostCompiler& compiler) {
+  return batch_hash(batch, {compiler.version, compiler.processor, fmt::format("{}", fmt::join(compiler.flags, "\n")),
+                            fmt::format("{}", fmt::join(compiler.libraries, "\n"))});
 }
-
-std::string finish_key(Sha256 hash, const KernelSource& kernel) {
-  hash.update_field(kernel.name);
-  hash.update_field(kernel.text);
-  return hash.hex();
-}
-
-using KeyedKernel = std::pair<std::string, const KernelSource*>;
-using Wanted = std::map<std::string, const KernelSource*>;  // by key: equal kernels once
 
 // ---- Reading
 
 void* open_library(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// Kernels compiled together are one file under several names: it is read and hashed once, told by its inode. Each name
-// is still opened by itself: the loader maps a file once whatever its name, but takes a name that it has seen for the
-// file that had it then - an older one with this kernel, perhaps without the others.
-class Reader {
- public:
-  explicit Reader(const HostCompiler& compiler) : compiler_(compiler) {}
-
-  // The entry point of kernel `key`, or null with the reason in `damage`. A file that is not there is no damage.
-  void* find(const fs::path& path, const std::string& key, const std::string& name, std::string& damage) {
-    struct stat status;
-    if (::stat(path.c_str(), &status) != 0) return nullptr;
-    const auto [position, is_new] = files_.try_emplace({status.st_dev, status.st_ino});
-    if (is_new) position->second = check(path);
-    const CheckedEntry& file = position->second;
-    damage = file.damage;
-    if (!damage.empty()) return nullptr;
-    if (!std::binary_search(file.entry.keys.begin(), file.entry.keys.end(), key)) {
-      damage = "holds other kernels";
-      return nullptr;
-    }
-    void* library = open_library(path);
-    void* address = library ? ::dlsym(library, name.c_str()) : nullptr;
-    if (!address) damage = ::dlerror();
-    return address;
-  }
-
- private:
-  CheckedEntry check(const fs::path& path) const {
-    try {
-      CheckedEntry checked = check_entry(read_file(path));
-      if (checked.damage.empty() && checked.entry.processor != compiler_.processor)
-        checked.damage = "made for another processor: " + checked.entry.processor;
-      return checked;
-    } catch (const Error& error) {
-      return {.entry = {}, .damage = error.what()};
-    }
-  }
-
-  const HostCompiler& compiler_;
-  std::map<std::pair<dev_t, ino_t>, CheckedEntry> files_;
-};
+// The entry point of kernel `key`, or null with the reason in `damage`. Each name of a file is opened by itself: the
+// loader maps a file once whatever its name, but takes a name that it has seen for the file that had it then - an older
+// one with this kernel, perhaps without the others.
+void* find_kernel(EntryReader& reader, const fs::path& path, const std::string& key, const std::string& name,
+                  std::string& damage) {
+  if (!reader.find(path, key, damage)) return nullptr;
+  void* library = open_library(path);
+  void* address = library ? ::dlsym(library, name.c_str()) : nullptr;
+  if (!address) damage = ::dlerror();
+  return address;
+}
 
 // ---- Compiling
-
-struct Unit {
-  std::vector<KeyedKernel> kernels;
-  size_t characters = 0;
-};
-
-// Longest text first, each to the unit that has least: compile time goes with the length of the text.
-std::vector<Unit> split(const Wanted& missing, int jobs) {
-  std::vector<KeyedKernel> kernels(missing.begin(), missing.end());
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const auto& a, const auto& b) { return a.second->text.size() > b.second->text.size(); });
-  std::vector<Unit> units(std::min<size_t>(static_cast<size_t>(std::max(jobs, 1)), kernels.size()));
-  for (const KeyedKernel& kernel : kernels) {
-    Unit& unit = *std::min_element(units.begin(), units.end(),
-                                   [](const Unit& a, const Unit& b) { return a.characters < b.characters; });
-    unit.kernels.push_back(kernel);
-    unit.characters += kernel.second->text.size();
-  }
-  return units;
-}
-
-// The #line directives make the compiler call each kernel by its name.
-std::string unit_text(const KernelBatch& batch, const Unit& unit) {
-  std::string text = "#line 1 \"prelude\"\n" + batch.prelude;
-  for (const auto& [key, kernel] : unit.kernels)
-    text += fmt::format("\n#line 1 \"{}\"\n{}", kernel->name, kernel->text);
-  return text + "\n";
-}
-
-// The kernel (or "prelude") that the compiler complained about first; empty where its trouble was another one.
-std::string blamed_kernel(const Unit& unit, const std::string& diagnostics) {
-  std::pair<size_t, std::string> first = {diagnostics.find("prelude:"), "prelude"};
-  for (const auto& [key, kernel] : unit.kernels)
-    first = std::min(first, {diagnostics.find(kernel->name + ":"), kernel->name});
-  return first.first == std::string::npos ? "" : first.second;
-}
 
 // A directory for one call's half-done work; nothing of it survives.
 class WorkDirectory {
@@ -168,14 +81,6 @@ void remove_stale_work(const fs::path& cache_dir) {
   }
 }
 
-// A second name for the file; a copy where the file system has no hard links. An entry that is already there came from
-// another process and is as good.
-void publish(const fs::path& object, const fs::path& entry) {
-  if (::link(object.c_str(), entry.c_str()) == 0 || errno == EEXIST) return;
-  if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK) return write_file_atomically(entry, read_file(object));
-  throw_file_error("write", entry, errno);
-}
-
 // Appends in place: the work directory is private until the entry is published.
 void append(const fs::path& path, std::string_view bytes) {
   std::FILE* file = std::fopen(path.c_str(), "ab");
@@ -191,38 +96,28 @@ class Loader {
       : batch_(batch), compiler_(compiler), cache_dir_(cache_dir) {}
 
   LoadedKernels run(int jobs) {
-    const Wanted wanted = distinct_kernels();
-    const Wanted missing = read_cache(wanted);
+    const WantedKernels wanted = distinct_kernels(batch_, host_hash(batch_, compiler_), keys_);
+    const WantedKernels missing = read_cache(wanted);
     result_.cache_hits = static_cast<int64_t>(wanted.size() - missing.size());
     result_.compiled = static_cast<int64_t>(missing.size());
-    if (!missing.empty()) build(split(missing, jobs));
+    if (!missing.empty()) build(split_kernels(missing, static_cast<size_t>(std::max(jobs, 1))));
     for (const std::string& key : keys_) result_.entry.push_back(addresses_.at(key));
     return std::move(result_);
   }
 
  private:
-  Wanted distinct_kernels() {
-    Wanted wanted;
-    const Sha256 hash = batch_hash(batch_, compiler_);
-    for (const KernelSource& kernel : batch_.kernels) {
-      keys_.push_back(finish_key(hash, kernel));
-      wanted.emplace(keys_.back(), &kernel);
-    }
-    return wanted;
-  }
-
   fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + std::string(kEntrySuffix)); }
 
   // Returns what has to be compiled.
-  Wanted read_cache(const Wanted& wanted) {
+  WantedKernels read_cache(const WantedKernels& wanted) {
     if (cache_dir_.empty()) return wanted;
-    Wanted missing;
-    Reader reader(compiler_);
+    WantedKernels missing;
+    EntryReader reader(compiler_.processor);
     int64_t damaged = 0;
     std::string example;
     for (const auto& [key, kernel] : wanted) {
       std::string damage;
-      void* address = reader.find(entry_path(key), key, kernel->name, damage);
+      void* address = find_kernel(reader, entry_path(key), key, kernel->name, damage);
       if (address) {
         addresses_[key] = address;
         continue;
@@ -238,7 +133,7 @@ class Loader {
     return missing;
   }
 
-  void build(const std::vector<Unit>& units) {
+  void build(const std::vector<KernelUnit>& units) {
     const WorkDirectory work = choose_work_directory();
     const std::vector<CompileJob> jobs = write_sources(units, work.path());
     const std::vector<CompileResult> results = compile_shared_objects(compiler_, jobs);
@@ -266,7 +161,7 @@ class Loader {
     throw_file_error("write", parent, errno);
   }
 
-  std::vector<CompileJob> write_sources(const std::vector<Unit>& units, const fs::path& directory) const {
+  std::vector<CompileJob> write_sources(const std::vector<KernelUnit>& units, const fs::path& directory) const {
     std::vector<CompileJob> jobs;
     for (size_t i = 0; i < units.size(); ++i) {
       const fs::path source = directory / fmt::format("unit{}.cpp", i);
@@ -276,7 +171,8 @@ class Loader {
     return jobs;
   }
 
-  [[noreturn]] void report_failure(const Unit& unit, const CompileJob& job, const std::string& diagnostics) const {
+  [[noreturn]] void report_failure(const KernelUnit& unit, const CompileJob& job,
+                                   const std::string& diagnostics) const {
     const std::string kernel = blamed_kernel(unit, diagnostics);
     if (kernel.empty())
       throw Error(fmt::format("the host C++ compiler {} could not do its work:\n{}\ncommand: {}", compiler_.path,
@@ -291,10 +187,9 @@ class Loader {
   }
 
   // Seals, loads, and only then publishes: what cannot be loaded never enters the cache.
-  void take(const Unit& unit, const fs::path& object, bool keep) {
-    KernelEntry entry = {.processor = compiler_.processor, .compiler = compiler_.version, .keys = {}};
-    for (const auto& [key, kernel] : unit.kernels) entry.keys.push_back(key);
-    std::sort(entry.keys.begin(), entry.keys.end());
+  void take(const KernelUnit& unit, const fs::path& object, bool keep) {
+    const KernelEntry entry = {
+        .processor = compiler_.processor, .compiler = compiler_.version, .keys = sorted_keys(unit)};
     append(object, make_trailer(read_file(object), entry));
     void* handle = open_library(object);
     if (!handle)
@@ -328,7 +223,7 @@ class Loader {
 std::string kernel_name(std::string_view text) { return "k_" + sha256_hex(text).substr(0, 16); }
 
 std::string kernel_key(const KernelBatch& batch, const KernelSource& kernel, const HostCompiler& compiler) {
-  return finish_key(batch_hash(batch, compiler), kernel);
+  return kernel_key(host_hash(batch, compiler), kernel);
 }
 
 LoadedKernels load_kernels(const KernelBatch& batch, const HostCompiler& compiler, const fs::path& cache_dir,

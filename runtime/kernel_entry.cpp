@@ -70,7 +70,9 @@ CheckedEntry check_entry(std::string_view file) {
   const size_t body = hashed.size() - sizeof sizes;
   if (sizes.image > body || sizes.description != body - sizes.image)
     return {.entry = {}, .damage = "sizes in the trailer are wrong"};
-  return {.entry = parse_description(hashed.substr(sizes.image, sizes.description)), .damage = {}};
+  return {.entry = parse_description(hashed.substr(sizes.image, sizes.description)),
+          .damage = {},
+          .image_bytes = sizes.image};
 }
 
 }  // namespace kb

@@ -1,6 +1,7 @@
-// The file format of one entry of the kernel cache: a shared object with a trailer behind the ELF image, which the
-// loader never sees. The trailer says which kernels the object holds and for which processor, and hashes everything:
-//   ELF image | description (text) | magic, size of image, size of description | sha256 of all before
+// The file format of one entry of the kernel cache: a shared object, or an image for a GPU (cubin, PTX), with a trailer
+// behind it, which no loader ever sees. The trailer says which kernels the object holds and for which processor, and
+// hashes everything:
+//   image | description (text) | magic, size of image, size of description | sha256 of all before
 // Also here: the names of everything in a cache directory.
 #pragma once
 #include <string>
@@ -10,6 +11,7 @@
 namespace kb {
 
 inline constexpr std::string_view kEntrySuffix = ".so";           // <key>.so
+inline constexpr std::string_view kDeviceSuffix = ".cubin";       // <key>.cubin
 inline constexpr std::string_view kWorkPrefix = "tmp-";           // a call's half-done work
 inline constexpr std::string_view kFailedPrefix = "failed-";      // sources that the compiler refused
 inline constexpr std::string_view kCompilerPrefix = "compiler-";  // what is known of a compiler
@@ -26,6 +28,7 @@ std::string make_trailer(std::string_view image, const KernelEntry& entry);
 struct CheckedEntry {
   KernelEntry entry;
   std::string damage;  // empty: whole, bit for bit as it was written
+  size_t image_bytes = 0;
 };
 
 CheckedEntry check_entry(std::string_view file);

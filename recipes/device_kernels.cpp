@@ -1,0 +1,98 @@
+#include "recipes/device_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/print_cuda.h"
+#include "graph/error.h"
+#include "runtime/cuda/nvrtc_compiler.h"
+
+namespace kb {
+namespace {
+
+struct Collected {
+  KernelBatch batch;
+  std::vector<DeviceKernel> kernels;
+};
+
+Collected collect(const Program& program) {
+  Collected all;
+  all.batch.prelude = cuda_prelude();
+  std::map<std::string, size_t> known;
+  for (const Schedule* schedule : {&program.prepare, &program.final}) {
+    for (const Step& step : schedule->steps) {
+      if (step.kernel < 0) continue;
+      const ir::Kernel& kernel = schedule->kernels[static_cast<size_t>(step.kernel)];
+      const auto [at, is_new] = known.try_emplace(kernel.name, all.kernels.size());
+      if (is_new) {
+        all.batch.kernels.push_back({kernel.name, print_cuda(kernel)});
+        all.kernels.push_back({{.name = kernel.name}, kernel.kind, step.name, 0, kernel.block_threads});
+      }
+      all.kernels[at->second].launches++;
+    }
+  }
+  return all;
+}
+
+int capability(const std::string& arch) { return std::stoi(arch.substr(arch.find('_') + 1)); }
+
+void read_resources(const std::vector<cuda::Image>& images, std::vector<DeviceKernel>& kernels) {
+  std::map<std::string, cuda::KernelResources> found;
+  for (const cuda::Image& image : images)
+    if (cuda::is_cubin(image.data))
+      for (cuda::KernelResources& kernel : cuda::kernel_resources(image.data)) found[kernel.name] = kernel;
+  for (DeviceKernel& kernel : kernels)
+    if (const auto at = found.find(kernel.resources.name); at != found.end()) kernel.resources = at->second;
+}
+
+}  // namespace
+
+int64_t DeviceKernels::registers_max() const {
+  int64_t most = 0;
+  for (const DeviceKernel& kernel : kernels) most = std::max(most, kernel.resources.registers);
+  return most;
+}
+
+int64_t DeviceKernels::spill_bytes() const {
+  int64_t sum = 0;
+  for (const DeviceKernel& kernel : kernels) sum += kernel.resources.local_bytes;
+  return sum;
+}
+
+DeviceKernels compile_device_kernels(const Program& program, const std::string& arch, const std::string& cache_dir,
+                                     int jobs) {
+  Collected all = collect(program);
+  DeviceKernels result;
+  result.kernels = std::move(all.kernels);
+  cuda::Nvrtc nvrtc;
+  if (!cuda::open_nvrtc(nvrtc, result.missing)) return result;
+  const auto compiler = cuda::make_nvrtc_compiler(nvrtc, capability(arch), cache_dir, jobs);
+  const cuda::CompiledImages images = compiler->compile(all.batch);
+  result.compiler = compiler->name();
+  result.compiled = images.compiled;
+  result.cache_hits = images.cache_hits;
+  result.nvrtc_ms = images.jit_ms;
+  result.warnings = images.warnings;
+  read_resources(images.images, result.kernels);
+  return result;
+}
+
+std::string to_text(const DeviceKernels& kernels) {
+  if (kernels.compiler.empty()) return fmt::format("\nkernels are not compiled: {}\n", kernels.missing);
+  std::string text = fmt::format("\n{:<18} {:<14} {:>8} {:>7} {:>9} {:>7} {:>6}  {}\n", "kernel", "class", "launches",
+                                 "threads", "registers", "shared", "spills", "first step");
+  for (const DeviceKernel& kernel : kernels.kernels)
+    text += fmt::format("{:<18} {:<14} {:>8} {:>7} {:>9} {:>7} {:>6}  {}\n", kernel.resources.name, kernel.kind,
+                        kernel.launches, kernel.block_threads, kernel.resources.registers,
+                        kernel.resources.shared_bytes, kernel.resources.local_bytes, kernel.step);
+  for (const std::string& warning : kernels.warnings) text += "NOTE: " + warning + "\n";
+  return text + fmt::format(
+                    "{}: {} distinct kernels, at most {} registers, {} bytes spilled; {:.1f} ms ({} compiled, {} "
+                    "from the cache)\n",
+                    kernels.compiler, kernels.kernels.size(), kernels.registers_max(), kernels.spill_bytes(),
+                    kernels.nvrtc_ms, kernels.compiled, kernels.cache_hits);
+}
+
+}  // namespace kb

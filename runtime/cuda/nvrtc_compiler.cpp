@@ -1,0 +1,168 @@
+#include "runtime/cuda/nvrtc_compiler.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "runtime/kernel_units.h"
+
+namespace kb::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A program costs a fixed time beside its kernels', and the last one should not be long.
+constexpr size_t kProgramsPerJob = 3, kLeastKernels = 4;
+
+class NvrtcCompiler : public Compiler {
+ public:
+  NvrtcCompiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs)
+      : nvrtc_(std::move(nvrtc)),
+        arch_(arch),
+        target_(choose_nvrtc_target(nvrtc_, arch)),
+        cache_dir_(std::move(cache_dir)),
+        jobs_(static_cast<size_t>(std::max(jobs, 1))) {}
+
+  std::string name() const override { return fmt::format("NVRTC {}.{}, sm_{}", nvrtc_.major, nvrtc_.minor, arch_); }
+  CompiledImages compile(const KernelBatch& batch) override;
+
+ private:
+  // What an entry is made for; a part of every key.
+  std::string processor() const { return target_.option; }
+  std::string version() const { return fmt::format("NVRTC {}.{}", nvrtc_.major, nvrtc_.minor); }
+  fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + std::string(kDeviceSuffix)); }
+
+  WantedKernels read_cache(const WantedKernels& wanted, CompiledImages& result) const;
+  std::vector<Image> build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const;
+  Image build_unit(const KernelBatch& batch, const KernelUnit& unit) const;
+  [[noreturn]] void report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const;
+  void keep(const KernelUnit& unit, const Image& image) const;
+
+  Nvrtc nvrtc_;
+  int arch_;
+  NvrtcTarget target_;
+  fs::path cache_dir_;
+  size_t jobs_;
+};
+
+CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
+  const auto start = std::chrono::steady_clock::now();
+  CompiledImages result;
+  if (!target_.message.empty()) result.warnings.push_back(target_.message);
+  std::vector<std::string> keys;
+  const Sha256 hash = batch_hash(batch, {version(), processor(), fmt::format("{}", fmt::join(nvrtc_options(), "\n"))});
+  const WantedKernels wanted = distinct_kernels(batch, hash, keys);
+  const WantedKernels missing = read_cache(wanted, result);
+  const size_t most = std::max<size_t>(missing.size() / kLeastKernels, jobs_);
+  const std::vector<KernelUnit> units = split_kernels(missing, std::min(most, jobs_ * kProgramsPerJob));
+  std::vector<Image> built = build(batch, units);
+  for (size_t i = 0; i < units.size(); ++i) {
+    try {
+      keep(units[i], built[i]);
+    } catch (const Error& error) {
+      if (i == 0) result.warnings.push_back(fmt::format("kernels are not kept: {}", error.what()));
+    }
+    result.images.push_back(std::move(built[i]));
+  }
+  result.cache_hits = static_cast<int64_t>(wanted.size() - missing.size());
+  result.compiled = static_cast<int64_t>(missing.size());
+  result.jit_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+// Images of the kernels that are there; returns what has to be compiled. Kernels that were compiled together share an
+// image, so a later one often is in an image that is loaded already.
+WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledImages& result) const {
+  if (cache_dir_.empty()) return wanted;
+  WantedKernels missing;
+  EntryReader reader(processor());
+  std::map<const CheckedEntry*, size_t> images;
+  int64_t damaged = 0;
+  std::string example;
+  for (const auto& [key, kernel] : wanted) {
+    std::string damage;
+    if (const CheckedEntry* entry = reader.find(entry_path(key), key, damage)) {
+      const auto [at, is_new] = images.try_emplace(entry, result.images.size());
+      if (is_new) result.images.push_back({read_file(entry_path(key)).substr(0, entry->image_bytes), {}});
+      result.images[at->second].names.push_back(kernel->name);
+      continue;
+    }
+    missing.emplace(key, kernel);
+    if (damage.empty()) continue;
+    ::unlink(entry_path(key).c_str());
+    if (damaged++ == 0) example = fmt::format("{}{}: {}", key, kDeviceSuffix, damage);
+  }
+  if (damaged > 0)
+    result.warnings.push_back(fmt::format("kernel cache {}: {} damaged, built again ({})", cache_dir_.string(),
+                                          damaged == 1 ? "1 entry was" : fmt::format("{} entries were", damaged),
+                                          example));
+  return missing;
+}
+
+// Threads take the next unit until there is none; the first failure is the one that is thrown.
+std::vector<Image> NvrtcCompiler::build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const {
+  std::vector<Image> images(units.size());
+  std::vector<std::exception_ptr> failures(units.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < units.size(); i = next++) {
+      try {
+        images[i] = build_unit(batch, units[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(jobs_, units.size()); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return images;
+}
+
+Image NvrtcCompiler::build_unit(const KernelBatch& batch, const KernelUnit& unit) const {
+  const std::string text = unit_text(batch, unit);
+  NvrtcResult result = run_nvrtc(nvrtc_, target_, text);
+  if (result.image.empty()) report_failure(text, unit, result.log);
+  Image image{std::move(result.image), {}};
+  for (const auto& [key, kernel] : unit.kernels) image.names.push_back(kernel->name);
+  return image;
+}
+
+void NvrtcCompiler::report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const {
+  const fs::path parent = cache_dir_.empty() ? fs::temp_directory_path() : cache_dir_;
+  const fs::path kept = parent / fmt::format("{}{}.cu", kFailedPrefix, sha256_hex(text).substr(0, 16));
+  std::error_code ignored;
+  fs::create_directories(parent, ignored);
+  write_file_atomically(kept, text);
+  throw InternalError(fmt::format("{} refuses kernel {}:\n{}\nits text: {}; options: {} {}", name(),
+                                  blamed_kernel(unit, log), log, kept.string(), target_.option,
+                                  fmt::join(nvrtc_options(), " ")));
+}
+
+void NvrtcCompiler::keep(const KernelUnit& unit, const Image& image) const {
+  if (cache_dir_.empty()) return;
+  std::error_code error;
+  fs::create_directories(cache_dir_, error);
+  const std::vector<std::string> keys = sorted_keys(unit);
+  const KernelEntry entry{.processor = processor(), .compiler = version(), .keys = keys};
+  write_file_atomically(entry_path(keys[0]), image.data + make_trailer(image.data, entry));
+  for (size_t i = 1; i < keys.size(); ++i) publish(entry_path(keys[0]), entry_path(keys[i]));
+}
+
+}  // namespace
+
+std::unique_ptr<Compiler> make_nvrtc_compiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs) {
+  return std::make_unique<NvrtcCompiler>(std::move(nvrtc), arch, std::move(cache_dir), jobs);
+}
+
+}  // namespace kb::cuda
