@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "compiler/fuse.h"
-#include "compiler/kernel_interpreter.h"
 #include "compiler/print_cuda.h"
 #include "compiler/schedule_interpreter.h"
 #include "graph/text.h"
@@ -46,30 +45,33 @@ std::vector<Group> kernel_groups(const Graph& graph, const Target& target) {
   return groups;
 }
 
-void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed) {
-  const Lowered lowered = lower(graph, group, target);
-  ir::verify(lowered.kernel);
+GroupRun prepare_group(const Graph& graph, const Group& group, const Target& target, uint32_t seed) {
+  GroupRun run{lower(graph, group, target), {}, {}, {}};
+  ir::verify(run.lowered.kernel);
+  const std::vector<Value>& operands = run.lowered.operands;
   const Bindings bindings = random_bindings(graph, seed);
-  const std::vector<Array> expected =
-      interpret_values(graph, bindings, lowered.operands.empty() ? std::vector<Value>{} : group.outputs);
+  run.expected = interpret_values(graph, bindings, operands.empty() ? std::vector<Value>{} : group.outputs);
   const std::vector<Array> inputs = interpret_values(graph, bindings, group.inputs);
-  std::vector<std::vector<std::byte>> bytes;
-  std::vector<ir::Memory> memory;
-  for (size_t i = 0; i < lowered.operands.size(); ++i) {
-    const DType dtype = lowered.kernel.buffers[i].dtype;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType dtype = run.lowered.kernel.buffers[i].dtype;
     if (i < inputs.size())
-      bytes.push_back(to_bytes(inputs[i]));
-    else if (lowered.operands[i].valid())
-      bytes.emplace_back(static_cast<size_t>(graph.type(lowered.operands[i]).bytes()));
+      run.bytes.push_back(to_bytes(inputs[i]));
+    else if (operands[i].valid())
+      run.bytes.emplace_back(static_cast<size_t>(graph.type(operands[i]).bytes()));
     else
-      bytes.emplace_back(static_cast<size_t>(lowered.scratch_bytes[i]));
-    const auto elements = static_cast<int64_t>(bytes.back().size()) / size_of(dtype);
-    memory.push_back({dtype, nullptr, elements, i < inputs.size()});
+      run.bytes.emplace_back(static_cast<size_t>(run.lowered.scratch_bytes[i]));
+    const auto elements = static_cast<int64_t>(run.bytes.back().size()) / size_of(dtype);
+    run.memory.push_back({dtype, nullptr, elements, i < inputs.size()});
   }
-  for (size_t i = 0; i < bytes.size(); ++i) memory[i].data = bytes[i].data();
-  ir::run(lowered.kernel, lowered.arguments, lowered.tiles, memory);
+  for (size_t i = 0; i < run.bytes.size(); ++i) run.memory[i].data = run.bytes[i].data();
+  return run;
+}
+
+void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed) {
+  const GroupRun run = prepare_group(graph, group, target, seed);
+  ir::run(run.lowered.kernel, run.lowered.arguments, run.lowered.tiles, run.memory);
   for (size_t i = 0; i < group.outputs.size(); ++i)
-    compare(graph.type(group.outputs[i]), bytes[inputs.size() + i].data(), expected[i], tolerance);
+    compare(graph.type(group.outputs[i]), run.bytes[group.inputs.size() + i].data(), run.expected[i], tolerance);
 }
 
 void check_lowering(const Graph& graph, double tolerance, uint32_t seed) {

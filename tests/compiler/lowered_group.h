@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/kernel_interpreter.h"
 #include "compiler/lower.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
@@ -14,6 +15,16 @@ void output(const std::string& name, Tensor value);
 
 // The groups of `graph` that become kernels, as `fuse` makes them.
 std::vector<Group> kernel_groups(const Graph& graph, const Target& target);
+
+// A lowered group with memory for its kernel's buffers: inputs as the graph interpreter has them, and what it has for
+// the outputs.
+struct GroupRun {
+  Lowered lowered;
+  std::vector<Array> expected;
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<ir::Memory> memory;
+};
+GroupRun prepare_group(const Graph& graph, const Group& group, const Target& target, uint32_t seed = 1);
 
 // Runs one lowered group on the values that the graph interpreter gives for its inputs, and fails the running test
 // where an output is further from the interpreter's than `tolerance` times the largest magnitude there.

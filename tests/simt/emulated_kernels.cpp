@@ -83,6 +83,8 @@ void EmulatedKernels::add(const ir::Kernel& kernel) {
   if (!texts_.contains(kernel.name)) texts_[kernel.name] = print_cuda(kernel);
 }
 
+void EmulatedKernels::add(const ir::Kernel& kernel, const std::string& text) { texts_[kernel.name] = text; }
+
 void EmulatedKernels::compile() {
   std::vector<std::string> texts;
   for (const auto& [name, text] : texts_) texts.push_back(text);

@@ -17,6 +17,8 @@ class EmulatedKernels {
   // Equal kernels once.
   void add(const Schedule& schedule);
   void add(const ir::Kernel& kernel);
+  // In place of what is printed for it.
+  void add(const ir::Kernel& kernel, const std::string& text);
   void compile();
   size_t count() const { return texts_.size(); }
 

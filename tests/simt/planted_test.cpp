@@ -1,0 +1,199 @@
+// Printed kernels made faulty on purpose: a barrier or a fence taken away, a bound moved, memory that lies askew. Each
+// fault must be found.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+
+#include "compiler/print_cuda.h"
+#include "tests/compiler/lowered_group.h"
+#include "tests/simt/emulated_kernels.h"
+#include "tests/support.h"
+
+using namespace kb;
+using namespace kb::simt;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// One kernel, and copies of it with a fault each.
+class Planted {
+ public:
+  // The only kernel of `graph`.
+  explicit Planted(const Graph& graph, Instrument instrument = Instrument::accesses)
+      : run_(test::prepare_group(graph, test::kernel_groups(graph, gpu_target("sm_90")).at(0), gpu_target("sm_90"))),
+        kernels_(instrument) {
+    run_.lowered.kernel.name = "whole";
+    text_ = print_cuda(run_.lowered.kernel);
+    kernels_.add(run_.lowered.kernel);
+  }
+
+  // Copies in each of which one of the places with `what` holds `by` instead; how many.
+  size_t plant(const std::string& what, const std::string& by) {
+    size_t count = 0;
+    for (size_t at = text_.find(what); at != std::string::npos; at = text_.find(what, at + 1), ++count) {
+      std::string text = text_;
+      text.replace(at, what.size(), by);
+      add("planted_" + std::to_string(planted_++), text);
+    }
+    return count;
+  }
+  void compile() { kernels_.compile(); }
+
+  // The message of the fault; empty where there is none. 0: the kernel as it was printed.
+  std::string fault(size_t number) {
+    ir::Kernel kernel = run_.lowered.kernel;
+    if (number > 0) kernel.name = "planted_" + std::to_string(number - 1);
+    try {
+      kernels_.run(kernel, run_.lowered.arguments, run_.lowered.tiles, run_.memory);
+    } catch (const Fault& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  test::GroupRun& run() { return run_; }
+
+ private:
+  void add(const std::string& name, std::string text) {
+    ir::Kernel kernel = run_.lowered.kernel;
+    const std::string head = " whole(";
+    text.replace(text.find(head), head.size(), " " + name + "(");
+    kernel.name = name;
+    kernels_.add(kernel, text);
+  }
+
+  test::GroupRun run_;
+  EmulatedKernels kernels_;
+  std::string text_;
+  size_t planted_ = 0;
+};
+
+Tensor x_of(Graph& graph, const Dims& shape) { return input(graph, "x", DType::f32, shape, ""); }
+
+Graph pointwise() {
+  Graph graph;
+  Tensor x = x_of(graph, {50, 48});
+  test::output("y", relu(x * 2.0));
+  return graph;
+}
+
+Graph column_reduce() {
+  Graph graph;
+  const Moments m = moments(x_of(graph, {5000, 48}), {0});
+  test::output("mean", m.mean);
+  test::output("variance", m.variance);
+  return graph;
+}
+
+Graph row_reduce() {
+  Graph graph;
+  test::output("y", softmax(x_of(graph, {20, 600})));
+  return graph;
+}
+
+Graph full_reduce() {
+  Graph graph;
+  Tensor x = x_of(graph, {700, 48});
+  test::output("norm", sqrt(sum(x * x)));
+  return graph;
+}
+
+Graph scatter() {
+  Graph graph;
+  test::output("y", scatter_add(input(graph, "at", DType::i32, {30}, ""), x_of(graph, {30, 32}), 100));
+  return graph;
+}
+
+// All that a child process wrote while it ran the faulty kernel.
+std::string run_apart(Planted& planted) {
+  const test::TemporaryDirectory scratch;
+  const std::string log = (scratch / "log").string();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!std::freopen(log.c_str(), "w", stderr)) ::_exit(1);
+    const std::string message = planted.fault(1);
+    std::fprintf(stderr, "%s", message.c_str());
+    std::fflush(stderr);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return test::read_file(log);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(planted)
+
+// All but those that nothing needs: a tree of sums ends in a barrier, and where its result is read by the thread that
+// wrote it, and counted by that one too, the order is there without.
+BOOST_AUTO_TEST_CASE(every_missing_barrier) {
+  const std::pair<Graph, std::vector<size_t>> cases[] = {
+      {column_reduce(), {5}}, {row_reduce(), {}}, {full_reduce(), {9, 10}}};
+  for (const auto& [graph, needless] : cases) {
+    Planted planted(graph);
+    const size_t count = planted.plant("__syncthreads();", "");
+    BOOST_TEST(count >= 7);
+    planted.compile();
+    BOOST_TEST(planted.fault(0) == "");
+    std::vector<size_t> unnoticed;
+    for (size_t i = 1; i <= count; ++i) {
+      const std::string message = planted.fault(i);
+      if (message.empty()) unnoticed.push_back(i);
+      const bool found =
+          message.empty() || contains(message, "a race, no barrier") || contains(message, "never written");
+      BOOST_TEST(found, message);
+    }
+    BOOST_TEST(unnoticed == needless, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_missing_fence) {
+  for (const Graph& graph : {column_reduce(), full_reduce()}) {
+    Planted planted(graph);
+    const size_t count = planted.plant("__threadfence();", "");
+    BOOST_TEST(count == 2u);
+    planted.compile();
+    for (size_t i = 1; i <= count; ++i)
+      BOOST_TEST(contains(planted.fault(i), "no barrier, fence and atomic in turn"), planted.fault(i));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_moved) {
+  for (const Graph& graph : {pointwise(), column_reduce(), full_reduce(), scatter()}) {
+    Planted planted(graph);
+    BOOST_REQUIRE(planted.plant("(int)e0;", "(int)e0 + 1;") == 1u);
+    planted.compile();
+    BOOST_TEST(planted.fault(0) == "");
+    BOOST_TEST(contains(planted.fault(1), "out of bounds"), planted.fault(1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_moved_under_the_sanitizer) {
+  if (!contains(KB_SANITIZE, "address")) {
+    BOOST_TEST_MESSAGE("skipped: needs AddressSanitizer; configure with -D KB_SANITIZE=address,undefined");
+    return;
+  }
+  for (const Graph& graph : {pointwise(), scatter()}) {
+    Planted planted(graph, Instrument::sanitizers);
+    BOOST_REQUIRE(planted.plant("(int)e0;", "(int)e0 + 1;") == 1u);
+    planted.compile();
+    BOOST_TEST(planted.fault(0) == "");
+    const std::string report = run_apart(planted);
+    BOOST_TEST(contains(report, "AddressSanitizer: heap-buffer-overflow"), report);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(memory_askew) {
+  Planted planted(pointwise());
+  planted.compile();
+  ir::Memory& x = planted.run().memory[0];
+  x.data = static_cast<std::byte*>(x.data) + 4;
+  BOOST_TEST(
+      contains(planted.fault(0), "b0[0] is accessed by 16 bytes at once, but lies 4 bytes past a multiple of 16"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

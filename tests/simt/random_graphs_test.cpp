@@ -1,0 +1,44 @@
+// Random graphs for a GPU, their kernels printed and emulated, against the graph interpreter.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/random_graph.h"
+#include "tests/simt/emulated_graphs.h"
+
+using namespace kb;
+using namespace kb::simt;
+
+namespace {
+
+std::string seed_name(uint32_t seed) { return "seed " + std::to_string(seed); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(random_graphs)
+
+BOOST_AUTO_TEST_CASE(of_one_block_each) {
+  EmulatedGraphs graphs;
+  for (uint32_t seed = 0; seed < 60; ++seed) graphs.add(seed_name(seed), test::random_graph(seed));
+  graphs.check();
+  BOOST_TEST_MESSAGE(graphs.kernels().count() << " kernels, " << graphs.kernels().launches() << " launches");
+}
+
+BOOST_AUTO_TEST_CASE(of_many_blocks) {
+  EmulatedGraphs graphs;
+  for (uint32_t seed = 5000; seed < 5015; ++seed)
+    graphs.add(seed_name(seed), test::random_graph(seed, {.max_elements = 12000}));
+  graphs.check();
+  BOOST_TEST_MESSAGE(graphs.kernels().count() << " kernels, " << graphs.kernels().launches() << " launches");
+}
+
+BOOST_AUTO_TEST_CASE(training_steps_in_every_precision) {
+  EmulatedGraphs graphs;
+  for (uint32_t seed = 0; seed < 15; ++seed) {
+    test::CheckOptions options = on_gpu(seed % 3 == 1 ? 0.1 : 1e-4);
+    options.optimizer = test::plain_sgd();
+    options.precision = seed % 3 == 0 ? Precision::f32 : seed % 3 == 1 ? Precision::bf16 : Precision::f64;
+    graphs.add(seed_name(seed), test::random_graph(seed, {.smooth = true}), options);
+  }
+  graphs.check();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
