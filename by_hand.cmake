@@ -34,3 +34,26 @@ macro(kb_find_libdeflate)
     endif()
   endif()
 endmacro()
+
+# cuDNN 9.8 or newer and cuBLASLt, where find_package(CUDAToolkit) found a toolkit: cuDNN::cudnn, cuDNN_FOUND,
+# cuDNN_VERSION. NVIDIA's packages of cuDNN have no package file.
+macro(kb_find_cudnn)
+  if(CUDAToolkit_FOUND)
+    find_path(cuDNN_INCLUDE_DIR cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(cuDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+    find_library(cuBLASLt_LIBRARY cublasLt HINTS ${CUDAToolkit_LIBRARY_DIR})
+    mark_as_advanced(cuDNN_INCLUDE_DIR cuDNN_LIBRARY cuBLASLt_LIBRARY)
+  endif()
+  if(cuDNN_INCLUDE_DIR AND cuDNN_LIBRARY AND cuBLASLt_LIBRARY)
+    file(STRINGS ${cuDNN_INCLUDE_DIR}/cudnn_version.h lines REGEX "#define CUDNN_(MAJOR|MINOR|PATCHLEVEL) [0-9]")
+    list(TRANSFORM lines REPLACE "[^0-9]" "")
+    list(JOIN lines "." cuDNN_VERSION)
+    if(NOT cuDNN_VERSION VERSION_LESS 9.8)
+      set(cuDNN_FOUND TRUE)
+      add_library(cuDNN::cudnn UNKNOWN IMPORTED)
+      set_target_properties(cuDNN::cudnn PROPERTIES IMPORTED_LOCATION ${cuDNN_LIBRARY}
+        INTERFACE_LINK_LIBRARIES ${cuBLASLt_LIBRARY}
+        INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${cuDNN_INCLUDE_DIR};${CUDAToolkit_INCLUDE_DIRS}")
+    endif()
+  endif()
+endmacro()

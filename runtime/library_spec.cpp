@@ -1,5 +1,7 @@
 #include "runtime/library_spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace kb {
@@ -86,6 +88,23 @@ MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epi
   spec.bias = epilogue.bias.valid();
   spec.relu = epilogue.relu;
   return spec;
+}
+
+std::string text(const ConvSpec& s) {
+  constexpr const char* kNames[] = {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"};
+  const bool weight_grad = s.kind == ConvKind::weight_grad;
+  return fmt::format(
+      "{} {} n{} c{}/{} {}x{} o{}/{} {}x{} stride {}x{} padding {}x{} dilation {}x{} groups {}{}{}{}{}{}",
+      kNames[static_cast<size_t>(s.kind)], name(s.dtype), s.n, s.c, s.block_in, s.h, s.w, s.o, s.block_out, s.kh, s.kw,
+      s.stride[0], s.stride[1], s.padding[0], s.padding[1], s.dilation[0], s.dilation[1], s.groups,
+      s.weights_last ? " last" : "", weight_grad && s.wide ? " wide" : "", s.tf32 ? " tf32" : "",
+      s.bias ? " +bias" : "", s.relu ? " +relu" : "");
+}
+
+std::string text(const MatmulSpec& s) {
+  return fmt::format("matmul {} batch {} m{} n{} k{}{}{}{}{}{}{}", name(s.dtype), s.batch, s.m, s.n, s.k,
+                     s.transpose_a ? " ta" : "", s.transpose_b ? " tb" : "", s.wide ? " wide" : "",
+                     s.tf32 ? " tf32" : "", s.bias ? " +bias" : "", s.relu ? " +relu" : "");
 }
 
 }  // namespace kb

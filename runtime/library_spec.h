@@ -2,6 +2,7 @@
 // backends.
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "compiler/schedule.h"
 
@@ -50,6 +51,10 @@ struct MatmulSpec {
 // epilogue gives bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
+
+// One line that tells equal specs from others: "conv2d bf16 n256 c64 56x56 o64 3x3 stride 1x1 ...".
+std::string text(const ConvSpec& spec);
+std::string text(const MatmulSpec& spec);
 
 inline int64_t input_elements(const ConvSpec& spec) { return spec.n * spec.c * spec.h * spec.w; }
 inline int64_t output_elements(const ConvSpec& spec) { return spec.n * spec.o * spec.out_h() * spec.out_w(); }

@@ -1,0 +1,76 @@
+// The matrix products of a device library, over cuBLASLt: an algorithm is chosen once for equal specs, by its pick if
+// one is given, else by trials. cuBLASLt answers nothing without a device.
+#pragma once
+#include <cublasLt.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/cuda/library.h"
+#include "runtime/library_spec.h"
+
+namespace kb::cublaslt {
+
+std::string version();  // "cuBLASLt 13.1.0"
+
+// Throws InternalError unless `status` is success.
+void check(cublasStatus_t status, const char* call);
+
+// Descriptors of one product, destroyed with this.
+class Problem {
+ public:
+  explicit Problem(const MatmulSpec& spec);
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+  ~Problem();
+
+  // At most `most` algorithms, the heuristics' favourite first, none of them with a sum of parts in less than f32 or
+  // in an order that may change.
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms(cublasLtHandle_t handle, int64_t workspace, int most) const;
+  // Workspace of an algorithm, bytes; -1: it is none for this product here.
+  int64_t workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
+  void enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, cuda::Stream stream, const void* a,
+               const void* b, const void* bias, void* c, void* workspace, int64_t workspace_bytes) const;
+
+ private:
+  bool wide_sums_;  // f64
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, d_ = nullptr;
+};
+
+// An algorithm as text, and back; only the same version of cuBLASLt reads it.
+std::string to_pick(const cublasLtMatmulAlgo_t& algorithm);
+// Throws Error for a text that is none, or another version's.
+cublasLtMatmulAlgo_t from_pick(const std::string& pick);
+
+// A product with its algorithm.
+struct MatmulPlan {
+  explicit MatmulPlan(const MatmulSpec& spec) : problem(spec) {}
+  Problem problem;
+  cublasLtMatmulAlgo_t algorithm{};
+  int64_t workspace = 0;
+};
+
+class Matmuls {
+ public:
+  // On the handles' device, whose context is current. `picks` is read, and added to.
+  Matmuls(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks);
+  ~Matmuls();
+  Matmuls(const Matmuls&) = delete;
+  Matmuls& operator=(const Matmuls&) = delete;
+
+  // Throws Error where cuBLASLt has no implementation.
+  std::unique_ptr<cuda::LibraryOp> plan(const MatmulSpec& spec);
+
+ private:
+  std::shared_ptr<const MatmulPlan> choose(const MatmulSpec& spec);
+  void choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const;
+
+  const cuda::DeviceHandles& device_;
+  cublasLtHandle_t handle_ = nullptr;
+  cuda::LibraryPicks& picks_;
+  std::map<std::string, std::shared_ptr<const MatmulPlan>> chosen_;  // by the spec's text
+};
+
+}  // namespace kb::cublaslt

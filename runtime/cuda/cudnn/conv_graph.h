@@ -1,0 +1,21 @@
+// A convolution as cuDNN's operation graph: one operation, and behind a forward convolution the bias and ReLU of its
+// epilogue as point-wise operations that cuDNN fuses.
+#pragma once
+#include "runtime/cuda/cudnn/descriptor.h"
+#include "runtime/library_spec.h"
+
+namespace kb::cudnn {
+
+// Unique ids of the tensors that a plan of this graph reads and writes. `image` has the spec's c channels (x, dx),
+// `result` its o (y, dy); `filter` is w or dw.
+enum Tensor : int64_t { kImage = 1, kFilter = 2, kResult = 3, kBias = 4 };
+
+// cuDNN adds no ReLU without a bias but by engines compiled at run time, so one of zeros stands in for a missing one.
+inline bool reads_bias(const ConvSpec& spec) { return spec.bias || spec.relu; }
+// The bias has the result's dtype.
+inline int64_t bias_bytes(const ConvSpec& spec) { return spec.o * size_of(spec.dtype); }
+
+// Throws InternalError for a spec that cuDNN has no words for: activations in blocks.
+Descriptor conv_graph(const ConvSpec& spec);
+
+}  // namespace kb::cudnn

@@ -1,0 +1,159 @@
+#include "runtime/cuda/cudnn/convolutions.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "graph/error.h"
+#include "runtime/cuda/cudnn/conv_graph.h"
+#include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/trials.h"
+
+namespace kb::cudnn {
+namespace {
+
+constexpr int64_t kWorkspaceLimit = 1 << 30;  // bytes
+constexpr size_t kCandidates = 10;            // implementations tried
+constexpr int64_t kAlignment = 256;           // of a workspace, bytes
+constexpr uintptr_t kOperandAlignment = 16;   // bytes
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+void check_operand(const void* address) {
+  ensure(reinterpret_cast<uintptr_t>(address) % kOperandAlignment == 0,
+         "convolution: an operand that does not lie at a multiple of 16 bytes");
+}
+
+// Addresses by the graph's unique ids.
+struct Operands {
+  void *image = nullptr, *filter = nullptr, *result = nullptr, *bias = nullptr;
+};
+
+Operands operands(const ConvSpec& spec, std::span<const void* const> in, std::span<void* const> out) {
+  const auto input = [&](size_t i) { return const_cast<void*>(in[i]); };
+  switch (spec.kind) {
+    case ConvKind::forward:
+      return {input(0), input(1), out[0], spec.bias ? input(2) : nullptr};
+    case ConvKind::input_grad:
+      return {out[0], input(1), input(0), nullptr};
+    case ConvKind::weight_grad:
+      return {input(0), out[0], input(1), nullptr};
+  }
+  throw InternalError("convolution: no such kind");
+}
+
+void execute(cudnnHandle_t handle, const Plan& plan, const Operands& o, void* workspace) {
+  std::vector<int64_t> ids = {kImage, kFilter, kResult};
+  std::vector<void*> addresses = {o.image, o.filter, o.result};
+  if (o.bias) {
+    ids.push_back(kBias);
+    addresses.push_back(o.bias);
+  }
+  for (const void* address : addresses) check_operand(address);
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids))
+      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
+      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.finalize();
+  check(cudnnBackendExecute(handle, plan.plan.raw(), pack.raw()), "cudnnBackendExecute");
+}
+
+class ConvOp : public cuda::LibraryOp {
+ public:
+  ConvOp(const cuda::DeviceHandles* device, cudnnHandle_t handle, const ConvSpec& spec,
+         std::shared_ptr<const ConvPlan> chosen)
+      : device_(device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
+
+  // The workspace, moved up to its alignment, and before it the bias that stands in for a missing one.
+  int64_t scratch_bytes() const override {
+    const int64_t needed = zeros_bytes() + chosen_->plan.workspace;
+    return needed == 0 ? 0 : needed + kAlignment;
+  }
+  std::string implementation() const override { return "cudnn engine " + chosen_->plan.pick; }
+
+  void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
+               void* scratch) const override {
+    ensure(device_, "convolution: no device to run on");
+    const auto base = aligned(static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch)));
+    Operands all = operands(spec_, in, out);
+    if (zeros_bytes() > 0) {
+      device_->driver(device_->driver.fill_bytes, static_cast<cuda::Address>(base), static_cast<unsigned char>(0),
+                      static_cast<size_t>(bias_bytes(spec_)), stream);
+      all.bias = reinterpret_cast<void*>(base);
+    }
+    check(cudnnSetStream(handle_, stream), "cudnnSetStream");
+    execute(handle_, chosen_->plan, all, reinterpret_cast<void*>(base + zeros_bytes()));
+  }
+
+ private:
+  int64_t zeros_bytes() const { return reads_bias(spec_) && !spec_.bias ? aligned(bias_bytes(spec_)) : 0; }
+
+  const cuda::DeviceHandles* device_;
+  cudnnHandle_t handle_;
+  ConvSpec spec_;
+  std::shared_ptr<const ConvPlan> chosen_;
+};
+
+Error unsupported(const ConvSpec& spec, bool deterministic) {
+  return Error(fmt::format("{} has no {}implementation of {}{}", version(), deterministic ? "deterministic " : "",
+                           text(spec), deterministic ? "\n  hint: --fast allows others" : ""));
+}
+
+int64_t filter_elements(const ConvSpec& spec) { return spec.o * (spec.c / spec.groups) * spec.kh * spec.kw; }
+
+}  // namespace
+
+std::string version() {
+  const size_t v = cudnnGetVersion();
+  return fmt::format("cuDNN {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+}
+
+Convolutions::Convolutions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks, bool deterministic)
+    : device_(&device), picks_(picks), deterministic_(deterministic) {
+  check(cudnnCreate(&handle_), "cudnnCreate");
+  properties_ = device_properties(handle_);
+}
+
+Convolutions::Convolutions(const std::string& architecture, cuda::LibraryPicks& picks, bool deterministic)
+    : properties_(named_device_properties(architecture)), picks_(picks), deterministic_(deterministic) {}
+
+Convolutions::~Convolutions() {
+  chosen_.clear();
+  if (handle_) cudnnDestroy(handle_);
+}
+
+std::unique_ptr<cuda::LibraryOp> Convolutions::plan(const ConvSpec& spec) {
+  return std::make_unique<ConvOp>(device_, handle_, spec, choose(spec));
+}
+
+std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvSpec& spec) {
+  const std::string key = text(spec);
+  std::shared_ptr<const ConvPlan>& chosen = chosen_[key];
+  if (chosen) return chosen;
+  Descriptor graph = conv_graph(spec);
+  const auto pick = picks_.find(key);
+  Plan plan = pick == picks_.end() ? best(spec, graph) : picked_plan(graph, *properties_, pick->second);
+  picks_[key] = plan.pick;
+  chosen = std::make_shared<const ConvPlan>(ConvPlan{std::move(graph), std::move(plan)});
+  return chosen;
+}
+
+Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
+  const PlanRules rules{deterministic_, spec.dtype != DType::f32 || spec.tf32, kWorkspaceLimit};
+  std::vector<Plan> plans = candidates(graph, *properties_, rules, kCandidates);
+  if (plans.empty()) throw unsupported(spec, deterministic_);
+  if (!device_ || plans.size() == 1) return std::move(plans.front());
+  int64_t workspace = 0;
+  for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace);
+  const int64_t size = size_of(spec.dtype);
+  const std::array bytes = {input_elements(spec) * size, filter_elements(spec) * int64_t{8},
+                            output_elements(spec) * size, bias_bytes(spec), workspace};
+  const cuda::TrialMemory memory(*device_, bytes);
+  const Operands all = {memory[0], memory[1], memory[2], reads_bias(spec) ? memory[3] : nullptr};
+  check(cudnnSetStream(handle_, device_->stream), "cudnnSetStream");
+  return std::move(
+      plans[cuda::fastest(*device_, plans.size(), [&](size_t i) { execute(handle_, plans[i], all, memory[4]); })]);
+}
+
+}  // namespace kb::cudnn

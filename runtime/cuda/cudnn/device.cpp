@@ -1,0 +1,58 @@
+#include "runtime/cuda/cudnn/device.h"
+
+#include <fmt/format.h>
+
+#include "graph/error.h"
+
+namespace kb::cudnn {
+namespace {
+
+// What differs between the three, as cudaGetDeviceProperties gives it.
+struct Model {
+  const char *architecture, *name;
+  int version;                  // 100 times the compute capability
+  int64_t processors;           // multiprocessors
+  int64_t shared, blocks;       // most shared memory a block (bytes, opted in); most blocks a multiprocessor
+  int64_t memory, cache;        // bytes
+  int64_t clock, memory_clock;  // kHz
+};
+
+constexpr Model kModels[] = {
+    {"sm_80", "NVIDIA A100-SXM4-80GB", 800, 108, 166912, 32, 85'095'874'560, 41'943'040, 1'410'000, 1'593'000},
+    {"sm_90", "NVIDIA H200", 900, 132, 232448, 32, 150'120'366'080, 62'914'560, 1'980'000, 3'201'000},
+    {"sm_100", "NVIDIA B200", 1000, 148, 232448, 32, 191'514'017'792, 132'120'576, 1'965'000, 3'996'000},
+};
+
+// The names of the fields are cuDNN's own (it names the one that it misses).
+std::string json(const Model& m) {
+  return fmt::format(
+      R"({{"deviceVer":{},"deviceName":"{}","multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"maxCtasPerSM":{},)"
+      R"("totalGlobalMem":{},"l2CacheSize":{},"smClockRateKHz":{},"memClockRateKHz":{},)"
+      R"("warpSize":32,"maxSharedMemoryPerBlock":49152,"reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
+      R"("regsPerBlock":65536,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"maxBlockSize":[1024,1024,64],)"
+      R"("maxGridSize":[2147483647,65535,65535],"supportCoopLaunch":1,"pciDeviceId":0,"isTccDriver":0,)"
+      R"("cudaDeviceId":0,"driverVer":13000}})",
+      m.version, m.name, m.processors, m.shared, m.blocks, m.memory, m.cache, m.clock, m.memory_clock);
+}
+
+}  // namespace
+
+Descriptor device_properties(cudnnHandle_t handle) {
+  Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties.set(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  properties.finalize();
+  return properties;
+}
+
+Descriptor named_device_properties(const std::string& architecture) {
+  for (const Model& model : kModels) {
+    if (architecture != model.architecture) continue;
+    Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    properties.set_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json(model));
+    properties.finalize();
+    return properties;
+  }
+  throw Error(fmt::format("cuDNN plans for '{}': expected sm_80, sm_90 or sm_100", architecture));
+}
+
+}  // namespace kb::cudnn

@@ -1,0 +1,134 @@
+#include "runtime/cuda/cudnn/plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "graph/error.h"
+
+namespace kb::cudnn {
+namespace {
+
+constexpr int64_t kMostConfigurations = 128;
+
+bool has(const std::vector<cudnnBackendNumericalNote_t>& notes, cudnnBackendNumericalNote_t note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+bool allowed(const Descriptor& engine, const PlanRules& rules) {
+  const auto notes = engine.get_all<cudnnBackendNumericalNote_t>(
+      CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  if (has(notes, CUDNN_NUMERICAL_NOTE_FFT) || has(notes, CUDNN_NUMERICAL_NOTE_WINOGRAD)) return false;
+  if (has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
+  if (rules.deterministic && has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+  return rules.tensor_cores ||
+         !(has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
+}
+
+Descriptor engine_of(const Descriptor& configuration) {
+  auto engines = configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+  ensure(engines.size() == 1, "cuDNN: a configuration without an engine");
+  return std::move(engines.front());
+}
+
+std::string pick_of(const Descriptor& engine, const Descriptor& configuration) {
+  std::string pick = std::to_string(engine.get_integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  for (const Descriptor& knob : configuration.get_descriptors(
+           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+    cudnnBackendKnobType_t type{};
+    knob.get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type);
+    pick += fmt::format(" {}={}", static_cast<int>(type), knob.get_integer(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+  }
+  return pick;
+}
+
+// False: this configuration is not supported after all.
+bool build(Plan& plan, const Descriptor& configuration, const Descriptor& device) {
+  plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device);
+  if (!plan.plan.supported()) return false;
+  plan.workspace = plan.plan.get_integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  return true;
+}
+
+Plan empty_plan() { return {Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), {}, 0}; }
+
+std::vector<Descriptor> configurations(const Descriptor& graph, const Descriptor& device, cudnnBackendHeurMode_t mode) {
+  Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode)
+      .set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
+  if (!heuristics.supported()) return {};
+  return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                                    kMostConfigurations);
+}
+
+bool known(const std::vector<Plan>& plans, const std::string& pick) {
+  return std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) { return plan.pick == pick; });
+}
+
+Error bad_pick(const std::string& pick, const char* why) {
+  return Error(
+      fmt::format("the recorded choice '{}' of a convolution is {}: it was made with another version of cuDNN "
+                  "or for another device",
+                  pick, why));
+}
+
+// Reads an integer that ends at `end`, and steps over both.
+int64_t read_integer(const char*& at, char end, const std::string& pick) {
+  char* stop = nullptr;
+  const int64_t value = std::strtoll(at, &stop, 10);
+  if (stop == at || (*stop != end && *stop != '\0')) throw bad_pick(pick, "no engine with knobs");
+  at = *stop == '\0' ? stop : stop + 1;
+  return value;
+}
+
+}  // namespace
+
+std::vector<Plan> candidates(const Descriptor& graph, const Descriptor& device, const PlanRules& rules, size_t most) {
+  std::vector<Plan> plans;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (const Descriptor& configuration : configurations(graph, device, mode)) {
+      if (plans.size() == most) return plans;
+      const Descriptor engine = engine_of(configuration);
+      if (!allowed(engine, rules)) continue;
+      Plan plan = empty_plan();
+      plan.pick = pick_of(engine, configuration);
+      if (known(plans, plan.pick) || !build(plan, configuration, device) || plan.workspace > rules.workspace_limit)
+        continue;
+      plans.push_back(std::move(plan));
+    }
+    if (!plans.empty()) break;
+  }
+  return plans;
+}
+
+Plan picked_plan(const Descriptor& graph, const Descriptor& device, const std::string& pick) {
+  const char* at = pick.c_str();
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph)
+      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, read_integer(at, ' ', pick))
+      .set(CUDNN_ATTR_ENGINE_DEVICEPROP, device);
+  if (!engine.supported()) throw bad_pick(pick, "no engine for it here");
+  std::vector<Descriptor> knobs;
+  while (*at) {
+    const auto type = static_cast<cudnnBackendKnobType_t>(read_integer(at, '=', pick));
+    const int64_t value = read_integer(at, ' ', pick);
+    Descriptor& knob = knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type)
+        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value)
+        .finalize();
+  }
+  std::vector<const Descriptor*> choices;
+  for (const Descriptor& knob : knobs) choices.push_back(&knob);
+  Descriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  if (!choices.empty()) configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, std::span(choices));
+  Plan plan = empty_plan();
+  plan.pick = pick;
+  if (!configuration.supported() || !build(plan, configuration, device)) throw bad_pick(pick, "not supported here");
+  return plan;
+}
+
+}  // namespace kb::cudnn

@@ -1,0 +1,10 @@
+# cuDNN and cuBLASLt behind runtime/cuda/library.h: the static library kb_cuda_vendor.
+if(KB_HAS_CUDNN)
+  set(sources "")
+  foreach(folder cublaslt cudnn vendor)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  add_library(kb_cuda_vendor STATIC ${sources})
+  target_link_libraries(kb_cuda_vendor PUBLIC kb_runtime cuDNN::cudnn)
+endif()

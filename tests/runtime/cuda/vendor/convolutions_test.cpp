@@ -1,0 +1,162 @@
+#include "runtime/cuda/cudnn/convolutions.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "graph/error.h"
+#include "runtime/cuda/cudnn/conv_graph.h"
+#include "runtime/cuda/cudnn/device.h"
+
+using namespace kb;
+using namespace kb::cudnn;
+
+namespace {
+
+ConvSpec square(DType dtype, ConvKind kind, int64_t c = 64, int64_t o = 64, int64_t kernel = 3) {
+  ConvSpec s{.kind = kind, .dtype = dtype, .n = 32, .c = c, .h = 28, .w = 28, .o = o, .kh = kernel, .kw = kernel};
+  s.padding[0] = s.padding[1] = kernel / 2;
+  s.block_in = c;
+  s.block_out = o;
+  s.weights_last = true;
+  s.wide = false;
+  return s;
+}
+
+std::vector<Plan> plans_of(const ConvSpec& spec, const PlanRules& rules) {
+  const Descriptor device = named_device_properties("sm_90");
+  return candidates(conv_graph(spec), device, rules, 100);
+}
+
+// The numbers of the engines, in the order of the plans.
+std::set<std::string> engines(const std::vector<Plan>& plans) {
+  std::set<std::string> found;
+  for (const Plan& plan : plans) found.insert(plan.pick.substr(0, plan.pick.find(' ')));
+  return found;
+}
+
+constexpr ConvKind kKinds[] = {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad};
+constexpr int64_t kMuch = int64_t{1} << 40;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_convolutions)
+
+// Extents that no engine loves: channels that are no multiple of 8, groups, dilation, strides, both orders of layouts.
+BOOST_AUTO_TEST_CASE(odd_convolutions_have_plans) {
+  cuda::LibraryPicks picks;
+  Convolutions convolutions("sm_90", picks, true);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (const ConvKind kind : kKinds)
+      for (int which = 0; which < 8; ++which) {
+        ConvSpec s = square(dtype, kind, which == 1 ? 1 : which == 2 ? 3 : 24, which == 3 ? 5 : 40, which == 4 ? 1 : 3);
+        if (which == 5) s.groups = 4;
+        if (which == 6) s.dilation[0] = s.dilation[1] = 2;
+        if (which == 7) s.stride[0] = s.stride[1] = 2;
+        for (const bool channels_last : {true, false}) {
+          s.block_in = channels_last ? s.c : 1;
+          s.block_out = channels_last ? s.o : 1;
+          s.weights_last = channels_last;
+          BOOST_TEST_CONTEXT(text(s)) BOOST_CHECK_NO_THROW(convolutions.plan(s));
+        }
+      }
+}
+
+BOOST_AUTO_TEST_CASE(epilogues_have_plans) {
+  cuda::LibraryPicks picks;
+  Convolutions convolutions("sm_90", picks, true);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (const int64_t channels : {1, 6, 64})
+      for (const bool bias : {false, true})
+        for (const bool relu : {false, true}) {
+          ConvSpec s = square(dtype, ConvKind::forward, channels, channels == 1 ? 6 : 64);
+          s.bias = bias;
+          s.relu = relu;
+          const int64_t zeros = relu && !bias ? 256 : 0;  // a bias of zeros lies in the scratch
+          BOOST_TEST_CONTEXT(text(s)) BOOST_TEST(convolutions.plan(s)->scratch_bytes() >= zeros);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {
+  const Descriptor device = named_device_properties("sm_90");
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const ConvKind kind : kKinds) {
+      const Descriptor graph = conv_graph(square(dtype, kind));
+      const std::vector<Plan> plans = candidates(graph, device, {true, true, kMuch}, 100);
+      BOOST_TEST(plans.size() >= 5u);
+      for (const Plan& plan : plans) {
+        const Plan again = picked_plan(graph, device, plan.pick);
+        BOOST_TEST(again.pick == plan.pick);
+        BOOST_TEST(again.workspace == plan.workspace, plan.pick);
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(picks_given_are_used) {
+  cuda::LibraryPicks picks;
+  const ConvSpec spec = square(DType::bf16, ConvKind::forward);
+  const std::string last = plans_of(spec, {true, true, kMuch}).back().pick;
+  Convolutions(std::string("sm_90"), picks, true).plan(spec);
+  BOOST_TEST(picks.at(text(spec)) != last);
+  picks[text(spec)] = last;
+  BOOST_TEST((Convolutions(std::string("sm_90"), picks, true).plan(spec)->implementation() == "cudnn engine " + last));
+  for (const char* bad : {"", "x", "9999", "62 2", "62 2=400 13=0", "0 2=1"}) {
+    picks[text(spec)] = bad;
+    BOOST_CHECK_EXCEPTION(Convolutions(std::string("sm_90"), picks, true).plan(spec), Error, [&](const Error& error) {
+      return std::string(error.what()).starts_with("the recorded choice '" + std::string(bad) + "' of a convolution");
+    });
+  }
+}
+
+// Without leave, f32 stays f32.
+BOOST_AUTO_TEST_CASE(f32_is_not_rounded_to_tf32_unless_allowed) {
+  for (const ConvKind kind : kKinds) {
+    const ConvSpec spec = square(DType::f32, kind);
+    const std::set<std::string> strict = engines(plans_of(spec, {true, false, kMuch})),
+                                free = engines(plans_of(spec, {true, true, kMuch}));
+    BOOST_TEST(!strict.empty());
+    BOOST_TEST(!std::includes(strict.begin(), strict.end(), free.begin(), free.end()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(engines_whose_bits_vary_need_leave) {
+  const ConvSpec spec = square(DType::f64, ConvKind::weight_grad);
+  const std::set<std::string> same = engines(plans_of(spec, {true, true, kMuch})),
+                              vary = engines(plans_of(spec, {false, true, kMuch}));
+  BOOST_TEST(!same.empty());
+  BOOST_TEST(vary.size() > same.size());
+}
+
+BOOST_AUTO_TEST_CASE(the_workspace_is_limited) {
+  const ConvSpec spec = square(DType::f32, ConvKind::weight_grad);
+  const std::vector<Plan> some = plans_of(spec, {true, true, 1 << 20}), all = plans_of(spec, {true, true, kMuch});
+  BOOST_TEST(!some.empty());
+  BOOST_TEST(some.size() < all.size());
+  for (const Plan& plan : some) BOOST_TEST(plan.workspace <= 1 << 20);
+}
+
+// cuDNN gives no f32 of 16-bit inputs, for which the precision pass writes a bf16 gradient.
+BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
+  cuda::LibraryPicks picks;
+  Convolutions convolutions("sm_90", picks, true);
+  ConvSpec wide = square(DType::bf16, ConvKind::weight_grad);
+  wide.wide = true;
+  BOOST_CHECK_EXCEPTION(convolutions.plan(wide), Error, [&](const Error& error) {
+    const std::string what = error.what();
+    return what.starts_with(version() + " has no deterministic implementation of conv2d_weight_grad bf16") &&
+           what.find("--fast") != std::string::npos;
+  });
+  ConvSpec blocked = square(DType::f32, ConvKind::forward);
+  blocked.block_in = 16;
+  BOOST_CHECK_THROW(convolutions.plan(blocked), InternalError);
+  BOOST_CHECK_THROW(named_device_properties("sm_10"), Error);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_cudnns_own_words) {
+  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  BOOST_CHECK_EXCEPTION(tensor.finalize(), InternalError, [](const InternalError& error) {
+    return std::string(error.what()).starts_with("cudnnBackendFinalize failed: CUDNN_STATUS_BAD_PARAM");
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
