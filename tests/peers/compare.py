@@ -31,7 +31,7 @@ CASES = {
     "lenet": ("lenet_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
     "resnet_cifar20": ("resnet_cifar",
                        {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--lr": "0.001"}),
-    "resnet50_64x64": ("resnet50", {"--image": "64", "--minibatch": "16", "--optimizer": "momentum"}),
+    "resnet50_64x64": ("resnet50", {"--image": "64", "--minibatch": "16", "--optimizer": "momentum", "--lr": "0.001"}),
 }
 
 
