@@ -390,8 +390,10 @@ class Fuser {
     Value bias = spread.inputs[0];
     int32_t from = producer_[id(memory_.owner(bias).owner)];
     if (from >= 0 && draft(from).last > n) return {};
-    return squeezed_axes(spread) == channel_axes(node(n)) && graph_.type(bias).dtype == node(n).type().dtype ? bias
-                                                                                                             : Value{};
+    // Libraries add a bias of their sums' own precision.
+    const DType dtype = graph_.type(bias).dtype;
+    const bool fits = dtype == node(n).type().dtype && !is_low_precision(dtype);
+    return fits && squeezed_axes(spread) == channel_axes(node(n)) ? bias : Value{};
   }
 
   // The result axes along which a broadcast's input really varies.

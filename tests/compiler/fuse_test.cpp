@@ -93,6 +93,15 @@ BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   BOOST_TEST(groups[0].epilogue.relu);
 }
 
+// Libraries read a bias in f32 or f64.
+BOOST_AUTO_TEST_CASE(a_bias_of_16_bits_stays_outside) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::bf16, {8, 12}, "NC"), w = input(g, "w", DType::bf16, {12, 16}, "__");
+  Tensor b = input(g, "b", DType::bf16, {16}, "_");
+  g.outputs.push_back({"y", relu(matmul(x, w) + b).value(), Merge::per_sample});
+  for (const Group& group : fused(std::move(g))) BOOST_TEST(!group.epilogue.bias.valid());
+}
+
 BOOST_AUTO_TEST_CASE(a_result_read_twice_keeps_its_library_call_bare) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::f32, {8, 12}, "NC"), w = input(g, "w", DType::f32, {12, 16}, "__");

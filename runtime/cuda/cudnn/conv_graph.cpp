@@ -151,18 +151,19 @@ Descriptor pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t type, const Desc
   return result;
 }
 
-Descriptor graph_of(std::span<const Descriptor* const> operations) {
+Descriptor graph_of(std::span<const Descriptor* const> operations, const DeviceChoice& device) {
   Descriptor result(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  device.set_graph(result);
   result.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations).finalize();
   return result;
 }
 
 }  // namespace
 
-Descriptor conv_graph(const ConvSpec& spec) {
+Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device) {
   const ConvTensors tensors = conv_tensors(spec);
   const Descriptor conv = convolution(spec, tensors);
-  if (!reads_bias(spec)) return graph_of(std::array{&conv});
+  if (!reads_bias(spec)) return graph_of(std::array{&conv}, device);
   const bool last = channels_last(spec.o, spec.block_out);
   const Extents extents = {spec.n, spec.o, spec.out_h(), spec.out_w()};
   const cudnnDataType_t type = data_type(spec.dtype);
@@ -170,10 +171,10 @@ Descriptor conv_graph(const ConvSpec& spec) {
   const Descriptor sum =
       tensor(spec.relu ? kBias + 2 : kResult, spec.relu ? sum_type(spec) : type, extents, last, spec.relu);
   const Descriptor add = pointwise(CUDNN_POINTWISE_ADD, sum_type(spec), tensors.result, &bias, sum);
-  if (!spec.relu) return graph_of(std::array{&conv, &add});
+  if (!spec.relu) return graph_of(std::array{&conv, &add}, device);
   const Descriptor result = tensor(kResult, type, extents, last, false);
   const Descriptor relu = pointwise(CUDNN_POINTWISE_RELU_FWD, sum_type(spec), sum, nullptr, result);
-  return graph_of(std::array{&conv, &add, &relu});
+  return graph_of(std::array{&conv, &add, &relu}, device);
 }
 
 }  // namespace kb::cudnn

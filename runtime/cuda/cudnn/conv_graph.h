@@ -1,7 +1,7 @@
 // A convolution as cuDNN's operation graph: one operation, and behind a forward convolution the bias and ReLU of its
 // epilogue as point-wise operations that cuDNN fuses.
 #pragma once
-#include "runtime/cuda/cudnn/descriptor.h"
+#include "runtime/cuda/cudnn/device.h"
 #include "runtime/library_spec.h"
 
 namespace kb::cudnn {
@@ -16,6 +16,6 @@ inline bool reads_bias(const ConvSpec& spec) { return spec.bias || spec.relu; }
 inline int64_t bias_bytes(const ConvSpec& spec) { return spec.o * size_of(spec.dtype); }
 
 // Throws InternalError for a spec that cuDNN has no words for: activations in blocks.
-Descriptor conv_graph(const ConvSpec& spec);
+Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device);
 
 }  // namespace kb::cudnn

@@ -95,6 +95,12 @@ class ConvOp : public cuda::LibraryOp {
   std::shared_ptr<const ConvPlan> chosen_;
 };
 
+cudnnHandle_t create_handle() {
+  cudnnHandle_t handle = nullptr;
+  check(cudnnCreate(&handle), "cudnnCreate");
+  return handle;
+}
+
 Error unsupported(const ConvSpec& spec, bool deterministic) {
   return Error(fmt::format("{} has no {}implementation of {}{}", version(), deterministic ? "deterministic " : "",
                            text(spec), deterministic ? "\n  hint: --fast allows others" : ""));
@@ -110,30 +116,27 @@ std::string version() {
 }
 
 Convolutions::Convolutions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks, bool deterministic)
-    : device_(&device), picks_(picks), deterministic_(deterministic) {
-  check(cudnnCreate(&handle_), "cudnnCreate");
-  properties_ = device_properties(handle_);
-}
+    : device_(&device), choice_(create_handle()), picks_(picks), deterministic_(deterministic) {}
 
 Convolutions::Convolutions(const std::string& architecture, cuda::LibraryPicks& picks, bool deterministic)
-    : properties_(named_device_properties(architecture)), picks_(picks), deterministic_(deterministic) {}
+    : choice_(architecture), picks_(picks), deterministic_(deterministic) {}
 
 Convolutions::~Convolutions() {
   chosen_.clear();
-  if (handle_) cudnnDestroy(handle_);
+  if (choice_.handle()) cudnnDestroy(choice_.handle());
 }
 
 std::unique_ptr<cuda::LibraryOp> Convolutions::plan(const ConvSpec& spec) {
-  return std::make_unique<ConvOp>(device_, handle_, spec, choose(spec));
+  return std::make_unique<ConvOp>(device_, choice_.handle(), spec, choose(spec));
 }
 
 std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvSpec& spec) {
   const std::string key = text(spec);
   std::shared_ptr<const ConvPlan>& chosen = chosen_[key];
   if (chosen) return chosen;
-  Descriptor graph = conv_graph(spec);
+  Descriptor graph = conv_graph(spec, choice_);
   const auto pick = picks_.find(key);
-  Plan plan = pick == picks_.end() ? best(spec, graph) : picked_plan(graph, *properties_, pick->second);
+  Plan plan = pick == picks_.end() ? best(spec, graph) : picked_plan(graph, choice_, pick->second);
   picks_[key] = plan.pick;
   chosen = std::make_shared<const ConvPlan>(ConvPlan{std::move(graph), std::move(plan)});
   return chosen;
@@ -141,7 +144,7 @@ std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvSpec& spec) {
 
 Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
   const PlanRules rules{deterministic_, spec.dtype != DType::f32 || spec.tf32, kWorkspaceLimit};
-  std::vector<Plan> plans = candidates(graph, *properties_, rules, kCandidates);
+  std::vector<Plan> plans = candidates(graph, choice_, rules, kCandidates);
   if (plans.empty()) throw unsupported(spec, deterministic_);
   if (!device_ || plans.size() == 1) return std::move(plans.front());
   int64_t workspace = 0;
@@ -151,9 +154,9 @@ Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
                             output_elements(spec) * size, bias_bytes(spec), workspace};
   const cuda::TrialMemory memory(*device_, bytes);
   const Operands all = {memory[0], memory[1], memory[2], reads_bias(spec) ? memory[3] : nullptr};
-  check(cudnnSetStream(handle_, device_->stream), "cudnnSetStream");
-  return std::move(
-      plans[cuda::fastest(*device_, plans.size(), [&](size_t i) { execute(handle_, plans[i], all, memory[4]); })]);
+  check(cudnnSetStream(choice_.handle(), device_->stream), "cudnnSetStream");
+  return std::move(plans[cuda::fastest(*device_, plans.size(),
+                                       [&](size_t i) { execute(choice_.handle(), plans[i], all, memory[4]); })]);
 }
 
 }  // namespace kb::cudnn

@@ -3,7 +3,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "runtime/cuda/cudnn/plans.h"
@@ -38,8 +37,7 @@ class Convolutions {
   Plan best(const ConvSpec& spec, const Descriptor& graph);
 
   const cuda::DeviceHandles* device_ = nullptr;
-  cudnnHandle_t handle_ = nullptr;
-  std::optional<Descriptor> properties_;
+  DeviceChoice choice_;
   cuda::LibraryPicks& picks_;
   bool deterministic_;
   std::map<std::string, std::shared_ptr<const ConvPlan>> chosen_;  // by the spec's text

@@ -42,7 +42,10 @@ void Descriptor::finalize() { check(cudnnBackendFinalize(raw_), "cudnnBackendFin
 
 bool Descriptor::supported() {
   const cudnnStatus_t status = cudnnBackendFinalize(raw_);
-  if (CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED) return false;
+  const int category = CUDNN_STATUS_CATEGORY(status);
+  if (category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_INTERNAL_ERROR ||
+      category == CUDNN_STATUS_EXECUTION_FAILED)
+    return false;
   check(status, "cudnnBackendFinalize");
   return true;
 }

@@ -37,22 +37,32 @@ std::string json(const Model& m) {
 
 }  // namespace
 
-Descriptor device_properties(cudnnHandle_t handle) {
-  Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  properties.set(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
-  properties.finalize();
-  return properties;
-}
-
-Descriptor named_device_properties(const std::string& architecture) {
+DeviceChoice::DeviceChoice(const std::string& architecture) {
   for (const Model& model : kModels) {
     if (architecture != model.architecture) continue;
-    Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    properties.set_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json(model));
-    properties.finalize();
-    return properties;
+    properties_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    properties_->set_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json(model));
+    properties_->finalize();
+    return;
   }
   throw Error(fmt::format("cuDNN plans for '{}': expected sm_80, sm_90 or sm_100", architecture));
+}
+
+void DeviceChoice::set_graph(Descriptor& graph) const {
+  if (handle_) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+}
+
+void DeviceChoice::set_heuristics(Descriptor& heuristics) const { set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP); }
+
+void DeviceChoice::set_engine(Descriptor& engine) const { set(engine, CUDNN_ATTR_ENGINE_DEVICEPROP); }
+
+void DeviceChoice::set_plan(Descriptor& plan) const {
+  if (handle_) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
+}
+
+void DeviceChoice::set(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
+  if (properties_) descriptor.set(properties, *properties_);
 }
 
 }  // namespace kb::cudnn

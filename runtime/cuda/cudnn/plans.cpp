@@ -44,9 +44,9 @@ std::string pick_of(const Descriptor& engine, const Descriptor& configuration) {
 }
 
 // False: this configuration is not supported after all.
-bool build(Plan& plan, const Descriptor& configuration, const Descriptor& device) {
-  plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
-      .set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device);
+bool build(Plan& plan, const Descriptor& configuration, const DeviceChoice& device) {
+  plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  device.set_plan(plan.plan);
   if (!plan.plan.supported()) return false;
   plan.workspace = plan.plan.get_integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   return true;
@@ -54,11 +54,12 @@ bool build(Plan& plan, const Descriptor& configuration, const Descriptor& device
 
 Plan empty_plan() { return {Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), {}, 0}; }
 
-std::vector<Descriptor> configurations(const Descriptor& graph, const Descriptor& device, cudnnBackendHeurMode_t mode) {
+std::vector<Descriptor> configurations(const Descriptor& graph, const DeviceChoice& device,
+                                       cudnnBackendHeurMode_t mode) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode)
-      .set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+  device.set_heuristics(heuristics);
   if (!heuristics.supported()) return {};
   return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                                     kMostConfigurations);
@@ -86,7 +87,7 @@ int64_t read_integer(const char*& at, char end, const std::string& pick) {
 
 }  // namespace
 
-std::vector<Plan> candidates(const Descriptor& graph, const Descriptor& device, const PlanRules& rules, size_t most) {
+std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most) {
   std::vector<Plan> plans;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (const Descriptor& configuration : configurations(graph, device, mode)) {
@@ -104,12 +105,11 @@ std::vector<Plan> candidates(const Descriptor& graph, const Descriptor& device, 
   return plans;
 }
 
-Plan picked_plan(const Descriptor& graph, const Descriptor& device, const std::string& pick) {
+Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std::string& pick) {
   const char* at = pick.c_str();
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph)
-      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, read_integer(at, ' ', pick))
-      .set(CUDNN_ATTR_ENGINE_DEVICEPROP, device);
+  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, read_integer(at, ' ', pick));
+  device.set_engine(engine);
   if (!engine.supported()) throw bad_pick(pick, "no engine for it here");
   std::vector<Descriptor> knobs;
   while (*at) {

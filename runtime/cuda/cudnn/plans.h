@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/cudnn/descriptor.h"
+#include "runtime/cuda/cudnn/device.h"
 
 namespace kb::cudnn {
 
@@ -22,9 +22,9 @@ struct Plan {
 
 // At most `most` plans, the heuristics' favourite first. Never an engine whose error is not bounded by the sum of the
 // absolute values of its terms (Winograd, FFT) or that sums in less than f32. Empty: cuDNN supports no such graph.
-std::vector<Plan> candidates(const Descriptor& graph, const Descriptor& device, const PlanRules& rules, size_t most);
+std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most);
 
 // Throws Error if the pick is no plan of this graph here: made by another version of cuDNN or for another device.
-Plan picked_plan(const Descriptor& graph, const Descriptor& device, const std::string& pick);
+Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std::string& pick);
 
 }  // namespace kb::cudnn

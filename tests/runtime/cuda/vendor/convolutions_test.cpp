@@ -24,8 +24,8 @@ ConvSpec square(DType dtype, ConvKind kind, int64_t c = 64, int64_t o = 64, int6
 }
 
 std::vector<Plan> plans_of(const ConvSpec& spec, const PlanRules& rules) {
-  const Descriptor device = named_device_properties("sm_90");
-  return candidates(conv_graph(spec), device, rules, 100);
+  const DeviceChoice device(std::string("sm_90"));
+  return candidates(conv_graph(spec, device), device, rules, 100);
 }
 
 // The numbers of the engines, in the order of the plans.
@@ -78,10 +78,10 @@ BOOST_AUTO_TEST_CASE(epilogues_have_plans) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {
-  const Descriptor device = named_device_properties("sm_90");
+  const DeviceChoice device(std::string("sm_90"));
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const ConvKind kind : kKinds) {
-      const Descriptor graph = conv_graph(square(dtype, kind));
+      const Descriptor graph = conv_graph(square(dtype, kind), device);
       const std::vector<Plan> plans = candidates(graph, device, {true, true, kMuch}, 100);
       BOOST_TEST(plans.size() >= 5u);
       for (const Plan& plan : plans) {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
   ConvSpec blocked = square(DType::f32, ConvKind::forward);
   blocked.block_in = 16;
   BOOST_CHECK_THROW(convolutions.plan(blocked), InternalError);
-  BOOST_CHECK_THROW(named_device_properties("sm_10"), Error);
+  BOOST_CHECK_THROW(DeviceChoice(std::string("sm_10")), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_cudnns_own_words) {
