@@ -19,7 +19,11 @@ class Evaluator {
   Evaluation run();
 
  private:
-  double read(const char* output);
+  struct Sums {
+    double loss = 0, error = 0, count = 0;
+  };
+  void add(Sums& sums, int age);
+  double read(const char* output, int age);
 
   Session& session_;
   const Split& split_;

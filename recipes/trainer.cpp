@@ -41,7 +41,7 @@ class Run {
         resumed_(std::move(resumed)),
         console_(flags.quiet),
         device_(choose_device(flags)) {
-    flags_.shards = device_.backend->target().shards;
+    if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     load_and_compile();
@@ -186,6 +186,9 @@ class Run {
                               e.error * static_cast<double>(e.count), e.count, e.loss));
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
+    if (steps > 0 && programs_->training.lag() > 0)
+      console_.line(fmt::format("the host spent {:.0f} us a step enqueueing it",
+                                1e6 * result.host_seconds / static_cast<double>(steps)));
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));

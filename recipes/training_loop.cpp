@@ -25,6 +25,10 @@ std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
   return result;
 }
 
+double seconds_between(std::chrono::steady_clock::time_point start, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
 }  // namespace
 
 bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
@@ -40,7 +44,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       schedule_(parts_.scalars),
       loss_sum_(parts_.start.loss_sum),
       losses_(parts_.start.losses) {
-  result_.steps = parts_.start.step;
+  result_.steps = told_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   set_constants();
   open_loader();
@@ -79,11 +83,12 @@ LoopResult TrainingLoop::run() {
   while (result_.steps < parts_.plan.steps) {
     if (interrupt_.requested()) {
       result_.ending = Ending::interrupted;
+      tell_until(result_.steps);
       parts_.console.line(fmt::format("stopping after {} steps; evaluating (Ctrl-C again: at once)", result_.steps));
       break;
     }
-    step(result_.steps);
-    after_step(++result_.steps);
+    step(result_.steps++);
+    after_step(result_.steps);
   }
   save_checkpoint(result_.steps);
   if (evaluated_at_ != result_.steps) evaluate(result_.steps);
@@ -103,21 +108,34 @@ void TrainingLoop::begin() {
 }
 
 void TrainingLoop::step(int64_t step) {
-  const Clock::time_point start = Clock::now();
-  const double wait_ms = next_batch();
+  Started& started = started_[static_cast<size_t>(step) % 2];
+  started.at = Clock::now();
+  started.wait_ms = next_batch();
   set_scalars(step);
   parts_.training.step();
-  parts_.training.read("loss", loss_);
+  result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
+  tell_until(step + 1 - parts_.training.lag());
+}
+
+void TrainingLoop::tell_until(int64_t end) {
+  while (told_ < end) tell(told_++);
+}
+
+// Waits for the step. Its time is what it kept the device: from its start, or from the end of the one before.
+void TrainingLoop::tell(int64_t step) {
+  parts_.training.read("loss", loss_, static_cast<int>(result_.steps - 1 - step));
+  const Started& started = started_[static_cast<size_t>(step) % 2];
   const Clock::time_point end = Clock::now();
   if (step == parts_.start.step) result_.first_step_done = end;
-  const double seconds = std::chrono::duration<double>(end - start).count();
+  const double seconds = seconds_between(std::max(started.at, last_done_), end);
+  last_done_ = end;
   result_.train_seconds += seconds;
   const StepMetrics metrics{step,
                             parts_.plan.epochs(step),
                             loss_.at(0),
                             parts_.scalars.rate().at(step),
                             static_cast<double>(parts_.plan.minibatch) / seconds,
-                            wait_ms};
+                            started.wait_ms};
   parts_.metrics.step(metrics);
   if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
   loss_sum_ += metrics.loss;
@@ -154,6 +172,7 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
 }
 
 void TrainingLoop::evaluate(int64_t done) {
+  tell_until(done);
   const Evaluation evaluation = evaluator_.run();
   const double epoch = parts_.plan.epochs(done);
   parts_.metrics.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
@@ -174,6 +193,7 @@ void TrainingLoop::save_model(int64_t done) {
 }
 
 void TrainingLoop::save_checkpoint(int64_t done) {
+  tell_until(done);
   if (checkpoint_at_ == done) return;
   parts_.metrics.flush();
   parts_.checkpoints.save({done, done * parts_.plan.minibatch, schedule_.up_to(done)});

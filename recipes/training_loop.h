@@ -1,5 +1,7 @@
 // The training loop: batches in, steps, evaluations, metrics out; how it ended.
 #pragma once
+#include <array>
+
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
 #include "recipes/interrupt.h"
@@ -17,6 +19,7 @@ struct LoopResult {
   Ending ending = Ending::finished;
   int64_t steps = 0;                                           // done
   double train_seconds = 0;                                    // without evaluations
+  double host_seconds = 0;                                     // that taking the steps kept the host, data apart
   Evaluation evaluation;                                       // of the final parameters
   std::chrono::steady_clock::time_point first_step_done = {};  // of this process
 };
@@ -63,6 +66,8 @@ class TrainingLoop {
   double next_batch();
   void begin();
   void step(int64_t step);
+  void tell_until(int64_t end);
+  void tell(int64_t step);
   void set_scalars(int64_t step);
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
@@ -71,6 +76,11 @@ class TrainingLoop {
   [[noreturn]] void stop_not_finite(const char* what, double value, int64_t step);
   void save_model(int64_t done);
   void save_checkpoint(int64_t done);
+
+  struct Started {
+    Clock::time_point at;
+    double wait_ms = 0;
+  };
 
   LoopParts parts_;
   const Order order_;
@@ -81,6 +91,9 @@ class TrainingLoop {
   std::vector<double> loss_;
   ScheduleHash schedule_;
   LoopResult result_;
+  std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
+  int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
+  Clock::time_point last_done_ = {};
   double loss_sum_;  // since the last evaluation
   int64_t losses_;
   int64_t evaluated_at_ = -1;   // steps done at the last evaluation

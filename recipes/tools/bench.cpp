@@ -50,6 +50,7 @@ void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input,
 // Milliseconds of each step, sorted.
 std::vector<double> time_steps(Session& session, const Flags& flags) {
   for (int i = 0; i < kWarmSteps; ++i) session.step();
+  session.wait();
   std::vector<double> times;
   double total = 0;
   auto more = [&] {
@@ -58,7 +59,11 @@ std::vector<double> time_steps(Session& session, const Flags& flags) {
     return done < kLeastSteps || (total < 1e3 * kSeconds && done < kMostSteps);
   };
   while (more()) {
-    times.push_back(milliseconds_of([&] { session.step(); }));
+    // On a device a step is waited for while the next one runs, as a trainer does.
+    times.push_back(milliseconds_of([&] {
+      session.step();
+      session.read_scalar("loss", session.lag());
+    }));
     total += times.back();
   }
   std::sort(times.begin(), times.end());
@@ -66,7 +71,7 @@ std::vector<double> time_steps(Session& session, const Flags& flags) {
 }
 
 struct Limits {
-  double copy = 0, multiply = 0;  // bytes and operations a second
+  double copy = 0, multiply = 0;  // bytes and operations a second; 0: not known, of a device other than this processor
 };
 
 Limits measure_limits(int threads) {
@@ -91,23 +96,28 @@ std::vector<StepTime> profile(Session& session) {
   return best;
 }
 
+std::string share_text(double rate, double limit, const char* what) {
+  return limit > 0 ? fmt::format(" {:>5.0f} % of {}", 100 * rate / limit, what) : "";
+}
+
 std::string rate_text(const Step& step, double ms, const Limits& limits) {
   if (ms <= 0) return "";
   if (step.cls == FusionClass::library && step.flops > 0) {
     const double rate = 1e3 * static_cast<double>(step.flops) / ms;
-    return fmt::format("{:>8.1f} GFLOP/s {:>5.0f} % of the multiply rate", rate / 1e9, 100 * rate / limits.multiply);
+    return fmt::format("{:>8.1f} GFLOP/s{}", rate / 1e9, share_text(rate, limits.multiply, "the multiply rate"));
   }
   const double rate = 1e3 * static_cast<double>(step.bytes) / ms;
-  return fmt::format("{:>8.1f} GB/s    {:>5.0f} % of copy bandwidth", rate / 1e9, 100 * rate / limits.copy);
+  return fmt::format("{:>8.1f} GB/s   {}", rate / 1e9, share_text(rate, limits.copy, "copy bandwidth"));
 }
 
-void print_table(Session& session, int threads) {
-  const Limits limits = measure_limits(threads);
+void print_table(Session& session, int threads, const Target& target) {
+  const Limits limits = target.processor == Processor::cpu ? measure_limits(threads) : Limits{};
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
-  fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
-             limits.multiply / 1e9);
+  if (limits.copy > 0)
+    fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
+               limits.multiply / 1e9);
   fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
   size_t at = 0;
   const Program& program = session.compiled().program;
@@ -174,7 +184,8 @@ int bench(const std::vector<std::string>& arguments) {
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
-  print_table(session, threads);
+  print_table(session, threads, device.backend->target());
+  if (device.backend->target().processor != Processor::cpu) return 0;
   if (note.empty())
     print_convolutions(session, threads, device.backend->target());
   else
