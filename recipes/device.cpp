@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/cpu/pool.h"
+#include "runtime/cuda/open.h"
 
 namespace kb {
 namespace {
@@ -12,18 +13,35 @@ namespace {
 // Of auto. One thread pays where no core is left, too: it fills while a step's cores wait for each other.
 constexpr int kMostLoaderThreads = 4;
 
+// "no GPU can be used, missing: the CUDA driver", of an error's lines.
+std::string what_is_missing(const std::string& error) {
+  const size_t first = error.find("\n  "), second = error.find('\n', first + 1);
+  return first == std::string::npos ? error
+                                    : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
+}
+
 }  // namespace
 
 Device choose_device(const Flags& flags) {
-  if (flags.device == "cuda")
-    throw Error(
-        "--device cuda: this build has no GPU backend\n  missing: a CUDA backend in Kilobatch (devices of this build: "
-        "cpu)\n  hint:    --device cpu");
-  std::string reason = flags.device == "auto" ? "--device auto: the only device of this build" : "--device cpu";
-  return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
-                            .shards = static_cast<int>(flags.shards),
-                            .cache_directory = ""}),
-          reason};
+  if (flags.device == "cuda") {
+    try {
+      return {open_cuda_backend({}), "--device cuda"};
+    } catch (const Error& error) {
+      throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
+    }
+  }
+  const auto cpu = [&](std::string reason) -> Device {
+    return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
+                              .shards = static_cast<int>(flags.shards),
+                              .cache_directory = ""}),
+            std::move(reason)};
+  };
+  if (flags.device == "cpu") return cpu("--device cpu");
+  try {
+    return {open_cuda_backend({}), "--device auto: there is a GPU"};
+  } catch (const Error& error) {
+    return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
+  }
 }
 
 std::string precision_note(const Backend& backend, const Flags& flags) {

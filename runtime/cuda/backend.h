@@ -1,5 +1,4 @@
-// The CUDA backend, made of an open device, a compiler of device code and a library; and the way to it for programs:
-// the plug-in library that has all three, opened when a GPU is asked for.
+// The CUDA backend, made of an open device, a compiler of device code and a library.
 #pragma once
 #include <functional>
 #include <memory>
@@ -9,16 +8,9 @@
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/library.h"
+#include "runtime/cuda/open.h"
 
-namespace kb {
-
-struct CudaOptions {
-  int device = 0;               // ordinal
-  bool fast = false;            // results may differ from run to run where that is faster
-  std::string cache_directory;  // "" = from the environment (runtime/options.h)
-};
-
-namespace cuda {
+namespace kb::cuda {
 
 // What makes a backend's parts; each is called once, with what the parts before have opened.
 struct Factories {
@@ -33,5 +25,4 @@ std::unique_ptr<Backend> make_backend(std::unique_ptr<const Driver> driver, cons
 // The target that code for a device is compiled for.
 Target device_target(const OpenDevice& device);
 
-}  // namespace cuda
-}  // namespace kb
+}  // namespace kb::cuda

@@ -30,14 +30,13 @@ using CapturedExec = CUgraphExec_st*;
 using Address = unsigned long long;  // in device memory
 
 using Result = int;
-inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kStubLibrary = 34,
-                        kNoDevice = 100, kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
-                        kLaunchFailed = 719, kSystemDriverMismatch = 803, kCaptureUnsupported = 900,
-                        kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureUnjoined = 904,
-                        kCaptureIsolation = 905;
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
+                        kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
+                        kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
+                        kCaptureUnmatched = 903;
 
 enum class DeviceAttribute : int { multiprocessors = 16, capability_major = 75, capability_minor = 76 };
-enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
+enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
 

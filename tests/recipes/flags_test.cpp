@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
              "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic, got "
              "'minst'; did you mean 'mnist'?");
   BOOST_TEST(usage_error({"--dump", "graph,cppp"}) ==
-             "--dump: expected one of graph, graphviz, passes, schedule, cpp, got 'cppp'; did you mean 'cpp'?");
+             "--dump: expected one of graph, graphviz, passes, schedule, cpp, cuda, got 'cppp'; did you mean 'cpp'?");
 }
 
 BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   Flags flags = parse({"--device", "cuda"});
   BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
-    return std::string(error.what()).find("no GPU backend") != std::string::npos;
+    return std::string(error.what()).find("--device cuda: no GPU can be used") != std::string::npos;
   });
 }
 

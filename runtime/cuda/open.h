@@ -1,0 +1,34 @@
+// A program's way to a GPU: the plug-in library, the driver and a device, or which of them is missing and how to get
+// it. A program that asks for no GPU opens nothing.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.h"
+
+namespace kb {
+
+struct CudaOptions {
+  int device = 0;               // ordinal
+  bool deterministic = true;    // two runs give the same bits
+  std::string cache_directory;  // "" = from the environment (runtime/options.h)
+};
+
+struct CudaPlaces {
+  std::vector<std::filesystem::path> plugins;  // the first that is there is opened
+  std::string driver = "libcuda.so.1";
+};
+// libkilobatch_cuda.so beside the program, or in the `lib` folder next to the program's.
+CudaPlaces cuda_places();
+
+// Throws Error, with "missing: ..." and a hint, where a GPU cannot be used.
+std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places = cuda_places());
+
+// What the plug-in exports: kilobatch_cuda_version, KB_VERSION of its build, and kilobatch_cuda_open, which throws
+// Error.
+using CudaPluginVersion = const char* (*)();
+using CudaPluginOpen = Backend* (*)(const CudaOptions*);
+
+}  // namespace kb

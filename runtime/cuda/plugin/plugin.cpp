@@ -1,0 +1,45 @@
+// The plug-in library libkilobatch_cuda: the CUDA backend over NVRTC, cuDNN and cuBLASLt.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/cuda/backend.h"
+#include "runtime/cuda/nvrtc_compiler.h"
+#include "runtime/cuda/vendor/vendor_library.h"
+#include "runtime/options.h"
+
+namespace kb::cuda {
+namespace {
+
+std::unique_ptr<Compiler> make_compiler(const OpenDevice& device, const CudaOptions& options) {
+  Nvrtc nvrtc;
+  std::string why;
+  if (!open_nvrtc(nvrtc, why))
+    throw Error("no GPU can be used\n  missing: NVRTC, CUDA's run-time compiler\n  got:     " + why);
+  const std::string& asked = options.cache_directory;
+  const std::filesystem::path cache =
+      asked.empty() ? RuntimeOptions::from_environment().cache_dir : std::filesystem::path(asked);
+  const int jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return make_nvrtc_compiler(nvrtc, device.capability, cache, jobs);
+}
+
+std::unique_ptr<Backend> open(const CudaOptions& options) {
+  auto driver = std::make_unique<Driver>();
+  std::string why;
+  if (!open_driver(*driver, "libcuda.so.1", why))
+    throw Error("no GPU can be used\n  missing: the CUDA driver\n  got:     " + why);
+  return make_backend(
+      std::move(driver), options,
+      {[&](const OpenDevice& device) { return make_compiler(device, options); },
+       [&](const DeviceHandles& handles) { return make_vendor_library(handles, options.deterministic); }});
+}
+
+}  // namespace
+}  // namespace kb::cuda
+
+extern "C" __attribute__((visibility("default"))) const char* kilobatch_cuda_version() { return KB_VERSION; }
+
+extern "C" __attribute__((visibility("default"))) kb::Backend* kilobatch_cuda_open(const kb::CudaOptions* options) {
+  return kb::cuda::open(*options).release();
+}

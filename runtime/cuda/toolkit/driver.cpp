@@ -1,0 +1,99 @@
+// Our declarations of the driver against those of the toolkit.
+#include "runtime/cuda/driver.h"
+
+#include <cuda.h>
+
+#include <type_traits>
+
+namespace {
+
+using namespace kb::cuda;
+
+// Equal types, or enumerations and integers of one size, which are passed alike.
+template <class Ours, class Theirs>
+constexpr bool same_argument() {
+  if (std::is_same_v<Ours, Theirs>) return true;
+  constexpr bool numbers =
+      (std::is_enum_v<Ours> || std::is_integral_v<Ours>)&&(std::is_enum_v<Theirs> || std::is_integral_v<Theirs>);
+  return numbers && sizeof(Ours) == sizeof(Theirs);
+}
+
+template <class Ours, class Theirs>
+struct SameCall : std::false_type {};
+template <class... A, class Result, class... B>
+struct SameCall<int (*)(A...), Result (*)(B...)> {
+  static constexpr bool value = [] {
+    if constexpr (sizeof...(A) == sizeof...(B))
+      return std::is_same_v<Result, CUresult> && (same_argument<A, B>() && ...);
+    else
+      return false;
+  }();
+};
+
+// cuda.h renames some of these to the newest version; the table's symbols name the version that has these arguments.
+#define KB_CHECK(member, function) \
+  static_assert(SameCall<decltype(Driver::member)::Function, decltype(&::function)>::value, #function)
+KB_CHECK(get_error_name, cuGetErrorName);
+KB_CHECK(get_error_string, cuGetErrorString);
+KB_CHECK(init, cuInit);
+KB_CHECK(driver_version, cuDriverGetVersion);
+KB_CHECK(device_count, cuDeviceGetCount);
+KB_CHECK(device_get, cuDeviceGet);
+KB_CHECK(device_name, cuDeviceGetName);
+KB_CHECK(device_attribute, cuDeviceGetAttribute);
+KB_CHECK(context_retain, cuDevicePrimaryCtxRetain);
+KB_CHECK(context_release, cuDevicePrimaryCtxRelease);
+KB_CHECK(context_set_current, cuCtxSetCurrent);
+KB_CHECK(memory_info, cuMemGetInfo);
+KB_CHECK(memory_allocate, cuMemAlloc);
+KB_CHECK(memory_free, cuMemFree);
+KB_CHECK(host_allocate, cuMemHostAlloc);
+KB_CHECK(host_free, cuMemFreeHost);
+KB_CHECK(copy_to_device, cuMemcpyHtoDAsync);
+KB_CHECK(copy_to_host, cuMemcpyDtoHAsync);
+KB_CHECK(copy_on_device, cuMemcpyDtoDAsync);
+KB_CHECK(fill_bytes, cuMemsetD8Async);
+KB_CHECK(stream_create, cuStreamCreate);
+KB_CHECK(stream_destroy, cuStreamDestroy);
+KB_CHECK(stream_synchronize, cuStreamSynchronize);
+KB_CHECK(stream_wait, cuStreamWaitEvent);
+KB_CHECK(event_create, cuEventCreate);
+KB_CHECK(event_destroy, cuEventDestroy);
+KB_CHECK(event_record, cuEventRecord);
+KB_CHECK(event_synchronize, cuEventSynchronize);
+KB_CHECK(event_elapsed, cuEventElapsedTime);
+KB_CHECK(module_load, cuModuleLoadData);
+KB_CHECK(module_unload, cuModuleUnload);
+KB_CHECK(module_function, cuModuleGetFunction);
+KB_CHECK(launch, cuLaunchKernel);
+KB_CHECK(capture_begin, cuStreamBeginCapture);
+KB_CHECK(capture_end, cuStreamEndCapture);
+KB_CHECK(graph_instantiate, cuGraphInstantiateWithFlags);
+KB_CHECK(graph_upload, cuGraphUpload);
+KB_CHECK(graph_launch, cuGraphLaunch);
+KB_CHECK(graph_destroy, cuGraphDestroy);
+KB_CHECK(graph_exec_destroy, cuGraphExecDestroy);
+
+#define KB_EQUAL(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs)
+KB_EQUAL(kSuccess, CUDA_SUCCESS);
+KB_EQUAL(kInvalidValue, CUDA_ERROR_INVALID_VALUE);
+KB_EQUAL(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
+KB_EQUAL(kNotInitialized, CUDA_ERROR_NOT_INITIALIZED);
+KB_EQUAL(kNoDevice, CUDA_ERROR_NO_DEVICE);
+KB_EQUAL(kInvalidImage, CUDA_ERROR_INVALID_IMAGE);
+KB_EQUAL(kInvalidContext, CUDA_ERROR_INVALID_CONTEXT);
+KB_EQUAL(kNotFound, CUDA_ERROR_NOT_FOUND);
+KB_EQUAL(kNotReady, CUDA_ERROR_NOT_READY);
+KB_EQUAL(kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED);
+KB_EQUAL(kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+KB_EQUAL(kCaptureInvalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+KB_EQUAL(kCaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+KB_EQUAL(DeviceAttribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+KB_EQUAL(DeviceAttribute::capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+KB_EQUAL(DeviceAttribute::capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+KB_EQUAL(CaptureMode::thread_local_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+KB_EQUAL(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
+KB_EQUAL(kEventTimed, CU_EVENT_DEFAULT);
+KB_EQUAL(kEventUntimed, CU_EVENT_DISABLE_TIMING);
+
+}  // namespace
