@@ -1,0 +1,359 @@
+#include "tests/gpu/library_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+
+#include "compiler/schedule_interpreter.h"
+#include "graph/interpreter.h"
+
+namespace kb::test {
+namespace {
+
+// One library node on inputs of its own.
+struct Case {
+  std::string what;
+  Graph graph{"call"};
+  std::vector<Array> inputs;
+  Node node;
+  Epilogue epilogue;
+  bool tf32 = false;
+
+  Value add_input(const Type& type, std::mt19937& random) {
+    Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (double& x : array.data) x = round_to(type.dtype, uniform(random));
+    inputs.push_back(std::move(array));
+    return graph.add(Op::input, {},
+                     {{"name", fmt::format("x{}", inputs.size())},
+                      {"dtype", type.dtype},
+                      {"shape", type.shape},
+                      {"names", std::string()}});
+  }
+};
+
+// ---- memory
+
+// Page-locked, as copies want it.
+class HostBlock {
+ public:
+  HostBlock(const cuda::OpenDevice& device, size_t bytes) : device_(device) {
+    device_.driver(device_.driver.host_allocate, &data_, bytes, 0u);
+  }
+  HostBlock(const HostBlock&) = delete;
+  HostBlock& operator=(const HostBlock&) = delete;
+  ~HostBlock() { device_.driver.host_free.function(data_); }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  const cuda::OpenDevice& device_;
+  void* data_ = nullptr;
+};
+
+// Bytes on the device with a margin behind them that nothing may touch.
+class Block {
+ public:
+  Block(const cuda::OpenDevice& device, int64_t bytes) : device_(device), bytes_(static_cast<size_t>(bytes)) {
+    device_.driver(device_.driver.memory_allocate, &address_, bytes_ + kMargin);
+    clear();
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { device_.driver.memory_free.function(address_); }
+
+  void* data() const { return reinterpret_cast<void*>(address_); }
+  // Not zero, as memory that others have used.
+  void clear() { device_.driver(device_.driver.fill_bytes, address_, kFill, bytes_ + kMargin, device_.compute); }
+
+  void write(const std::vector<std::byte>& bytes) {
+    const HostBlock host(device_, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), host.data());
+    device_.driver(device_.driver.copy_to_device, address_, host.data(), bytes.size(), device_.compute);
+    device_.wait();
+  }
+  std::vector<std::byte> read() const {
+    const HostBlock host(device_, bytes_ + kMargin);
+    device_.driver(device_.driver.copy_to_host, host.data(), address_, bytes_ + kMargin, device_.compute);
+    device_.wait();
+    const bool kept = std::all_of(host.data() + bytes_, host.data() + bytes_ + kMargin,
+                                  [](std::byte b) { return b == std::byte{kFill}; });
+    BOOST_TEST(kept, "written behind the end");
+    return {host.data(), host.data() + bytes_};
+  }
+
+ private:
+  static constexpr size_t kMargin = 512;
+  static constexpr unsigned char kFill = 0xa5;
+  const cuda::OpenDevice& device_;
+  size_t bytes_;
+  cuda::Address address_ = 0;
+};
+
+// ---- running
+
+class Call {
+ public:
+  Call(const cuda::OpenDevice& device, cuda::DeviceLibrary& library, const Case& c)
+      : device_(device),
+        op_(library.plan(c.graph, c.node, c.epilogue)),
+        result_(device, c.node.type().bytes()),
+        scratch_(device, std::max<int64_t>(64, op_->scratch_bytes())) {
+    BOOST_TEST(op_->scratch_bytes() <= library.scratch_bytes(c.graph, c.node, c.epilogue));
+    for (const Array& array : c.inputs) {
+      inputs_.push_back(std::make_unique<Block>(device, array.type.bytes()));
+      inputs_.back()->write(to_bytes(array));
+    }
+  }
+
+  std::vector<std::byte> run() {
+    clear();
+    enqueue();
+    return results();
+  }
+
+  // The same out of a graph, replayed.
+  std::vector<std::byte> replay() {
+    const cuda::Driver& driver = device_.driver;
+    cuda::Captured captured = nullptr;
+    cuda::CapturedExec graph = nullptr;
+    driver(driver.capture_begin, device_.compute, cuda::CaptureMode::thread_local_);
+    enqueue();
+    driver(driver.capture_end, device_.compute, &captured);
+    driver(driver.graph_instantiate, &graph, captured, 0ull);
+    driver(driver.graph_launch, graph, device_.compute);
+    clear();
+    driver(driver.graph_launch, graph, device_.compute);
+    std::vector<std::byte> bytes = results();
+    driver(driver.graph_exec_destroy, graph);
+    driver(driver.graph_destroy, captured);
+    return bytes;
+  }
+
+ private:
+  void clear() {
+    result_.clear();
+    scratch_.clear();
+  }
+  void enqueue() {
+    std::vector<const void*> in;
+    for (const auto& input : inputs_) in.push_back(input->data());
+    void* const out[] = {result_.data()};
+    op_->enqueue(device_.compute, in, out, scratch_.data());
+  }
+  std::vector<std::byte> results() {
+    scratch_.read();
+    return result_.read();
+  }
+
+  const cuda::OpenDevice& device_;
+  std::unique_ptr<cuda::LibraryOp> op_;
+  Block result_, scratch_;
+  std::vector<std::unique_ptr<Block>> inputs_;
+};
+
+// ---- judging
+
+// The channel that element i of a result belongs to.
+size_t channel_of(const Case& c, size_t i) {
+  const Dims& shape = c.node.type().shape;
+  if (c.node.op == Op::matmul || c.node.attrs.has("block_out")) return i % static_cast<size_t>(shape.back());
+  return i / static_cast<size_t>(shape[2] * shape[3]) % static_cast<size_t>(shape[1]);
+}
+
+// Largest error of a sum, relative to the sum of the absolute values of its terms, and of rounding the result.
+struct Tolerance {
+  double sum, rounding;
+};
+
+Tolerance tolerance(const Case& c) {
+  Tolerance t{1e-5, 0};
+  if (c.inputs[0].type.dtype == DType::f64) t.sum = 1e-13;
+  if (c.tf32) t.sum = 1e-3;
+  if (c.node.type().dtype == DType::bf16) t.rounding = 0x1p-8;
+  if (c.node.type().dtype == DType::f16) t.rounding = 0x1p-11;
+  return t;
+}
+
+void judge(const Case& c, const std::vector<std::byte>& bytes) {
+  const size_t operands = c.node.inputs.size();
+  const Array got = from_bytes(c.node.type(), bytes.data());
+  const InterpretOptions exact{.round = false};
+  const Array expected = evaluate_node(c.node, std::span(c.inputs).first(operands), exact)[0];
+  std::vector<Array> absolute(c.inputs.begin(), c.inputs.begin() + static_cast<std::ptrdiff_t>(operands));
+  for (Array& array : absolute)
+    for (double& x : array.data) x = std::abs(x);
+  const Array terms = evaluate_node(c.node, absolute, exact)[0];
+  const Tolerance allowed = tolerance(c);
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    const double bias = c.epilogue.bias.valid() ? c.inputs[2].data[channel_of(c, i)] : 0;
+    double value = expected.data[i] + bias;
+    if (c.epilogue.relu) value = std::max(value, 0.0);
+    const double bound = allowed.sum * (terms.data[i] + std::abs(bias)) + allowed.rounding * std::abs(value) +
+                         1e-7 * (allowed.rounding > 0);
+    if (std::abs(got.data[i] - value) <= bound) continue;
+    BOOST_ERROR(fmt::format("{}: element {}: expected {} +- {}, got {}", c.what, i, value, bound, got.data[i]));
+    return;
+  }
+}
+
+void check(const cuda::OpenDevice& device, const MakeLibrary& make, std::vector<Case> cases) {
+  std::unique_ptr<cuda::DeviceLibrary> library = make();
+  std::vector<std::vector<std::byte>> results;
+  for (const Case& c : cases) BOOST_TEST_CONTEXT(c.what) {
+      Call call(device, *library, c);
+      results.push_back(call.run());
+      judge(c, results.back());
+      BOOST_TEST((call.run() == results.back()), "two runs differ");
+      BOOST_TEST((call.replay() == results.back()), "a replay of the captured call differs");
+    }
+  std::unique_ptr<cuda::DeviceLibrary> again = make();
+  again->use_picks(library->picks());
+  for (size_t i = 0; i < cases.size(); ++i)
+    BOOST_TEST((Call(device, *again, cases[i]).run() == results[i]), cases[i].what + ": equal picks, other bits");
+}
+
+// ---- convolutions
+
+struct ConvCase {
+  DType dtype = DType::f32;
+  int64_t n = 3, c = 24, size = 11, o = 40, kernel = 3, stride = 1, padding = 1, dilation = 1, groups = 1;
+  bool channels_last = true, bias = false, relu = false, tf32 = false;
+
+  int64_t out_size() const { return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1; }
+  std::string text(Op op) const {
+    return fmt::format("{} {}{} n{} c{} {}x{} o{} k{} s{} p{} d{} g{}{}{}{}", name(op), name(dtype),
+                       tf32 ? " tf32" : "", n, c, size, size, o, kernel, stride, padding, dilation, groups,
+                       channels_last ? "" : " NCHW", bias ? " +bias" : "", relu ? " +relu" : "");
+  }
+  Type image(int64_t channels, int64_t extent) const {
+    return {dtype, channels_last ? Dims{n, extent, extent, channels} : Dims{n, channels, extent, extent}, ""};
+  }
+  Type filter() const {
+    return {dtype, channels_last ? Dims{o, kernel, kernel, c / groups} : Dims{o, c / groups, kernel, kernel}, ""};
+  }
+  Attrs attrs(Op op) const {
+    Attrs attrs = {{"stride", Ints{stride, stride}},
+                   {"padding", Ints{padding, padding}},
+                   {"dilation", Ints{dilation, dilation}},
+                   {"groups", groups}};
+    if (channels_last) attrs.set("block_in", c).set("block_out", o).set("weights_last", int64_t{1});
+    if (tf32) attrs.set("tf32", int64_t{1});
+    if (op == Op::conv2d_input_grad) attrs.set("input_size", Ints{size, size}).set("channels", c);
+    if (op == Op::conv2d_weight_grad) attrs.set("kernel", Ints{kernel, kernel}).set("dtype", dtype);
+    return attrs;
+  }
+};
+
+Case make_case(const ConvCase& conv, Op op, std::mt19937& random) {
+  Case c;
+  c.what = conv.text(op);
+  c.tf32 = conv.tf32;
+  const Type x = conv.image(conv.c, conv.size), y = conv.image(conv.o, conv.out_size());
+  const Value first = c.add_input(op == Op::conv2d_input_grad ? y : x, random),
+              second = c.add_input(op == Op::conv2d_weight_grad ? y : conv.filter(), random);
+  if (conv.bias) c.epilogue.bias = c.add_input({conv.dtype, {conv.o}, ""}, random);
+  c.epilogue.relu = conv.relu;
+  c.node = c.graph.node(c.graph.add(op, {first, second}, conv.attrs(op)));
+  return c;
+}
+
+std::vector<ConvCase> conv_cases() {
+  std::vector<ConvCase> cases;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
+    const ConvCase plain{.dtype = dtype};
+    const auto add = [&](auto change) { change(cases.emplace_back(plain)); };
+    add([](ConvCase&) {});
+    add([](ConvCase& c) { c.channels_last = false; });
+    add([](ConvCase& c) { c.kernel = 1, c.padding = 0; });
+    add([](ConvCase& c) { c.kernel = 1, c.padding = 0, c.stride = 2; });
+    add([](ConvCase& c) { c.stride = 2; });
+    add([](ConvCase& c) { c.c = 3, c.o = 16, c.kernel = 7, c.padding = 3, c.stride = 2, c.size = 32; });
+    add([](ConvCase& c) { c.c = 1, c.o = 6, c.kernel = 5, c.padding = 2; });
+    add([](ConvCase& c) { c.c = 6, c.o = 16, c.kernel = 5, c.padding = 0; });
+    add([](ConvCase& c) { c.dilation = 2, c.padding = 2; });
+    add([](ConvCase& c) { c.groups = 4; });
+    add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 28; });
+    if (dtype == DType::f32) add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 28, c.tf32 = true; });
+  }
+  return cases;
+}
+
+// ---- matrix products
+
+struct MatmulCase {
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 5, n = 9, k = 7;
+  bool transpose_a = false, transpose_b = false, wide = false, bias = false, relu = false, tf32 = false;
+};
+
+Case make_case(const MatmulCase& m, std::mt19937& random) {
+  Case c;
+  c.what = fmt::format("matmul {} batch {} {}x{}x{}{}{}{}{}{}{}", name(m.dtype), m.batch, m.m, m.n, m.k,
+                       m.transpose_a ? " ta" : "", m.transpose_b ? " tb" : "", m.wide ? " wide" : "",
+                       m.tf32 ? " tf32" : "", m.bias ? " +bias" : "", m.relu ? " +relu" : "");
+  c.tf32 = m.tf32;
+  const auto matrix = [&](int64_t rows, int64_t columns, bool transposed) {
+    if (transposed) std::swap(rows, columns);
+    return Type{m.dtype, m.batch == 1 ? Dims{rows, columns} : Dims{m.batch, rows, columns}, ""};
+  };
+  const Value a = c.add_input(matrix(m.m, m.k, m.transpose_a), random),
+              b = c.add_input(matrix(m.k, m.n, m.transpose_b), random);
+  const DType result = m.wide ? DType::f32 : m.dtype;
+  if (m.bias) c.epilogue.bias = c.add_input({result, {m.n}, ""}, random);
+  c.epilogue.relu = m.relu;
+  Attrs attrs = {{"transpose_a", int64_t{m.transpose_a}}, {"transpose_b", int64_t{m.transpose_b}}, {"dtype", result}};
+  if (m.tf32) attrs.set("tf32", int64_t{1});
+  c.node = c.graph.node(c.graph.add(Op::matmul, {a, b}, attrs));
+  return c;
+}
+
+}  // namespace
+
+void check_convolutions(const cuda::OpenDevice& device, const MakeLibrary& make) {
+  std::mt19937 random(5);
+  std::vector<Case> cases;
+  for (const ConvCase& conv : conv_cases()) {
+    for (const Op op : {Op::conv2d, Op::conv2d_input_grad, Op::conv2d_weight_grad})
+      cases.push_back(make_case(conv, op, random));
+    if (is_low_precision(conv.dtype)) continue;  // no epilogues but in f32 and f64
+    for (int which = 1; which < 4; ++which) {
+      ConvCase fused = conv;
+      fused.bias = (which & 1) != 0;
+      fused.relu = (which & 2) != 0;
+      cases.push_back(make_case(fused, Op::conv2d, random));
+    }
+  }
+  check(device, make, std::move(cases));
+}
+
+void check_matmuls(const cuda::OpenDevice& device, const MakeLibrary& make) {
+  std::mt19937 random(6);
+  std::vector<Case> cases;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
+    const bool low = is_low_precision(dtype);
+    for (int which = 0; which < 32; ++which) {
+      MatmulCase m{.dtype = dtype,
+                   .transpose_a = (which & 1) != 0,
+                   .transpose_b = (which & 2) != 0,
+                   .wide = low && (which & 4) != 0,
+                   .tf32 = dtype == DType::f32 && (which & 4) != 0};
+      if (!low || m.wide) {
+        m.bias = (which & 8) != 0;
+        m.relu = (which & 16) != 0;
+      } else if (which >= 8) {
+        continue;
+      }
+      cases.push_back(make_case(m, random));
+      m.m = 64, m.n = 10, m.k = 784;
+      cases.push_back(make_case(m, random));
+      m.m = 33, m.n = 65, m.k = 129, m.batch = 3;
+      if (!m.bias) cases.push_back(make_case(m, random));
+    }
+  }
+  check(device, make, std::move(cases));
+}
+
+}  // namespace kb::test
