@@ -143,8 +143,12 @@ std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvSpec& spec) {
 }
 
 Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
-  const PlanRules rules{deterministic_, spec.dtype != DType::f32 || spec.tf32, kWorkspaceLimit};
+  PlanRules rules{deterministic_, spec.dtype != DType::f32 || spec.tf32, false, kWorkspaceLimit};
   std::vector<Plan> plans = candidates(graph, choice_, rules, kCandidates);
+  if (plans.empty()) {
+    rules.compiled_later = true;
+    plans = candidates(graph, choice_, rules, 1);
+  }
   if (plans.empty()) throw unsupported(spec, deterministic_);
   if (!device_ || plans.size() == 1) return std::move(plans.front());
   int64_t workspace = 0;

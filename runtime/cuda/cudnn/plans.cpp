@@ -12,8 +12,15 @@ namespace {
 
 constexpr int64_t kMostConfigurations = 128;
 
-bool has(const std::vector<cudnnBackendNumericalNote_t>& notes, cudnnBackendNumericalNote_t note) {
+template <class Note>
+bool has(const std::vector<Note>& notes, Note note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+bool is_compiled_later(const Descriptor& engine) {
+  return has(engine.get_all<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                                        CUDNN_BEHAVIOR_NOTE_TYPE_COUNT),
+             CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
 }
 
 bool allowed(const Descriptor& engine, const PlanRules& rules) {
@@ -21,6 +28,7 @@ bool allowed(const Descriptor& engine, const PlanRules& rules) {
       CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   if (has(notes, CUDNN_NUMERICAL_NOTE_FFT) || has(notes, CUDNN_NUMERICAL_NOTE_WINOGRAD)) return false;
   if (has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
+  if (!rules.compiled_later && is_compiled_later(engine)) return false;
   if (rules.deterministic && has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
   return rules.tensor_cores ||
          !(has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));

@@ -11,6 +11,7 @@ namespace kb::cudnn {
 struct PlanRules {
   bool deterministic = true;    // the same bits on every run
   bool tensor_cores = true;     // f32: products of inputs rounded to tf32
+  bool compiled_later = false;  // engines that cuDNN compiles when a plan is built (seconds each)
   int64_t workspace_limit = 0;  // bytes
 };
 

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const ConvKind kind : kKinds) {
       const Descriptor graph = conv_graph(square(dtype, kind), device);
-      const std::vector<Plan> plans = candidates(graph, device, {true, true, kMuch}, 100);
+      const std::vector<Plan> plans = candidates(graph, device, {true, true, false, kMuch}, 100);
       BOOST_TEST(plans.size() >= 5u);
       for (const Plan& plan : plans) {
         const Plan again = picked_plan(graph, device, plan.pick);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {
 BOOST_AUTO_TEST_CASE(picks_given_are_used) {
   cuda::LibraryPicks picks;
   const ConvSpec spec = square(DType::bf16, ConvKind::forward);
-  const std::string last = plans_of(spec, {true, true, kMuch}).back().pick;
+  const std::string last = plans_of(spec, {true, true, false, kMuch}).back().pick;
   Convolutions(std::string("sm_90"), picks, true).plan(spec);
   BOOST_TEST(picks.at(text(spec)) != last);
   picks[text(spec)] = last;
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(picks_given_are_used) {
 BOOST_AUTO_TEST_CASE(f32_is_not_rounded_to_tf32_unless_allowed) {
   for (const ConvKind kind : kKinds) {
     const ConvSpec spec = square(DType::f32, kind);
-    const std::set<std::string> strict = engines(plans_of(spec, {true, false, kMuch})),
-                                free = engines(plans_of(spec, {true, true, kMuch}));
+    const std::set<std::string> strict = engines(plans_of(spec, {true, false, false, kMuch})),
+                                free = engines(plans_of(spec, {true, true, false, kMuch}));
     BOOST_TEST(!strict.empty());
     BOOST_TEST(!std::includes(strict.begin(), strict.end(), free.begin(), free.end()));
   }
@@ -121,15 +121,16 @@ BOOST_AUTO_TEST_CASE(f32_is_not_rounded_to_tf32_unless_allowed) {
 
 BOOST_AUTO_TEST_CASE(engines_whose_bits_vary_need_leave) {
   const ConvSpec spec = square(DType::f64, ConvKind::weight_grad);
-  const std::set<std::string> same = engines(plans_of(spec, {true, true, kMuch})),
-                              vary = engines(plans_of(spec, {false, true, kMuch}));
+  const std::set<std::string> same = engines(plans_of(spec, {true, true, false, kMuch})),
+                              vary = engines(plans_of(spec, {false, true, false, kMuch}));
   BOOST_TEST(!same.empty());
   BOOST_TEST(vary.size() > same.size());
 }
 
 BOOST_AUTO_TEST_CASE(the_workspace_is_limited) {
   const ConvSpec spec = square(DType::f32, ConvKind::weight_grad);
-  const std::vector<Plan> some = plans_of(spec, {true, true, 1 << 20}), all = plans_of(spec, {true, true, kMuch});
+  const std::vector<Plan> some = plans_of(spec, {true, true, false, 1 << 20}),
+                          all = plans_of(spec, {true, true, false, kMuch});
   BOOST_TEST(!some.empty());
   BOOST_TEST(some.size() < all.size());
   for (const Plan& plan : some) BOOST_TEST(plan.workspace <= 1 << 20);
