@@ -8,6 +8,7 @@
 #include "recipes/table.h"
 #include "recipes/tool.h"
 #include "runtime/cpu/pool.h"
+#include "runtime/cuda/open.h"
 #include "runtime/options.h"
 
 namespace {
@@ -33,13 +34,18 @@ void print_heading(const ToolCall& call, const std::string& where) {
 
 // For a GPU that need not be there.
 Programs inspect_for_target(const ToolCall& call, const Wishes& wishes) {
-  const Target target = gpu_target(wishes.target);
+  Target target = gpu_target(wishes.target);
+  const DevicelessLibrary library = open_deviceless_library(wishes.target);
+  target.library = library.query;
   Programs programs = compiled_for(call, target);
   const Compiled& compiled = chosen(programs, wishes);
   const int jobs = call.flags.threads > 0 ? static_cast<int>(call.flags.threads) : usable_processors();
   const DeviceKernels kernels =
       compile_device_kernels(compiled.program, target.isa, RuntimeOptions::from_environment().cache_dir.string(), jobs);
-  if (!wishes.json) print_heading(call, fmt::format("{} (no device is asked)", target.isa));
+  if (!wishes.json) {
+    print_heading(call, fmt::format("{} (no device is asked)", target.isa));
+    fmt::print("library calls: {}\n\n", library.name);
+  }
   fmt::print("{}", wishes.json ? inspection_json(compiled, kernels) + "\n" : inspection_text(compiled, kernels));
   return programs;
 }

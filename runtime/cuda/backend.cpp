@@ -9,10 +9,12 @@
 namespace kb::cuda {
 namespace {
 
+// Asked by the thread that compiles.
 class Query : public LibraryQuery {
  public:
-  explicit Query(const DeviceLibrary& library) : library_(library) {}
+  Query(const OpenDevice& device, const DeviceLibrary& library) : device_(device), library_(library) {}
   int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    device_.make_current();
     return library_.scratch_bytes(graph, node, epilogue);
   }
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
@@ -20,6 +22,7 @@ class Query : public LibraryQuery {
   }
 
  private:
+  const OpenDevice& device_;
   const DeviceLibrary& library_;
 };
 
@@ -32,7 +35,7 @@ class CudaBackend : public Backend {
         compiler_(factories.compiler(device_)),
         library_(factories.library({*driver_, device_.handle, device_.compute, device_.capability})),
         target_(device_target(device_)) {
-    target_.library = std::make_shared<Query>(*library_);
+    target_.library = std::make_shared<Query>(device_, *library_);
   }
 
   std::string description() const override {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "compiler/schedule.h"
+#include "compiler/target.h"
 #include "runtime/cuda/driver.h"
 
 namespace kb::cuda {
@@ -55,6 +57,21 @@ class DeviceLibrary {
   // manifest and checkpoints; given back before the first question, they are used as they are, and nothing is timed.
   virtual LibraryPicks picks() const = 0;
   virtual void use_picks(LibraryPicks picks) = 0;
+};
+
+// A library as the compiler asks it, where no device is needed for answers.
+class LibraryAnswers : public LibraryQuery {
+ public:
+  explicit LibraryAnswers(std::shared_ptr<const DeviceLibrary> library) : library_(std::move(library)) {}
+  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    return library_->scratch_bytes(graph, node, epilogue);
+  }
+  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
+    return library_->packed_bytes(graph, pack);
+  }
+
+ private:
+  std::shared_ptr<const DeviceLibrary> library_;
 };
 
 }  // namespace kb::cuda

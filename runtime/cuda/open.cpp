@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/driver.h"
 
 namespace kb {
@@ -54,7 +56,8 @@ Function symbol(void* library, const char* name, const fs::path& path) {
   return result;
 }
 
-std::unique_ptr<Backend> open_plugin(const fs::path& path, const CudaOptions& options) {
+// Stays open until the process ends.
+void* open_plugin(const fs::path& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) missing("a library that Kilobatch's GPU library needs", dlerror(), kNoPlugin);
   const std::string version = symbol<CudaPluginVersion>(library, "kilobatch_cuda_version", path)();
@@ -62,7 +65,7 @@ std::unique_ptr<Backend> open_plugin(const fs::path& path, const CudaOptions& op
     missing("Kilobatch's GPU library of this version",
             fmt::format("{} of version {}, where the program has {}", path.string(), version, KB_VERSION),
             "build both together");
-  return std::unique_ptr<Backend>(symbol<CudaPluginOpen>(library, "kilobatch_cuda_open", path)(&options));
+  return library;
 }
 
 }  // namespace
@@ -77,7 +80,21 @@ CudaPlaces cuda_places() {
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places) {
   const fs::path plugin = find_plugin(places);
   check_device(places, options.device);
-  return open_plugin(plugin, options);
+  return std::unique_ptr<Backend>(symbol<CudaPluginOpen>(open_plugin(plugin), "kilobatch_cuda_open", plugin)(&options));
+}
+
+DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places) {
+  DevicelessLibrary library;
+  if (std::none_of(places.plugins.begin(), places.plugins.end(), [](const fs::path& path) { return fs::exists(path); }))
+    return {nullptr, fmt::format("not planned: {} is not there", kPlugin)};
+  try {
+    const fs::path plugin = find_plugin(places);
+    const auto open = symbol<CudaPluginDeviceless>(open_plugin(plugin), "kilobatch_cuda_deviceless", plugin);
+    library.query.reset(open(architecture.c_str(), &library.name));
+  } catch (const Error& error) {
+    library.name = "not planned: " + std::string(error.what());
+  }
+  return library;
 }
 
 }  // namespace kb

@@ -26,9 +26,18 @@ CudaPlaces cuda_places();
 // Throws Error, with "missing: ..." and a hint, where a GPU cannot be used.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places = cuda_places());
 
-// What the plug-in exports: kilobatch_cuda_version, KB_VERSION of its build, and kilobatch_cuda_open, which throws
-// Error.
+// What the plug-in's libraries answer of an architecture's device that need not be here: convolutions are planned, not
+// run. `query` is null, and `name` says why, where there is no plug-in.
+struct DevicelessLibrary {
+  std::shared_ptr<const LibraryQuery> query;
+  std::string name;  // "cuDNN 9.19.0, cuBLASLt 13.1.0"
+};
+DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places = cuda_places());
+
+// What the plug-in exports: kilobatch_cuda_version, KB_VERSION of its build; kilobatch_cuda_open and
+// kilobatch_cuda_deviceless, which throw Error.
 using CudaPluginVersion = const char* (*)();
 using CudaPluginOpen = Backend* (*)(const CudaOptions*);
+using CudaPluginDeviceless = LibraryQuery* (*)(const char* architecture, std::string* name);
 
 }  // namespace kb

@@ -43,3 +43,10 @@ extern "C" __attribute__((visibility("default"))) const char* kilobatch_cuda_ver
 extern "C" __attribute__((visibility("default"))) kb::Backend* kilobatch_cuda_open(const kb::CudaOptions* options) {
   return kb::cuda::open(*options).release();
 }
+
+extern "C" __attribute__((visibility("default"))) kb::LibraryQuery* kilobatch_cuda_deviceless(const char* architecture,
+                                                                                              std::string* name) {
+  std::shared_ptr<const kb::cuda::DeviceLibrary> library = kb::cuda::make_deviceless_library(architecture);
+  *name = library->name();
+  return new kb::cuda::LibraryAnswers(std::move(library));
+}

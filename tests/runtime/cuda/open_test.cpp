@@ -64,6 +64,15 @@ BOOST_AUTO_TEST_CASE(a_library_that_is_no_driver_is_named) {
                         says({"missing: the CUDA driver", "libm.so.6 has no cuGetErrorName"}));
 }
 
+BOOST_AUTO_TEST_CASE(without_the_plugin_library_calls_are_not_planned) {
+  const DevicelessLibrary none = open_deviceless_library("sm_90", {{"/none/libkilobatch_cuda.so"}, ""}),
+                          other = open_deviceless_library("sm_90", {{"/proc/self/exe"}, ""});
+  BOOST_TEST(!none.query);
+  BOOST_TEST(none.name == "not planned: libkilobatch_cuda.so is not there");
+  BOOST_TEST(!other.query);
+  BOOST_TEST(other.name.starts_with("not planned: no GPU can be used\n  missing: a library"));
+}
+
 BOOST_AUTO_TEST_CASE(device_cuda_without_a_gpu_is_an_error_and_auto_says_why_it_is_the_cpu) {
   if (has_gpu()) {
     BOOST_TEST_MESSAGE("skipped: there is a GPU");

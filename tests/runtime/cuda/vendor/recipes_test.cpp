@@ -7,25 +7,12 @@
 
 #include "recipes/programs.h"
 #include "recipes/table.h"
+#include "runtime/cuda/open.h"
 #include "runtime/cuda/vendor/vendor_library.h"
 
 using namespace kb;
 
 namespace {
-
-class Query : public LibraryQuery {
- public:
-  explicit Query(std::shared_ptr<const cuda::DeviceLibrary> library) : library_(std::move(library)) {}
-  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
-    return library_->scratch_bytes(graph, node, epilogue);
-  }
-  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
-    return library_->packed_bytes(graph, pack);
-  }
-
- private:
-  std::shared_ptr<const cuda::DeviceLibrary> library_;
-};
 
 struct Counted {
   int calls = 0, fused = 0;
@@ -54,7 +41,7 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   flags.data = recipe.name == "glyphs" ? "" : flags.data;
   Target target = gpu_target(architecture);
   std::shared_ptr<cuda::DeviceLibrary> library = cuda::make_deviceless_library(architecture);
-  target.library = std::make_shared<Query>(library);
+  target.library = std::make_shared<cuda::LibraryAnswers>(library);
   const Programs programs = compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target);
   Counted counted;
   for (const Compiled* compiled : {&programs.training, &programs.inference})
@@ -78,6 +65,31 @@ BOOST_AUTO_TEST_CASE(every_convolution_has_a_plan) {
       for (const char* precision : {"f32", "tf32", "bf16", "f64"})
         BOOST_TEST_CONTEXT(recipe.name << " " << precision << " " << architecture)
   check_recipe(recipe, precision, architecture);
+}
+
+// The same answers out of the plug-in, as `inspect --target` asks for them.
+BOOST_AUTO_TEST_CASE(the_plugin_answers_without_a_device) {
+  const DevicelessLibrary library = open_deviceless_library("sm_90");
+  BOOST_TEST(library.name.starts_with("cuDNN "));
+  BOOST_REQUIRE(library.query);
+  Graph graph("one");
+  const auto input = [&](const char* name, Dims shape) {
+    return graph.add(Op::input, {},
+                     {{"name", std::string(name)}, {"dtype", DType::f64}, {"shape", shape}, {"names", std::string()}});
+  };
+  const Value x = input("x", {32, 28, 28, 64}), dy = input("dy", {32, 28, 28, 64});
+  const Node node = graph.node(graph.add(Op::conv2d_weight_grad, {x, dy},
+                                         {{"stride", Ints{1, 1}},
+                                          {"padding", Ints{1, 1}},
+                                          {"dilation", Ints{1, 1}},
+                                          {"groups", int64_t{1}},
+                                          {"kernel", Ints{3, 3}},
+                                          {"block_in", int64_t{64}},
+                                          {"block_out", int64_t{64}},
+                                          {"weights_last", int64_t{1}}}));
+  const int64_t scratch = library.query->scratch_bytes(graph, node, {});
+  BOOST_TEST(scratch > 0);
+  BOOST_TEST(scratch == cuda::make_deviceless_library("sm_90")->scratch_bytes(graph, node, {}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
