@@ -1,0 +1,99 @@
+#include "runtime/cuda/kept_picks.h"
+
+#include <cctype>
+#include <sstream>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+
+namespace kb::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One pick a line: the call, a tab, the implementation.
+LibraryPicks read_picks(const fs::path& file) {
+  LibraryPicks picks;
+  std::error_code error;
+  if (!fs::exists(file, error)) return picks;
+  try {
+    std::istringstream lines(read_file(file));
+    for (std::string line; std::getline(lines, line);)
+      if (const size_t tab = line.find('\t'); tab != std::string::npos)
+        picks[line.substr(0, tab)] = line.substr(tab + 1);
+  } catch (const Error&) {
+  }
+  return picks;
+}
+
+void write_picks(const fs::path& file, const LibraryPicks& picks) {
+  std::string text;
+  for (const auto& [call, pick] : picks) text += call + '\t' + pick + '\n';
+  try {
+    std::error_code error;
+    fs::create_directories(file.parent_path(), error);
+    write_file_atomically(file, text);
+  } catch (const Error&) {
+  }
+}
+
+class KeptPicks : public DeviceLibrary {
+ public:
+  KeptPicks(std::unique_ptr<DeviceLibrary> library, fs::path file)
+      : library_(std::move(library)), file_(std::move(file)) {
+    use_picks({});
+  }
+
+  std::string name() const override { return library_->name(); }
+  DType compute_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
+  int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
+    return library_->packed_bytes(graph, pack);
+  }
+
+  int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    const int64_t bytes = library_->scratch_bytes(graph, node, epilogue);
+    keep();
+    return bytes;
+  }
+  std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
+    std::unique_ptr<LibraryOp> op = library_->plan(graph, node, epilogue);
+    keep();
+    return op;
+  }
+
+  LibraryPicks picks() const override { return library_->picks(); }
+  void use_picks(LibraryPicks picks) override {
+    picks.merge(read_picks(file_));
+    known_ = picks.size();
+    library_->use_picks(std::move(picks));
+  }
+
+ private:
+  // Other processes may have kept theirs meanwhile.
+  void keep() const {
+    LibraryPicks picks = library_->picks();
+    if (picks.size() == known_) return;
+    known_ = picks.size();
+    picks.merge(read_picks(file_));
+    write_picks(file_, picks);
+  }
+
+  std::unique_ptr<DeviceLibrary> library_;
+  fs::path file_;
+  mutable size_t known_ = 0;  // picks that the file has, or was given
+};
+
+}  // namespace
+
+std::string picks_file_name(const std::string& device, const std::string& library, bool deterministic) {
+  std::string name = "picks." + device + '.' + library + (deterministic ? "" : ".fast") + ".txt";
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.') c = '-';
+  return name;
+}
+
+std::unique_ptr<DeviceLibrary> keep_picks(std::unique_ptr<DeviceLibrary> library, fs::path file) {
+  return std::make_unique<KeptPicks>(std::move(library), std::move(file));
+}
+
+}  // namespace kb::cuda
