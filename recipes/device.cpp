@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
@@ -42,6 +43,24 @@ Device choose_device(const Flags& flags) {
   } catch (const Error& error) {
     return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
   }
+}
+
+std::string picks_text(const Backend& backend) {
+  const Backend::Picks picks = backend.picks();
+  if (picks.empty()) return "";
+  return nlohmann::ordered_json{{"made_by", backend.description()}, {"picks", picks}}.dump();
+}
+
+std::string use_picks(Backend& backend, const std::string& text) {
+  if (text.empty() || backend.target().processor == Processor::cpu) return "";
+  const auto json = nlohmann::json::parse(text);
+  const std::string before = json.at("made_by");
+  if (before != backend.description())
+    return fmt::format(
+        "NOTE: the library's implementations are chosen anew, so bits may differ: those of this run were chosen on {}",
+        before);
+  backend.use_picks(json.at("picks").get<Backend::Picks>());
+  return "";
 }
 
 std::string precision_note(const Backend& backend, const Flags& flags) {

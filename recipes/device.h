@@ -16,6 +16,12 @@ struct Device {
 // Throws Error for a device that is not there; there is no fallback.
 Device choose_device(const Flags& flags);
 
+// A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
+std::string picks_text(const Backend& backend);
+// Has the backend use the choices of a text. A line to tell where it cannot, because they were made on another device
+// or with another version of a library; else empty.
+std::string use_picks(Backend& backend, const std::string& text);
+
 // One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
 // widen, so the run means the same and gains no speed. Empty otherwise.
 std::string precision_note(const Backend& backend, const Flags& flags);

@@ -132,6 +132,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["parameters"] = facts.parameters;
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
+  if (!facts.picks.empty()) manifest["picks"] = nlohmann::ordered_json::parse(facts.picks);
   manifest["versions"] = versions();
   return manifest;
 }

@@ -50,6 +50,7 @@ struct ManifestFacts {
   const Dataset& data;
   std::string learning_rate;  // its derivation
   std::string device;
+  std::string picks;  // see picks_text; may be empty
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.

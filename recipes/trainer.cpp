@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kMetrics = "metrics.jsonl";
-constexpr int kInterruptedCode = 130;  // as shells report it
+constexpr const char* kPicks = "picks";  // in a checkpoint
+constexpr int kInterruptedCode = 130;    // as shells report it
 
 // Flags that mean the same in whatever folder they are given.
 Flags absolute(Flags flags) {
@@ -44,14 +45,18 @@ class Run {
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
+    if (checkpoint())
+      if (const std::string note = use_picks(*device_.backend, checkpoint()->fact(kPicks)); !note.empty())
+        console_.line(note);
     load_and_compile();
   }
 
   int go() {
     StateStore& store = programs_->store;
     Session &training = programs_->training, &inference = programs_->inference;
-    const std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, *programs_, data_);
+    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, *programs_, data_);
     check_resumable(facts);
+    facts[kPicks] = picks();
     describe_programs(training, inference);
     if (const Checkpoint* from = checkpoint())
       load_checkpoint(store, *from);
@@ -113,6 +118,11 @@ class Run {
   }
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
+  // This device's; where it makes none, those of the one that the run comes from, and may go back to.
+  std::string picks() const {
+    const std::string own = picks_text(*device_.backend);
+    return own.empty() && checkpoint() ? checkpoint()->fact(kPicks) : own;
+  }
   int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
@@ -126,8 +136,8 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_, flags_,       plan_, training, inference, programs_->parameters,
-                              data_,   derivation(), device};
+    const ManifestFacts facts{recipe_, flags_,       plan_,  training, inference, programs_->parameters,
+                              data_,   derivation(), device, picks()};
     if (!resumed_) {
       folder_.emplace(recipe_.name, flags_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));

@@ -2,6 +2,7 @@
 // that takes steps with them. On a device of its own memory a step is enqueued and goes on while the host does.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -90,6 +91,11 @@ class Backend {
   virtual const Target& target() const = 0;
   // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
   virtual DType library_dtype(DType dtype) const = 0;
+  // Choices among a library's implementations that were made by measuring, from a call to what does it. Given back
+  // before anything is compiled they are used as they are: a run that goes on computes the same bits. None on a CPU.
+  using Picks = std::map<std::string, std::string>;
+  virtual Picks picks() const { return {}; }
+  virtual void use_picks(const Picks&) {}
 
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // Whether the host reads and writes what `allocate` gives as its own memory.

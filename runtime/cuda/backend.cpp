@@ -46,6 +46,8 @@ class CudaBackend : public Backend {
   }
   const Target& target() const override { return target_; }
   DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
+  Picks picks() const override { return library_->picks(); }
+  void use_picks(const Picks& picks) override { library_->use_picks(picks); }
 
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_device(device_, bytes); }
   bool host_visible() const override { return false; }

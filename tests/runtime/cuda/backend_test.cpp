@@ -163,21 +163,26 @@ BOOST_AUTO_TEST_CASE(a_step_is_one_graph_and_copies_beside_it) {
     BOOST_TEST(count(log, "cuGraphInstantiate") == 1);
     BOOST_TEST(count(log, "cuStreamSynchronize") == 0);
   }
-  // Compute is s1, copies s2; the first slot's events are e1 (copied) and e2 (computed), the second's e3 and e4.
-  for (uint32_t i : {3u, 4u, 5u}) {
-    const bool second = i % 2 == 1;
-    const std::string copied = second ? "e3" : "e1", computed = second ? "e4" : "e2", exec = second ? "1" : "2";
+  // Compute is s1, copies s2. A slot has two events, made one after the other: its inputs were copied, it was computed.
+  std::string copied_of_slot[2];
+  for (uint32_t i : {3u, 4u, 5u, 6u}) {
     const std::vector<std::string> log = log_of_step(gpu, session, graph, i);
     BOOST_REQUIRE(log.size() == 7u);
-    BOOST_TEST(log[0] == "cuEventSynchronize " + copied);
+    BOOST_REQUIRE(log[0].starts_with("cuEventSynchronize e"));
+    const int number = std::stoi(log[0].substr(log[0].rfind('e') + 1));
+    const std::string copied = "e" + std::to_string(number), computed = "e" + std::to_string(number + 1);
     BOOST_TEST(log[1] == "cuStreamWaitEvent s2 " + computed);
     BOOST_TEST(log[2].starts_with("cuMemcpyHtoDAsync_v2 "));
     BOOST_TEST(log[2].ends_with(" s2"));
     BOOST_TEST(log[3] == "cuEventRecord " + copied + " s2");
     BOOST_TEST(log[4] == "cuStreamWaitEvent s1 " + copied);
-    BOOST_TEST(log[5] == "cuGraphLaunch " + exec + " s1");
+    BOOST_TEST(log[5] == (i % 2 == 1 ? "cuGraphLaunch 1 s1" : "cuGraphLaunch 2 s1"));
     BOOST_TEST(log[6] == "cuEventRecord " + computed + " s1");
+    std::string& known = copied_of_slot[i % 2];
+    if (!known.empty()) BOOST_TEST(copied == known);
+    known = copied;
   }
+  BOOST_TEST(copied_of_slot[0] != copied_of_slot[1]);
 }
 
 // A host that only takes steps lets the device run behind; reading late waits for the step before the last.

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "runtime/cpu/library_plan.h"
+#include "runtime/cuda/trials.h"
 #include "tests/simt/simt.h"
 
 namespace kb::test {
@@ -170,10 +172,11 @@ class CpuLibraryOp : public cuda::LibraryOp {
 
 class CpuLibrary : public cuda::DeviceLibrary {
  public:
-  explicit CpuLibrary(FakeGpu& gpu) : gpu_(gpu) {}
+  CpuLibrary(FakeGpu& gpu, const cuda::DeviceHandles& handles) : gpu_(gpu), handles_(handles) {}
   std::string name() const override { return "the CPU's " + context_.name(); }
   DType compute_dtype(DType dtype) const override { return kb::compute_dtype(context_, dtype); }
   int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
+    choose(std::string(kb::name(node.op)) + " " + to_string(node.type()));
     return static_cast<int64_t>(CpuCall(context_, graph, node, epilogue, kShards).op().scratch_bytes());
   }
   int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
@@ -187,9 +190,20 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
  private:
   static constexpr int kShards = 2;
+  // As a library that measures: two runs of nothing on the device.
+  void choose(const std::string& call) const {
+    if (picks_.contains(call)) return;
+    const cuda::TrialMemory memory(handles_, std::array<int64_t, 1>{64});
+    cuda::fastest(handles_, 2, [&](size_t) {
+      gpu_.enqueue(handles_.stream, "a trial", {}, {MemoryRange::of(memory[0], 64)}, [] {});
+    });
+    picks_[call] = fmt::format("choice {}", picks_.size());
+  }
+
   FakeGpu& gpu_;
+  const cuda::DeviceHandles handles_;
   mutable LibraryContext context_;
-  cuda::LibraryPicks picks_;
+  mutable cuda::LibraryPicks picks_;
   Pool pool_{2};
 };
 
@@ -197,8 +211,8 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
 std::unique_ptr<cuda::Compiler> make_emulated_compiler(FakeGpu& gpu) { return std::make_unique<EmulatedCompiler>(gpu); }
 
-std::unique_ptr<cuda::DeviceLibrary> make_cpu_library(FakeGpu& gpu, const cuda::DeviceHandles&) {
-  return std::make_unique<CpuLibrary>(gpu);
+std::unique_ptr<cuda::DeviceLibrary> make_cpu_library(FakeGpu& gpu, const cuda::DeviceHandles& handles) {
+  return std::make_unique<CpuLibrary>(gpu, handles);
 }
 
 std::unique_ptr<Backend> make_fake_backend(FakeGpu& gpu, std::unique_ptr<cuda::Driver> driver) {

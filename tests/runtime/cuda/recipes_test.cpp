@@ -139,4 +139,32 @@ BOOST_AUTO_TEST_CASE(a_run_goes_from_one_backend_to_the_other_and_back) {
   BOOST_TEST(of_kind(third.lines, "step").size() == 3u);
 }
 
+// What a library chose by measuring goes with a checkpoint's text, and is used again; of another device it is told.
+BOOST_AUTO_TEST_CASE(choices_are_used_again) {
+  const auto compile = [](Backend& backend) {
+    const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);
+    const Flags flags = *parse_flags(recipe, recipe.name, {"--minibatch", "8"});
+    compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), backend.target());
+  };
+  std::string text;
+  {
+    FakeGpu gpu;
+    const std::unique_ptr<Backend> backend = make_fake_backend(gpu);
+    BOOST_TEST(picks_text(*backend).empty());
+    compile(*backend);
+    text = picks_text(*backend);
+    BOOST_TEST(gpu.operations() > 10);
+  }
+  FakeGpu gpu;
+  const std::unique_ptr<Backend> again = make_fake_backend(gpu);
+  BOOST_TEST(use_picks(*again, text).empty());
+  const int64_t before = gpu.operations();
+  compile(*again);
+  BOOST_TEST(gpu.operations() == before);  // nothing was measured
+  BOOST_TEST(picks_text(*again) == text);
+  BOOST_TEST(use_picks(*cpu(), text).empty());
+  const std::string other = text.replace(text.find("fake GPU"), 8, "GPU of 1999");
+  BOOST_TEST(use_picks(*again, other).find("chosen on cuda: GPU of 1999") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
