@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPlugin = "libkilobatch_cuda.so";
 constexpr const char* kNoPlugin =
-    "configure with the CUDA toolkit (12.9 or 13) and cuDNN 9 installed: cmake -DKB_CUDA=ON names what it does not "
+    "configure with the CUDA toolkit (12.9 or 13) and cuDNN 9 installed: cmake -DKB_CUDA=ON -DKB_CUDNN=ON names what "
+    "it does not "
     "find";
 constexpr const char* kNoDriver =
     "install NVIDIA's driver for the GPU; a container gets it from its host (docker run --gpus all)";

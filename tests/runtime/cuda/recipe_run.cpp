@@ -1,0 +1,79 @@
+#include "tests/runtime/cuda/recipe_run.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/device.h"
+#include "recipes/learning.h"
+#include "recipes/programs.h"
+#include "recipes/training_loop.h"
+#include "tests/recipes/small_run.h"
+
+namespace kb::test {
+
+Recipe on_noise(Recipe recipe, ImageShape shape, int64_t test_count) {
+  recipe.defaults.dataset = "synthetic";
+  recipe.synthetic = {shape, 10, 64, test_count};
+  return recipe;
+}
+
+Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::string>& words,
+              const std::filesystem::path& folder_path, const std::filesystem::path& from) {
+  Flags flags = *parse_flags(recipe, recipe.name, words);
+  flags.shards = 2;
+  Input input = load_input(image_source(recipe, flags));
+  const RunPlan plan = make_plan(flags, input.data.train.count());
+  LoadedPrograms programs(backend, compile_programs(recipe, flags, input.spec, backend.target()),
+                          static_cast<uint32_t>(flags.seed));
+  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, flags, programs, input.data);
+  LoopStart start;
+  if (!from.empty()) {
+    const Checkpoint checkpoint = read_checkpoint(from);
+    check_belongs(checkpoint, facts);
+    load_checkpoint(programs.store, checkpoint);
+    start.step = checkpoint.step;
+  }
+  const RunFolder folder(recipe.name, folder_path.string());
+  Console console(true);
+  {
+    MetricsFile metrics(folder.file("metrics.jsonl"));
+    CheckpointWriter checkpoints(programs.store, {folder.checkpoints(), facts, flags.keep, [] {}});
+    TrainingLoop loop({flags, plan, make_scalars(recipe, flags, plan), input.spec, choose_loader_threads(flags),
+                       input.data, programs.training, programs.inference, programs.store, folder, metrics, checkpoints,
+                       console, start});
+    loop.run();
+  }
+  return {lines_of(folder_path), programs.store.canonical(), folder_path};
+}
+
+void check_lines(const Outcome& expected, const Outcome& got, double bound) {
+  BOOST_REQUIRE(expected.lines.size() == got.lines.size());
+  for (size_t i = 0; i < got.lines.size(); ++i) {
+    const auto &a = expected.lines[i], &b = got.lines[i];
+    BOOST_TEST(a.at("kind") == b.at("kind"));
+    for (const char* key : {"step", "epoch", "lr", "count", "error"})
+      if (a.contains(key)) BOOST_TEST(a.at(key) == b.at(key), "line " << i << " " << key);
+    if (a.contains("loss")) {
+      const double x = a.at("loss").get<double>(), y = b.at("loss").get<double>();
+      BOOST_TEST(std::abs(x - y) <= bound * std::max(1.0, std::abs(x)),
+                 "line " << i << ": loss " << x << ", got " << y);
+    }
+  }
+}
+
+void check_state(const Outcome& expected, const Outcome& got, double bound) {
+  BOOST_REQUIRE(expected.state.size() == got.state.size());
+  for (size_t t = 0; t < got.state.size(); ++t) {
+    const NamedTensor &a = expected.state[t], &b = got.state[t];
+    BOOST_REQUIRE(a.name == b.name);
+    BOOST_REQUIRE((a.type == b.type));
+    double largest = 1e-3, difference = 0;
+    for (int64_t i = 0; i < a.type.elements(); ++i) {
+      const double x = load_element(a.type.dtype, a.data.data(), i), y = load_element(b.type.dtype, b.data.data(), i);
+      largest = std::max(largest, std::abs(x));
+      difference = std::max(difference, std::abs(x - y));
+    }
+    BOOST_TEST(difference <= bound * largest, a.name << " differs by " << difference << " of " << largest);
+  }
+}
+
+}  // namespace kb::test
