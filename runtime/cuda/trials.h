@@ -26,7 +26,9 @@ class TrialMemory {
 };
 
 // Which of `count` implementations takes the shortest median time; the first of those within 2 % of it, so that the
-// choice rarely hangs on noise. `enqueue(i)` enqueues one run of i on the device's stream. Waits for all.
+// choice rarely hangs on noise. `enqueue(i)` enqueues one run of i on the device's stream. As in a step, the runs come
+// out of captured graphs: the host's time for a launch does not count, and an implementation that cannot be captured is
+// not chosen. Waits for all. Throws what the last implementation threw where none can be captured.
 size_t fastest(const DeviceHandles& device, size_t count, const std::function<void(size_t)>& enqueue);
 
 }  // namespace kb::cuda

@@ -7,9 +7,13 @@ using namespace kb::cuda;
 
 namespace {
 
-// A device on which time passes only in runs: events note the clock.
+// A device on which time passes only in runs, at once or out of a graph: events note the clock.
 struct Clock {
-  double now = 0;  // milliseconds
+  double now = 0;        // milliseconds
+  double captured = -1;  // of the graph being captured; -1: none
+  std::vector<double> graphs;
+  int launches = 0, live_graphs = 0;
+  double (*factor)(int launch) = [](int) { return 1.0; };
   std::vector<double> events;
   int64_t allocated = 0;
   int live_events = 0;
@@ -38,6 +42,23 @@ struct FakeDevice {
       *time = static_cast<float>(current->events[index_of(to)] - current->events[index_of(from)]);
       return kSuccess;
     };
+    driver.capture_begin.function = [](Stream, CaptureMode) { return current->captured = 0, kSuccess; };
+    driver.capture_end.function = [](Stream, Captured* graph) {
+      current->graphs.push_back(current->captured);
+      current->captured = -1;
+      *graph = reinterpret_cast<Captured>(current->graphs.size());
+      return ++current->live_graphs, kSuccess;
+    };
+    driver.graph_instantiate.function = [](CapturedExec* exec, Captured graph, unsigned long long) {
+      *exec = reinterpret_cast<CapturedExec>(graph);
+      return ++current->live_graphs, kSuccess;
+    };
+    driver.graph_destroy.function = [](Captured) { return --current->live_graphs, kSuccess; };
+    driver.graph_exec_destroy.function = [](CapturedExec) { return --current->live_graphs, kSuccess; };
+    driver.graph_launch.function = [](CapturedExec exec, Stream) {
+      current->now += current->graphs[reinterpret_cast<size_t>(exec) - 1] * current->factor(current->launches++);
+      return kSuccess;
+    };
     driver.stream_synchronize.function = [](Stream) { return kSuccess; };
     driver.memory_allocate.function = [](Address* memory, size_t bytes) {
       current->allocated += static_cast<int64_t>(bytes);
@@ -53,7 +74,14 @@ struct FakeDevice {
       return kSuccess;
     };
   }
-  ~FakeDevice() { current = nullptr; }
+  ~FakeDevice() {
+    BOOST_TEST(clock.live_events == 0);
+    BOOST_TEST(clock.live_graphs == 0);
+    current = nullptr;
+  }
+
+  // Work of so many milliseconds.
+  void run(double time) { (clock.captured < 0 ? clock.now : clock.captured) += time; }
 
   Clock clock;
   Driver driver;
@@ -66,21 +94,29 @@ BOOST_AUTO_TEST_SUITE(cuda_trials)
 
 BOOST_AUTO_TEST_CASE(the_shortest_median_wins) {
   FakeDevice device;
-  int runs = 0;
-  // The second is the fastest but for one slow run in three; the third is slow only at first.
-  const auto run = [&](size_t i) {
-    const int round = runs++ / 3;
-    device.clock.now += i == 0 ? 5 : i == 1 ? (round % 3 == 1 ? 50 : 3) : (round == 0 ? 900 : 4);
+  // The second of three is the fastest but for one slow launch in three rounds; the third is fast at first only.
+  device.clock.factor = [](int launch) {
+    const int which = launch % 3, round = launch / 3;
+    return which == 1 && round % 3 == 1 ? 20.0 : which == 2 && round < 2 ? 0.1 : 1.0;
   };
-  BOOST_TEST(fastest(device.handles, 3, run) == 1u);
-  BOOST_TEST(device.clock.live_events == 0);
+  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(i == 0 ? 5 : i == 1 ? 3 : 4); }) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(near_ties_go_to_the_first) {
   FakeDevice device;
-  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.clock.now += 10 - 0.05 * static_cast<double>(i); }) ==
-             0u);
-  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.clock.now += 10 - 2 * static_cast<double>(i); }) == 2u);
+  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(10 - 0.05 * static_cast<double>(i)); }) == 0u);
+  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(10 - 2 * static_cast<double>(i)); }) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_captured_is_not_chosen) {
+  FakeDevice device;
+  const auto run = [&](size_t i) {
+    if (i != 1 && device.clock.captured >= 0) throw std::runtime_error("not while capturing");
+    device.run(i == 1 ? 9 : 1);
+  };
+  BOOST_TEST(fastest(device.handles, 3, run) == 1u);
+  const auto never = [](size_t) { throw std::runtime_error("never"); };
+  BOOST_CHECK_THROW(fastest(device.handles, 2, never), std::runtime_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_single_implementation_is_not_run) {
