@@ -96,47 +96,35 @@ SIMT_WATCH __tsan_write_range(void* p, simt_u64 n) { simt_unit.hooks->access(p, 
 constexpr std::string_view kWords = R"(
 #define __global__
 #define __device__
-#define __host__
-#define __constant__ const
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
-#define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
-#define __CUDA_ARCH__ 900
 #define threadIdx simt_unit.thread
 #define blockIdx simt_unit.block
 #define blockDim simt_unit.block_dim
 #define gridDim simt_unit.grid_dim
-#define warpSize 32
 
 #define __syncthreads() simt_unit.hooks->barrier(__LINE__)
 #define __syncwarp(...) simt_sync_warp(__LINE__, ##__VA_ARGS__)
 #define __threadfence() simt_unit.hooks->fence()
-#define __threadfence_block() ((void)0)
 SIMT_INLINE void simt_sync_warp(simt_u32 line, simt_u32 mask = 0xffffffffu) { simt_unit.hooks->sync_warp(mask, line); }
 )";
 
-// `$t`: unsigned int, int, unsigned long long. Plain accesses here are the atomic's own.
+// Plain accesses here are the atomic's own.
 constexpr std::string_view kAtomics = R"(
-#define SIMT_ATOMIC(name, T, expression) \
-  SIMT_PLAIN static inline T name(T* at, T value) { \
-    simt_unit.hooks->atomic(at, sizeof(T)); \
-    const T old = *at; \
-    *at = expression; \
-    return old; \
-  }
-#define SIMT_ATOMICS(T) \
-  SIMT_ATOMIC(atomicAdd, T, old + value) \
-  SIMT_ATOMIC(atomicMax, T, old > value ? old : value) \
-  SIMT_ATOMIC(atomicMin, T, old < value ? old : value) \
-  SIMT_ATOMIC(atomicOr, T, old | value) \
-  SIMT_ATOMIC(atomicAnd, T, old & value) \
-  SIMT_ATOMIC(atomicExch, T, value)
-SIMT_ATOMICS(unsigned)
-SIMT_ATOMICS(int)
-SIMT_ATOMICS(unsigned long long)
-SIMT_ATOMIC(atomicInc, unsigned, old >= value ? 0u : old + 1u)
+SIMT_PLAIN static inline unsigned simt_exchange(unsigned* at, unsigned value) {
+  const unsigned old = *at;
+  *at = value;
+  return old;
+}
+SIMT_PLAIN static inline unsigned atomicAdd(unsigned* at, unsigned value) {
+  simt_unit.hooks->atomic(at, sizeof *at);
+  return simt_exchange(at, *at + value);
+}
+SIMT_PLAIN static inline unsigned atomicInc(unsigned* at, unsigned last) {
+  simt_unit.hooks->atomic(at, sizeof *at);
+  return simt_exchange(at, *at >= last ? 0u : *at + 1u);
+}
 )";
 
 // Values travel as 64 bits, by the bytes of their type.
@@ -199,104 +187,52 @@ SIMT_PLAIN static simt_u32 simt_ballot(simt_u32 line, simt_u32 mask, int holds) 
 #define __all_sync(mask, holds) (simt_ballot(__LINE__, mask, holds) == (mask))
 )";
 
-// Aligned as CUDA's; larger ones than 16 bytes it has not. ldg: a load by way of the cache for constants.
+// Aligned as CUDA's.
 constexpr std::string_view kVectors = R"(
-#define SIMT_VECTOR(T, name, align1, align2, align4) \
-  struct name##1 { T x; }; \
+#define SIMT_VECTOR(T, name, align2, align4) \
   struct __attribute__((aligned(align2))) name##2 { T x, y; }; \
-  struct name##3 { T x, y, z; }; \
-  struct __attribute__((aligned(align4))) name##4 { T x, y, z, w; }; \
-  SIMT_INLINE name##1 make_##name##1(T x) { return {x}; } \
-  SIMT_INLINE name##2 make_##name##2(T x, T y) { return {x, y}; } \
-  SIMT_INLINE name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
-  SIMT_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
-SIMT_VECTOR(signed char, char, 1, 2, 4)
-SIMT_VECTOR(unsigned char, uchar, 1, 2, 4)
-SIMT_VECTOR(short, short, 2, 4, 8)
-SIMT_VECTOR(unsigned short, ushort, 2, 4, 8)
-SIMT_VECTOR(int, int, 4, 8, 16)
-SIMT_VECTOR(unsigned, uint, 4, 8, 16)
-SIMT_VECTOR(float, float, 4, 8, 16)
-SIMT_VECTOR(long long, longlong, 8, 16, 16)
-SIMT_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
-SIMT_VECTOR(double, double, 8, 16, 16)
-
+  struct __attribute__((aligned(align4))) name##4 { T x, y, z, w; };
+SIMT_VECTOR(unsigned char, uchar, 2, 4)
+SIMT_VECTOR(unsigned short, ushort, 4, 8)
+SIMT_VECTOR(int, int, 8, 16)
+SIMT_VECTOR(unsigned, uint, 8, 16)
+SIMT_VECTOR(float, float, 8, 16)
+SIMT_VECTOR(double, double, 16, 16)
 )";
 
-constexpr std::string_view kHintsWatched = R"(
-template <class T> SIMT_PLAIN static T __ldg(const T* p) {
+// A load by way of the cache for constants.
+constexpr std::string_view kConstantLoad = R"(
+template <class T> SIMT_PLAIN static inline T __ldg(const T* p) {
   simt_unit.hooks->access(p, sizeof(T), 2);
   return *p;
 }
 )";
-constexpr std::string_view kHintsPlain = R"(
+constexpr std::string_view kPlainLoad = R"(
 template <class T> SIMT_INLINE T __ldg(const T* p) { return *p; }
-)";
-constexpr std::string_view kHints = R"(
-template <class T> SIMT_INLINE T __ldca(const T* p) { return *p; }
-template <class T> SIMT_INLINE T __ldcg(const T* p) { return *p; }
-template <class T> SIMT_INLINE T __ldcs(const T* p) { return *p; }
-template <class T> SIMT_INLINE T __ldcv(const T* p) { return *p; }
-template <class T> SIMT_INLINE void __stwb(T* p, T x) { *p = x; }
-template <class T> SIMT_INLINE void __stcg(T* p, T x) { *p = x; }
-template <class T> SIMT_INLINE void __stcs(T* p, T x) { *p = x; }
-template <class T> SIMT_INLINE void __stwt(T* p, T x) { *p = x; }
 )";
 
 constexpr std::string_view kArithmetic = R"(
 #define SIMT_CAST(name, From, To) SIMT_INLINE To name(From x) { return simt_unpack<To>(simt_pack(x)); }
 SIMT_CAST(__float_as_uint, float, unsigned)
 SIMT_CAST(__uint_as_float, unsigned, float)
-SIMT_CAST(__float_as_int, float, int)
-SIMT_CAST(__int_as_float, int, float)
-SIMT_CAST(__double_as_longlong, double, long long)
-SIMT_CAST(__longlong_as_double, long long, double)
-#define SIMT_UNARY(name) \
-  SIMT_INLINE float name##f(float x) { return __builtin_##name##f(x); } \
-  SIMT_INLINE double name(double x) { return __builtin_##name(x); }
-SIMT_UNARY(sqrt)
-SIMT_UNARY(floor)
-SIMT_UNARY(ceil)
-SIMT_UNARY(trunc)
-SIMT_UNARY(fabs)
-SIMT_UNARY(rint)
-#define SIMT_BINARY(name) \
-  SIMT_INLINE float name##f(float x, float y) { return __builtin_##name##f(x, y); } \
-  SIMT_INLINE double name(double x, double y) { return __builtin_##name(x, y); }
-SIMT_BINARY(fmin)
-SIMT_BINARY(fmax)
-SIMT_BINARY(copysign)
-SIMT_INLINE float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-SIMT_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
-SIMT_INLINE float __fadd_rn(float x, float y) { return x + y; }
-SIMT_INLINE float __fsub_rn(float x, float y) { return x - y; }
-SIMT_INLINE float __fmul_rn(float x, float y) { return x * y; }
-SIMT_INLINE float __fdiv_rn(float x, float y) { return x / y; }
+SIMT_INLINE float fabsf(float x) { return __builtin_fabsf(x); }
+SIMT_INLINE float floorf(float x) { return __builtin_floorf(x); }
 SIMT_INLINE float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
-SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-SIMT_INLINE double __dadd_rn(double x, double y) { return x + y; }
-SIMT_INLINE double __dsub_rn(double x, double y) { return x - y; }
-SIMT_INLINE double __dmul_rn(double x, double y) { return x * y; }
-SIMT_INLINE double __ddiv_rn(double x, double y) { return x / y; }
 SIMT_INLINE double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+SIMT_INLINE float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 SIMT_INLINE double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
 SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((unsigned long long)x * y >> 32); }
 SIMT_INLINE int __mulhi(int x, int y) { return (int)((long long)x * y >> 32); }
-SIMT_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
-SIMT_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
-SIMT_INLINE int __ffs(int x) { return __builtin_ffs(x); }
-// The device's maximum magnitude saturates: what holds no value of the target gives its nearest one, NaN zero.
-SIMT_INLINE int __float2int_rz(float x) {
-  return x != x ? 0 : x >= 0x1p31f ? 0x7fffffff : x < -0x1p31f ? -0x7fffffff - 1 : (int)x;
-}
-SIMT_INLINE unsigned __float2uint_rz(float x) { return !(x > 0) ? 0u : x >= 0x1p32f ? ~0u : (unsigned)x; }
-SIMT_INLINE double exp(double x) { return __builtin_exp(x); }
-SIMT_INLINE double log(double x) { return __builtin_log(x); }
-SIMT_INLINE double log1p(double x) { return __builtin_log1p(x); }
-SIMT_INLINE double tanh(double x) { return __builtin_tanh(x); }
-SIMT_INLINE double erf(double x) { return __builtin_erf(x); }
-SIMT_INLINE double sin(double x) { return __builtin_sin(x); }
-SIMT_INLINE double cos(double x) { return __builtin_cos(x); }
+#define SIMT_UNARY(name) SIMT_INLINE double name(double x) { return __builtin_##name(x); }
+SIMT_UNARY(fabs)
+SIMT_UNARY(floor)
+SIMT_UNARY(exp)
+SIMT_UNARY(log)
+SIMT_UNARY(log1p)
+SIMT_UNARY(tanh)
+SIMT_UNARY(erf)
+SIMT_UNARY(sin)
+SIMT_UNARY(cos)
 SIMT_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
 )";
 
@@ -328,8 +264,7 @@ std::string emulation_prelude(bool watched) {
   std::string text(kUnit);
   if (watched) text += kWatch;
   for (const std::string_view part : {kWords, kAtomics, kWarps, kVectors}) text += part;
-  text += watched ? kHintsWatched : kHintsPlain;
-  text += kHints;
+  text += watched ? kConstantLoad : kPlainLoad;
   text += kArithmetic;
   return text;
 }
