@@ -20,7 +20,7 @@ class Fiber {
   void suspend();
   bool holds(const void* at) const { return at >= stack_ && at < stack_ + kStackBytes; }
 
-  static constexpr size_t kStackBytes = size_t{1} << 17;
+  static constexpr size_t kStackBytes = size_t{1} << 18;
 
  private:
   static void enter();

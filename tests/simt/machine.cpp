@@ -217,10 +217,10 @@ bool Machine::finish_epoch() {
   return false;
 }
 
-void Machine::fault(const std::string& what) {
-  fault_ = what;
+// Nothing on the fiber's stack may own memory: it is never resumed.
+void Machine::stop_at_fault() {
   threads_[thread_].fiber->suspend();
-  std::abort();  // what is at fault is never resumed
+  std::abort();
 }
 
 void Machine::wait(State state, uint32_t line) {
@@ -233,33 +233,37 @@ void Machine::wait(State state, uint32_t line) {
 Stamp Machine::now() const { return {block_ + 1, epoch_, warp_epochs_[thread_ / kWarp], thread_, clock_}; }
 
 void Machine::access(const void* address, uint32_t bytes, Use use) {
-  const auto at = reinterpret_cast<uintptr_t>(address);
   ++counts_.accesses;
+  fault_ = judge(address, bytes, use);
+  if (!fault_.empty()) stop_at_fault();
+}
+
+std::string Machine::judge(const void* address, uint32_t bytes, Use use) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
   Area* area = shadow_.find(at);
   if (!area || at + bytes > area->end()) {
-    if (area) out_of_bounds(at, bytes, use);
     const auto* byte = static_cast<const char*>(address);
     const bool constant = use != Use::write && byte >= unit_.image_begin && byte < unit_.image_end;
-    if (constant || within(unit_, address) || within(hooks(), address) || threads_[thread_].fiber->holds(address))
-      return;
-    out_of_bounds(at, bytes, use);
+    const bool own =
+        constant || within(unit_, address) || within(hooks(), address) || threads_[thread_].fiber->holds(address);
+    return !area && own ? "" : out_of_bounds(at, bytes, use);
   }
   const uint32_t alignment = std::min<uint32_t>(bytes, 16);
   if ((bytes & (bytes - 1)) == 0 && at % alignment != 0)
-    fault(
-        fmt::format("{} is accessed by {} bytes at once, but lies {} bytes past a multiple of {} (thread {} of "
-                    "block {})",
-                    area->place(at), bytes, at % alignment, alignment, thread_, block_));
-  if (const std::string wrong = shadow_.access(*area, at, bytes, use, now()); !wrong.empty()) fault(wrong);
+    return fmt::format(
+        "{} is accessed by {} bytes at once, but lies {} bytes past a multiple of {} (thread {} of "
+        "block {})",
+        area->place(at), bytes, at % alignment, alignment, thread_, block_);
+  return shadow_.access(*area, at, bytes, use, now());
 }
 
-void Machine::out_of_bounds(uintptr_t at, uint32_t bytes, Use use) {
+std::string Machine::out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const {
   const Area* area = shadow_.nearest(at);
   const std::string where = area ? area->place(at) : "memory of nobody";
   const std::string size =
       area ? fmt::format(" of {} elements", static_cast<int64_t>(area->end() - area->begin()) / area->element()) : "";
-  fault(fmt::format("{}{} is {} out of bounds ({} bytes, thread {} of block {})", where, size,
-                    use == Use::write ? "written" : "read", bytes, thread_, block_));
+  return fmt::format("{}{} is {} out of bounds ({} bytes, thread {} of block {})", where, size,
+                     use == Use::write ? "written" : "read", bytes, thread_, block_);
 }
 
 // Every thread declares them; the first to come makes them known.
@@ -270,9 +274,11 @@ void Machine::shared(void* at, uint32_t element, uint32_t number, const char* na
 
 void Machine::meet(uint32_t mask, uint32_t line, uint64_t value, bool orders) {
   Thread& thread = threads_[thread_];
-  if (!(mask >> (thread_ % kWarp) & 1))
-    fault(fmt::format("thread {} of block {} is not among the lanes {:#x} that it waits for in line {}", thread_,
-                      block_, mask, line));
+  if (!(mask >> (thread_ % kWarp) & 1)) {
+    fault_ = fmt::format("thread {} of block {} is not among the lanes {:#x} that it waits for in line {}", thread_,
+                         block_, mask, line);
+    stop_at_fault();
+  }
   thread.mask = mask;
   thread.value = value;
   thread.orders = orders;
@@ -295,9 +301,9 @@ void Machine::atomic(const void* address, uint32_t bytes) {
   if (!watches_) return;
   const auto at = reinterpret_cast<uintptr_t>(address);
   Area* area = shadow_.find(at);
-  if (!area || at + bytes > area->end()) out_of_bounds(at, bytes, Use::write);
   ++clock_;
-  if (const std::string wrong = shadow_.atomic(*area, at, now()); !wrong.empty()) fault(wrong);
+  fault_ = area && at + bytes <= area->end() ? shadow_.atomic(*area, at, now()) : out_of_bounds(at, bytes, Use::write);
+  if (!fault_.empty()) stop_at_fault();
 }
 
 }  // namespace kb::simt

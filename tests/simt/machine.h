@@ -49,12 +49,13 @@ class Machine {
   // True when all have ended.
   bool finish_epoch();
 
-  // From inside a fiber; a fault never returns.
-  [[noreturn]] void fault(const std::string& what);
+  // From inside a fiber.
+  [[noreturn]] void stop_at_fault();  // that `fault_` tells of
   void wait(State state, uint32_t line);
   Stamp now() const;
   void access(const void* at, uint32_t bytes, Use use);
-  [[noreturn]] void out_of_bounds(uintptr_t at, uint32_t bytes, Use use);
+  std::string judge(const void* at, uint32_t bytes, Use use);
+  std::string out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const;
   void shared(void* at, uint32_t element, uint32_t count, const char* name);
   void meet(uint32_t mask, uint32_t line, uint64_t value, bool orders);
   void exchange(uint32_t mask, uint32_t line, uint64_t value, uint64_t* values);
