@@ -150,7 +150,14 @@ Reg Builder::fma(Reg a, Reg b, Reg c) { return pure({.code = Code::fma, .type = 
 
 Reg Builder::bitcast(DType to, Reg a) { return type(a) == to ? a : pure({.code = Code::bitcast, .type = to, .a = a}); }
 
-Reg Builder::convert(DType to, Reg a) { return type(a) == to ? a : pure({.code = Code::convert, .type = to, .a = a}); }
+Reg Builder::convert(DType to, Reg a) {
+  if (type(a) == to) return a;
+  const Reg exact = info_[static_cast<size_t>(a)].exact;
+  if (exact != kNone && type(exact) == to && kernel_.block_threads > 0) return exact;
+  const Reg result = pure({.code = Code::convert, .type = to, .a = a});
+  if (is_low_precision(type(a)) && to == DType::f32) info_[static_cast<size_t>(result)].exact = a;
+  return result;
+}
 
 // ---- index arithmetic ----
 
@@ -308,13 +315,13 @@ void Builder::bound_loop(Instr loop, const Body& body) {
   if (!loop.body.empty()) effect(std::move(loop));
 }
 
-void Builder::loop(Reg begin, Reg end, int64_t step, const Body& body) {
+void Builder::loop(Reg begin, Reg end, int64_t step, const Body& body, int32_t unroll) {
   int64_t x = 0, y = 0;
   if (literal(begin, &x) && literal(end, &y)) {
     if (y <= x) return;
     if (y - x <= step) return body(begin);
   }
-  bound_loop({.code = Code::loop, .type = DType::i64, .a = begin, .b = end, .integer = step}, body);
+  bound_loop({.code = Code::loop, .type = DType::i64, .a = begin, .b = end, .integer = step, .unroll = unroll}, body);
 }
 
 void Builder::threads(const Body& body) {
@@ -350,10 +357,10 @@ void Builder::branch(Reg condition, const std::function<void()>& body) {
   if (!instr.body.empty()) effect(std::move(instr));
 }
 
-void Builder::last_block(int32_t counter, const std::function<void()>& body) {
+void Builder::last_block(int32_t counter, Reg at, Reg blocks, const std::function<void()>& body) {
   open(true, false);
   body();
-  Instr instr{.code = Code::last_block, .buffer = counter};
+  Instr instr{.code = Code::last_block, .a = at, .b = blocks, .buffer = counter};
   instr.body = close();
   effect(std::move(instr));
 }

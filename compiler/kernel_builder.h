@@ -51,7 +51,8 @@ class Builder {
   Reg compute(Op op, Reg a, Reg b = kNone, Reg c = kNone);
   Reg fma(Reg a, Reg b, Reg c);
   Reg bitcast(DType type, Reg a);
-  Reg convert(DType type, Reg a);  // `a` itself where it has that type
+  // `a` itself where it has that type; on a GPU also what `a` was widened from.
+  Reg convert(DType type, Reg a);
 
   // Index arithmetic (i64), literals folded.
   Reg index(int64_t value);
@@ -80,11 +81,11 @@ class Builder {
 
   // Control. A serial loop of at most one round is no loop.
   using Body = std::function<void(Reg)>;
-  void loop(Reg begin, Reg end, int64_t step, const Body& body);
+  void loop(Reg begin, Reg end, int64_t step, const Body& body, int32_t unroll = 1);
   void threads(const Body& body);               // 0 .. block_threads
   void lane_loop(Reg valid, const Body& body);  // valid kNone: all lanes; body gets the lane number
   void branch(Reg condition, const std::function<void()>& body);
-  void last_block(int32_t counter, const std::function<void()>& body);
+  void last_block(int32_t counter, Reg at, Reg blocks, const std::function<void()>& body);
   void barrier();
 
  private:
@@ -95,6 +96,7 @@ class Builder {
     bool is_literal = false;
     bool is_lane = false;
     int32_t block = 0;  // number of the block that sets it
+    Reg exact = kNone;  // the bf16 or f16 that it was converted from
     int64_t literal = 0;
   };
   struct Key {

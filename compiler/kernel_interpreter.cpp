@@ -104,13 +104,12 @@ class Machine {
 
   void phase(const Phase& phase, int64_t tiles) {
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      last_tile_ = tile + 1 == tiles;
       now_.tile = static_cast<int32_t>(tile);
       tile_ = tile;
       locals_.clear();
       body(phase.body);
     }
-    now_.period++;
+    now_.period = ++last_period_;
   }
 
  private:
@@ -333,14 +332,21 @@ class Machine {
     now_.lane_loop = -1;
   }
 
+  // The counter is the machine's own: what the others wrote is seen by the block that counts last, and by no other.
   void last_block(const Instr& instr) {
     const Memory& counter = buffers_[static_cast<size_t>(instr.buffer)];
-    ensure(counter.elements > 0 && load_element(counter.dtype, counter.data, 0) == 0,
-           "last_block: the counter is not 0 at the start");
-    if (!last_tile_) return;
-    now_.period++;
+    const int64_t at = integer(instr.a), blocks = integer(instr.b);
+    ensure(at >= 0 && at < counter.elements, "last_block: no such counter");
+    const double before = load_element(counter.dtype, counter.data, at);
+    ensure(before >= 0 && before < static_cast<double>(blocks), "last_block: the counter is not 0 at the start");
+    const bool last = before + 1 == static_cast<double>(blocks);
+    store_element(counter.dtype, counter.data, at, last ? 0 : before + 1);
+    if (!last) return;
+    const int32_t period = now_.period;
+    now_.period = ++last_period_;
     now_.epoch++;
     body(instr.body);
+    now_.period = period;
   }
 
   const Kernel& kernel_;
@@ -354,8 +360,7 @@ class Machine {
   std::vector<LocalArray> locals_;
   Stamp now_{0, 0, 0, -1, -1, -1};
   int64_t tile_ = 0, lanes_ = 1, valid_ = 1;
-  int32_t lane_loops_ = 0;
-  bool last_tile_ = false;
+  int32_t lane_loops_ = 0, last_period_ = 0;
 };
 
 }  // namespace

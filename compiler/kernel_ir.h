@@ -56,7 +56,8 @@ enum class Code : uint8_t {
   loop,         // var dst runs from a to b (excluded) by `integer`; thread and lane loops from 0 by 1; body
   branch,       // body if a holds (scalar, never lane-varying)
   barrier,      // GPU: all threads of the block
-  last_block,   // GPU: body runs in the block that finishes last (counter in `buffer`, reset to 0 by that block)
+  last_block,   // GPU: of the `b` blocks that count in `buffer`[a], body runs in the one that gets there last, which
+                // sets the counter back to 0
 };
 
 enum class Access : uint8_t { uniform, contiguous, gather };
@@ -76,7 +77,8 @@ struct Instr {
   bool streaming = false;     // store: past the cache when the kernel's streaming argument is not 0
   bool aligned = false;       // GPU, contiguous access: lane 0 is at a multiple of the lanes
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
-  Reg valid = kNone;          // loop bound to lanes: number of valid lanes (i64); kNone = all
+  int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; no meaning for the result
+  Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all
   std::vector<Instr> body{};  // loop, branch, last_block
 };
 

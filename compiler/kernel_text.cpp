@@ -91,9 +91,10 @@ class Writer {
         put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
         if (instr.integer != 1) put(" by {}", instr.integer);
         if (instr.valid != kNone) put(" valid r{}", instr.valid);
+        if (instr.unroll != 1) put(" unroll {}", instr.unroll);
         return;
       case Code::last_block:
-        return put("last_block b{}", instr.buffer);
+        return put("last_block b{}[r{}] of r{}", instr.buffer, instr.a, instr.b);
       default:
         put("{}", code);
         return operands(instr);

@@ -110,6 +110,8 @@ class Verifier {
       case Code::last_block:
         require(kernel_.block_threads > 0 && !in_threads_ && !in_lanes_, "last_block inside a thread loop");
         buffer(instr, DType::u32);
+        scalar_index(instr.a);
+        scalar_index(instr.b);
         return body(instr.body);
       default:
         return index(instr);

@@ -1,5 +1,7 @@
 #include "compiler/lower.h"
 
+#include <algorithm>
+
 #include "compiler/lower_classes.h"
 #include "graph/formula.h"
 
@@ -50,11 +52,25 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
   throw InternalError("lower: a library call has no kernel");
 }
 
+// On a GPU: 16 bytes of 16-bit data, or two loads of 16 bytes, where rows are whole vectors of so many; else half.
+Target with_lanes(const Graph& graph, const Group& group, const Target& target) {
+  Target own = target;
+  if (target.processor == Processor::cpu) return own;
+  int64_t widest = 1;
+  for (const std::vector<Value>* values : {&group.inputs, &group.outputs})
+    for (const Value v : *values) widest = std::max(widest, size_of(graph.type(v).dtype));
+  const auto last = std::find_if(group.domain.rbegin(), group.domain.rend(), [](int64_t extent) { return extent > 1; });
+  const bool whole = last != group.domain.rend() && *last % (2 * target.lanes) == 0;
+  if (whole && widest <= 4) own.lanes = 2 * target.lanes;
+  return own;
+}
+
 }  // namespace
 
-Lowered lower(const Graph& graph, const Group& group, const Target& target) {
+Lowered lower(const Graph& graph, const Group& group, const Target& all) {
+  const Target target = with_lanes(graph, group, all);
   Lowered lowered = lower_class(graph, group, target);
-  if (target.processor == Processor::cpu) share_literals(lowered, target.lanes);
+  share_literals(lowered, target.lanes);
   lowered.flops = count_flops(graph, group);
   return lowered;
 }

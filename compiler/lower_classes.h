@@ -8,8 +8,9 @@ Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& ta
 Lowered lower_reduce(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_scatter(const Graph& graph, const Group& group, const Target& target);
 
-// Turns extents and strides that are literals into arguments, so that layers of different sizes share one kernel. On a
-// CPU only, where a division by an argument outside the lane loops costs nothing to speak of.
+// Turns extents and strides that are literals into arguments, so that layers of different sizes share one kernel. A
+// division by an argument costs nothing to speak of on a CPU outside the lane loops, on a GPU outside all loops of a
+// thread; inside them divisors stay literals.
 void share_literals(Lowered& lowered, int64_t lanes);
 
 }  // namespace kb

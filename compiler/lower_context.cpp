@@ -110,17 +110,21 @@ void Context::shared(const Extent& extent, int64_t most, const Body& body) {
 }
 
 void Context::rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads,
-                               const Body& body) {
-  const Extent rounds = most >= IndexMath::kUnbounded
-                            ? Extent{0, b.div(b.add(reg(extent), b.index(threads - 1)), b.index(threads)), 1}
-                            : literal((most + threads - 1) / threads);
-  serial(rounds, [&](const Index& round) {
-    const Index own = math.add(math.scale(round, threads), thread);
-    if (!extent.dynamic()) math.promise(own, extent.literal - 1);
-    if (!extent.dynamic() && extent.literal % threads == 0) return body(own);
-    b.branch(b.less(math.emit(own), reg(extent)),
-             [&] { body(!extent.dynamic() && extent.literal == 1 ? Index{} : own); });
-  });
+                               const Body& body, int32_t unroll) {
+  const bool known = !extent.dynamic();
+  const auto own = [&](const Index& round) {
+    const Index number = math.add(math.scale(round, threads), thread);
+    if (known) math.promise(number, extent.literal - 1);
+    body(known && extent.literal == 1 ? Index{} : number);
+  };
+  const auto rounds = [&](Reg count) {
+    const int64_t last = most >= IndexMath::kUnbounded ? most : (most - 1) / threads;
+    b.loop(
+        b.index(0), count, 1, [&](Reg round) { own(math.of(round, last)); }, unroll);
+  };
+  if (known && extent.literal % threads == 0) return rounds(b.index(extent.literal / threads));
+  if (most <= threads) return b.branch(b.less(math.emit(thread), reg(extent)), [&] { own(Index{}); });
+  rounds(b.div(b.sub(b.add(reg(extent), b.index(threads - 1)), math.emit(thread)), b.index(threads)));
 }
 
 void Context::one_vector(const Extent& valid, const Index& begin, const Body& body) {

@@ -62,7 +62,9 @@ class Context {
   // CPU: serial. GPU: a loop over the block's threads, where each has rounds thread, thread + threads, ... of at most
   // `most`.
   void shared(const Extent& extent, int64_t most, const Body& body);
-  void rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads, const Body& body);
+  // `unroll`: rounds that are under way at once, where none writes memory.
+  void rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads, const Body& body,
+                        int32_t unroll = 1);
 
   // `dynamic`: the number of tiles grows with the minibatch.
   void add_phase(int64_t tiles, bool dynamic, const Body& body);

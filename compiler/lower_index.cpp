@@ -7,12 +7,12 @@ namespace kb {
 
 using ir::Reg;
 
-Index IndexMath::of(Reg reg, int64_t most) {
+Index IndexMath::of(Reg reg, int64_t most, int64_t multiple) {
   if (most == 0) return literal(0);
   int64_t value = 0;
   if (builder_.literal(reg, &value)) return literal(value);
   const auto [found, is_new] = registers_.try_emplace({reg, most}, static_cast<int32_t>(atoms_.size()));
-  if (is_new) atoms_.push_back({Kind::reg, reg, most, {}, 1});
+  if (is_new) atoms_.push_back({Kind::reg, reg, most, {}, 1, multiple});
   return {{{found->second, 1}}, 0};
 }
 
@@ -22,7 +22,7 @@ Index IndexMath::made(Kind kind, const Index& of, int64_t divisor) {
     const int64_t top = most(of);
     const int64_t bound =
         kind == Kind::quotient ? (top >= kUnbounded ? kUnbounded : top / divisor) : std::min(top, divisor - 1);
-    atoms_.push_back({kind, ir::kNone, bound, of, divisor});
+    atoms_.push_back({kind, ir::kNone, bound, of, divisor, 1});
   }
   return {{{found->second, 1}}, 0};
 }
@@ -221,7 +221,7 @@ Place IndexMath::place(const Index& a) {
       !builder_.is_lane(atom(varying[0].atom).reg))
     return {ir::Access::gather, emit(a), false};
   bool aligned = a.offset % builder_.lanes() == 0;
-  for (const Term& term : uniform) aligned &= term.factor % builder_.lanes() == 0;
+  for (const Term& term : uniform) aligned &= term.factor * atom(term.atom).multiple % builder_.lanes() == 0;
   return {ir::Access::contiguous, emit_terms(uniform, a.offset), aligned};
 }
 

@@ -41,8 +41,8 @@ class IndexMath {
   explicit IndexMath(ir::Builder& builder) : builder_(builder) {}
 
   static Index literal(int64_t value) { return {{}, value}; }
-  // A register between 0 and `most`.
-  Index of(ir::Reg reg, int64_t most = kUnbounded);
+  // A register between 0 and `most`, known to be a multiple of `multiple`.
+  Index of(ir::Reg reg, int64_t most = kUnbounded, int64_t multiple = 1);
 
   Index add(const Index& a, const Index& b) const;
   Index scale(const Index& a, int64_t factor) const;
@@ -75,6 +75,7 @@ class IndexMath {
     int64_t most = kUnbounded;
     Index of;
     int64_t divisor = 1;
+    int64_t multiple = 1;
   };
   const Atom& atom(int32_t number) const { return atoms_[static_cast<size_t>(number)]; }
   // a = step * whole + rest with 0 <= rest < step, which divides `divisor`; step 1 where there is no such split.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <tuple>
 
 #include "compiler/kernel_builder.h"
 #include "compiler/lower_classes.h"
@@ -24,6 +26,7 @@ class Sharing {
       made_ = &made;
       visit(phase.body, false);
       phase.body.insert(phase.body.begin(), made.begin(), made.end());
+      sort_constants(phase.body);
     }
     ir::tidy(lowered_.kernel);
   }
@@ -31,20 +34,36 @@ class Sharing {
  private:
   static constexpr int64_t kNoLiteral = INT64_MIN;
 
-  void visit(std::vector<Instr>& body, bool in_lanes) {
+  void visit(std::vector<Instr>& body, bool in_loop) {
     for (Instr& instr : body) {
       if (instr.code == Code::constant && instr.type == DType::i64)
         literals_[static_cast<size_t>(instr.dst)] = instr.integer;
-      replace(instr, in_lanes);
-      visit(instr.body, in_lanes || (instr.code == Code::loop && instr.bind == ir::Bind::lane));
+      replace(instr, in_loop);
+      visit(instr.body, in_loop || keeps_divisors(instr));
     }
   }
 
-  void replace(Instr& instr, bool in_lanes) {
+  // A constant stands where its first use was before sharing, which depends on what else happened to have its value.
+  static void sort_constants(std::vector<Instr>& body) {
+    const auto end = std::stable_partition(body.begin(), body.end(),
+                                           [](const Instr& instr) { return instr.code == Code::constant; });
+    const auto key = [](const Instr& instr) {
+      return std::make_tuple(instr.type, instr.integer, std::bit_cast<uint64_t>(instr.number));
+    };
+    std::sort(body.begin(), end, [&](const Instr& x, const Instr& y) { return key(x) < key(y); });
+  }
+
+  bool keeps_divisors(const Instr& instr) const {
+    if (instr.code != Code::loop) return false;
+    return instr.bind == ir::Bind::lane || (instr.bind == ir::Bind::serial && lowered_.kernel.block_threads > 0);
+  }
+
+  void replace(Instr& instr, bool in_loop) {
     switch (instr.code) {
       case Code::index_div:
       case Code::index_mod:
-        if (!in_lanes) share(instr.b, 2);
+        // By the number of threads: a shift.
+        if (!in_loop && literals_[static_cast<size_t>(instr.b)] != lowered_.kernel.block_threads) share(instr.b, 2);
         return;
       case Code::index_sub:
       case Code::index_min:

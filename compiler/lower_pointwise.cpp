@@ -34,7 +34,8 @@ class Pointwise {
     expression.store(values);
   }
 
-  static constexpr int64_t kPlane = 8;  // times Target::tile_elements: a plane of more is cut
+  static constexpr int64_t kPlane = 8;   // times Target::tile_elements: a plane of more is cut
+  static constexpr int64_t kBlocks = 6;  // on a GPU, at least so many a multiprocessor where there is enough to do
 
   bool lane_is_outermost() const {
     return cx_.target.processor == Processor::cpu && nest_.dims.size() > 1 && nest_.dims.back().extent <= cx_.b.lanes();
@@ -56,12 +57,32 @@ class Pointwise {
     const int64_t most = std::max<int64_t>(elements / inner, 1);
     const int64_t unit = split_ == last() ? cx_.b.lanes() : 1;
     chunk_ = dim.dynamic ? std::max(most / unit * unit, unit) : Context::chunk_of(dim.extent, most, unit);
+    if (chunk_is_argument()) chunk_ = gpu_chunk(inner, unit);
     pieces_ = (dim.extent + chunk_ - 1) / chunk_;
     tiles_ = pieces_;
     for (size_t d = 0; d < split_; ++d) tiles_ *= nest_.dims[d].extent;
   }
 
+  // GPU: so many elements a tile that all multiprocessors have several blocks, and a thread several vectors.
+  bool chunk_is_argument() const {
+    return cx_.target.processor == Processor::gpu && split_ == 0 && nest_.dims[0].dynamic;
+  }
+  int64_t gpu_chunk(int64_t inner, int64_t unit) const {
+    const int64_t share = nest_.dims[0].extent * inner / (kBlocks * cx_.target.processors);
+    const int64_t elements = std::clamp(share, cx_.target.tile_elements / 4, 2 * cx_.target.tile_elements);
+    return std::max(elements / inner / unit * unit, unit);
+  }
+
   void lower_tile(const Index& tile) {
+    if (chunk_is_argument()) {
+      const int64_t unit = last() == 0 ? cx_.b.lanes() : 1;
+      const Reg chunk = cx_.argument("chunk", chunk_), begin = cx_.b.mul(cx_.math.emit(tile), chunk);
+      const Extent whole = extent_of(cx_, nest_.dims[0]);
+      at_.resize(nest_.dims.size());
+      begin_ = cx_.math.of(begin, IndexMath::kUnbounded, unit);
+      count_ = {0, cx_.b.min(chunk, cx_.b.sub(whole.reg, begin)), whole.multiple % unit == 0 ? unit : 1};
+      return block();
+    }
     Dims shape;
     for (size_t d = 0; d < split_; ++d) shape.push_back(nest_.dims[d].extent);
     shape.push_back(pieces_);
@@ -83,28 +104,75 @@ class Pointwise {
     });
   }
 
-  // GPU: the vectors of the tile are dealt to the threads, neighbours to neighbours.
+  // GPU: the vectors of the tile are dealt to the threads, neighbours to neighbours. Where a row's vectors divide the
+  // threads, a thread stays in its columns, and what differs along the last dimension alone is computed once.
   void block() {
-    const int64_t lanes = cx_.b.lanes();
+    const int64_t lanes = cx_.b.lanes(), threads = cx_.target.block_threads;
     Dims inner;  // extents behind split_, the last in vectors
     for (size_t d = split_ + 1; d < nest_.dims.size(); ++d) inner.push_back(nest_.dims[d].extent);
-    if (!inner.empty()) inner.back() = (inner.back() + lanes - 1) / lanes;
-    const Reg outer = inner.empty() ? cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes))
-                                    : cx_.b.mul(cx_.reg(count_), cx_.b.index(element_count(inner)));
-    int64_t literal = 0;
-    const Extent vectors = cx_.b.literal(outer, &literal) ? cx_.literal(literal) : Extent{0, outer, 1};
-    const int64_t most = inner.empty() ? (chunk_ + lanes - 1) / lanes : chunk_ * element_count(inner);
-    cx_.shared(vectors, most, [&](const Index& vector) {
-      Dims shape = inner;
-      shape.insert(shape.begin(), inner.empty() ? most : chunk_);
+    if (inner.empty()) return flat_block();
+    const bool whole = inner.back() % lanes == 0;
+    inner.back() = (inner.back() + lanes - 1) / lanes;
+    if (whole && threads % inner.back() == 0) return columns_block(inner);
+    const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : chunk_ * element_count(inner);
+    Dims shape = inner;
+    shape.insert(shape.begin(), chunk_);
+    cx_.shared(times(count_, element_count(inner)), most, [&](const Index& vector) {
       const Indices own = cx_.math.unflatten(vector, shape);
-      for (size_t d = split_; d < last(); ++d) at_[d] = position(d, own[d - split_]);
+      set_rows(own);
       const Index first = cx_.math.scale(own.back(), lanes);
       cx_.one_vector(cx_.least(lanes, count(last()), first), first, [&](const Index& at) {
         at_[last()] = position(last(), at);
         point(at_);
       });
     });
+  }
+
+  void flat_block() {
+    const int64_t lanes = cx_.b.lanes();
+    const Reg vectors = cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes));
+    const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : (chunk_ + lanes - 1) / lanes;
+    cx_.shared(as_extent(vectors), most, [&](const Index& vector) {
+      const Index first = cx_.math.scale(vector, lanes);
+      cx_.one_vector(cx_.least(lanes, count_, first), first, [&](const Index& at) {
+        at_[last()] = position(last(), at);
+        point(at_);
+      });
+    });
+  }
+
+  // How many columns there are is an argument, so that rows of all lengths share one text.
+  void columns_block(const Dims& inner) {
+    const int64_t threads = cx_.target.block_threads, lanes = cx_.b.lanes();
+    Dims shape(inner.begin(), inner.end() - 1);
+    const int64_t rows = element_count(shape);
+    shape.insert(shape.begin(), chunk_);
+    const Extent all = times(count_, rows);
+    const Reg columns = cx_.argument("columns", inner.back()), groups = cx_.argument("groups", threads / inner.back());
+    cx_.b.threads([&](Reg thread) {
+      const Reg begin = cx_.b.mul(cx_.b.mod(thread, columns), cx_.b.index(lanes)), who = cx_.b.div(thread, columns);
+      const Index first = cx_.math.of(begin, inner.back() * lanes - lanes, lanes);
+      const Reg rounds = cx_.b.div(cx_.b.sub(cx_.b.add(cx_.reg(all), cx_.b.sub(groups, cx_.b.index(1))), who), groups);
+      cx_.one_vector(cx_.literal(lanes), first, [&](const Index& at) {
+        at_[last()] = position(last(), at);
+        cx_.b.loop(cx_.b.index(0), rounds, 1, [&](Reg round) {
+          set_rows(cx_.math.unflatten(cx_.math.of(cx_.b.mul_add(round, groups, who)), shape));
+          point(at_);
+        });
+      });
+    });
+  }
+
+  // Indices of the dims from split_ on, but for the last.
+  void set_rows(const Indices& own) {
+    for (size_t d = split_; d < last(); ++d) at_[d] = position(d, own[d - split_]);
+  }
+  Extent as_extent(Reg count) const {
+    int64_t literal = 0;
+    return cx_.b.literal(count, &literal) ? cx_.literal(literal) : Extent{0, count, 1};
+  }
+  Extent times(const Extent& extent, int64_t factor) {
+    return as_extent(cx_.b.mul(cx_.reg(extent), cx_.b.index(factor)));
   }
 
   Extent count(size_t d) { return d == split_ ? count_ : cx_.literal(nest_.dims[d].extent); }

@@ -115,13 +115,13 @@ bool Reduce::shares_results() const {
     unknown |= dim.dynamic;
     elements *= dim.extent;
   }
-  const int64_t worth = lanes_reduce() ? 2 * cx_.target.block_threads : 1;
+  const int64_t worth = lanes_reduce() ? cx_.target.block_threads / 2 : 1;
   return fits_shared() && (unknown || elements > worth) && (lanes_reduce() || !several);
 }
 
-// A vector a thread of all parts in block storage.
+// In block storage: a vector a thread of all parts, a number of elements a thread, whether the block is the last.
 bool Reduce::fits_shared() const {
-  int64_t bytes = 0;
+  int64_t bytes = size_of(DType::i64) * (cx_.target.block_threads + 1);
   for (const Stage& stage : stages_)
     for (const Monoid& monoid : stage.monoids)
       for (size_t part = 0; part < monoid.parts(); ++part)
@@ -149,12 +149,12 @@ bool Reduce::kept_is_dynamic() const {
   return std::any_of(nest_.dims.begin(), nest_.dims.end(), [](const Dim& dim) { return !dim.reduced && dim.dynamic; });
 }
 
-void Reduce::choose_chunks(int64_t work) {
+void Reduce::choose_chunks(int64_t work, int64_t most) {
   if (!two_phases_) return;
   const Dim& dim = nest_.dims[0];
   const int64_t unit = lanes_reduce() && inner() == 0 ? cx_.b.lanes() : 1;
   const int64_t least = std::max<int64_t>(cx_.target.tile_elements / std::max<int64_t>(work, 1), 1);
-  chunk_ = std::max((dim.extent + cx_.target.max_partials - 1) / cx_.target.max_partials, least);
+  chunk_ = std::max((dim.extent + most - 1) / most, least);
   chunk_ = (chunk_ + unit - 1) / unit * unit;
   chunks_ = (dim.extent + chunk_ - 1) / chunk_;
 }
@@ -166,7 +166,8 @@ Reduce::Range Reduce::range(size_t d, const Index& chunk) {
   const Reg size = cx_.argument("chunk", chunk_), begin = cx_.b.mul(cx_.math.emit(chunk), size);
   const Reg count = cx_.b.min(size, cx_.b.sub(cx_.reg(whole), begin));
   const bool even = lanes_reduce() && inner() == 0 && whole.multiple % cx_.b.lanes() == 0;
-  return {cx_.math.of(begin), {0, count, even ? cx_.b.lanes() : 1}};
+  const int64_t multiple = lanes_reduce() && inner() == 0 ? cx_.b.lanes() : 1;
+  return {cx_.math.of(begin, IndexMath::kUnbounded, multiple), {0, count, even ? cx_.b.lanes() : 1}};
 }
 
 // ---- accumulators ----
@@ -307,26 +308,38 @@ void Reduce::store_partial(size_t monoid, const Parts& closed, const Index& chun
   for (size_t part = 0; part < closed.size(); ++part) cx_.store(partials_[monoid][part], position, closed[part], false);
 }
 
+Parts Reduce::partial(size_t monoid, const Index& chunk, const Index& kept) {
+  Parts parts;
+  for (const int32_t buffer : partials_[monoid]) parts.push_back(cx_.load(buffer, partial_position(chunk, kept)));
+  return parts;
+}
+
+void Reduce::merge_into(const Bank& bank, const Stage& stage, const Place& place, const std::vector<Parts>& right,
+                        Reg left_count, Reg right_count) {
+  for (size_t m = 0; m < stage.monoids.size(); ++m) {
+    const Monoid& monoid = stage.monoids[m];
+    store(bank, m, place,
+          monoid.merge(cx_.b, load(bank, m, place), right[m], monoid.count(cx_.b, left_count),
+                       monoid.count(cx_.b, right_count)));
+  }
+}
+
 void Reduce::merge_chunks(const Index& position) {
   const Stage& stage = stages_[0];
-  const auto partial = [&](size_t m, const Index& chunk) {
-    Parts parts;
-    for (const int32_t buffer : partials_[m]) parts.push_back(cx_.load(buffer, partial_position(chunk, position)));
+  const auto parts_of = [&](const Index& chunk) {
+    std::vector<Parts> parts;
+    for (size_t m = 0; m < stage.monoids.size(); ++m) parts.push_back(partial(m, chunk, position));
     return parts;
   };
   const Place place = bank_place();
   const Bank bank = make_bank(stage, cx_.b.lanes());
-  for (size_t m = 0; m < stage.monoids.size(); ++m) store(bank, m, place, partial(m, Index{}));
+  const std::vector<Parts> first = parts_of(Index{});
+  for (size_t m = 0; m < first.size(); ++m) store(bank, m, place, first[m]);
   const Reg chunks = cx_.argument("chunks", chunks_), full = chunk_elements(Index{});
   cx_.b.loop(cx_.b.index(1), chunks, 1, [&](Reg number) {
     const Index chunk = cx_.math.of(number);
     const Reg before = cx_.b.mul(number, full), own = chunk_elements(chunk);
-    for (size_t m = 0; m < stage.monoids.size(); ++m) {
-      const Monoid& monoid = stage.monoids[m];
-      store(bank, m, place,
-            monoid.merge(cx_.b, load(bank, m, place), partial(m, chunk), monoid.count(cx_.b, before),
-                         monoid.count(cx_.b, own)));
-    }
+    merge_into(bank, stage, place, parts_of(chunk), before, own);
   });
   std::vector<Parts> merged;
   for (size_t m = 0; m < stage.monoids.size(); ++m) merged.push_back(load(bank, m, place));

@@ -41,8 +41,8 @@ class Reduce {
   void set_outer_kept(Indices& at, const Index& item);
   bool kept_is_dynamic() const;
 
-  // Cuts dims[0] into chunks, where `work` elements belong to one index of it in one tile.
-  void choose_chunks(int64_t work);
+  // Cuts dims[0] into `most` chunks at most, where `work` elements belong to one index of it in one tile.
+  void choose_chunks(int64_t work, int64_t most);
   Range range(size_t d, const Index& chunk);
 
   Bank make_bank(const Stage& stage, int64_t extent, ir::Storage storage = ir::Storage::register_);
@@ -72,6 +72,9 @@ class Reduce {
   void make_partials();
   Index partial_position(const Index& chunk, const Index& kept);
   void store_partial(size_t monoid, const Parts& closed, const Index& chunk, const Indices& at);
+  Parts partial(size_t monoid, const Index& chunk, const Index& kept);
+  void merge_into(const Bank& bank, const Stage& stage, const Place& place, const std::vector<Parts>& right,
+                  ir::Reg left_count, ir::Reg right_count);
   // Merges the chunks of the kept element at `position` in their order, and finishes it.
   void merge_chunks(const Index& position);
 

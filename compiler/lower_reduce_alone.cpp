@@ -44,7 +44,7 @@ class ReduceAlone : Reduce {
             kStretch, std::max(cx_.b.lanes(), cx_.target.tile_elements / reduced / cx_.b.lanes() * cx_.b.lanes()));
       stretches_ = (nest_.dims.back().extent + stretch_ - 1) / stretch_;
       tiles_ = outer_items() * stretches_;
-      choose_chunks(reduced * stretch_);
+      choose_chunks(reduced * stretch_, cx_.target.max_partials);
       return;
     }
     vectors_ = lanes_reduce() ? 1 : (nest_.dims.back().extent + cx_.b.lanes() - 1) / cx_.b.lanes();
@@ -56,7 +56,7 @@ class ReduceAlone : Reduce {
                     : std::max<int64_t>(cx_.target.tile_elements / work, 1);
     if (!kept_is_dynamic() && !is_gpu()) per_tile_ = std::min(per_tile_, items);
     tiles_ = (items + per_tile_ - 1) / per_tile_;
-    choose_chunks(work);
+    choose_chunks(work, cx_.target.max_partials);
   }
 
   // Items: a kept element (lanes reduce) or one vector of kept elements.

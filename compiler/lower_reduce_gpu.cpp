@@ -1,6 +1,7 @@
 // Reductions on a GPU whose results have many elements each: the threads of a block step their own accumulators over
 // vectors dealt round-robin, then combine them through block storage by halves. A block has one kept element (lanes
-// reduce), or some columns, or a chunk of one of those; the last block to finish merges chunks in their order.
+// reduce), or some columns, or a chunk of one of those; of the blocks with chunks of the same results, the last to
+// finish merges all of them: groups of threads take runs of chunks, and combine what they have by halves.
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +12,8 @@ namespace {
 
 using ir::Reg;
 
-constexpr int64_t kColumnVectors = 64;  // most vectors of kept elements that a block works on
+constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
+constexpr int32_t kUnroll = 4;          // loads that a thread has under way
 
 class ReduceTogether : Reduce {
  public:
@@ -22,18 +24,20 @@ class ReduceTogether : Reduce {
   Lowered lower() {
     choose_tiles();
     make_partials();
-    const int32_t counter = two_phases_ ? cx_.add_scratch(DType::u32, 1) : -1;
+    const int32_t counter = two_phases_ ? cx_.add_scratch(DType::u32, tiles_) : -1;
     cx_.add_phase(chunks_ * tiles_, two_phases_ || kept_is_dynamic(), [&](const Index& tile) {
-      chunk_at_ = two_phases_ ? cx_.math.div(tile, tiles_) : Index{};
-      const Index own = two_phases_ ? cx_.math.mod(tile, tiles_) : tile;
+      chunk_at_ = two_phases_ ? quotient(tile, "tiles", tiles_) : Index{};
+      const Index own = two_phases_ ? remainder(tile, "tiles", tiles_) : tile;
       at_.assign(nest_.dims.size(), Index{});
       if (lanes_reduce())
         set_outer_kept(at_, own);
       else
         choose_columns(own);
-      for (const Stage& stage : stages_) lower_stage(stage);
+      Bank shared;
+      for (const Stage& stage : stages_) shared = lower_stage(stage);
       if (!full_outputs_.empty()) each_element([&] { store_full_outputs(at_); });
-      if (two_phases_) cx_.b.last_block(counter, [&] { merge_all(); });
+      if (two_phases_)
+        cx_.b.last_block(counter, cx_.math.emit(own), cx_.argument("chunks", chunks_), [&] { merge_all(shared); });
     });
     return cx_.finish();
   }
@@ -54,13 +58,23 @@ class ReduceTogether : Reduce {
       stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
       tiles_ *= stretches_;
     }
-    choose_chunks(reduced * columns_ * (lanes_reduce() ? 1 : lanes));
+    choose_chunks(reduced * columns_ * (lanes_reduce() ? 1 : lanes),
+                  std::max<int64_t>(cx_.target.max_partials / tiles_, 1));
   }
 
   void choose_columns(const Index& tile) {
     const bool dynamic = nest_.dims.back().dynamic;
-    if (!dynamic) set_outer_kept(at_, cx_.math.div(tile, stretches_));
-    stretch_begin_ = cx_.math.scale(dynamic ? tile : cx_.math.mod(tile, stretches_), columns_ * cx_.b.lanes());
+    if (!dynamic) set_outer_kept(at_, quotient(tile, "stretches", stretches_));
+    stretch_begin_ =
+        cx_.math.scale(dynamic ? tile : remainder(tile, "stretches", stretches_), columns_ * cx_.b.lanes());
+  }
+
+  // By an argument, once a tile: columns of all widths share one text.
+  Index quotient(const Index& tile, const std::string& name, int64_t divisor) {
+    return cx_.math.of(cx_.b.div(cx_.math.emit(tile), cx_.argument(name, divisor)));
+  }
+  Index remainder(const Index& tile, const std::string& name, int64_t divisor) {
+    return cx_.math.of(cx_.b.mod(cx_.math.emit(tile), cx_.argument(name, divisor)));
   }
 
   int64_t threads() const { return cx_.target.block_threads; }
@@ -100,17 +114,19 @@ class ReduceTogether : Reduce {
     int64_t known = 0;
     const bool literal = cx_.b.literal(total, &known);
     const Index who = lanes_reduce() ? thread : cx_.math.div(thread, columns_);
-    cx_.rounds_of_thread(literal ? cx_.literal(known) : Extent{0, total, 1}, literal ? known : IndexMath::kUnbounded,
-                         who, groups(), [&](const Index& own) {
-                           const Indices at = cx_.math.unflatten(own, shape);
-                           for (size_t i = 0; i < dims.size(); ++i) at_[dims[i]] = cx_.math.add(ranges[i].begin, at[i]);
-                           if (!lanes_reduce()) return body();
-                           const Index first = cx_.math.scale(at.back(), lanes);
-                           cx_.one_vector(cx_.least(lanes, ranges.back().count, first), first, [&](const Index& lane) {
-                             at_[inner()] = cx_.math.add(ranges.back().begin, lane);
-                             body();
-                           });
-                         });
+    cx_.rounds_of_thread(
+        literal ? cx_.literal(known) : Extent{0, total, 1}, literal ? known : IndexMath::kUnbounded, who, groups(),
+        [&](const Index& own) {
+          const Indices at = cx_.math.unflatten(own, shape);
+          for (size_t i = 0; i < dims.size(); ++i) at_[dims[i]] = cx_.math.add(ranges[i].begin, at[i]);
+          if (!lanes_reduce()) return body();
+          const Index first = cx_.math.scale(at.back(), lanes);
+          cx_.one_vector(cx_.least(lanes, ranges.back().count, first), first, [&](const Index& lane) {
+            at_[inner()] = cx_.math.add(ranges.back().begin, lane);
+            body();
+          });
+        },
+        kUnroll);
   }
 
   Reg vectors_of(const Extent& count, size_t d) {
@@ -133,7 +149,8 @@ class ReduceTogether : Reduce {
 
   // ---- one stage ----
 
-  void lower_stage(const Stage& stage) {
+  // Gives the bank in block storage that it is done with where there are two phases.
+  Bank lower_stage(const Stage& stage) {
     const int64_t width = lanes_reduce() ? 1 : cx_.b.lanes();
     const Bank shared = make_bank(stage, threads() * width, ir::Storage::block);
     each_thread([&](const Index& thread) {
@@ -147,11 +164,15 @@ class ReduceTogether : Reduce {
       });
     }
     cx_.b.barrier();
-    if (lanes_reduce()) return finish_row(stage, shared);
+    if (lanes_reduce()) {
+      finish_row(stage, shared);
+      return shared;
+    }
     each_thread([&](const Index& thread) {
       cx_.b.branch(cx_.b.less(cx_.math.emit(thread), cx_.b.index(columns_)),
                    [&] { own_columns(thread, [&] { finish_column(stage, shared, thread); }); });
     });
+    return shared;
   }
 
   void sum_row(const Stage& stage, const Bank& shared, const Index& thread) {
@@ -225,14 +246,83 @@ class ReduceTogether : Reduce {
     for (size_t m = 0; m < closed.size(); ++m) store_partial(m, closed[m], chunk_at_, at_);
   }
 
-  void merge_all() {
-    const int64_t kept = nest_.kept_elements(), lanes = cx_.b.lanes(), vectors = (kept + lanes - 1) / lanes;
-    cx_.shared(cx_.literal(vectors), vectors, [&](const Index& vector) {
-      const Index first = cx_.math.scale(vector, lanes);
-      cx_.one_vector(cx_.least(lanes, cx_.literal(kept), first), first, [&](const Index& position) {
-        cx_.math.promise(position, kept - 1);
-        merge_chunks(position);
+  // Each group of threads merges a run of chunks, then groups are merged by halves. A group of which no chunk is left
+  // has no elements.
+  void merge_all(const Bank& shared) {
+    const Stage& stage = stages_[0];
+    const ir::Local elements = cx_.b.local(DType::i64, threads(), ir::Storage::block);
+    cx_.b.threads([&](Reg number) { merge_run(stage, shared, elements, cx_.math.of(number, threads() - 1)); });
+    for (int64_t half = groups() / 2; half > 0; half /= 2) {
+      cx_.b.barrier();
+      cx_.b.threads([&](Reg number) {
+        cx_.b.branch(cx_.b.less(number, cx_.b.index(half * columns_)), [&] {
+          merge_halves(stage, shared, elements, cx_.math.of(number, threads() - 1), half * columns_);
+        });
       });
+    }
+    cx_.b.barrier();
+    cx_.b.threads([&](Reg number) {
+      cx_.b.branch(cx_.b.less(number, cx_.b.index(columns_)), [&] {
+        const Index thread = cx_.math.of(number, threads() - 1);
+        own_results(thread, [&] {
+          std::vector<Parts> merged;
+          for (size_t m = 0; m < stage.monoids.size(); ++m) merged.push_back(load(shared, m, result_place(thread)));
+          bind_results(stage, merged, at_);
+          store_kept_outputs(at_);
+        });
+      });
+    });
+  }
+
+  // The results that a thread merges: its columns, or the one that a row has.
+  void own_results(const Index& thread, const std::function<void()>& body) {
+    lanes_reduce() ? body() : own_columns(thread, body);
+  }
+  Place result_place(const Index& thread) { return lanes_reduce() ? cx_.math.place(thread) : column_place(thread); }
+
+  void merge_run(const Stage& stage, const Bank& shared, const ir::Local& elements, const Index& thread) {
+    const Reg chunks = cx_.argument("chunks", chunks_), group = cx_.math.emit(cx_.math.div(thread, columns_));
+    const Reg run = cx_.b.div(cx_.b.add(chunks, cx_.b.index(groups() - 1)), cx_.b.index(groups()));
+    const Reg first = cx_.b.min(cx_.b.mul(group, run), chunks), end = cx_.b.min(cx_.b.add(first, run), chunks);
+    const Reg full = chunk_elements(Index{});
+    own_results(thread, [&] {
+      const Index kept = nest_.kept_position(cx_.math, at_);
+      const Bank own = make_bank(stage, cx_.b.lanes());
+      initialise(own, stage, bank_place());
+      cx_.b.loop(
+          first, end, 1,
+          [&](Reg number) {
+            const Index chunk = cx_.math.of(number);
+            std::vector<Parts> parts;
+            for (size_t m = 0; m < stage.monoids.size(); ++m) parts.push_back(partial(m, chunk, kept));
+            merge_into(own, stage, bank_place(), parts, cx_.b.mul(cx_.b.sub(number, first), full),
+                       chunk_elements(chunk));
+          },
+          kUnroll);
+      for (size_t m = 0; m < own.size(); ++m) store(shared, m, result_place(thread), load(own, m, bank_place()));
+    });
+    // All chunks but the last are full.
+    const Reg last = cx_.b.sub(end, cx_.b.index(1)), count = cx_.b.mul(cx_.b.sub(last, first), full);
+    cx_.b.local_store(elements, cx_.math.emit(thread), ir::Access::uniform, cx_.b.index(0));
+    cx_.b.branch(cx_.b.less(first, end), [&] {
+      const Reg all = cx_.b.add(count, chunk_elements(cx_.math.of(last)));
+      cx_.b.local_store(elements, cx_.math.emit(thread), ir::Access::uniform, all);
+    });
+  }
+
+  void merge_halves(const Stage& stage, const Bank& shared, const ir::Local& elements, const Index& thread,
+                    int64_t distance) {
+    const Reg here = cx_.math.emit(thread), there = cx_.math.emit(cx_.math.shift(thread, distance));
+    const Reg left_count = cx_.b.local_load(elements, here, ir::Access::uniform);
+    const Reg right_count = cx_.b.local_load(elements, there, ir::Access::uniform);
+    cx_.b.branch(cx_.b.less(cx_.b.index(0), right_count), [&] {
+      own_results(thread, [&] {
+        std::vector<Parts> right;
+        for (size_t m = 0; m < stage.monoids.size(); ++m)
+          right.push_back(load(shared, m, result_place(cx_.math.shift(thread, distance))));
+        merge_into(shared, stage, result_place(thread), right, left_count, right_count);
+      });
+      cx_.b.local_store(elements, here, ir::Access::uniform, cx_.b.add(left_count, right_count));
     });
   }
 

@@ -220,6 +220,7 @@ void CudaPrinter::statement(const Instr& instr) {
 void CudaPrinter::loop(const Instr& instr) {
   if (instr.bind == Bind::thread) return thread_loop(instr);
   if (instr.bind == Bind::lane) return lane_loop(instr);
+  if (instr.unroll > 1) line("#pragma unroll {}", instr.unroll);
   line("for ({0} r{1} = {2}; r{1} < {3}; r{1} += {4}) {{", c_type(DType::i64), instr.dst, kept(instr.a), kept(instr.b),
        instr.integer);
   block(instr.body);
@@ -284,7 +285,8 @@ void CudaPrinter::last_block(const Instr& instr) {
   line("__threadfence();");
   line("__syncthreads();");
   line("__shared__ bool last{};", b);
-  line("if (threadIdx.x == 0) last{0} = atomicInc(b{0}, gridDim.x - 1) == gridDim.x - 1;", b);
+  line("if (threadIdx.x == 0) last{0} = atomicInc(b{0} + {1}, (u32){2} - 1) == (u32){2} - 1;", b, kept(instr.a),
+       kept(instr.b));
   line("__syncthreads();");
   line("if (last{}) {{", b);
   depth_++;

@@ -5,7 +5,7 @@
 // elsewhere implements this list):
 //   extern "C" __global__ __launch_bounds__(N)   static __device__ __forceinline__   __shared__   alignas
 //   #pragma unroll [N]
-//   threadIdx.x   blockIdx.x   gridDim.x   (unsigned; a launch is one-dimensional in both)
+//   threadIdx.x   blockIdx.x   (unsigned; a launch is one-dimensional in both)
 //   __syncthreads()   __threadfence()   atomicInc(unsigned*, unsigned)
 //   __float_as_uint   __uint_as_float   __fmaf_rn   __fma_rn   __fsqrt_rn   __dsqrt_rn   __umulhi   __mulhi
 //   fabsf   fabs   floorf   floor   and of double alone: exp log log1p tanh erf sin cos pow

@@ -73,7 +73,7 @@ std::string CudaPrinter::convert(const Instr& instr) const {
   if (is_low_precision(to)) return as_kept(to, from == DType::f32 ? a : "(float)" + a);
   // Floats become unsigned numbers modulo 2^32.
   if (is_float(from) && (to == DType::u32 || to == DType::u8)) return fmt::format("({})(long long){}", c_type(to), a);
-  return fmt::format("({}){}", c_type(to), a);
+  return is_low_precision(from) && to == DType::f32 ? a : fmt::format("({}){}", c_type(to), a);
 }
 
 }  // namespace kb::cuda

@@ -12,8 +12,7 @@ Target gpu_target(const std::string& arch) {
   target.processor = Processor::gpu;
   target.isa = arch;
   target.lanes = 4;
-  target.tile_elements = 4096;
-  target.max_partials = 256;
+  target.tile_elements = 8192;
   target.prefetch_bytes = 0;
   target.streaming_bytes = 0;
   if (arch == "sm_80")
@@ -24,6 +23,7 @@ Target gpu_target(const std::string& arch) {
     target.processors = 148;
   else
     throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
+  target.max_partials = 4 * target.processors;
   return target;
 }
 

@@ -25,8 +25,8 @@ enum class Processor : uint8_t { cpu, gpu };
 
 struct Target {
   Processor processor = Processor::cpu;
-  std::string isa = "generic";        // "avx512", "avx2", "generic", "sm_90": layout table and kernel cache read it
-  int64_t lanes = 16;                 // elements of one vector step (CPU: 16 for every dtype; GPU: 4)
+  std::string isa = "generic";  // "avx512", "avx2", "generic", "sm_90": layout table and kernel cache read it
+  int64_t lanes = 16;  // elements of one vector step (CPU: 16 for every dtype; GPU: 4, or twice that: see lower)
   int64_t tile_elements = 8192;       // about how many elements one tile handles
   int64_t max_partials = 64;          // most chunks a reduction is cut into: fixed, so bits never depend on threads
   int64_t block_threads = 256;        // GPU

@@ -68,7 +68,7 @@ Kernel block_sum(int64_t threads, bool barriers) {
         b.store(partial, b.tile(), Access::uniform, b.local_load(shared, thread, Access::uniform), false);
       });
     });
-    b.last_block(counter, [&] {
+    b.last_block(counter, zero, b.argument(tiles), [&] {
       b.threads([&](Reg thread) {
         b.branch(b.less(thread, b.index(1)), [&] {
           const Local sum = b.local(DType::f32, 1);
