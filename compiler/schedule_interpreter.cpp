@@ -77,7 +77,7 @@ class Runner {
     }
     for (size_t i = 0; i < kernel.buffers.size(); ++i)
       if (kernel.buffers[i].scratch && kernel.buffers[i].dtype == DType::u32)
-        std::memset(buffers[i].data, 0, sizeof(uint32_t));
+        std::memset(buffers[i].data, 0, static_cast<size_t>(buffers[i].elements) * sizeof(uint32_t));
     run_kernel_(kernel, step.arguments, step.tiles, buffers);
   }
 

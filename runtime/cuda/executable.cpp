@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "compiler/print_cuda.h"
 #include "runtime/cuda/memory.h"
@@ -45,11 +47,9 @@ class CudaExecutable : public Executable {
   // `kernels`: of the schedule, in their order. `modules` holds them.
   CudaExecutable(const Schedule& schedule, const Environment& environment, std::shared_ptr<const Modules> modules,
                  std::span<const Kernel> kernels)
-      : schedule_(schedule),
-        device_(environment.device),
-        modules_(std::move(modules)),
-        counters_(allocate_device(device_, static_cast<int64_t>(schedule.steps.size() * sizeof(uint32_t)))) {
+      : schedule_(schedule), device_(environment.device), modules_(std::move(modules)) {
     for (const ir::Kernel& kernel : schedule.kernels) counter_buffers_.push_back(counters_of(kernel.phases.at(0).body));
+    place_counters();
     calls_.resize(schedule.steps.size());
     for (size_t s = 0; s < calls_.size(); ++s) at_step(s, [&] { prepare(s, environment, kernels); });
   }
@@ -64,7 +64,7 @@ class CudaExecutable : public Executable {
       calls_[s].scratch = address(step.scratch);
       if (step.kernel < 0) continue;
       for (size_t buffer : counter_buffers_[static_cast<size_t>(step.kernel)])
-        calls_[s].operands[buffer] = counters_->data() + s * sizeof(uint32_t);
+        calls_[s].operands[buffer] = counters_->data() + counter_offsets_.at({s, buffer});
     }
   }
 
@@ -93,6 +93,20 @@ class CudaExecutable : public Executable {
   }
 
  private:
+  // Each launch has counters of its own, as many as its planned buffer holds.
+  void place_counters() {
+    int64_t bytes = 0;
+    for (size_t s = 0; s < schedule_.steps.size(); ++s) {
+      const Step& step = schedule_.steps[s];
+      if (step.kernel < 0) continue;
+      for (size_t buffer : counter_buffers_[static_cast<size_t>(step.kernel)]) {
+        counter_offsets_[{s, buffer}] = bytes;
+        bytes += schedule_.buffers[static_cast<size_t>(step.operands[buffer].buffer)].bytes;
+      }
+    }
+    counters_ = allocate_device(device_, bytes);
+  }
+
   // Adds to whatever `work` throws which step it was and the user's line.
   template <class Work>
   void at_step(size_t s, Work work) const {
@@ -190,8 +204,9 @@ class CudaExecutable : public Executable {
   const Schedule& schedule_;
   const OpenDevice& device_;
   std::shared_ptr<const Modules> modules_;
-  std::unique_ptr<DeviceMemory> counters_;            // one a step; 0 between launches
-  std::vector<std::vector<size_t>> counter_buffers_;  // of each kernel
+  std::unique_ptr<DeviceMemory> counters_;                        // 0 between launches
+  std::map<std::pair<size_t, size_t>, int64_t> counter_offsets_;  // by step and kernel's buffer
+  std::vector<std::vector<size_t>> counter_buffers_;              // of each kernel
   std::vector<Call> calls_;
   bool has_run_ = false;
 };
