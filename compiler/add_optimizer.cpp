@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/loss_scale.h"
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
+#include "graph/functions.h"
 
 namespace kb {
 
@@ -219,6 +221,7 @@ class Optimize {
     if (value.shape() != block_shape())
       throw Error(fmt::format("the update rule gives {} for {}: expected a value for every parameter, {}",
                               shape_text(value.type()), variable, shape_text({state_.space.dtype, block_shape(), ""})));
+    if (finite_.valid()) value = select(finite_, value, Tensor(to_, as_blocks(to_.read(variable))));
     return to_.add_write(variable, as_flat(value.value()));
   }
 
@@ -233,7 +236,7 @@ class Optimize {
 
   void update() {
     UpdateContext context;
-    context.gradient = Tensor(to_, as_blocks(flat_gradient()));
+    context.gradient = gradient();
     context.parameter = Tensor(to_, as_blocks(flat_));
     context.decay = [this] { return Tensor(to_, multiplier("decay", &Segment::decay)); };
     context.adapt = [this] { return Tensor(to_, multiplier("adapt", &Segment::adapt)); };
@@ -241,7 +244,16 @@ class Optimize {
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.scalar = [this](const std::string& name) { return scalar(name); };
     write_flat(kFlatParameters, state_.options.optimizer(context));
+    if (finite_.valid()) update_loss_scale(finite_, scalar(kLossScaleInterval));
     check_slots();
+  }
+
+  Tensor gradient() {
+    const Tensor flat(to_, as_blocks(flat_gradient()));
+    if (!has_loss_scale(to_)) return flat;
+    const Unscaled own = unscaled(flat);
+    finite_ = own.finite;
+    return own.gradient;
   }
 
   const Graph& from_;
@@ -251,6 +263,7 @@ class Optimize {
   Value flat_;
   std::map<std::string, Value> gradients_;
   std::map<std::string, Value> scalars_;
+  Tensor finite_;  // with a loss scale: whether this step's gradients are
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ void check_pass(const std::string& pass, const Graph& before, const Graph& after
   bool exact = pass == "simplify";  // to the bit, so rounding included; other passes may sum in another order
   Interpretation a = interpret(before, given, {exact});
   Interpretation b = interpret(after, translated, {exact});
-  bool rounds = pass == "precision" && state.options.precision == Precision::bf16;
+  bool rounds = pass == "precision" && is_mixed(state.options.precision);
   double tolerance = exact ? 0 : rounds ? 0.1 : 1e-9;
   for (const auto& [name, value] : a.outputs) {
     auto at = b.outputs.find(name);

@@ -1,10 +1,12 @@
 // differentiate: takes a training graph with the scalar output "loss"; leaves one whose output "loss" is summed over
 // the workers and that has for every parameter the output "grad.NAME", its gradient summed over the workers. A graph
-// for inference passes as it is. It stands first: every later pass sees the whole step.
+// for inference passes as it is. It stands first: every later pass sees the whole step. In f16 the gradients are of the
+// loss times a scale (loss_scale.h).
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "compiler/loss_scale.h"
 #include "compiler/passes.h"
 #include "graph/functions.h"
 #include "graph/scope.h"
@@ -35,7 +37,8 @@ Graph differentiate(Graph graph, CompileState& state) {
     if (variable.kind == VariableKind::parameter) names.push_back(variable.name);
   }
   for (const std::string& name : names) parameters.emplace_back(graph, graph.read(name));
-  const std::vector<Tensor> found = gradients(loss, parameters);
+  const bool scales = state.options.precision == Precision::f16;
+  const std::vector<Tensor> found = gradients(scales ? scaled_loss(loss) : loss, parameters);
   for (size_t i = 0; i < found.size(); ++i) {
     const Tensor total = sum_over_workers(found[i], parameters[i]);
     graph.outputs.push_back({"grad." + names[i], total.value(), Merge::sum});

@@ -10,7 +10,9 @@
 
 namespace kb {
 
-enum class Precision : uint8_t { f32, tf32, bf16, f64 };
+enum class Precision : uint8_t { f32, tf32, bf16, f16, f64 };
+// Of 16 bits beside f32.
+inline bool is_mixed(Precision precision) { return precision == Precision::bf16 || precision == Precision::f16; }
 
 // Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
 // value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.

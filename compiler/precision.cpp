@@ -1,13 +1,13 @@
 // precision: takes a graph in f32; leaves it so (f32), so but for library ops that may round their inputs to tf32
-// (tf32), wholly in f64 (f64), or in bf16 mixed precision (Micikevicius et al. 2018, with bf16 in place of f16, so
-// without loss scaling). It stands behind simplify, which would fold its casts, and before layout, which chooses by
-// dtype.
+// (tf32), wholly in f64 (f64), or in mixed precision with f16 (Micikevicius et al. 2018; differentiate and
+// add_optimizer scale the loss) or with bf16 in its place, which needs no loss scaling. It stands behind simplify,
+// which would fold its casts, and before layout, which chooses by dtype.
 //
-// bf16: library ops read and give bf16, weight gradients (what is summed over workers) f32; parameters, optimizer,
-// reductions, norms and losses stay in f32; activations that a library op takes, or several readers for each of which
-// it would cost more to compute them again, are stored in bf16 (rounded once, all readers see the rounded value). On a
-// GPU the weight gradients of convolutions leave the library in bf16 and are widened behind it: cuDNN 9 has no engine
-// that gives f32 of bf16.
+// Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) f32;
+// parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or several
+// readers for each of which it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
+// the rounded value). On a GPU the weight gradients of convolutions leave the library in bf16 and are widened behind
+// it: cuDNN 9 has no engine that gives f32 of bf16.
 #include <algorithm>
 
 #include "compiler/kernel_math.h"
@@ -45,8 +45,8 @@ Graph widen(const Graph& from, CompileState& state) {
 
 class Mixed {
  public:
-  Mixed(const Graph& from, Processor processor)
-      : from_(from), processor_(processor), to_(from.name, from.mode), rewriter_(from, to_) {
+  Mixed(const Graph& from, DType low, Processor processor)
+      : from_(from), low_(low), processor_(processor), to_(from.name, from.mode), rewriter_(from, to_) {
     library_user_.assign(from.nodes.size(), 0);
     users_.assign(from.nodes.size(), 0);
     activation_.assign(from.nodes.size(), 0);
@@ -107,8 +107,7 @@ class Mixed {
   Value low_parameter(Value old) {
     const Node& node = from_.node(old);
     if (node.op == Op::variable) {
-      if (!flat_low_.valid())
-        flat_low_ = to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", DType::bf16}});
+      if (!flat_low_.valid()) flat_low_ = to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", low_}});
       return flat_low_;
     }
     return to_.add_like(from_, node, node.op, {low_parameter(node.inputs[0])}, node.attrs);
@@ -124,13 +123,13 @@ class Mixed {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
       if (node.op != Op::count)
-        copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? DType::bf16 : dtype);
+        copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
       else
         copy.inputs[i] = rewriter_.map(node.inputs[i]);
     }
     if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
     const bool narrow = node.op == Op::conv2d_weight_grad && processor_ == Processor::gpu;
-    if (narrow) copy.attrs.set("dtype", DType::bf16);
+    if (narrow) copy.attrs.set("dtype", low_);
     int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
                      : to_.append(from_, std::move(copy));
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
@@ -175,10 +174,11 @@ class Mixed {
   void store_low(int32_t n) {
     Value exact = rewriter_.map({n, 0});
     const Node& like = from_.nodes[static_cast<size_t>(n)];
-    rewriter_.replace({n, 0}, to_.add_like(from_, like, Op::cast, {exact}, {{"dtype", DType::bf16}}));
+    rewriter_.replace({n, 0}, to_.add_like(from_, like, Op::cast, {exact}, {{"dtype", low_}}));
   }
 
   const Graph& from_;
+  DType low_;  // bf16 or f16
   Processor processor_;
   Graph to_;
   Rewriter rewriter_;
@@ -202,7 +202,9 @@ Graph apply_precision(Graph graph, CompileState& state) {
     case Precision::f64:
       return widen(graph, state);
     case Precision::bf16:
-      return Mixed(graph, state.options.target.processor).run();
+      return Mixed(graph, DType::bf16, state.options.target.processor).run();
+    case Precision::f16:
+      return Mixed(graph, DType::f16, state.options.target.processor).run();
     case Precision::tf32:
       return allow_tf32(std::move(graph));
     case Precision::f32:

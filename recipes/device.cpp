@@ -64,11 +64,14 @@ std::string use_picks(Backend& backend, const std::string& text) {
 }
 
 std::string precision_note(const Backend& backend, const Flags& flags) {
-  if (flags.precision != "bf16" || backend.library_dtype(DType::bf16) == DType::bf16) return "";
+  const Precision precision = parse_precision(flags.precision);
+  if (!is_mixed(precision)) return "";
+  const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
+  if (backend.library_dtype(low) == low) return "";
   return fmt::format(
-      "NOTE: --precision bf16: no bf16 units here (or no library that uses them), so convolutions and matrix products "
-      "widen to {} and round their results: the same meaning, no speed gained",
-      name(backend.library_dtype(DType::bf16)));
+      "NOTE: --precision {0}: no {0} units here (or no library that uses them), so convolutions and matrix products "
+      "widen to {1} and round their results: the same meaning, no speed gained",
+      flags.precision, name(backend.library_dtype(low)));
 }
 
 int choose_loader_threads(const Flags& flags) {

@@ -89,8 +89,9 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
       choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
       loader_threads(),
-      choice({"--precision", "P", "arithmetic; bf16 is mixed with f32, tf32 likewise (GPUs)"}, &Flags::precision,
-             {"f32", "tf32", "bf16", "f64"}),
+      choice({"--precision", "P",
+              "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
+             &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
@@ -248,6 +249,7 @@ std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recip
 Precision parse_precision(const std::string& text) {
   if (text == "bf16") return Precision::bf16;
   if (text == "tf32") return Precision::tf32;
+  if (text == "f16") return Precision::f16;
   return text == "f64" ? Precision::f64 : Precision::f32;
 }
 

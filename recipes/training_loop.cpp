@@ -4,12 +4,14 @@
 
 #include <cmath>
 
+#include "compiler/loss_scale.h"
 #include "recipes/augment.h"
 
 namespace kb {
 namespace {
 
 constexpr const char* kModel = "model.safetensors";
+constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
 
 // One in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
@@ -70,6 +72,7 @@ double TrainingLoop::next_batch() {
 void TrainingLoop::set_constants() {
   parts_.training.set_scalar("label_smoothing", parts_.flags.label_smoothing);
   parts_.training.set_scalar("worker", 0);
+  parts_.training.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
   parts_.training.set_scalar("seed", static_cast<double>(parts_.flags.seed));
 }
 

@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "tests/optim/plain_update.h"
@@ -107,6 +109,56 @@ BOOST_AUTO_TEST_CASE(f32_and_bf16_keep_master_parameters_in_f32) {
   for (const Optimizer& optimizer : optimizers())
     for (Precision precision : {Precision::f32, Precision::bf16})
       BOOST_TEST(difference_after_steps(optimizer, precision) < 2e-6, optimizer.name);
+}
+
+// In f16 the first scale, 65536, takes 4 past the greatest number: those steps change nothing, and halve it, until it
+// fits; each good step is the formula's. After three of them in a row it doubles, and does not fit again.
+BOOST_AUTO_TEST_CASE(f16_skips_steps_whose_gradients_overflow_and_finds_a_loss_scale) {
+  const auto is_momentum = [](const Optimizer& row) { return row.name == "momentum"; };
+  const Optimizer& optimizer = *std::ranges::find_if(optimizers(), is_momentum);
+  std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  CompileOptions options;
+  options.target = backend->target();
+  options.precision = Precision::f16;
+  options.optimizer = update_rule(optimizer);
+  StateStore store(*backend);
+  Session session(*backend, store, compile(linear_in_its_parameters(), options));
+  store.initialise(1);
+  session.set_scalar("loss_scale_interval", 3);
+  session.set_scalar("learning_rate", 1e-3);
+  session.set_scalar("momentum", 0.9);
+  std::vector<Plain> plain;
+  for (double w : parameters(store)) plain.push_back({w, 0, 0});
+
+  std::vector<double> x, c;
+  double scale = 65536;
+  int skipped = 0, doubled = 0, good = 0;
+  for (int64_t t = 0; t < kSteps; ++t) {
+    fill(session, "x", kSamples * kInputs, 100 * t, x);
+    fill(session, "c", kSamples * kOutputs, 100 * t + 50, c);
+    const std::vector<double> before = parameters(store);
+    session.step();
+    const double next = session.read_scalar("loss_scale");
+    const double greatest =
+        std::abs(*std::max_element(c.begin(), c.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
+    const bool fits = greatest * scale <= 65504;
+    BOOST_TEST_CONTEXT("step " << t << ", scale " << scale) {
+      good = fits ? good + 1 : 0;
+      BOOST_TEST(next == (!fits ? scale / 2 : good == 3 ? scale * 2 : scale));
+      if (!fits) BOOST_TEST(parameters(store) == before, boost::test_tools::per_element());
+    }
+    if (good == 3) good = 0, ++doubled;
+    skipped += !fits;
+    scale = next;
+    const std::vector<double> g = gradient(x, c);
+    for (size_t i = 0; i < plain.size() && fits; ++i)
+      test::plain_update("momentum", plain[i], {g[i], 0.0, 1e-3, 1e-3, 1.0, 0, 0.9, 0.9, 0.999, 1e-8});
+  }
+  BOOST_TEST(skipped > 2);
+  BOOST_TEST(doubled > 2);
+  const std::vector<double> got = parameters(store);
+  for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - plain[i].w) < 2e-6);
+  for (const NamedTensor& tensor : store.canonical(false)) BOOST_TEST(!tensor.name.starts_with("loss_scale"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
