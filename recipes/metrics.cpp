@@ -84,8 +84,11 @@ void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
 }
 
 void MetricsFile::step(const StepMetrics& m) {
-  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
-         Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms});
+  const auto write = [&](const auto&... more) {
+    object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
+           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more...);
+  };
+  m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
   const bool full = pending_.size() > kPendingBytes / 2;
   if (full || std::chrono::steady_clock::now() - flushed_ > kInterval) flush();
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace kb {
@@ -13,6 +14,7 @@ struct StepMetrics {
   int64_t step = 0;  // from 0
   double epoch = 0;  // epochs done before it
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
+  std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
 };
 
 struct EvalMetrics {

@@ -126,7 +126,8 @@ void TrainingLoop::tell_until(int64_t end) {
 
 // Waits for the step. Its time is what it kept the device: from its start, or from the end of the one before.
 void TrainingLoop::tell(int64_t step) {
-  parts_.training.read("loss", loss_, static_cast<int>(result_.steps - 1 - step));
+  const int age = static_cast<int>(result_.steps - 1 - step);
+  parts_.training.read("loss", loss_, age);
   const Started& started = started_[static_cast<size_t>(step) % 2];
   const Clock::time_point end = Clock::now();
   if (step == parts_.start.step) result_.first_step_done = end;
@@ -138,12 +139,18 @@ void TrainingLoop::tell(int64_t step) {
                             loss_.at(0),
                             parts_.scalars.rate().at(step),
                             static_cast<double>(parts_.plan.minibatch) / seconds,
-                            started.wait_ms};
+                            started.wait_ms,
+                            loss_scale(age)};
   parts_.metrics.step(metrics);
   if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
   loss_sum_ += metrics.loss;
   ++losses_;
   if (parts_.console.wants_progress()) show_progress(metrics);
+}
+
+std::optional<double> TrainingLoop::loss_scale(int age) const {
+  if (!parts_.training.has_output(kLossScale)) return std::nullopt;
+  return parts_.training.read_scalar(kLossScale, age);
 }
 
 void TrainingLoop::stop_not_finite(const char* what, double value, int64_t step) {

@@ -72,6 +72,7 @@ class TrainingLoop {
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done);
+  std::optional<double> loss_scale(int age) const;
   void show_progress(const StepMetrics& metrics);
   [[noreturn]] void stop_not_finite(const char* what, double value, int64_t step);
   void save_model(int64_t done);
