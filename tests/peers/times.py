@@ -4,10 +4,12 @@
     times.py                               all cases, f32 and bf16
     times.py resnet50 --precision f32      one of them
     times.py --rounds 5 --json times.json
+    times.py --device cuda resnet50        on a GPU, against torch.compile
 
 A round runs each side once, in a process of its own: ours, then PyTorch contiguous and channels_last, each with malloc
-as it is and with one that keeps its pages. PyTorch's time is that of its better memory format; a ratio is PyTorch's
-over ours, of medians and of least times over all rounds.
+as it is and with one that keeps its pages; on a GPU PyTorch as it is and compiled (torch.compile with CUDA graphs).
+PyTorch's time is that of its better memory format; a ratio is PyTorch's over ours, of medians and of least times over
+all rounds.
 """
 import argparse
 import json
@@ -23,6 +25,10 @@ CASES = {"resnet50": ("resnet50", 16), "resnet_cifar20": ("resnet_cifar", 128), 
 MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
                                            "MALLOC_TRIM_THRESHOLD_": "17179869184",
                                            "MALLOC_TOP_PAD_": "268435456"}}
+# How PyTorch is run: name, environment, flags of torch_steps.py.
+WAYS = {"cpu": [(name, environment, []) for name, environment in MALLOCS.items()],
+        "cuda": [("eager", {}, []), ("compiled", {}, ["--compile"])]}
+GPU_MINIBATCH = {"resnet50": 256}  # the other cases keep theirs
 FORMATS = ("contiguous", "channels_last")
 
 
@@ -32,19 +38,20 @@ def last_json(command, extra=None):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure(recipe, minibatch, precision, rounds, bench, threads):
-    """{side: {median, min}} in ms; sides "ours" and (malloc, format)."""
+def measure(recipe, minibatch, precision, rounds, bench, threads, device):
+    """{side: {median, min}} in ms; sides "ours" and (way, format)."""
     samples = {}
     for _ in range(rounds):
         ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",
-                          *(["--threads", str(threads)] if threads else [])])
+                          "--device", device, *(["--threads", str(threads)] if threads else [])])
         samples.setdefault("ours", []).append(ours)
-        for malloc, environment in MALLOCS.items():
+        for way, environment, flags in WAYS[device]:
             for memory_format in FORMATS if recipe != "mlp_mnist" else FORMATS[:1]:
                 theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe,
                                     "--minibatch", str(minibatch), "--precision", precision, "--format", memory_format,
-                                    "--threads", str(ours["threads"])], environment)
-                samples.setdefault((malloc, memory_format), []).append(theirs)
+                                    "--device", device, "--threads", str(ours["threads"] if device == "cpu" else 0),
+                                    *flags], environment)
+                samples.setdefault((way, memory_format), []).append(theirs)
     return {side: {"median": statistics.median(s["step_ms_median"] for s in found),
                    "min": min(s["step_ms_min"] for s in found)} for side, found in samples.items()}
 
@@ -55,6 +62,7 @@ def main():
     parser.add_argument("--precision", choices=["f32", "bf16"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
+    parser.add_argument("--device", choices=list(WAYS), default="cpu")
     parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     arguments = parser.parse_args()
@@ -63,23 +71,26 @@ def main():
         parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
 
     rows = []
-    print(f"{'case':<15} {'n':>4} {'dtype':<5} {'malloc':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
+    print(f"{'case':<15} {'n':>4} {'dtype':<5} {'torch':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
           f"{'median':>7} {'min':>6}", flush=True)
     for precision in [arguments.precision] if arguments.precision else ["f32", "bf16"]:
         for case in arguments.cases or CASES:
             recipe, minibatch = CASES[case]
-            found = measure(recipe, minibatch, precision, arguments.rounds, arguments.bin / "bench", arguments.threads)
+            if arguments.device == "cuda":
+                minibatch = GPU_MINIBATCH.get(case, minibatch)
+            found = measure(recipe, minibatch, precision, arguments.rounds, arguments.bin / "bench", arguments.threads,
+                            arguments.device)
             ours = found.pop("ours")
-            for malloc in MALLOCS:
-                sides = {side: value for side, value in found.items() if side[0] == malloc}
+            for way, _, _ in WAYS[arguments.device]:
+                sides = {side: value for side, value in found.items() if side[0] == way}
                 best = min(sides, key=lambda side: sides[side]["median"])
                 theirs = sides[best]
-                row = {"case": case, "minibatch": minibatch, "precision": precision, "malloc": malloc,
+                row = {"case": case, "minibatch": minibatch, "precision": precision, "torch": way,
                        "format": best[1], "ours_ms": ours, "torch_ms": theirs,
                        "all_torch_ms": {side[1]: value for side, value in sides.items()},
                        "ratio_median": theirs["median"] / ours["median"], "ratio_min": theirs["min"] / ours["min"]}
                 rows.append(row)
-                print(f"{case:<15} {minibatch:>4} {precision:<5} {malloc:<13} {ours['median']:>9.3f} "
+                print(f"{case:<15} {minibatch:>4} {precision:<5} {way:<13} {ours['median']:>9.3f} "
                       f"{theirs['median']:>9.3f} {best[1]:<13} {row['ratio_median']:>7.2f} {row['ratio_min']:>6.2f}",
                       flush=True)
     if arguments.json:
