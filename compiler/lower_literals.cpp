@@ -58,12 +58,16 @@ class Sharing {
     return instr.bind == ir::Bind::lane || (instr.bind == ir::Bind::serial && lowered_.kernel.block_threads > 0);
   }
 
+  // On a GPU a division by an argument is twenty instructions; by a power of two it is one.
+  bool is_shift(int64_t divisor) const {
+    return lowered_.kernel.block_threads > 0 && divisor > 0 && std::has_single_bit(static_cast<uint64_t>(divisor));
+  }
+
   void replace(Instr& instr, bool in_loop) {
     switch (instr.code) {
       case Code::index_div:
       case Code::index_mod:
-        // By the number of threads: a shift.
-        if (!in_loop && literals_[static_cast<size_t>(instr.b)] != lowered_.kernel.block_threads) share(instr.b, 2);
+        if (!in_loop && !is_shift(literals_[static_cast<size_t>(instr.b)])) share(instr.b, 2);
         return;
       case Code::index_sub:
       case Code::index_min:

@@ -13,7 +13,7 @@ namespace {
 using ir::Reg;
 
 constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
-constexpr int32_t kUnroll = 4;          // loads that a thread has under way
+constexpr int64_t kLoads = 4;           // that a thread has under way
 
 class ReduceTogether : Reduce {
  public:
@@ -126,7 +126,15 @@ class ReduceTogether : Reduce {
             body();
           });
         },
-        kUnroll);
+        unroll());
+  }
+
+  // Of rounds over the domain: each reads every large input once.
+  int32_t unroll() const {
+    const auto large = std::count_if(cx_.group.inputs.begin(), cx_.group.inputs.end(), [&](Value v) {
+      return 2 * cx_.graph.type(v).elements() >= element_count(cx_.group.domain);
+    });
+    return static_cast<int32_t>(std::max<int64_t>(kLoads / std::max<int64_t>(large, 1), 1));
   }
 
   Reg vectors_of(const Extent& count, size_t d) {
@@ -298,7 +306,7 @@ class ReduceTogether : Reduce {
             merge_into(own, stage, bank_place(), parts, cx_.b.mul(cx_.b.sub(number, first), full),
                        chunk_elements(chunk));
           },
-          kUnroll);
+          static_cast<int32_t>(std::max<size_t>(kLoads / partial_buffers(), 1)));
       for (size_t m = 0; m < own.size(); ++m) store(shared, m, result_place(thread), load(own, m, bank_place()));
     });
     // All chunks but the last are full.
@@ -308,6 +316,12 @@ class ReduceTogether : Reduce {
       const Reg all = cx_.b.add(count, chunk_elements(cx_.math.of(last)));
       cx_.b.local_store(elements, cx_.math.emit(thread), ir::Access::uniform, all);
     });
+  }
+
+  size_t partial_buffers() const {
+    size_t count = 0;
+    for (const std::vector<int32_t>& parts : partials_) count += parts.size();
+    return count;
   }
 
   void merge_halves(const Stage& stage, const Bank& shared, const ir::Local& elements, const Index& thread,

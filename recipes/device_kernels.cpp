@@ -40,9 +40,12 @@ int capability(const std::string& arch) { return std::stoi(arch.substr(arch.find
 
 void read_resources(const std::vector<cuda::Image>& images, std::vector<DeviceKernel>& kernels) {
   std::map<std::string, cuda::KernelResources> found;
-  for (const cuda::Image& image : images)
-    if (cuda::is_cubin(image.data))
-      for (cuda::KernelResources& kernel : cuda::kernel_resources(image.data)) found[kernel.name] = kernel;
+  for (const cuda::Image& image : images) {
+    if (!cuda::is_cubin(image.data)) continue;
+    for (cuda::KernelResources& kernel : cuda::kernel_resources(image.data))
+      if (std::find(image.names.begin(), image.names.end(), kernel.name) != image.names.end())
+        found[kernel.name] = kernel;
+  }
   for (DeviceKernel& kernel : kernels)
     if (const auto at = found.find(kernel.resources.name); at != found.end()) kernel.resources = at->second;
 }

@@ -126,10 +126,12 @@ std::vector<std::string> nvrtc_options() {
   return {"--std=c++20", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177"};
 }
 
-NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text) {
+NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text,
+                      const std::string& another_option) {
   const Program program(nvrtc, text);
   std::vector<std::string> options = nvrtc_options();
   options.push_back(target.option);
+  if (!another_option.empty()) options.push_back(another_option);
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
   const int status = nvrtc.nvrtcCompileProgram(program.get(), static_cast<int>(pointers.size()), pointers.data());

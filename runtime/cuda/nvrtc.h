@@ -50,7 +50,8 @@ struct NvrtcResult {
   std::string image;  // cubin, or PTX with its final zero
   std::string log;
 };
-NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text);
+NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text,
+                      const std::string& another_option = "");
 
 // Options beside the architecture, each on its own; part of every key.
 std::vector<std::string> nvrtc_options();

@@ -11,6 +11,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/cuda/cubin.h"
 #include "runtime/kernel_units.h"
 
 namespace kb::cuda {
@@ -20,6 +21,24 @@ namespace fs = std::filesystem;
 
 // A program costs a fixed time beside its kernels', and the last one should not be long.
 constexpr size_t kProgramsPerJob = 3, kLeastKernels = 4;
+
+// ptxas at times spills a register or two to fit one block more on a multiprocessor. For what has spills it is asked
+// again: with its other ideas of how many registers are many, then for room for two blocks alone, or one.
+struct Attempt {
+  const char* option;
+  const char* blocks;  // a multiprocessor should have room for; empty: as ptxas sees fit
+};
+constexpr Attempt kAttempts[] = {{"--ptxas-options=--register-usage-level=0", ""},
+                                 {"--ptxas-options=--register-usage-level=10", ""},
+                                 {"", ", 2"},
+                                 {"", ", 1"}};
+
+std::string with_blocks(std::string text, const std::string& blocks) {
+  const std::string bounds = "__launch_bounds__(";
+  const size_t at = text.find(bounds);
+  if (at != std::string::npos) text.insert(text.find(')', at), blocks);
+  return text;
+}
 
 class NvrtcCompiler : public Compiler {
  public:
@@ -42,6 +61,8 @@ class NvrtcCompiler : public Compiler {
   WantedKernels read_cache(const WantedKernels& wanted, CompiledImages& result) const;
   std::vector<Image> build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const;
   Image build_unit(const KernelBatch& batch, const KernelUnit& unit) const;
+  // Moves kernels that spill out of their units into units of their own where these do not.
+  void mend_spills(const KernelBatch& batch, std::vector<KernelUnit>& units, std::vector<Image>& images) const;
   [[noreturn]] void report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const;
   void keep(const KernelUnit& unit, const Image& image) const;
 
@@ -61,8 +82,9 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   const WantedKernels wanted = distinct_kernels(batch, hash, keys);
   const WantedKernels missing = read_cache(wanted, result);
   const size_t most = std::max<size_t>(missing.size() / kLeastKernels, jobs_);
-  const std::vector<KernelUnit> units = split_kernels(missing, std::min(most, jobs_ * kProgramsPerJob));
+  std::vector<KernelUnit> units = split_kernels(missing, std::min(most, jobs_ * kProgramsPerJob));
   std::vector<Image> built = build(batch, units);
+  mend_spills(batch, units, built);
   for (size_t i = 0; i < units.size(); ++i) {
     try {
       keep(units[i], built[i]);
@@ -136,6 +158,38 @@ Image NvrtcCompiler::build_unit(const KernelBatch& batch, const KernelUnit& unit
   Image image{std::move(result.image), {}};
   for (const auto& [key, kernel] : unit.kernels) image.names.push_back(kernel->name);
   return image;
+}
+
+bool spills(const std::string& image, const std::string& name) {
+  for (const KernelResources& kernel : kernel_resources(image))
+    if (kernel.name == name && kernel.local_bytes > 0) return true;
+  return false;
+}
+
+void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit>& units,
+                                std::vector<Image>& images) const {
+  for (size_t i = units.size(); i-- > 0;) {
+    if (!is_cubin(images[i].data)) continue;
+    for (const KernelResources& kernel : kernel_resources(images[i].data)) {
+      const auto at = std::find_if(units[i].kernels.begin(), units[i].kernels.end(),
+                                   [&](const auto& k) { return k.second->name == kernel.name; });
+      if (kernel.local_bytes == 0 || at == units[i].kernels.end()) continue;
+      const auto [key, source] = *at;
+      for (const Attempt& attempt : kAttempts) {
+        const KernelSource changed{source->name, with_blocks(source->text, attempt.blocks)};
+        NvrtcResult result = run_nvrtc(nvrtc_, target_, unit_text(batch, {{{key, &changed}}, 0}), attempt.option);
+        if (result.image.empty() || spills(result.image, source->name)) continue;
+        units[i].kernels.erase(at);
+        std::erase(images[i].names, kernel.name);
+        units.push_back({{{key, source}}, 0});
+        images.push_back({std::move(result.image), {kernel.name}});
+        break;
+      }
+    }
+    if (!units[i].kernels.empty()) continue;
+    units.erase(units.begin() + static_cast<std::ptrdiff_t>(i));
+    images.erase(images.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 void NvrtcCompiler::report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const {
