@@ -32,7 +32,8 @@ struct KernelUnit {
 std::vector<KernelUnit> split_kernels(const WantedKernels& wanted, size_t units);
 // The #line directives make a compiler call each kernel by its name.
 std::string unit_text(const KernelBatch& batch, const KernelUnit& unit);
-// The kernel (or "prelude") of the compiler's first error, else of its first message; empty where its trouble was another one.
+// The kernel (or "prelude") of the compiler's first error, else of its first message; empty where its trouble was
+// another one.
 std::string blamed_kernel(const KernelUnit& unit, const std::string& diagnostics);
 std::vector<std::string> sorted_keys(const KernelUnit& unit);
 
