@@ -5,12 +5,12 @@
 #include <string>
 
 #include "compiler/print_cpp.h"
+#include "compiler/print_prelude.h"
 
 namespace kb {
 namespace {
 
-// NaN, ties and signed zeros: see evaluate_primitive in kernel_scalar.cpp.
-constexpr std::string_view kScalars =
+constexpr std::string_view kTypes =
     R"(#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // lanes past a tail: kept, never used
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -21,18 +21,11 @@ KB_INLINE u32 bits(float x) { return __builtin_bit_cast(u32, x); }
 KB_INLINE float real(u32 x) { return __builtin_bit_cast(float, x); }
 KB_INLINE long index_min(long x, long y) { return x < y ? x : y; }
 KB_INLINE long index_max(long x, long y) { return x > y ? x : y; }
-KB_INLINE float maximum(float x, float y) { return x > y || x != x ? x : y; }
-KB_INLINE float minimum(float x, float y) { return x < y || x != x ? x : y; }
-KB_INLINE double maximum(double x, double y) { return x > y || x != x ? x : y; }
-KB_INLINE double minimum(double x, double y) { return x < y || x != x ? x : y; }
-KB_INLINE int maximum(int x, int y) { return x > y ? x : y; }
-KB_INLINE int minimum(int x, int y) { return x < y ? x : y; }
-KB_INLINE u32 maximum(u32 x, u32 y) { return x > y ? x : y; }
-KB_INLINE u32 minimum(u32 x, u32 y) { return x < y ? x : y; }
-KB_INLINE float absolute(float x) { return __builtin_fabsf(x); }
+)";
+
+constexpr std::string_view kScalars =
+    R"(KB_INLINE float absolute(float x) { return __builtin_fabsf(x); }
 KB_INLINE double absolute(double x) { return __builtin_fabs(x); }
-KB_INLINE int absolute(int x) { return x < 0 ? (int)(0u - (u32)x) : x; }
-KB_INLINE u32 absolute(u32 x) { return x; }
 KB_INLINE float root(float x) { return __builtin_sqrtf(x); }
 KB_INLINE double root(double x) { return __builtin_sqrt(x); }
 KB_INLINE float round_down(float x) { return __builtin_floorf(x); }
@@ -41,32 +34,9 @@ KB_INLINE float fused(float x, float y, float z) { return __builtin_fmaf(x, y, z
 KB_INLINE double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
 KB_INLINE u32 mul_high(u32 x, u32 y) { return (u32)((u64)x * y >> 32); }
 KB_INLINE int mul_high(int x, int y) { return (int)((long)x * y >> 32); }
-KB_INLINE int divide(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0u - (u32)x) : x / y; }
-KB_INLINE u32 divide(u32 x, u32 y) { return y == 0 ? 0 : x / y; }
-KB_INLINE u32 shift_left(u32 x, u32 y) { return y < 32 ? x << y : 0; }
-KB_INLINE int shift_left(int x, int y) { return y < 0 ? x : (int)shift_left((u32)x, (u32)y); }
-KB_INLINE u32 shift_right(u32 x, u32 y) { return y < 32 ? x >> y : 0; }
-KB_INLINE int shift_right(int x, int y) { return y < 0 ? x : x >> (y < 32 ? y : 31); }
-KB_INLINE u32 round_high(float x) {  // to nearest even in the upper half of the bits; the lower one holds anything
-  const u32 b = bits(x);
-  return x != x ? b | 0x400000 : b + 0x7fff + (b >> 16 & 1);
-}
 KB_INLINE float to_bf16(float x) { return real(round_high(x) & 0xffff0000); }
 KB_INLINE float load_bf16(const u16* p) { return real((u32)*p << 16); }
 KB_INLINE void store_bf16(u16* p, float x) { *p = (u16)(bits(x) >> 16); }
-KB_INLINE float f16_real(u32 h) {
-  const u32 sign = (h & 0x8000) << 16, rest = h & 0x7fff;
-  if (rest >= 0x7c00) return real(sign | 0x7f800000 | (rest & 0x3ff) << 13 | (rest > 0x7c00 ? 0x400000 : 0));
-  if (rest >= 0x400) return real(sign | ((rest << 13) + (112u << 23)));
-  return real(sign | bits((float)rest * 0x1p-24f));
-}
-KB_INLINE u32 f16_bits(float x) {
-  const u32 b = bits(x), sign = b >> 16 & 0x8000, rest = b & 0x7fffffff;
-  if (rest > 0x7f800000) return sign | 0x7e00 | (rest >> 13 & 0x3ff);
-  if (rest >= 0x477ff000) return sign | 0x7c00;
-  if (rest < 0x38800000) return sign | (bits(real(rest) + 0.5f) - 0x3f000000);
-  return sign | (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
-}
 KB_INLINE float to_f16(float x) { return f16_real(f16_bits(x)); }
 KB_INLINE float load_f16(const u16* p) { return f16_real(*p); }
 KB_INLINE void store_f16(u16* p, float x) { *p = (u16)f16_bits(x); }
@@ -401,7 +371,7 @@ std::string streams(int vector_bytes) {
 int vector_bytes(std::string_view isa) { return isa == "avx512" ? 64 : isa == "avx2" ? 32 : 16; }
 
 std::string cpp_prelude(int vector_bytes) {
-  std::string text(kScalars);
+  std::string text = fmt::format("{}{}{}", kTypes, kSharedPrelude, kScalars);
   text += vectors(vector_bytes, false);
   text += vectors(vector_bytes, true);
   text += "typedef float kb_v4 __attribute__((vector_size(16)));\n";

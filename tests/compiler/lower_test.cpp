@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(golden_texts) {
   const auto check = [](const std::string& name, const Graph& graph) {
     golden("lower/" + name + "_cpu.txt", lowered_text(graph, generic_cpu_target()));
     golden("lower/" + name + "_gpu.txt", lowered_text(graph, gpu_target("sm_90")));
-    golden("cuda/" + name + ".cu", cuda_text(graph, gpu_target("sm_90")));
+    golden("cuda/" + name + ".txt", cuda_text(graph, gpu_target("sm_90")));
   };
   {
     Graph graph;
