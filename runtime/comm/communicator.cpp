@@ -1,0 +1,62 @@
+#include "runtime/comm/communicator.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "graph/error.h"
+#include "runtime/comm/link.h"
+#include "runtime/comm/sum.h"
+
+namespace kb {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames{"halving-doubling", "ring", "mpi", "mpi-blocking"};
+
+class LocalCommunicator : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  Placement placement() const override { return {}; }
+  std::string description() const override { return "one process"; }
+  void choose(Algorithm) override {}
+  int64_t all_reduce(std::byte*, int64_t elements, DType dtype) override {
+    ensure(can_sum(dtype), "all_reduce: no sum of this dtype");
+    ensure(elements >= 0, "all_reduce: a negative number of elements");
+    return started_++;
+  }
+  Interval wait(int64_t ticket) override {
+    ensure(ticket >= 0 && ticket < started_, "wait: not a ticket");
+    const auto now = std::chrono::steady_clock::now();
+    return {now, now};
+  }
+  std::vector<std::string> all_gather(const std::string& bytes) override { return {bytes}; }
+  void barrier() override {}
+  Traffic traffic() const override { return {}; }
+
+ private:
+  int64_t started_ = 0;
+};
+
+}  // namespace
+
+std::string_view name(Algorithm algorithm) { return kNames[static_cast<size_t>(algorithm)]; }
+
+Algorithm parse_algorithm(std::string_view text) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == text) return static_cast<Algorithm>(i);
+  throw Error(fmt::format("unknown all-reduce \"{}\"; known: {}", text, fmt::join(kNames, ", ")));
+}
+
+std::unique_ptr<Communicator> make_local_communicator() { return std::make_unique<LocalCommunicator>(); }
+
+void Link::all_reduce(std::byte*, int64_t, DType, bool) { throw InternalError("this link has no all-reduce"); }
+
+void throw_no_message(int rank, int other, double seconds, bool sending) {
+  throw Error(fmt::format(
+      "rank {} has been waiting for rank {} for {:g} s: {}\n  hint: rank {} has died, hangs, or is "
+      "not at this point yet",
+      rank, other, seconds, sending ? "it has not taken what was sent" : "nothing has come from it", other));
+}
+
+}  // namespace kb

@@ -1,0 +1,54 @@
+#include "runtime/comm/exchange.h"
+
+#include <algorithm>
+
+#include "runtime/comm/sum.h"
+
+namespace kb {
+
+Exchange::Exchange(Link& link) : link_(link) {
+  if (size() > 1) scratch_.resize(kWindow * kChunk);
+}
+
+// `place(i, offset)`: where chunk i, which begins at `offset` bytes of the part, is received; `arrived(i, offset,
+// bytes)`: what is done with it.
+template <class Place, class Arrived>
+void Exchange::run(int64_t element_bytes, const Part& out, const Part& in, const Place& place, const Arrived& arrived) {
+  const int64_t out_bytes = out.elements * element_bytes, in_bytes = in.elements * element_bytes;
+  const int64_t outs = (out_bytes + kChunk - 1) / kChunk, ins = (in_bytes + kChunk - 1) / kChunk;
+  int sends[kWindow], receives[kWindow];
+  int64_t sent = 0, received = 0;
+  for (int64_t i = 0; i < std::max(outs, ins); ++i) {
+    for (; received < std::min(ins, i + kWindow); ++received)
+      receives[received % kWindow] =
+          link_.receive(in.rank, place(received, received * kChunk), std::min(kChunk, in_bytes - received * kChunk));
+    for (; sent < std::min(outs, i + kWindow); ++sent)
+      sends[sent % kWindow] =
+          link_.send(out.rank, out.data + sent * kChunk, std::min(kChunk, out_bytes - sent * kChunk));
+    if (i < ins) {
+      link_.wait(receives[i % kWindow]);
+      arrived(i, i * kChunk, std::min(kChunk, in_bytes - i * kChunk));
+    }
+    if (i < outs) link_.wait(sends[i % kWindow]);
+  }
+  traffic_.bytes_sent += out_bytes;
+  traffic_.bytes_received += in_bytes;
+}
+
+void Exchange::copy(DType dtype, const Part& out, const Part& in) {
+  run(
+      size_of(dtype), out, in, [&](int64_t, int64_t offset) { return in.data + offset; },
+      [](int64_t, int64_t, int64_t) {});
+}
+
+void Exchange::add(DType dtype, const Part& out, const Part& in, bool received_first) {
+  const int64_t element_bytes = size_of(dtype);
+  const auto slot = [&](int64_t chunk) { return scratch_.data() + chunk % kWindow * kChunk; };
+  run(
+      element_bytes, out, in, [&](int64_t chunk, int64_t) { return slot(chunk); },
+      [&](int64_t chunk, int64_t offset, int64_t bytes) {
+        sum_into(dtype, in.data + offset, slot(chunk), bytes / element_bytes, received_first);
+      });
+}
+
+}  // namespace kb

@@ -1,0 +1,37 @@
+// Messages between the ranks of a run, which the reductions are written over. A Link belongs to one thread; messages
+// from one rank to another arrive in the order in which they were sent.
+#pragma once
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual Placement placement() const = 0;
+  virtual std::string name() const = 0;  // "mpi"
+
+  // Start and return a handle; the memory is the link's until wait(handle). What is received is as long as what was
+  // sent.
+  virtual int send(int to, const std::byte* data, int64_t bytes) = 0;
+  virtual int receive(int from, std::byte* data, int64_t bytes) = 0;
+  // Sleeps. Once for each handle, those of messages from one rank in their order. Throws Error where the message is
+  // under way for longer than the link's timeout or the link was interrupted.
+  virtual void wait(int handle) = 0;
+
+  // From any thread: the wait under way and all later ones throw.
+  virtual void interrupt() = 0;
+  // When every rank's messages have been waited for, before the end; not after an error.
+  virtual void close() {}
+
+  // Of a link whose library has an all-reduce of its own.
+  virtual bool reduces() const { return false; }
+  virtual void all_reduce(std::byte* data, int64_t elements, DType dtype, bool blocking);
+};
+
+// What a link throws for a message that is under way for too long.
+[[noreturn]] void throw_no_message(int rank, int other, double seconds, bool sending);
+
+}  // namespace kb

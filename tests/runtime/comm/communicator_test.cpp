@@ -1,0 +1,216 @@
+#include "runtime/comm/communicator.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "graph/error.h"
+#include "tests/runtime/allocations.h"
+#include "tests/runtime/comm/conformance.h"
+
+namespace kb::test {
+namespace {
+
+// Runs `body` on every rank, a thread each; the first text that is not "" or error.
+std::string on_ranks(int ranks, const CommunicatorOptions& options, const auto& body) {
+  const auto network = make_in_process_network(ranks);
+  std::vector<std::string> results(static_cast<size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        const auto communicator = make_in_process_communicator(network, rank, options);
+        results[static_cast<size_t>(rank)] = body(*communicator);
+      } catch (const std::exception& error) {
+        results[static_cast<size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& result : results)
+    if (!result.empty()) return result;
+  return "";
+}
+
+constexpr Algorithm kOurs[] = {Algorithm::halving_doubling, Algorithm::ring};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(communicator)
+
+BOOST_AUTO_TEST_CASE(one_process) {
+  const auto local = make_local_communicator();
+  BOOST_TEST(conforms(*local, Algorithm::halving_doubling, 5000) == "");
+  BOOST_TEST(local->description() == "one process");
+  BOOST_TEST((local->traffic() == Traffic{}));
+}
+
+BOOST_AUTO_TEST_CASE(every_count_of_ranks_conforms) {
+  for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16})
+    for (const Algorithm algorithm : kOurs)
+      BOOST_TEST(on_ranks(ranks, {}, [&](Communicator& c) { return conforms(c, algorithm, 4999); }) == "");
+}
+
+// More than a window of chunks, the last one cut.
+BOOST_AUTO_TEST_CASE(long_arrays_conform) {
+  for (const int ranks : {3, 4})
+    for (const Algorithm algorithm : kOurs)
+      BOOST_TEST(on_ranks(ranks, {}, [&](Communicator& c) { return conforms(c, algorithm, 1400003); }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(traffic_is_what_the_formulas_say) {
+  const auto traffic = [](Communicator& c, Algorithm algorithm, int64_t elements) -> std::string {
+    std::vector<double> data(static_cast<size_t>(elements));
+    c.choose(algorithm);
+    const Traffic before = c.traffic();
+    c.wait(c.all_reduce(reinterpret_cast<std::byte*>(data.data()), elements, DType::f64));
+    Traffic got = c.traffic();
+    got = {got.steps - before.steps, got.bytes_sent - before.bytes_sent, got.bytes_received - before.bytes_received};
+    const Traffic want = expected_traffic(algorithm, elements, 8, c.rank(), c.size());
+    if (got == want) return "";
+    return fmt::format("{} ranks, rank {}, {} elements, {}: {} {} {}, got {} {} {}", c.size(), c.rank(), elements,
+                       name(algorithm), want.steps, want.bytes_sent, want.bytes_received, got.steps, got.bytes_sent,
+                       got.bytes_received);
+  };
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    const std::string wrong = on_ranks(ranks, {}, [&](Communicator& c) {
+      for (const Algorithm algorithm : kOurs)
+        for (const int64_t elements : {0, 1, 2, 13, 1009, 5040, 100003})
+          if (const std::string one = traffic(c, algorithm, elements); !one.empty()) return one;
+      return std::string();
+    });
+    BOOST_TEST(wrong == "");
+  }
+}
+
+// FACTS of the literature: 2 lg p steps, or 2(p - 1), and 2n(p - 1)/p bytes both ways.
+BOOST_AUTO_TEST_CASE(traffic_of_even_sizes) {
+  for (const int ranks : {2, 4, 8})
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int64_t bytes = 2 * 4 * 840 * 8 * (ranks - 1) / ranks;
+      const int steps = ranks == 2 ? 2 : ranks == 4 ? 4 : 6;
+      const Traffic halving = expected_traffic(Algorithm::halving_doubling, 840 * 8, 4, rank, ranks);
+      BOOST_TEST((halving == Traffic{steps, bytes, bytes}));
+      const Traffic ring = expected_traffic(Algorithm::ring, 840 * 8, 4, rank, ranks);
+      BOOST_TEST((ring == Traffic{2 * (ranks - 1), bytes, bytes}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_steady_reduction_allocates_nothing) {
+  const std::string wrong = on_ranks(3, {}, [](Communicator& c) -> std::string {
+    std::vector<float> data(300007);
+    const auto reduce = [&] {
+      int64_t tickets[20];
+      for (int64_t& ticket : tickets)
+        ticket = c.all_reduce(reinterpret_cast<std::byte*>(data.data()), 300007, DType::f32);
+      for (const int64_t ticket : tickets) c.wait(ticket);
+    };
+    for (const Algorithm algorithm : kOurs) {
+      c.choose(algorithm);
+      reduce();
+    }
+    c.barrier();
+    const int64_t before = allocations_of_ours();
+    for (const Algorithm algorithm : kOurs) {
+      c.choose(algorithm);
+      for (int i = 0; i < 3; ++i) reduce();
+    }
+    const int64_t made = allocations_of_ours() - before;
+    c.barrier();
+    return made == 0 ? "" : fmt::format("{} allocations", made);
+  });
+  BOOST_TEST(wrong == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_librarys_own_needs_the_library) {
+  const std::string error = on_ranks(2, {}, [](Communicator& c) -> std::string {
+    c.choose(Algorithm::mpi);
+    return "";
+  });
+  BOOST_TEST(error == "all-reduce \"mpi\" is the MPI library's own, and these ranks are connected by threads");
+  BOOST_CHECK_THROW(parse_algorithm("tree"), Error);
+  for (const char* known : {"halving-doubling", "ring", "mpi", "mpi-blocking"})
+    BOOST_TEST(name(parse_algorithm(known)) == known);
+}
+
+// Every rank that waits for the dead one, or for one that does, says so.
+BOOST_AUTO_TEST_CASE(a_dead_rank_is_named) {
+  for (const int ranks : {2, 4, 5}) {
+    const int dead = ranks - 1;
+    const auto network = make_in_process_network(ranks);
+    std::vector<std::string> errors(static_cast<size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto c = make_in_process_communicator(network, rank, {.timeout = 0.3});
+        std::vector<float> data(100000);
+        try {
+          for (int step = 0;; ++step) {
+            if (step == 5 && rank == dead) kill_rank(*network, dead);
+            c->wait(c->all_reduce(reinterpret_cast<std::byte*>(data.data()), 100000, DType::f32));
+          }
+        } catch (const Error& error) {
+          errors[static_cast<size_t>(rank)] = error.what();
+        }
+        BOOST_REQUIRE_THROW(c->barrier(), Error);
+      });
+    for (std::thread& thread : threads) thread.join();
+    bool named = false;
+    for (int rank = 0; rank < dead; ++rank) {
+      BOOST_TEST(errors[static_cast<size_t>(rank)].find(fmt::format("rank {} has been waiting for rank ", rank)) == 0u);
+      named |= errors[static_cast<size_t>(rank)].find(fmt::format("for rank {} for 0.3 s", dead)) != std::string::npos;
+    }
+    BOOST_TEST(named);
+  }
+}
+
+// A communicator that is left with work under way, as an exception leaves it, does not wait for the others.
+BOOST_AUTO_TEST_CASE(leaving_does_not_hang) {
+  const auto network = make_in_process_network(2);
+  std::vector<float> data(1000);
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const auto c = make_in_process_communicator(network, 0);
+    c->all_reduce(reinterpret_cast<std::byte*>(data.data()), 1000, DType::f32);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(5)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(throttled_communicator)
+
+BOOST_AUTO_TEST_CASE(conforms_too) {
+  const Network network{.latency = 20e-6, .bandwidth = 1e9};
+  for (const int ranks : {2, 3, 4})
+    for (const Algorithm algorithm : kOurs)
+      BOOST_TEST(on_ranks(ranks, {.throttle = &network},
+                          [&](Communicator& c) { return conforms(c, algorithm, 150001); }) == "");
+}
+
+// The cost models: 2 lg p latencies, or 2(p - 1), and the bytes' time. A loaded machine adds, never takes away.
+BOOST_AUTO_TEST_CASE(takes_as_long_as_the_network) {
+  const Network network{.latency = 2e-3, .bandwidth = 50e6};
+  const int64_t elements = 1 << 20;
+  for (const Algorithm algorithm : kOurs) {
+    double seconds = 0;
+    const std::string wrong = on_ranks(4, {.algorithm = algorithm, .throttle = &network}, [&](Communicator& c) {
+      std::vector<float> data(elements, 1.0f);
+      c.barrier();
+      const Interval interval = c.wait(c.all_reduce(reinterpret_cast<std::byte*>(data.data()), elements, DType::f32));
+      if (c.rank() == 0) seconds = std::chrono::duration<double>(interval.end - interval.begin).count();
+      return std::string(data[elements - 1] == 4.0f ? "" : "the sum differs");
+    });
+    BOOST_TEST(wrong == "");
+    const double steps = algorithm == Algorithm::ring ? 6 : 4;
+    const double model = steps * network.latency + 2.0 * 4 * elements * 3 / 4 / network.bandwidth;
+    BOOST_TEST_MESSAGE(fmt::format("{}: {:.4f} s, model {:.4f} s", name(algorithm), seconds, model));
+    BOOST_TEST(seconds > 0.95 * model);
+    BOOST_TEST(seconds < 1.5 * model);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::test
