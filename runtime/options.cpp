@@ -43,6 +43,19 @@ std::string look_up(const std::string& program) {
   return program;
 }
 
+int number(const std::string& text) { return static_cast<int>(std::strtol(text.c_str(), nullptr, 10)); }
+
+// Slurm sets its variables inside a batch script too, where nothing was started by srun; a step's are srun's alone.
+Launcher find_launcher() {
+  if (const std::string size = variable("OMPI_COMM_WORLD_SIZE"); !size.empty()) return {"mpirun", number(size)};
+  const int tasks = number(variable("SLURM_STEP_NUM_TASKS"));
+  const std::string name = tasks > 0 ? "srun" : "mpiexec";
+  if (const std::string size = variable("PMI_SIZE"); !size.empty()) return {name, number(size)};
+  if (!variable("PMIX_RANK").empty()) return {name, tasks};
+  if (tasks > 1) return {name, tasks, false};
+  return {};
+}
+
 }  // namespace
 
 RuntimeOptions RuntimeOptions::from_environment() {
@@ -50,7 +63,9 @@ RuntimeOptions RuntimeOptions::from_environment() {
   return {.cache_dir = find_cache_dir(),
           .data_dir = variable("KB_DATA"),
           .compiler = named.empty() ? KB_HOST_CXX : look_up(named),
-          .compiler_origin = named.empty() ? "the configure step" : "KB_CXX"};
+          .compiler_origin = named.empty() ? "the configure step" : "KB_CXX",
+          .mpirun = look_up("mpirun"),
+          .launcher = find_launcher()};
 }
 
 }  // namespace kb

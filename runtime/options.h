@@ -6,6 +6,13 @@
 
 namespace kb {
 
+// What started this process, and how many of its run.
+struct Launcher {
+  std::string name = "itself";  // "mpirun", "srun", "mpiexec"
+  int processes = 1;            // 0 = not said, more than one
+  bool connects = true;         // the processes can find each other through it
+};
+
 struct RuntimeOptions {
   // Compiled kernels. $KB_CACHE, else $XDG_CACHE_HOME/kilobatch, else ~/.cache/kilobatch; empty where there is no home.
   std::filesystem::path cache_dir;
@@ -15,6 +22,10 @@ struct RuntimeOptions {
   std::string compiler;
   // What to name in an error about the compiler: "KB_CXX" or "the configure step".
   std::string compiler_origin;
+  // Path of mpirun, looked up in $PATH; the bare name where there is none.
+  std::string mpirun = {};
+  // $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK, $SLURM_STEP_NUM_TASKS.
+  Launcher launcher = {};
 
   static RuntimeOptions from_environment();
 };

@@ -73,4 +73,26 @@ BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
 }
 
+BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
+  ScopedVariable no_openmpi("OMPI_COMM_WORLD_SIZE", std::nullopt), no_pmix("PMIX_RANK", std::nullopt),
+      no_pmi("PMI_SIZE", std::nullopt), no_step("SLURM_STEP_NUM_TASKS", std::nullopt);
+  const auto launcher = [] { return RuntimeOptions::from_environment().launcher; };
+  BOOST_TEST(launcher().processes == 1);
+  {
+    // A batch script, whose commands Slurm starts once.
+    ScopedVariable job("SLURM_NTASKS", "8"), rank("SLURM_PROCID", "0");
+    BOOST_TEST(launcher().processes == 1);
+  }
+  ScopedVariable step("SLURM_STEP_NUM_TASKS", "8");
+  BOOST_TEST(launcher().processes == 8);
+  BOOST_TEST(!launcher().connects);
+  ScopedVariable pmix("PMIX_RANK", "3");
+  BOOST_TEST(launcher().name == "srun");
+  BOOST_TEST(launcher().processes == 8);
+  BOOST_TEST(launcher().connects);
+  ScopedVariable openmpi("OMPI_COMM_WORLD_SIZE", "4");
+  BOOST_TEST(launcher().name == "mpirun");
+  BOOST_TEST(launcher().processes == 4);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

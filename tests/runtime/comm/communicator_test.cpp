@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(every_count_of_ranks_conforms) {
 BOOST_AUTO_TEST_CASE(long_arrays_conform) {
   for (const int ranks : {3, 4})
     for (const Algorithm algorithm : kOurs)
-      BOOST_TEST(on_ranks(ranks, {}, [&](Communicator& c) { return conforms(c, algorithm, 600011); }) == "");
+      BOOST_TEST(on_ranks(ranks, {}, [&](Communicator& c) { return conforms(c, algorithm, 300007); }) == "");
 }
 
 BOOST_AUTO_TEST_CASE(traffic_is_what_the_formulas_say) {

@@ -1,0 +1,85 @@
+// Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
+// hangs (`stop`) or is killed (`kill`) between reductions.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <csignal>
+#include <string_view>
+
+#include "graph/error.h"
+#include "runtime/comm/open.h"
+#include "tests/runtime/comm/conformance.h"
+
+namespace {
+
+using namespace kb;
+using namespace kb::test;
+
+std::string counts(Communicator& communicator) {
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring, Algorithm::mpi}) {
+    communicator.choose(algorithm);
+    for (const int64_t elements : {0, 1, 1009, 5040}) {
+      Bytes data(static_cast<size_t>(elements) * 4);
+      const Traffic before = communicator.traffic();
+      communicator.wait(communicator.all_reduce(data.data(), elements, DType::f32));
+      const Traffic now = communicator.traffic();
+      const Traffic got{now.steps - before.steps, now.bytes_sent - before.bytes_sent,
+                        now.bytes_received - before.bytes_received};
+      if (got != expected_traffic(algorithm, elements, 4, communicator.rank(), communicator.size()))
+        return fmt::format("{}, rank {}: steps or bytes of {} elements differ from the formula",
+                           communicator.description(), communicator.rank(), elements);
+    }
+  }
+  return "";
+}
+
+std::string conform(const Launcher& launcher, bool throttle) {
+  const Network network{.latency = 50e-6, .bandwidth = 1e9};
+  const auto communicator = open_communicator({.throttle = throttle ? &network : nullptr}, launcher);
+  if (communicator->size() != launcher.processes) return "not as many ranks as mpirun has started";
+  const Placement placement = communicator->placement();
+  if (placement.nodes != 1 || placement.local_rank != communicator->rank() ||
+      placement.local_size != communicator->size())
+    return "the ranks are not placed on one node";
+  const int64_t large = launcher.processes == 2 ? 300007 : 50021;  // chunks under way both ways, in a window or in two
+  std::string wrong;
+  for (const Algorithm algorithm :
+       {Algorithm::halving_doubling, Algorithm::ring, Algorithm::mpi, Algorithm::mpi_blocking}) {
+    if (throttle && algorithm != Algorithm::halving_doubling) break;
+    if (wrong.empty()) wrong = conforms(*communicator, algorithm, large);
+  }
+  if (wrong.empty() && !throttle) wrong = counts(*communicator);
+  if (communicator->rank() == 0) fmt::print("{}\n", communicator->description());
+  communicator->barrier();
+  return wrong;
+}
+
+void lose_a_rank(const Launcher& launcher, int signal) {
+  const auto communicator = open_communicator({.timeout = 2}, launcher);
+  Bytes data(400000);
+  for (int step = 0;; ++step) {
+    if (step == 3 && communicator->rank() == 1) raise(signal);
+    communicator->wait(communicator->all_reduce(data.data(), 100000, DType::f32));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  const Launcher launcher = RuntimeOptions::from_environment().launcher;
+  try {
+    std::string wrong;
+    if (mode == "stop")
+      lose_a_rank(launcher, SIGSTOP);
+    else if (mode == "kill")
+      lose_a_rank(launcher, SIGKILL);
+    else
+      wrong = conform(launcher, mode == "throttle");
+    if (wrong.empty()) return 0;
+    fmt::print(stderr, "{}\n", wrong);
+  } catch (const Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,69 @@
+#include "runtime/comm/open.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/error.h"
+#include "tests/support.h"
+
+namespace kb::test {
+namespace {
+
+std::string error_of(const auto& work) {
+  try {
+    work();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(open_communicators)
+
+BOOST_AUTO_TEST_CASE(alone_opens_nothing) {
+  const auto communicator = open_communicator({}, {}, {"/nowhere/libkilobatch_mpi.so"});
+  BOOST_TEST(communicator->size() == 1);
+  BOOST_TEST(open_communicator({}, {"mpirun", 1}, {})->description() == "one process");
+}
+
+BOOST_AUTO_TEST_CASE(an_absent_library_is_named_with_its_package) {
+  const std::string error = error_of([] { open_communicator({}, {"mpirun", 4}, {"/nowhere/libkilobatch_mpi.so"}); });
+  BOOST_TEST(error ==
+             "several processes cannot be used\n"
+             "  missing: Kilobatch's MPI library, libkilobatch_mpi.so, which this build did not make\n"
+             "  got:     no /nowhere/libkilobatch_mpi.so\n"
+             "  hint:    apt install libopenmpi-dev openmpi-bin, then configure again (cmake -DKB_MPI=ON says what it "
+             "does not find)");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_library_is_refused) {
+  const TemporaryDirectory folder;
+  write_file(folder / "libkilobatch_mpi.so", "not a library");
+  const std::string error = error_of([&] { open_communicator({}, {"mpirun", 4}, {folder / "libkilobatch_mpi.so"}); });
+  BOOST_TEST(error.find("missing: a library that Kilobatch's MPI library needs") != std::string::npos);
+  BOOST_TEST(error.find("libkilobatch_mpi.so") != std::string::npos);
+}
+
+// Every task would train alone, and say nothing.
+BOOST_AUTO_TEST_CASE(tasks_that_nothing_connects_are_refused) {
+  const std::string error = error_of([] { open_communicator({}, {"srun", 4, false}, {}); });
+  BOOST_TEST(error ==
+             "several processes cannot be used\n"
+             "  missing: what connects the processes\n"
+             "  got:     4 processes started by srun\n"
+             "  hint:    srun --mpi=pmix (srun --mpi=list says what this Slurm has), or mpirun inside the job");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
+  const std::vector<std::string> command = mpirun_command("/usr/bin/mpirun", 4, {"build/bin/glyphs", "--epochs", "1"});
+  BOOST_TEST(command.front() == "/usr/bin/mpirun");
+  BOOST_TEST(fmt::format("{}", fmt::join(command, " ")).find("-n 4 build/bin/glyphs --epochs 1") != std::string::npos);
+  BOOST_TEST(error_of([] { mpirun_command("mpirun", 4, {}); }).find("apt install openmpi-bin") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::test
