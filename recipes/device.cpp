@@ -24,9 +24,10 @@ std::string what_is_missing(const std::string& error) {
 }  // namespace
 
 Device choose_device(const Flags& flags) {
+  const CudaOptions on_gpu{.deterministic = !flags.fast, .sync_steps = flags.sync_steps, .cache_directory = ""};
   if (flags.device == "cuda") {
     try {
-      return {open_cuda_backend({}), "--device cuda"};
+      return {open_cuda_backend(on_gpu), "--device cuda"};
     } catch (const Error& error) {
       throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
     }
@@ -39,7 +40,7 @@ Device choose_device(const Flags& flags) {
   };
   if (flags.device == "cpu") return cpu("--device cpu");
   try {
-    return {open_cuda_backend({}), "--device auto: there is a GPU"};
+    return {open_cuda_backend(on_gpu), "--device auto: there is a GPU"};
   } catch (const Error& error) {
     return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
   }
@@ -72,6 +73,13 @@ std::string precision_note(const Backend& backend, const Flags& flags) {
       "NOTE: --precision {0}: no {0} units here (or no library that uses them), so convolutions and matrix products "
       "widen to {1} and round their results: the same meaning, no speed gained",
       flags.precision, name(backend.library_dtype(low)));
+}
+
+std::string without_effect_note(const Backend& backend, const Flags& flags) {
+  if (backend.target().processor != Processor::cpu || !(flags.fast || flags.sync_steps)) return "";
+  return fmt::format("NOTE: {} changes nothing on a CPU: {}", flags.fast ? "--fast" : "--sync-steps",
+                     flags.fast ? "its steps give the same bits on every run as fast as it can"
+                                : "its steps run one after the other anyway");
 }
 
 int choose_loader_threads(const Flags& flags) {

@@ -26,6 +26,10 @@ std::string use_picks(Backend& backend, const std::string& text);
 // widen, so the run means the same and gains no speed. Empty otherwise.
 std::string precision_note(const Backend& backend, const Flags& flags);
 
+// One line where --fast or --sync-steps is given and this device is a CPU, on which they change nothing. Empty
+// otherwise.
+std::string without_effect_note(const Backend& backend, const Flags& flags);
+
 // Threads of the loader, as --loader-threads asks, or for auto as many as cores are left beside the backend's, 1 to 4.
 int choose_loader_threads(const Flags& flags);
 

@@ -92,6 +92,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       choice({"--precision", "P",
               "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
              &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
+      toggle({"--fast", "", "results may differ in the last bits from run to run, where that is faster (GPUs)"},
+             &Flags::fast),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
       whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
@@ -109,6 +111,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
       dump(),
+      toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
+             &Flags::sync_steps),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
   });
   return rows;
@@ -135,6 +139,7 @@ constexpr EffectRow kEffects[] = {
     {"checkpoint", FlagEffect::call},    {"out", FlagEffect::call},
     {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
     {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
+    {"sync-steps", FlagEffect::call},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

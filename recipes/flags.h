@@ -44,6 +44,8 @@ struct Flags {
   std::string resume, checkpoint;  // run folder to go on in, and the file to go on from: "" = the newest
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
+  bool fast = false;                  // bits may differ from run to run
+  bool sync_steps = false;            // on a GPU
   OptionValues options;               // of the recipe's own
   std::string augment = "none";       // kinds, separated by commas
   int64_t pad = 4, cutout_size = 16;  // pixels

@@ -45,6 +45,7 @@ class Run {
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
+    if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (checkpoint())
       if (const std::string note = use_picks(*device_.backend, checkpoint()->fact(kPicks)); !note.empty())
         console_.line(note);

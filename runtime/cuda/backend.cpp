@@ -29,7 +29,8 @@ class Query : public LibraryQuery {
 class CudaBackend : public Backend {
  public:
   CudaBackend(std::unique_ptr<const Driver> driver, const CudaOptions& options, const Factories& factories)
-      : driver_(std::move(driver)),
+      : options_(options),
+        driver_(std::move(driver)),
         device_(*driver_, options.device),
         transfers_(device_),
         compiler_(factories.compiler(device_)),
@@ -39,10 +40,10 @@ class CudaBackend : public Backend {
   }
 
   std::string description() const override {
-    return fmt::format("cuda: {}, sm_{}, {} multiprocessors, {} GiB, driver {}.{}, {}, {}", device_.name,
+    return fmt::format("cuda: {}, sm_{}, {} multiprocessors, {} GiB, driver {}.{}, {}, {}{}", device_.name,
                        device_.capability, device_.processors, (device_.memory + (1 << 29)) >> 30,
                        device_.driver_version / 1000, device_.driver_version % 1000 / 10, compiler_->name(),
-                       library_->name());
+                       library_->name(), options_.deterministic ? "" : ", not deterministic");
   }
   const Target& target() const override { return target_; }
   DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
@@ -56,13 +57,14 @@ class CudaBackend : public Backend {
 
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
-    return make_executables(schedules, {device_, *compiler_, *library_}, report);
+    return make_executables(schedules, {device_, *compiler_, *library_, options_.sync_steps}, report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
-    return cuda::make_runner(device_, transfers_, std::move(parts));
+    return cuda::make_runner(device_, transfers_, std::move(parts), options_.sync_steps);
   }
 
  private:
+  const CudaOptions options_;
   std::unique_ptr<const Driver> driver_;
   OpenDevice device_;
   Transfers transfers_;

@@ -5,8 +5,21 @@
 
 namespace kb::cuda {
 
+namespace {
+
+constexpr const char* kHint =
+    "\n  hint: work that was enqueued earlier failed; the same command with --sync-steps waits after every schedule "
+    "step, and so tells which one it was";
+
+}  // namespace
+
+CallError::CallError(std::string failure, Result result)
+    : std::runtime_error(is_device_fault(result) ? failure + kHint : failure),
+      result_(result),
+      failure_(std::move(failure)) {}
+
 CallError::CallError(std::string_view call, Result result, std::string_view name, std::string_view text)
-    : std::runtime_error(fmt::format("{} failed: {} ({}): {}", call, name, result, text)), result_(result) {}
+    : CallError(fmt::format("{} failed: {} ({}): {}", call, name, result, text), result) {}
 
 void Driver::fail(const char* symbol, Result result) const {
   const char *name = nullptr, *text = nullptr;

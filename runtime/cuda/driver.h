@@ -40,14 +40,21 @@ enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
 
+// Whether a result tells that work on the device failed, not the call that gives it: this one or any before.
+inline constexpr bool is_device_fault(Result result) { return result >= 700 && result < 720; }
+
 // A failed call of the driver. What the runtime reports is made of it, with the schedule step it happened in.
 class CallError : public std::runtime_error {
  public:
   CallError(std::string_view call, Result result, std::string_view name, std::string_view text);
   Result result() const { return result_; }
+  // what() without the hint of how to find the step whose work failed.
+  const std::string& failure() const { return failure_; }
 
  private:
+  CallError(std::string failure, Result result);
   Result result_;
+  std::string failure_;
 };
 
 // Functions by the names that libcuda.so.1 exports; "_v2" and the like are part of the name.

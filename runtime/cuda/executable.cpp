@@ -47,7 +47,10 @@ class CudaExecutable : public Executable {
   // `kernels`: of the schedule, in their order. `modules` holds them.
   CudaExecutable(const Schedule& schedule, const Environment& environment, std::shared_ptr<const Modules> modules,
                  std::span<const Kernel> kernels)
-      : schedule_(schedule), device_(environment.device), modules_(std::move(modules)) {
+      : schedule_(schedule),
+        device_(environment.device),
+        modules_(std::move(modules)),
+        sync_steps_(environment.sync_steps) {
     for (const ir::Kernel& kernel : schedule.kernels) counter_buffers_.push_back(counters_of(kernel.phases.at(0).body));
     place_counters();
     calls_.resize(schedule.steps.size());
@@ -72,7 +75,7 @@ class CudaExecutable : public Executable {
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
         enqueue(calls_[s]);
-        if (!has_run_) device_.driver(device_.driver.stream_synchronize, device_.compute);
+        if (!has_run_ || sync_steps_) device_.driver(device_.driver.stream_synchronize, device_.compute);
       });
     has_run_ = true;
   }
@@ -113,7 +116,7 @@ class CudaExecutable : public Executable {
     try {
       work();
     } catch (const CallError& error) {
-      throw InternalError(error.what() + place(s));
+      throw InternalError(error.failure() + place(s));
     } catch (const InternalError& error) {
       throw InternalError(error.what() + place(s));
     } catch (const Error& error) {
@@ -208,7 +211,7 @@ class CudaExecutable : public Executable {
   std::map<std::pair<size_t, size_t>, int64_t> counter_offsets_;  // by step and kernel's buffer
   std::vector<std::vector<size_t>> counter_buffers_;              // of each kernel
   std::vector<Call> calls_;
-  bool has_run_ = false;
+  bool sync_steps_, has_run_ = false;
 };
 
 KernelBatch print_kernels(std::span<const Schedule* const> schedules) {

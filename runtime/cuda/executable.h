@@ -16,10 +16,12 @@ struct Environment {
   const OpenDevice& device;
   Compiler& compiler;
   DeviceLibrary& library;
+  bool sync_steps = false;  // see CudaOptions
 };
 
-// Kernels of all schedules are printed and compiled as one batch. The first run of an executable waits after every
-// step, so that a step that fails is told by its name and the user's line; it may not be captured.
+// Kernels of all schedules are printed and compiled as one batch. The first run of an executable - with
+// sync_steps every one - waits after every step, so that a step that fails is told by its name and the user's line; it
+// may not be captured.
 std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedule* const> schedules,
                                                           const Environment& environment, LoadReport& report);
 

@@ -22,17 +22,6 @@ namespace fs = std::filesystem;
 // A program costs a fixed time beside its kernels', and the last one should not be long.
 constexpr size_t kProgramsPerJob = 3, kLeastKernels = 4;
 
-// ptxas at times spills a register or two to fit one block more on a multiprocessor. For what has spills it is asked
-// again: with its other ideas of how many registers are many, then for room for two blocks alone, or one.
-struct Attempt {
-  const char* option;
-  const char* blocks;  // a multiprocessor should have room for; empty: as ptxas sees fit
-};
-constexpr Attempt kAttempts[] = {{"--ptxas-options=--register-usage-level=0", ""},
-                                 {"--ptxas-options=--register-usage-level=10", ""},
-                                 {"", ", 2"},
-                                 {"", ", 1"}};
-
 std::string with_blocks(std::string text, const std::string& blocks) {
   const std::string bounds = "__launch_bounds__(";
   const size_t at = text.find(bounds);
@@ -42,12 +31,13 @@ std::string with_blocks(std::string text, const std::string& blocks) {
 
 class NvrtcCompiler : public Compiler {
  public:
-  NvrtcCompiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs)
+  NvrtcCompiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs, std::span<const SpillAttempt> attempts)
       : nvrtc_(std::move(nvrtc)),
         arch_(arch),
         target_(choose_nvrtc_target(nvrtc_, arch)),
         cache_dir_(std::move(cache_dir)),
-        jobs_(static_cast<size_t>(std::max(jobs, 1))) {}
+        jobs_(static_cast<size_t>(std::max(jobs, 1))),
+        attempts_(attempts.begin(), attempts.end()) {}
 
   std::string name() const override { return fmt::format("NVRTC {}.{}, sm_{}", nvrtc_.major, nvrtc_.minor, arch_); }
   CompiledImages compile(const KernelBatch& batch) override;
@@ -56,6 +46,7 @@ class NvrtcCompiler : public Compiler {
   // What an entry is made for; a part of every key.
   std::string processor() const { return target_.option; }
   std::string version() const { return fmt::format("NVRTC {}.{}", nvrtc_.major, nvrtc_.minor); }
+  std::string how() const;
   fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + std::string(kDeviceSuffix)); }
 
   WantedKernels read_cache(const WantedKernels& wanted, CompiledImages& result) const;
@@ -71,14 +62,22 @@ class NvrtcCompiler : public Compiler {
   NvrtcTarget target_;
   fs::path cache_dir_;
   size_t jobs_;
+  std::vector<SpillAttempt> attempts_;
 };
+
+// Options, and what is tried where a kernel spills.
+std::string NvrtcCompiler::how() const {
+  std::string text = fmt::format("{}", fmt::join(nvrtc_options(), "\n"));
+  for (const SpillAttempt& attempt : attempts_) text += fmt::format("\nspills: {}{}", attempt.option, attempt.blocks);
+  return text;
+}
 
 CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   const auto start = std::chrono::steady_clock::now();
   CompiledImages result;
   if (!target_.message.empty()) result.warnings.push_back(target_.message);
   std::vector<std::string> keys;
-  const Sha256 hash = batch_hash(batch, {version(), processor(), fmt::format("{}", fmt::join(nvrtc_options(), "\n"))});
+  const Sha256 hash = batch_hash(batch, {version(), processor(), how()});
   const WantedKernels wanted = distinct_kernels(batch, hash, keys);
   const WantedKernels missing = read_cache(wanted, result);
   const size_t most = std::max<size_t>(missing.size() / kLeastKernels, jobs_);
@@ -175,7 +174,7 @@ void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit
                                    [&](const auto& k) { return k.second->name == kernel.name; });
       if (kernel.local_bytes == 0 || at == units[i].kernels.end()) continue;
       const auto [key, source] = *at;
-      for (const Attempt& attempt : kAttempts) {
+      for (const SpillAttempt& attempt : attempts_) {
         const KernelSource changed{source->name, with_blocks(source->text, attempt.blocks)};
         NvrtcResult result = run_nvrtc(nvrtc_, target_, unit_text(batch, {{{key, &changed}}, 0}), attempt.option);
         if (result.image.empty() || spills(result.image, source->name)) continue;
@@ -215,8 +214,9 @@ void NvrtcCompiler::keep(const KernelUnit& unit, const Image& image) const {
 
 }  // namespace
 
-std::unique_ptr<Compiler> make_nvrtc_compiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs) {
-  return std::make_unique<NvrtcCompiler>(std::move(nvrtc), arch, std::move(cache_dir), jobs);
+std::unique_ptr<Compiler> make_nvrtc_compiler(Nvrtc nvrtc, int arch, fs::path cache_dir, int jobs,
+                                              std::span<const SpillAttempt> attempts) {
+  return std::make_unique<NvrtcCompiler>(std::move(nvrtc), arch, std::move(cache_dir), jobs, attempts);
 }
 
 }  // namespace kb::cuda

@@ -13,6 +13,7 @@ namespace kb {
 struct CudaOptions {
   int device = 0;               // ordinal
   bool deterministic = true;    // two runs give the same bits
+  bool sync_steps = false;      // wait after every schedule step, capture none: a fault is told by its step
   std::string cache_directory;  // "" = from the environment (runtime/options.h)
 };
 

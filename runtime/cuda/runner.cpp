@@ -38,8 +38,12 @@ struct Slot {
 
 class CudaRunner : public Runner {
  public:
-  CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts)
-      : device_(device), transfers_(transfers), parts_(std::move(parts)), slots_{Slot(device), Slot(device)} {
+  CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool sync_steps)
+      : device_(device),
+        transfers_(transfers),
+        parts_(std::move(parts)),
+        is_captured_(!sync_steps),
+        slots_{Slot(device), Slot(device)} {
     place_inputs();
     place_results();
     for (Slot& slot : slots_) make(slot);
@@ -198,10 +202,11 @@ class CudaRunner : public Runner {
     slot.version[i] = fresh_[i] ? steps_ : before;
   }
 
-  // The first step runs as it is, so that a fault is told by its schedule step; the others as graphs.
+  // The first step (with sync_steps every one) runs as it is, so that a fault is told by its schedule step; the others
+  // as graphs.
   void compute() {
     Slot& slot = next();
-    if (steps_ == 0) {
+    if (steps_ == 0 || !is_captured_) {
       bind(slot);
       enqueue(slot);
       return;
@@ -254,6 +259,7 @@ class CudaRunner : public Runner {
   const OpenDevice& device_;
   Transfers& transfers_;
   RunnerParts parts_;
+  const bool is_captured_;
   std::array<Slot, 2> slots_;
   std::vector<Place> inputs_, results_;
   int64_t input_bytes_ = 0, result_bytes_ = 0;
@@ -267,9 +273,10 @@ class CudaRunner : public Runner {
 
 }  // namespace
 
-std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts) {
+std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts,
+                                    bool sync_steps) {
   device.make_current();
-  return std::make_unique<CudaRunner>(device, transfers, std::move(parts));
+  return std::make_unique<CudaRunner>(device, transfers, std::move(parts), sync_steps);
 }
 
 }  // namespace kb::cuda

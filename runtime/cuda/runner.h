@@ -9,6 +9,8 @@
 
 namespace kb::cuda {
 
-std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts);
+// `sync_steps`: see CudaOptions; the programs wait themselves.
+std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts,
+                                    bool sync_steps = false);
 
 }  // namespace kb::cuda

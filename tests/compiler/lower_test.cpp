@@ -4,29 +4,13 @@
 #include <random>
 
 #include "tests/compiler/lowered_group.h"
+#include "tests/compiler/sample_graphs.h"
 #include "tests/support.h"
 
 using namespace kb;
 using namespace kb::test;
 
 namespace {
-
-Tensor x_of(Graph& graph, Dims shape, DType dtype = DType::f32, const std::string& name = "x") {
-  return shape.empty() ? scalar_input(graph, name, dtype) : input(graph, name, dtype, shape, "");
-}
-
-double tolerance_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 1e-11;
-    case DType::bf16:
-      return 2e-2;
-    case DType::f16:
-      return 3e-3;
-    default:
-      return 2e-5;
-  }
-}
 
 // Extents 1 to `most`, now and then larger than a vector.
 Dims random_shape(std::mt19937& random, int64_t rank) {
@@ -54,11 +38,11 @@ BOOST_AUTO_TEST_CASE(pointwise_with_broadcasts) {
   for (const Dims& shape : std::vector<Dims>{
            {}, {1}, {7}, {16}, {50000}, {3, 16}, {5, 10}, {300, 48}, {2, 3, 5, 7}, {4, 2, 33, 16}, {1, 64}}) {
     Graph graph;
-    Tensor x = x_of(graph, shape), y = x;
+    Tensor x = input_of(graph, shape), y = x;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       Dims small(shape.size(), 1);
       small[axis] = shape[axis];
-      y = y * x_of(graph, small, DType::f32, "b" + std::to_string(axis)) + 0.25;
+      y = y * input_of(graph, small, DType::f32, "b" + std::to_string(axis)) + 0.25;
     }
     output("y", relu(y) + x);
     output("z", exp(x) * sigmoid(y));
@@ -69,7 +53,7 @@ BOOST_AUTO_TEST_CASE(pointwise_with_broadcasts) {
 BOOST_AUTO_TEST_CASE(every_dtype) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::u32, DType::u8}) {
     Graph graph;
-    Tensor x = x_of(graph, {5, 37}, dtype), b = x_of(graph, {37}, dtype, "b");
+    Tensor x = input_of(graph, {5, 37}, dtype), b = input_of(graph, {37}, dtype, "b");
     output("y", x * b + x);
     output("c", cast(x, DType::f32));
     output("s", select(x < b, x, maximum(b, 1.0)));
@@ -81,14 +65,14 @@ BOOST_AUTO_TEST_CASE(every_dtype) {
 
 BOOST_AUTO_TEST_CASE(movement) {
   Graph graph;
-  Tensor x = x_of(graph, {6, 4, 5, 8});
+  Tensor x = input_of(graph, {6, 4, 5, 8});
   output("transposed", transpose(x, {0, 2, 3, 1}) * 2.0);
   output("reversed", transpose(x, {3, 2, 1, 0}) + 1.0);
   output("sliced", slice(x, {1, 0, 1, 2}, {6, 4, 5, 8}, {2, 1, 3, 2}) + 1.0);
   output("padded", pad(x * x, {0, 1, 2, 3}, {1, 0, 1, 2}, 0.5) * 3.0);
   output("dilated", pad(x * x, {0, 0, 1, 0}, {0, 0, 2, 0}, 0, {0, 0, 2, 1}) * 3.0);
   output("joined", concat({x * 2.0, exp(x), x}, 2) + 1.0);
-  output("folded", reshape(x, {24, 40}) * x_of(graph, {24, 1}, DType::f32, "row"));
+  output("folded", reshape(x, {24, 40}) * input_of(graph, {24, 1}, DType::f32, "row"));
   output("refolded", transpose(reshape(x, {6, 2, 2, 40}), {0, 2, 1, 3}) + 1.0);
   output("blocked", transpose(reshape(x, {6, 2, 2, 5, 8}), {0, 1, 3, 4, 2}) * 1.5);
   check_lowering(graph, 1e-6);
@@ -96,28 +80,19 @@ BOOST_AUTO_TEST_CASE(movement) {
 
 BOOST_AUTO_TEST_CASE(leaves) {
   Graph graph;
-  Tensor x = x_of(graph, {4, 6, 5});
+  Tensor x = input_of(graph, {4, 6, 5});
   output("n", x / count(x, {0, 2}));
   output("i", cast(iota(graph, DType::i32, 20), DType::f32) * 0.5);
   output("hot", one_hot(input(graph, "label", DType::i32, {9}, ""), 10));
   output("bits", random_bits(graph, "a", {4, 6, 5}));
   output("dropped", select(random_bits(graph, "b", {4, 6, 5}) < 0x80000000u, x, 0.0));
   output("rows",
-         gather(x_of(graph, {11, 3, 4}, DType::f32, "table"), input(graph, "at", DType::i32, {2, 5}, "")) * 2.0);
+         gather(input_of(graph, {11, 3, 4}, DType::f32, "table"), input(graph, "at", DType::i32, {2, 5}, "")) * 2.0);
   check_lowering(graph, 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(crops) {
-  for (const auto& [x, size] : {std::pair{Dims{5, 3, 9, 20}, Ints{9, 20}}, std::pair{Dims{4, 2, 6, 33}, Ints{4, 40}},
-                                std::pair{Dims{3, 8, 8}, Ints{7, 5}}}) {
-    Graph graph;
-    Tensor window = input(graph, "window", DType::i32, {x[0], 3}, "") - 2;
-    output("floats", crop(x_of(graph, x), window, size) * 0.5);
-    Tensor bytes = input(graph, "bytes", DType::u8, x, "");
-    output("bytes", cast(crop(bytes, window, size), DType::f32) * 2.0);
-    output("plain", crop(bytes, window, size));
-    check_lowering(graph, 1e-6);
-  }
+  for (const NamedGraph& crop : crop_graphs()) check_lowering(crop.graph, 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(sums_over_any_axes) {
@@ -127,7 +102,7 @@ BOOST_AUTO_TEST_CASE(sums_over_any_axes) {
     const auto rank = static_cast<int64_t>(1 + random() % 4);
     const Dims shape = random_shape(random, rank);
     const Ints axes = random_axes(random, rank);
-    Tensor x = x_of(graph, shape), y = x_of(graph, shape, DType::f32, "y");
+    Tensor x = input_of(graph, shape), y = input_of(graph, shape, DType::f32, "y");
     output("sum", sum(x * y, axes) * 0.5);
     output("max", max(x, axes));
     output("min", min(x - y, axes));
@@ -146,7 +121,7 @@ BOOST_AUTO_TEST_CASE(large_reductions) {
                                                                       {{70, 3001}, {0}},
                                                                       {{40, 9000}, {1}}}) {
     Graph graph;
-    Tensor x = x_of(graph, shape) + 2.0;
+    Tensor x = input_of(graph, shape) + 2.0;
     output("sum", sum(x, axes));
     const Moments m = moments(x, axes);
     output("mean", m.mean);
@@ -159,7 +134,7 @@ BOOST_AUTO_TEST_CASE(argmax_gives_the_first) {
   for (const Dims& shape : std::vector<Dims>{{5, 10}, {3, 40}, {4, 7, 33}, {64, 5}}) {
     for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
       Graph graph;
-      output("at", argmax(floor(x_of(graph, shape) * 2.0), axis));
+      output("at", argmax(floor(input_of(graph, shape) * 2.0), axis));
       check_lowering(graph, 0);
     }
   }
@@ -168,7 +143,7 @@ BOOST_AUTO_TEST_CASE(argmax_gives_the_first) {
 BOOST_AUTO_TEST_CASE(dependent_stages) {
   for (const Dims& shape : std::vector<Dims>{{6, 10}, {33, 16}, {5, 300}, {2, 3, 40}}) {
     Graph graph;
-    Tensor x = x_of(graph, shape), g = x_of(graph, shape, DType::f32, "g");
+    Tensor x = input_of(graph, shape), g = input_of(graph, shape, DType::f32, "g");
     Tensor p = softmax(x);
     output("softmax", p);
     output("back", p * (g - broadcast_to(sum(p * g, {-1}, true), shape)));
@@ -179,47 +154,19 @@ BOOST_AUTO_TEST_CASE(dependent_stages) {
     check_lowering(graph, 3e-5);
   }
   Graph graph;
-  Tensor logits = x_of(graph, {37, 10}), labels = input(graph, "label", DType::i32, {37}, "");
+  Tensor logits = input_of(graph, {37, 10}), labels = input(graph, "label", DType::i32, {37}, "");
   output("loss", cross_entropy(logits, labels, 0.1));
   check_lowering(graph, 3e-5);
 }
 
 BOOST_AUTO_TEST_CASE(windows) {
-  struct Case {
-    Dims shape;
-    Ints axes;
-    Window window;
-  };
-  for (const Case& c : std::vector<Case>{{{2, 3, 8, 9}, {2, 3}, {{2, 2}, {2, 2}, {0, 0}, {1, 1}}},
-                                         {{2, 11, 12, 20}, {1, 2}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}}},
-                                         {{2, 2, 7, 6, 16}, {2, 3}, {{3, 2}, {1, 2}, {1, 0}, {1, 1}}},
-                                         {{1, 2, 9, 9}, {2, 3}, {{2, 3}, {2, 1}, {0, 2}, {2, 2}}}}) {
-    Graph graph;
-    Tensor x = x_of(graph, c.shape);
-    const MaxPool pool = max_pool_with_index(x, c.window, c.axes);
-    output("value", pool.value);
-    output("index", pool.index);
-    const Attrs window = Attrs({{"kernel", c.window.kernel},
-                                {"stride", c.window.stride},
-                                {"padding", c.window.padding},
-                                {"dilation", c.window.dilation},
-                                {"axes", c.axes}});
-    Attrs back = window;
-    back.set("input_size", Ints{c.shape[static_cast<size_t>(c.axes[0])], c.shape[static_cast<size_t>(c.axes[1])]});
-    const Value dy = x_of(graph, pool.value.shape(), DType::f32, "dy").value();
-    const Value sums = graph.add(Op::sum_pool, {x.value()}, window);
-    output("sums", {graph, sums});
-    output("spread", {graph, graph.add(Op::sum_pool_grad, {dy}, back)});
-    output("back", {graph, graph.add(Op::max_pool_grad, {dy, pool.index.value()}, back)});
-    output("taken", {graph, graph.add(Op::take_at_index, {x.value(), pool.index.value()}, Attrs({{"axes", c.axes}}))});
-    check_lowering(graph, 1e-5);
-  }
+  for (const NamedGraph& window : window_graphs()) check_lowering(window.graph, 1e-5);
 }
 
 BOOST_AUTO_TEST_CASE(scatter_in_index_order) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     Graph graph;
-    Tensor at = input(graph, "at", DType::i32, {3, 40}, ""), updates = x_of(graph, {3, 40, 9}, dtype);
+    Tensor at = input(graph, "at", DType::i32, {3, 40}, ""), updates = input_of(graph, {3, 40, 9}, dtype);
     output("table", scatter_add(at, updates, 50));
     check_lowering(graph, tolerance_of(dtype));
   }
@@ -230,9 +177,9 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
   // A blocked batch norm as the layout pass leaves it, and other shapes.
   const auto text = [](int64_t n, const Target& target) {
     Graph graph;
-    const Moments blocked = moments(x_of(graph, {n, 4, 49, 16}, DType::f32, "b"), {0, 2});
+    const Moments blocked = moments(input_of(graph, {n, 4, 49, 16}, DType::f32, "b"), {0, 2});
     output("blocked", blocked.variance);
-    Tensor x = x_of(graph, {n, 6, 5, 32}), scale = x_of(graph, {32}, DType::f32, "scale");
+    Tensor x = input_of(graph, {n, 6, 5, 32}), scale = input_of(graph, {32}, DType::f32, "scale");
     output("y", relu(x * scale));
     output("column", sum(x, {0, 1, 2}));
     output("plane", moments(x, {0, 2, 3}).mean);
@@ -251,7 +198,8 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
 BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
   const auto text = [](int64_t blocks, int64_t plane) {
     Graph graph;
-    Tensor x = x_of(graph, {8, blocks, plane, 16}), scale = x_of(graph, {1, blocks, 1, 16}, DType::f32, "scale");
+    Tensor x = input_of(graph, {8, blocks, plane, 16}),
+           scale = input_of(graph, {1, blocks, 1, 16}, DType::f32, "scale");
     output("y", relu(x * scale));
     output("mean", moments(x, {0, 2}).mean);
     return lowered_text(graph, generic_cpu_target());
@@ -268,36 +216,36 @@ BOOST_AUTO_TEST_CASE(golden_texts) {
   };
   {
     Graph graph;
-    Tensor x = x_of(graph, {50, 48});
-    output("y", relu(x * x_of(graph, {48}, DType::f32, "scale") + 1.0));
+    Tensor x = input_of(graph, {50, 48});
+    output("y", relu(x * input_of(graph, {48}, DType::f32, "scale") + 1.0));
     check("pointwise", graph);
   }
   {
     Graph graph;
-    output("y", softmax(x_of(graph, {20, 600})));
+    output("y", softmax(input_of(graph, {20, 600})));
     check("row_reduce", graph);
   }
   {
     Graph graph;
-    const Moments m = moments(x_of(graph, {50, 7, 48}), {0, 1});
+    const Moments m = moments(input_of(graph, {50, 7, 48}), {0, 1});
     output("mean", m.mean);
     output("variance", m.variance);
     check("column_reduce", graph);
   }
   {
     Graph graph;
-    Tensor x = x_of(graph, {70, 48});
+    Tensor x = input_of(graph, {70, 48});
     output("norm", sqrt(sum(x * x)));
     check("full_reduce", graph);
   }
   {
     Graph graph;
-    output("y", max_pool_with_index(x_of(graph, {2, 8, 6, 32}), {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {1, 2}).value);
+    output("y", max_pool_with_index(input_of(graph, {2, 8, 6, 32}), {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {1, 2}).value);
     check("window", graph);
   }
   {
     Graph graph;
-    output("y", scatter_add(input(graph, "at", DType::i32, {30}, ""), x_of(graph, {30, 32}), 100));
+    output("y", scatter_add(input(graph, "at", DType::i32, {30}, ""), input_of(graph, {30, 32}), 100));
     check("scatter", graph);
   }
 }

@@ -35,10 +35,6 @@ void compare(const Type& type, const std::byte* got, const Array& expected, doub
 
 }  // namespace
 
-void output(const std::string& name, Tensor value) {
-  value.graph().outputs.push_back({name, value.value(), Merge::sum});
-}
-
 std::vector<Group> kernel_groups(const Graph& graph, const Target& target) {
   std::vector<Group> groups = fuse(graph, target);
   std::erase_if(groups, [&](const Group& group) { return !is_kernel(graph, group); });

@@ -7,11 +7,9 @@
 #include "compiler/lower.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
+#include "tests/compiler/sample_graphs.h"
 
 namespace kb::test {
-
-// Marks a value as an output of its graph.
-void output(const std::string& name, Tensor value);
 
 // The groups of `graph` that become kernels, as `fuse` makes them.
 std::vector<Group> kernel_groups(const Graph& graph, const Target& target);

@@ -100,6 +100,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                    "--dry-run",
                    "--dump",
                    "graph,cpp",
+                   "--fast",
+                   "--sync-steps",
                    "--quiet"});
   BOOST_TEST(f.data == "d");
   BOOST_TEST(f.dataset == "fashion-mnist");
@@ -126,6 +128,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.eval_every == 0);
   BOOST_TEST(f.save_every == 9);
   BOOST_TEST(f.dry_run);
+  BOOST_TEST(f.fast);
+  BOOST_TEST(f.sync_steps);
   BOOST_TEST(f.quiet);
   BOOST_TEST((f.dump == std::vector<std::string>{"graph", "cpp"}));
 }
@@ -207,6 +211,26 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
     return std::string(error.what()).find("--device cuda: no GPU can be used") != std::string::npos;
   });
+}
+
+// A command line for a GPU is taken on a CPU, which says what of it has no meaning there.
+BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
+  const auto note = [](const std::vector<std::string>& words) {
+    const Flags flags = parse(words);
+    return without_effect_note(*choose_device(flags).backend, flags);
+  };
+  BOOST_TEST(note({"--device", "cpu"}) == "");
+  BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: --fast changes nothing on a CPU: "));
+  BOOST_TEST(note({"--device", "cpu", "--sync-steps"}).starts_with("NOTE: --sync-steps changes nothing on a CPU: "));
+}
+
+// --fast changes bits, and so belongs to the run; --sync-steps does not.
+BOOST_AUTO_TEST_CASE(a_run_that_is_not_deterministic_is_told_from_others) {
+  BOOST_TEST((flag_effect("fast") == FlagEffect::computed));
+  BOOST_TEST((flag_effect("sync-steps") == FlagEffect::call));
+  const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--fast", "--sync-steps"}));
+  BOOST_TEST(std::count(words.begin(), words.end(), "--fast") == 1);
+  BOOST_TEST(std::count(words.begin(), words.end(), "--sync-steps") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -15,13 +14,12 @@ namespace {
 
 constexpr size_t kAlignment = 256;  // of device memory
 
-// Bytes that some of a launch's buffers cover together (in-place, views of one buffer), and a copy of them: at the same
-// distance from a multiple of the alignment, and the allocation ends with the last byte.
+// A copy of a range: at the same distance from a multiple of the alignment, and the allocation ends with the last byte.
 class Span {
  public:
-  Span(std::byte* begin, int64_t bytes) : begin_(begin), bytes_(bytes) {
-    const size_t shift = reinterpret_cast<uintptr_t>(begin) % kAlignment;
-    if (::posix_memalign(&memory_, kAlignment, shift + static_cast<size_t>(bytes))) throw std::bad_alloc();
+  explicit Span(const test::BufferRange& range) : range_(range) {
+    const size_t shift = reinterpret_cast<uintptr_t>(range.begin) % kAlignment;
+    if (::posix_memalign(&memory_, kAlignment, shift + static_cast<size_t>(range.bytes))) throw std::bad_alloc();
     copy_ = static_cast<std::byte*>(memory_) + shift;
     fetch();
   }
@@ -29,55 +27,19 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  void fetch() { std::memcpy(copy_, begin_, static_cast<size_t>(bytes_)); }
-  void give_back() const { std::memcpy(begin_, copy_, static_cast<size_t>(bytes_)); }
-  bool holds(const void* at) const { return at >= begin_ && at < begin_ + bytes_; }
-  void* moved(const void* at) const { return copy_ + (static_cast<const std::byte*>(at) - begin_); }
-  std::vector<std::byte> bytes() const { return {copy_, copy_ + bytes_}; }
-  Region region() const { return {copy_, bytes_, defined}; }
-
-  bool defined = false;
+  void fetch() { std::memcpy(copy_, range_.begin, static_cast<size_t>(range_.bytes)); }
+  void give_back() const { std::memcpy(range_.begin, copy_, static_cast<size_t>(range_.bytes)); }
+  void* moved(const void* at) const { return copy_ + (static_cast<const std::byte*>(at) - range_.begin); }
+  std::vector<std::byte> bytes() const { return {copy_, copy_ + range_.bytes}; }
+  Region region() const { return {copy_, range_.bytes, range_.defined}; }
 
  private:
-  std::byte* begin_;
-  int64_t bytes_;
+  const test::BufferRange range_;
   void* memory_ = nullptr;
   std::byte* copy_;
 };
 
-// The counter of `last_block` is 0 when a launch starts.
-bool is_counter(const ir::BufferParam& param) { return param.scratch && param.dtype == DType::u32; }
-
-std::vector<std::unique_ptr<Span>> spans_of(const ir::Kernel& kernel, std::span<const ir::Memory> buffers) {
-  struct Range {
-    std::byte *begin, *end;
-    bool defined;
-  };
-  std::vector<Range> ranges;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    auto* begin = static_cast<std::byte*>(buffers[i].data);
-    std::byte* end = begin + buffers[i].elements * size_of(buffers[i].dtype);
-    ranges.push_back({begin, end, buffers[i].defined || is_counter(kernel.buffers[i])});
-  }
-  std::sort(ranges.begin(), ranges.end(), [](const Range& x, const Range& y) { return x.begin < y.begin; });
-  std::vector<std::unique_ptr<Span>> spans;
-  for (size_t i = 0; i < ranges.size();) {
-    Range range = ranges[i++];
-    for (; i < ranges.size() && ranges[i].begin < range.end; ++i) {
-      range.end = std::max(range.end, ranges[i].end);
-      range.defined |= ranges[i].defined;
-    }
-    spans.push_back(std::make_unique<Span>(range.begin, range.end - range.begin));
-    spans.back()->defined = range.defined;
-  }
-  return spans;
-}
-
 }  // namespace
-
-void EmulatedKernels::add(const Schedule& schedule) {
-  for (const ir::Kernel& kernel : schedule.kernels) add(kernel);
-}
 
 void EmulatedKernels::add(const ir::Kernel& kernel) {
   if (!texts_.contains(kernel.name)) texts_[kernel.name] = print_cuda(kernel);
@@ -93,15 +55,11 @@ void EmulatedKernels::compile() {
 
 void EmulatedKernels::run(const ir::Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
                           std::span<const ir::Memory> buffers) {
-  const std::vector<std::unique_ptr<Span>> spans = spans_of(kernel, buffers);
+  const std::vector<test::BufferRange> ranges = test::ranges_of(kernel, buffers);
+  std::vector<std::unique_ptr<Span>> spans;
+  for (const test::BufferRange& range : ranges) spans.push_back(std::make_unique<Span>(range));
   std::vector<void*> values;
-  for (const ir::Memory& buffer : buffers)
-    for (const auto& span : spans)
-      if (span->holds(buffer.data)) {
-        values.push_back(span->moved(buffer.data));
-        break;
-      }
-  ensure(values.size() == buffers.size(), "a buffer of no elements");
+  for (const ir::Memory& buffer : buffers) values.push_back(spans[test::range_of(ranges, buffer)]->moved(buffer.data));
   for (const int64_t argument : arguments) values.push_back(reinterpret_cast<void*>(argument));
   std::vector<void*> parameters;
   for (void*& value : values) parameters.push_back(&value);
@@ -128,11 +86,6 @@ void EmulatedKernels::run(const ir::Kernel& kernel, std::span<const int64_t> arg
     }
   }
   for (const auto& span : spans) span->give_back();
-}
-
-KernelRunner EmulatedKernels::runner() {
-  return [this](const ir::Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
-                std::span<const ir::Memory> buffers) { run(kernel, arguments, tiles, buffers); };
 }
 
 }  // namespace kb::simt

@@ -6,27 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule_interpreter.h"
+#include "tests/simt/gpu_kernels.h"
 #include "tests/simt/simt.h"
 
 namespace kb::simt {
 
-class EmulatedKernels {
+class EmulatedKernels : public test::GpuKernels {
  public:
   explicit EmulatedKernels(Instrument instrument = default_instrument()) : instrument_(instrument) {}
-  // Equal kernels once.
-  void add(const Schedule& schedule);
-  void add(const ir::Kernel& kernel);
+  using GpuKernels::add;
+  void add(const ir::Kernel& kernel) override;
   // In place of what is printed for it.
   void add(const ir::Kernel& kernel, const std::string& text);
-  void compile();
+  void compile() override;
   size_t count() const { return texts_.size(); }
 
-  // As ir::run. Every buffer is copied to memory of its own that ends where the buffer does. Runs the kernel twice,
-  // with blocks and threads in two orders; InternalError where a bit of the results differs. Throws Fault.
+  // Every buffer is copied to memory of its own that ends where the buffer does. The two runs are with blocks and
+  // threads in two orders. Throws Fault.
   void run(const ir::Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
-           std::span<const ir::Memory> buffers);
-  KernelRunner runner();
+           std::span<const ir::Memory> buffers) override;
 
   int64_t launches() const { return launches_; }
   int64_t accesses() const { return accesses_; }

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(of_many_blocks) {
 BOOST_AUTO_TEST_CASE(training_steps_in_every_precision) {
   EmulatedGraphs graphs;
   for (uint32_t seed = 0; seed < share(16); ++seed) {
-    test::CheckOptions options = on_gpu(seed % 3 == 1 ? 0.1 : 1e-4);
+    test::CheckOptions options = test::on_gpu(seed % 3 == 1 ? 0.1 : 1e-4);
     options.optimizer = test::plain_sgd();
     options.precision = seed % 3 == 0 ? Precision::f32 : seed % 3 == 1 ? Precision::bf16 : Precision::f64;
     graphs.add(seed_name(seed), test::random_graph(seed, {.smooth = true}), options);

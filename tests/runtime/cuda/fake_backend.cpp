@@ -7,7 +7,6 @@
 
 #include "runtime/cpu/library_plan.h"
 #include "runtime/cuda/trials.h"
-#include "tests/simt/simt.h"
 
 namespace kb::test {
 namespace {
@@ -30,16 +29,13 @@ std::vector<FakeKernel::Parameter> parameters_of(const std::string& text, const 
 
 class EmulatedCompiler : public cuda::Compiler {
  public:
-  explicit EmulatedCompiler(FakeGpu& gpu) : gpu_(gpu) {}
+  EmulatedCompiler(FakeGpu& gpu, simt::Instrument instrument) : gpu_(gpu), instrument_(instrument) {}
   std::string name() const override { return "emulated kernels"; }
 
   cuda::CompiledImages compile(const KernelBatch& batch) override {
     std::vector<std::string> texts;
     for (const KernelSource& kernel : batch.kernels) texts.push_back(kernel.text);
-    const simt::Instrument instrument = simt::default_instrument() == simt::Instrument::sanitizers
-                                            ? simt::Instrument::sanitizers
-                                            : simt::Instrument::none;
-    auto program = std::make_shared<simt::Program>(batch.prelude, texts, instrument);
+    auto program = std::make_shared<simt::Program>(batch.prelude, texts, instrument_);
     std::vector<FakeKernel> kernels;
     cuda::Image image;
     for (const KernelSource& kernel : batch.kernels) {
@@ -75,6 +71,7 @@ class EmulatedCompiler : public cuda::Compiler {
   }
 
   FakeGpu& gpu_;
+  const simt::Instrument instrument_;
 };
 
 // One call of the CPU's library on a graph made for a GPU, whose filters may lie (O, KH, KW, I) and whose filters'
@@ -209,16 +206,11 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
 }  // namespace
 
-std::unique_ptr<cuda::Compiler> make_emulated_compiler(FakeGpu& gpu) { return std::make_unique<EmulatedCompiler>(gpu); }
-
-std::unique_ptr<cuda::DeviceLibrary> make_cpu_library(FakeGpu& gpu, const cuda::DeviceHandles& handles) {
-  return std::make_unique<CpuLibrary>(gpu, handles);
-}
-
-std::unique_ptr<Backend> make_fake_backend(FakeGpu& gpu, std::unique_ptr<cuda::Driver> driver) {
-  return cuda::make_backend(driver ? std::move(driver) : gpu.driver(), {},
-                            {[&](const cuda::OpenDevice&) { return make_emulated_compiler(gpu); },
-                             [&](const cuda::DeviceHandles& handles) { return make_cpu_library(gpu, handles); }});
+cuda::Factories FakeTestGpu::factories(const CudaOptions&) {
+  const simt::Instrument best = simt::default_instrument();
+  const auto instrument = watched_ || best == simt::Instrument::sanitizers ? best : simt::Instrument::none;
+  return {[this, instrument](const cuda::OpenDevice&) { return std::make_unique<EmulatedCompiler>(gpu, instrument); },
+          [this](const cuda::DeviceHandles& handles) { return std::make_unique<CpuLibrary>(gpu, handles); }};
 }
 
 }  // namespace kb::test

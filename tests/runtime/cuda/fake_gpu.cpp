@@ -358,9 +358,10 @@ Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threa
     check_place(ranges.back(), true, what);
   }
   if (parameters[count]) fault(fmt::format("{}: {} arguments, got more", what, count));
-  if (kernel.name == poisoned_) broken_ = true;
   add(number(handle), {what, reads, writes,
                        [this, &kernel, blocks, threads, values]() mutable {
+                         broken_ = kernel.name == poisoned_;
+                         if (broken_) return;
                          std::vector<void*> places;
                          for (uint64_t& value : values) places.push_back(&value);
                          kernel.run(kernel, blocks, threads, places);

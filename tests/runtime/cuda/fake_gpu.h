@@ -72,7 +72,7 @@ class FakeGpu {
   void fail(const std::string& symbol, int number, cuda::Result result);
   // From now on these calls do nothing and succeed: a fault planted in the backend.
   void skip(const std::string& symbol) { skipped_.insert(symbol); }
-  // The next launch of a kernel of this name makes the next wait fail, and every later one.
+  // The next run of a kernel of this name fails, and with it the next wait and every later one.
   void poison(const std::string& kernel) { poisoned_ = kernel; }
 
   int64_t live_allocations() const;  // of the device and page-locked
@@ -80,7 +80,7 @@ class FakeGpu {
 
  private:
   struct Table;
-  static constexpr size_t kStreams = 4;  // places in a clock; the host's is 0
+  static constexpr size_t kStreams = 12;  // places in a clock; the host's is 0
   using Clock = std::array<int64_t, kStreams + 1>;
 
   struct Access {

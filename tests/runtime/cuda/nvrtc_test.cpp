@@ -136,6 +136,7 @@ BOOST_AUTO_TEST_CASE(second_time_from_the_cache) {
   for (const Image& image : second.images) after.insert(image.data);
   BOOST_TEST((before == after));
   BOOST_TEST(make_nvrtc_compiler(nvrtc, 80, folder.path(), 2)->compile(batch).cache_hits == 0);
+  BOOST_TEST(make_nvrtc_compiler(nvrtc, 90, folder.path(), 2, {})->compile(batch).cache_hits == 0);
   batch.kernels.push_back(doubling("k_new"));
   BOOST_TEST(compiler->compile(batch).compiled == 1);
 }

@@ -23,7 +23,5 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
 
 // Same lines in the same order; losses differ by at most `bound` times the larger of themselves and 1.
 void check_lines(const Outcome& expected, const Outcome& got, double bound);
-// An element differs by at most `bound` times the largest of its tensor (at least 1e-3).
-void check_state(const Outcome& expected, const Outcome& got, double bound);
 
 }  // namespace kb::test

@@ -1,4 +1,4 @@
-#include "tests/runtime/cuda/recipe_run.h"
+#include "tests/gpu/checks/recipe_run.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -57,22 +57,6 @@ void check_lines(const Outcome& expected, const Outcome& got, double bound) {
       BOOST_TEST(std::abs(x - y) <= bound * std::max(1.0, std::abs(x)),
                  "line " << i << ": loss " << x << ", got " << y);
     }
-  }
-}
-
-void check_state(const Outcome& expected, const Outcome& got, double bound) {
-  BOOST_REQUIRE(expected.state.size() == got.state.size());
-  for (size_t t = 0; t < got.state.size(); ++t) {
-    const NamedTensor &a = expected.state[t], &b = got.state[t];
-    BOOST_REQUIRE(a.name == b.name);
-    BOOST_REQUIRE((a.type == b.type));
-    double largest = 1e-3, difference = 0;
-    for (int64_t i = 0; i < a.type.elements(); ++i) {
-      const double x = load_element(a.type.dtype, a.data.data(), i), y = load_element(b.type.dtype, b.data.data(), i);
-      largest = std::max(largest, std::abs(x));
-      difference = std::max(difference, std::abs(x - y));
-    }
-    BOOST_TEST(difference <= bound * largest, a.name << " differs by " << difference << " of " << largest);
   }
 }
 

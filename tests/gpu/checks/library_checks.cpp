@@ -1,5 +1,6 @@
-#include "tests/gpu/library_ops.h"
-
+// What a device library computes, judged by the graph interpreter: in every dtype and with epilogues, run as it is and
+// out of captured graphs. Fails the running test for every call whose result is too far off, whose bits differ between
+// two runs or two libraries of equal picks, or that writes outside of its result and scratch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 
 #include "compiler/schedule_interpreter.h"
 #include "graph/interpreter.h"
+#include "tests/gpu/checks/checks.h"
+#include "tests/gpu/checks/device_block.h"
 
 namespace kb::test {
 namespace {
@@ -35,63 +38,6 @@ struct Case {
   }
 };
 
-// ---- memory
-
-// Page-locked, as copies want it.
-class HostBlock {
- public:
-  HostBlock(const cuda::OpenDevice& device, size_t bytes) : device_(device) {
-    device_.driver(device_.driver.host_allocate, &data_, bytes, 0u);
-  }
-  HostBlock(const HostBlock&) = delete;
-  HostBlock& operator=(const HostBlock&) = delete;
-  ~HostBlock() { device_.driver.host_free.function(data_); }
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  const cuda::OpenDevice& device_;
-  void* data_ = nullptr;
-};
-
-// Bytes on the device with a margin behind them that nothing may touch.
-class Block {
- public:
-  Block(const cuda::OpenDevice& device, int64_t bytes) : device_(device), bytes_(static_cast<size_t>(bytes)) {
-    device_.driver(device_.driver.memory_allocate, &address_, bytes_ + kMargin);
-    clear();
-  }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  ~Block() { device_.driver.memory_free.function(address_); }
-
-  void* data() const { return reinterpret_cast<void*>(address_); }
-  // Not zero, as memory that others have used.
-  void clear() { device_.driver(device_.driver.fill_bytes, address_, kFill, bytes_ + kMargin, device_.compute); }
-
-  void write(const std::vector<std::byte>& bytes) {
-    const HostBlock host(device_, bytes.size());
-    std::copy(bytes.begin(), bytes.end(), host.data());
-    device_.driver(device_.driver.copy_to_device, address_, host.data(), bytes.size(), device_.compute);
-    device_.wait();
-  }
-  std::vector<std::byte> read() const {
-    const HostBlock host(device_, bytes_ + kMargin);
-    device_.driver(device_.driver.copy_to_host, host.data(), address_, bytes_ + kMargin, device_.compute);
-    device_.wait();
-    const bool kept = std::all_of(host.data() + bytes_, host.data() + bytes_ + kMargin,
-                                  [](std::byte b) { return b == std::byte{kFill}; });
-    BOOST_TEST(kept, "written behind the end");
-    return {host.data(), host.data() + bytes_};
-  }
-
- private:
-  static constexpr size_t kMargin = 512;
-  static constexpr unsigned char kFill = 0xa5;
-  const cuda::OpenDevice& device_;
-  size_t bytes_;
-  cuda::Address address_ = 0;
-};
-
 // ---- running
 
 class Call {
@@ -103,7 +49,7 @@ class Call {
         scratch_(device, std::max<int64_t>(64, op_->scratch_bytes())) {
     BOOST_TEST(op_->scratch_bytes() <= library.scratch_bytes(c.graph, c.node, c.epilogue));
     for (const Array& array : c.inputs) {
-      inputs_.push_back(std::make_unique<Block>(device, array.type.bytes()));
+      inputs_.push_back(std::make_unique<DeviceBlock>(device, array.type.bytes()));
       inputs_.back()->write(to_bytes(array));
     }
   }
@@ -150,8 +96,8 @@ class Call {
 
   const cuda::OpenDevice& device_;
   std::unique_ptr<cuda::LibraryOp> op_;
-  Block result_, scratch_;
-  std::vector<std::unique_ptr<Block>> inputs_;
+  DeviceBlock result_, scratch_;
+  std::vector<std::unique_ptr<DeviceBlock>> inputs_;
 };
 
 // ---- judging
@@ -199,8 +145,11 @@ void judge(const Case& c, const std::vector<std::byte>& bytes) {
   }
 }
 
-void check(const cuda::OpenDevice& device, const MakeLibrary& make, std::vector<Case> cases) {
-  std::unique_ptr<cuda::DeviceLibrary> library = make();
+void check(TestGpu& gpu, const std::vector<Case>& cases) {
+  const OpenGpu open(gpu);
+  const cuda::OpenDevice& device = open.device;
+  const cuda::Factories factories = gpu.factories({});
+  std::unique_ptr<cuda::DeviceLibrary> library = factories.library(open.handles());
   std::vector<std::vector<std::byte>> results;
   for (const Case& c : cases) BOOST_TEST_CONTEXT(c.what) {
       Call call(device, *library, c);
@@ -209,7 +158,7 @@ void check(const cuda::OpenDevice& device, const MakeLibrary& make, std::vector<
       BOOST_TEST((call.run() == results.back()), "two runs differ");
       BOOST_TEST((call.replay() == results.back()), "a replay of the captured call differs");
     }
-  std::unique_ptr<cuda::DeviceLibrary> again = make();
+  std::unique_ptr<cuda::DeviceLibrary> again = factories.library(open.handles());
   again->use_picks(library->picks());
   for (size_t i = 0; i < cases.size(); ++i)
     BOOST_TEST((Call(device, *again, cases[i]).run() == results[i]), cases[i].what + ": equal picks, other bits");
@@ -310,9 +259,7 @@ Case make_case(const MatmulCase& m, std::mt19937& random) {
   return c;
 }
 
-}  // namespace
-
-void check_convolutions(const cuda::OpenDevice& device, const MakeLibrary& make) {
+void check_convolutions(TestGpu& gpu) {
   std::mt19937 random(5);
   std::vector<Case> cases;
   for (const ConvCase& conv : conv_cases()) {
@@ -326,10 +273,10 @@ void check_convolutions(const cuda::OpenDevice& device, const MakeLibrary& make)
       cases.push_back(make_case(fused, Op::conv2d, random));
     }
   }
-  check(device, make, std::move(cases));
+  check(gpu, cases);
 }
 
-void check_matmuls(const cuda::OpenDevice& device, const MakeLibrary& make) {
+void check_matmuls(TestGpu& gpu) {
   std::mt19937 random(6);
   std::vector<Case> cases;
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
@@ -353,7 +300,14 @@ void check_matmuls(const cuda::OpenDevice& device, const MakeLibrary& make) {
       if (!m.bias) cases.push_back(make_case(m, random));
     }
   }
-  check(device, make, std::move(cases));
+  check(gpu, cases);
+}
+
+}  // namespace
+
+std::vector<GpuCheck> library_checks() {
+  return {{"convolutions", check_convolutions, &DriverCalls::copies},
+          {"matrix_products", check_matmuls, &DriverCalls::copies}};
 }
 
 }  // namespace kb::test

@@ -1,0 +1,10 @@
+// The parts of the CUDA backend for real devices: NVRTC with its disk cache; cuDNN and cuBLASLt, whose measured choices
+// are kept beside it.
+#pragma once
+#include "runtime/cuda/backend.h"
+
+namespace kb::cuda {
+
+Factories vendor_factories(const CudaOptions& options);
+
+}  // namespace kb::cuda

@@ -1,0 +1,112 @@
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/table.h"
+#include "runtime/checkpoint.h"
+#include "tests/gpu/checks/checks.h"
+#include "tests/gpu/checks/net_session.h"
+#include "tests/gpu/checks/recipe_run.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support.h"
+
+namespace kb::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Training {
+  Recipe recipe;
+  Words words;
+};
+
+// 8 steps and an evaluation.
+Training lenet(const std::string& precision = "f32") {
+  return {on_noise(lenet_mnist(), {1, 28, 28}, 20),
+          {"--minibatch", "8", "--epochs", "1", "--lr", "0.01", "--precision", precision}};
+}
+
+// With crops and flips in its first kernel.
+Training resnet8(const std::string& precision = "f32") {
+  return {on_noise(resnet_cifar(), {3, 32, 32}, 8),
+          {"--depth", "8", "--minibatch", "4", "--steps", "4", "--lr", "0.01", "--warmup-epochs", "0", "--precision",
+           precision}};
+}
+
+// `lines`, `state`: bounds on the fake; state 0: not compared.
+void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count, double lines, double state) {
+  const TemporaryDirectory folder;
+  const Outcome expected = train(*small_cpu(), training.recipe, training.words, folder / "cpu");
+  const Outcome got = train(*gpu.backend(), training.recipe, training.words, folder / "gpu");
+  BOOST_TEST(got.lines.size() == line_count);
+  check_lines(expected, got, lines * gpu.slack());
+  if (state > 0) check_state(expected.state, got.state, state * gpu.slack());
+}
+
+void lenet_mnist_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, lenet(), 9, 1e-5, 1e-5); }
+void resnet_cifar_8_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, resnet8(), 5, 1e-4, 1e-3); }
+
+// In 16 bits the two round at other places, so that they agree to a few steps of 1 / 256 and 1 / 2048.
+void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
+  check_beside_cpu(gpu, lenet("bf16"), 9, 0.01 / gpu.slack(), 0);
+  check_beside_cpu(gpu, lenet("f16"), 9, 0.002 / gpu.slack(), 0);
+}
+
+void two_runs_have_one_state_sha256(TestGpu& gpu) {
+  for (const char* precision : {"f32", "bf16"}) {
+    const TemporaryDirectory folder;
+    const Training training = resnet8(precision);
+    std::string sha256[2];
+    for (std::string& one : sha256) {
+      const Outcome run = train(*gpu.backend(), training.recipe, training.words, folder / (&one == sha256 ? "a" : "b"));
+      one = state_sha256(views_of(run.state));
+    }
+    BOOST_TEST(sha256[0] == sha256[1], precision);
+  }
+}
+
+// A recipe's programs, evaluations between the steps, replayed or not.
+void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
+  const TemporaryDirectory folder;
+  const Training training = resnet8();
+  const std::unique_ptr<Backend> replaying = gpu.backend(),
+                                 waiting = gpu.backend({.sync_steps = true, .cache_directory = ""});
+  const Outcome captured = train(*replaying, training.recipe, training.words, folder / "captured");
+  waiting->use_picks(replaying->picks());  // so that there are no trials, which are replayed, too
+  const int64_t replays = gpu.calls.graph_launches;
+  const Outcome uncaptured = train(*waiting, training.recipe, training.words, folder / "uncaptured");
+  check_lines(captured, uncaptured, 0);
+  BOOST_TEST(state_sha256(views_of(captured.state)) == state_sha256(views_of(uncaptured.state)));
+  BOOST_TEST(gpu.calls.graph_launches == replays);
+}
+
+// Begun on the CPU, gone on with on the GPU, ended on the CPU.
+void a_run_goes_from_one_backend_to_the_other_and_back(TestGpu& gpu) {
+  const TemporaryDirectory folder;
+  const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);
+  const auto words = [](const char* steps) {
+    return Words{"--minibatch", "8", "--lr", "0.01", "--schedule", "constant", "--steps", steps};
+  };
+  const auto newest = [](const Outcome& run) { return list_checkpoints(run.folder / "checkpoints").at(0); };
+  const std::unique_ptr<Backend> cpu = small_cpu(), device = gpu.backend();
+  const Outcome whole = train(*cpu, recipe, words("9"), folder / "whole");
+  const Outcome first = train(*cpu, recipe, words("3"), folder / "first");
+  const Outcome second = train(*device, recipe, words("6"), folder / "second", newest(first));
+  const Outcome third = train(*cpu, recipe, words("9"), folder / "third", newest(second));
+  check_state(whole.state, third.state, 1e-5 * gpu.slack());
+  BOOST_TEST(of_kind(second.lines, "step").front().at("step") == 3);
+  BOOST_TEST(of_kind(third.lines, "step").size() == 3u);
+}
+
+}  // namespace
+
+std::vector<GpuCheck> recipe_checks() {
+  const auto replays = &DriverCalls::graph_launches;
+  return {{"lenet_mnist_trains_as_on_the_cpu", lenet_mnist_trains_as_on_the_cpu, replays, true},
+          {"resnet_cifar_8_trains_as_on_the_cpu", resnet_cifar_8_trains_as_on_the_cpu, replays, true},
+          {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
+          {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
+          {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
+          {"a_run_goes_from_one_backend_to_the_other_and_back", a_run_goes_from_one_backend_to_the_other_and_back,
+           replays, true}};
+}
+
+}  // namespace kb::test

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "tests/gpu/checks/checks.h"
+#include "tests/gpu/checks/net_session.h"
+
+namespace kb::test {
+namespace {
+
+// What f32 leaves of five steps' sums in other orders, relative to the largest of a tensor.
+constexpr double kBound = 2e-5;
+
+void trains_as_the_cpu(TestGpu& gpu) {
+  const Trained expected = train(*small_cpu(), 5);
+  check_close(expected, train(*gpu.backend(), 5), kBound * gpu.slack());
+}
+
+void two_runs_give_the_same_bits(TestGpu& gpu) {
+  const Trained one = train(*gpu.backend(), 5);
+  check_equal(one, train(*gpu.backend(), 5));
+}
+
+// Three steps here, three there and back again.
+void state_goes_to_the_device_and_back(TestGpu& gpu) {
+  const std::unique_ptr<Backend> host = small_cpu(), device = gpu.backend();
+  const Trained whole = train(*host, 6), begun = train(*host, 3);
+  NetSession net(*device, 99);
+  BOOST_TEST(net.store.load(begun.state).empty());
+  BOOST_TEST(net.store.state_sha256() == state_sha256(views_of(begun.state)));
+  const Trained rest = train(net, 3, 6);
+  check_state(whole.state, rest.state, kBound * gpu.slack());
+  NetSession back(*host, 1);
+  BOOST_TEST(back.store.load(rest.state).empty());
+  BOOST_TEST(back.store.state_sha256() == net.store.state_sha256());
+}
+
+// Inputs that are filled once serve every later step, in both slots.
+void inputs_keep_their_values(TestGpu& gpu) {
+  const auto losses = [](Backend& backend) {
+    NetSession net(backend);
+    std::vector<double> result;
+    for (uint32_t i = 0; i < 6; ++i) {
+      if (i == 0 || i == 3) net.fill(i);
+      if (i == 5) std::fill_n(net.session.input("weights"), net.session.input_type("weights").bytes(), std::byte{0});
+      net.session.step();
+      result.push_back(net.session.read_scalar("loss"));
+    }
+    return result;
+  };
+  const std::vector<double> expected = losses(*small_cpu()), got = losses(*gpu.backend());
+  for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4 * gpu.slack());
+  BOOST_TEST(got.back() == 0.0);
+}
+
+// A step is captured once for each slot, all but the first are replayed; those that wait after every part are not
+// captured at all; both compute the same.
+void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
+  constexpr uint32_t kSteps = 7;
+  const auto run = [&](bool sync_steps, int64_t captures, int64_t replays) {
+    const std::unique_ptr<Backend> backend = gpu.backend({.sync_steps = sync_steps, .cache_directory = ""});
+    NetSession net(*backend);
+    const DriverCalls before = gpu.calls;
+    const Trained trained = train(net, 0, kSteps);
+    BOOST_TEST(gpu.calls.captures - before.captures == captures);
+    BOOST_TEST(gpu.calls.graph_launches - before.graph_launches == replays);
+    return trained;
+  };
+  check_equal(run(true, 0, 0), run(false, 2, kSteps - 1));
+}
+
+// Steps with a clock around every part are steps like others.
+void profiled_steps_count(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  const Trained expected = train(*backend, 5);
+  NetSession net(*backend);
+  const size_t parts =
+      net.session.compiled().program.prepare.steps.size() + net.session.compiled().program.final.steps.size();
+  for (uint32_t i = 0; i < 5; ++i) {
+    net.fill(i);
+    if (i != 2 && i != 3) {
+      net.session.step();
+      continue;
+    }
+    const std::vector<StepTime> times = net.session.profile();
+    BOOST_TEST(times.size() == parts);
+    BOOST_TEST(std::all_of(times.begin(), times.end(), [](const StepTime& t) { return t.milliseconds >= 0; }));
+    BOOST_TEST(net.session.read_scalar("loss") == expected.losses[i]);
+  }
+  BOOST_TEST(net.store.state_sha256() == state_sha256(views_of(expected.state)));
+}
+
+void steady_steps_allocate_nothing_on_the_device(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  NetSession net(*backend);
+  train(net, 0, 3);
+  const DriverCalls before = gpu.calls;
+  train(net, 3, 8);
+  BOOST_TEST(gpu.calls.allocations == before.allocations);
+  BOOST_TEST(gpu.calls.launches == before.launches);
+  BOOST_TEST(gpu.calls.graph_launches == before.graph_launches + 5);
+}
+
+}  // namespace
+
+std::vector<GpuCheck> session_checks() {
+  const auto replays = &DriverCalls::graph_launches;
+  return {{"trains_as_the_cpu", trains_as_the_cpu, replays, true},
+          {"two_runs_give_the_same_bits", two_runs_give_the_same_bits, replays},
+          {"state_goes_to_the_device_and_back", state_goes_to_the_device_and_back, replays, true},
+          {"inputs_keep_their_values", inputs_keep_their_values, replays, true},
+          {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
+          {"profiled_steps_count", profiled_steps_count, replays},
+          {"steady_steps_allocate_nothing_on_the_device", steady_steps_allocate_nothing_on_the_device, replays}};
+}
+
+}  // namespace kb::test

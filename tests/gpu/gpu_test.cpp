@@ -1,0 +1,99 @@
+// The checks of tests/gpu/checks on the first GPU, through the parts that the plug-in is made of, and the plug-in
+// itself.
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+
+#include "runtime/cuda/vendor/factories.h"
+#include "runtime/host_compiler.h"
+#include "tests/gpu/checks/checks.h"
+
+using namespace kb;
+using namespace kb::test;
+using boost::unit_test::data::make;
+
+namespace {
+
+class RealGpu : public TestGpu {
+ public:
+  cuda::Factories factories(const CudaOptions& options) override { return cuda::vendor_factories(options); }
+  // Its library sums in orders of its own, and some of its algorithms are no plain sums.
+  double slack() const override { return 100; }
+
+ private:
+  std::unique_ptr<cuda::Driver> bare_driver() override {
+    auto driver = std::make_unique<cuda::Driver>();
+    std::string why;
+    if (!open_driver(*driver, "libcuda.so.1", why)) throw Error(why);
+    return driver;
+  }
+};
+
+// Why there is no GPU; empty where there is one.
+std::string no_gpu() {
+  cuda::Driver driver;
+  std::string why;
+  int count = 0;
+  if (!open_driver(driver, "libcuda.so.1", why)) return why;
+  try {
+    driver(driver.init, 0u);
+    driver(driver.device_count, &count);
+  } catch (const cuda::CallError& error) {
+    return error.what();
+  }
+  return count > 0 ? "" : "the driver finds no device";
+}
+
+std::string no_host_compiler() {
+  try {
+    find_host_compiler(RuntimeOptions::from_environment());
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// True, with a printed reason, where what is asked for cannot run here.
+bool skipped(bool beside_cpu) {
+  const std::string gpu = no_gpu();
+  const std::string compiler = gpu.empty() && beside_cpu ? no_host_compiler() : "";
+  if (!gpu.empty()) std::printf("SKIPPED: no GPU: %s\n", gpu.c_str());
+  if (!compiler.empty()) std::printf("SKIPPED: the CPU's kernels cannot be compiled: %s\n", compiler.c_str());
+  return !gpu.empty() || !compiler.empty();
+}
+
+void on_a_gpu(const GpuCheck& check) {
+  if (skipped(check.beside_cpu)) return;
+  RealGpu gpu;
+  run_check(check, gpu);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gpu_kernels)
+BOOST_DATA_TEST_CASE(of_class, make(kernel_checks()), check) { on_a_gpu(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(gpu_library)
+BOOST_DATA_TEST_CASE(of_op, make(library_checks()), check) { on_a_gpu(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(gpu_sessions)
+BOOST_DATA_TEST_CASE(sessions, make(session_checks()), check) { on_a_gpu(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(gpu_recipes)
+BOOST_DATA_TEST_CASE(recipes, make(recipe_checks()), check) { on_a_gpu(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(gpu_plugin)
+
+BOOST_AUTO_TEST_CASE(it_opens_the_device) {
+  if (skipped(false)) return;
+  const std::string text = open_cuda_backend({})->description();
+  BOOST_TEST_MESSAGE(text);
+  BOOST_TEST(text.starts_with("cuda: "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,44 @@
+// What recipes keep of the CUDA backend's choices, on a fake GPU.
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/device.h"
+#include "recipes/programs.h"
+#include "recipes/table.h"
+#include "tests/gpu/checks/net_session.h"
+#include "tests/gpu/checks/recipe_run.h"
+#include "tests/runtime/cuda/fake_backend.h"
+
+using namespace kb;
+using namespace kb::test;
+
+BOOST_AUTO_TEST_SUITE(cuda_choices)
+
+// What a library chose by measuring goes with a checkpoint's text, and is used again; of another device it is told.
+BOOST_AUTO_TEST_CASE(choices_are_used_again) {
+  const auto compile = [](Backend& backend) {
+    const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);
+    const Flags flags = *parse_flags(recipe, recipe.name, {"--minibatch", "8"});
+    compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), backend.target());
+  };
+  std::string text;
+  {
+    FakeTestGpu gpu;
+    const std::unique_ptr<Backend> backend = gpu.backend();
+    BOOST_TEST(picks_text(*backend).empty());
+    compile(*backend);
+    text = picks_text(*backend);
+    BOOST_TEST(gpu.gpu.operations() > 10);
+  }
+  FakeTestGpu gpu;
+  const std::unique_ptr<Backend> again = gpu.backend();
+  BOOST_TEST(use_picks(*again, text).empty());
+  const int64_t before = gpu.gpu.operations();
+  compile(*again);
+  BOOST_TEST(gpu.gpu.operations() == before);  // nothing was measured
+  BOOST_TEST(picks_text(*again) == text);
+  BOOST_TEST(use_picks(*small_cpu(), text).empty());
+  const std::string other = text.replace(text.find("fake GPU"), 8, "GPU of 1999");
+  BOOST_TEST(use_picks(*again, other).find("chosen on cuda: GPU of 1999") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

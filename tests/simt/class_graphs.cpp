@@ -1,0 +1,263 @@
+#include "tests/simt/class_graphs.h"
+
+#include "graph/layers.h"
+#include "optim/optimizer.h"
+#include "tests/compiler/sample_graphs.h"
+
+namespace kb::test {
+namespace {
+
+// A sum and what its error is measured by.
+void output_sum(const std::string& name, Tensor terms, const Ints& axes = {}) {
+  output(name, sum(terms, axes));
+  output(name + ".abs", sum(abs(terms), axes));
+}
+
+constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
+
+void pointwise(KernelGraphs& graphs) {
+  for (const Dims& shape : std::vector<Dims>{
+           {}, {1}, {7}, {16}, {20001}, {3, 16}, {5, 10}, {300, 48}, {2, 3, 5, 7}, {4, 2, 33, 16}, {1, 64}}) {
+    Graph graph;
+    Tensor x = input_of(graph, shape), y = x;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      Dims small(shape.size(), 1);
+      small[axis] = shape[axis];
+      y = y * input_of(graph, small, DType::f32, "b" + std::to_string(axis)) + 0.25;
+    }
+    output("y", relu(y) + x);
+    output("z", exp(x) * sigmoid(y));
+    graphs.add_exact(shape_name(shape), graph);
+  }
+}
+
+void functions_of_one_element(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats) {
+    Graph graph;
+    Tensor x = input_of(graph, {1003}, dtype), z = input_of(graph, {1003}, dtype, "z");
+    const std::pair<const char*, Tensor (*)(Tensor, Where)> unary[] = {
+        {"exp", exp}, {"log1p", log1p}, {"tanh", tanh}, {"sigmoid", sigmoid}, {"erf", erf},          {"sin", sin},
+        {"cos", cos}, {"gelu", gelu},   {"silu", silu}, {"floor", floor},     {"softplus", softplus}};
+    for (const auto& [name, f] : unary) output(name, f(std::string(name) == "log1p" ? abs(x) : x, Where::current()));
+    output("log", log(abs(x) + 0.5));
+    output("root", sqrt(abs(x)));
+    output("power", pow(abs(x) + 0.5, z));
+    output("quotient", x / (abs(z) + 0.5));
+    output("larger", maximum(x, z));
+    output("choice", select(x < z, x, z));
+    // Rounded where they jump, floor differs by one: its operand is exact.
+    graphs.add_exact(std::string(name(dtype)), graph, on_gpu(tolerance_of(dtype)));
+  }
+}
+
+void integers(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::i32, DType::u32, DType::u8}) {
+    Graph graph;
+    Tensor x = input_of(graph, {5, 37}, dtype), b = input_of(graph, {37}, dtype, "b");
+    output("y", x * b + x);
+    output("quotient", x / b);
+    output("c", cast(x, DType::f32) * 0.5);
+    output("s", select(x < b, x, maximum(b, 1.0)));
+    output("bits", bit_xor(shift_left(x, full_like(x, 3)), bit_and(x, b)));
+    output("high", mul_high(x, b));
+    output("h", cast(cast(x, DType::f32) * 0.25, DType::f16));
+    graphs.add_exact(std::string(name(dtype)), graph);
+    Graph reduced;
+    Tensor r = input_of(reduced, {5, 37}, dtype);
+    output("t", sum(r, {0}));
+    output("m", max(r, {1}));
+    graphs.add(std::string(name(dtype)) + " reduced", reduced);
+  }
+  Graph graph;
+  Tensor x = input_of(graph, {777}), z = input_of(graph, {777}, DType::f32, "z");
+  output("both", bit_and(x < 0.5, logical_not(z < 0.25)));
+  output("as_byte", cast(abs(x) * 100.0, DType::u8));
+  graphs.add_exact("booleans", graph);
+}
+
+void movement(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::u8}) {
+    Graph graph;
+    Tensor x = input_of(graph, {6, 4, 5, 8}, dtype);
+    const auto plus = [](Tensor t) { return t + full_like(t, 1); };
+    output("transposed", plus(transpose(x, {0, 2, 3, 1})));
+    output("reversed", plus(transpose(x, {3, 2, 1, 0})));
+    output("sliced", plus(slice(x, {1, 0, 1, 2}, {6, 4, 5, 8}, {2, 1, 3, 2})));
+    output("padded", plus(pad(x * x, {0, 1, 2, 3}, {1, 0, 1, 2}, 2)));
+    output("dilated", plus(pad(x * x, {0, 0, 1, 0}, {0, 0, 2, 0}, 0, {0, 0, 2, 1})));
+    output("joined", concat({plus(x), x * x, x}, 2));
+    output("refolded", plus(transpose(reshape(x, {6, 2, 2, 40}), {0, 2, 1, 3})));
+    output("blocked", plus(transpose(reshape(x, {6, 2, 2, 5, 8}), {0, 1, 3, 4, 2})));
+    graphs.add_exact(std::string(name(dtype)), graph);
+  }
+}
+
+// Slices of the leading axis are views: their first element lies anywhere.
+void misaligned_views(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats)
+    for (const auto& [rows, columns, begin] :
+         {std::tuple{7, 1, 1}, std::tuple{2000, 1, 3}, std::tuple{9, 6, 1}, std::tuple{50, 40, 3}}) {
+      Graph graph;
+      Tensor x = input_of(graph, {rows, columns}, dtype), y = x * x + x;
+      output("y", y);
+      Tensor part = slice(y, 0, begin, rows), input_part = slice(x, 0, begin, rows);
+      output("part", part * part + input_part);
+      output("sum", sum(input_part * part, {0}));
+      output("rows", max(part, {1}));
+      graphs.add(std::string(name(dtype)) + " " + shape_name({rows, columns, begin}), graph,
+                 on_gpu(tolerance_of(dtype)));
+    }
+}
+
+void random_numbers(KernelGraphs& graphs) {
+  for (const int64_t n : {1, 3, 300}) {
+    Graph graph;
+    Tensor x = input_of(graph, {n, 6, 5});
+    output("bits", random_bits(graph, "a", {n, 6, 5}));
+    output("odd", random_bits(graph, "c", {n, 7}));
+    output("dropped", select(random_bits(graph, "b", {n, 6, 5}) < 0x80000000u, x * 2.0, 0.0));
+    output("iota", cast(iota(graph, DType::i32, 20), DType::f32) * 0.5);
+    output("hot", one_hot(input(graph, "label", DType::i32, {n}, ""), 10));
+    graphs.add_exact(shape_name({n, 6, 5}), graph);
+  }
+}
+
+void reductions(KernelGraphs& graphs) {
+  // rows; columns; both ends kept; everything; one to many blocks
+  const std::vector<std::pair<Dims, Ints>> cases = {{{5, 10}, {1}},
+                                                    {{33, 600}, {1}},
+                                                    {{40, 3001}, {1}},
+                                                    {{3, 20000}, {1}},
+                                                    {{1000, 7}, {1}},
+                                                    {{300, 48}, {0}},
+                                                    {{1000, 3}, {0}},
+                                                    {{3000, 64}, {0}},
+                                                    {{70, 3001}, {0}},
+                                                    {{4, 2, 90, 16}, {0, 2}},
+                                                    {{6, 3, 1000}, {0, 2}},
+                                                    {{2, 3, 5, 7}, {1, 3}},
+                                                    {{12, 5, 5, 32}, {0, 1, 2}},
+                                                    {{1}, {0}},
+                                                    {{100000}, {0}},
+                                                    {{70, 48}, {0, 1}},
+                                                    {{9, 1, 5}, {0}}};
+  for (const auto& [shape, axes] : cases) {
+    Graph graph;
+    Tensor x = input_of(graph, shape), y = input_of(graph, shape, DType::f32, "y");
+    output_sum("sum", x * y, axes);
+    output_sum("plain", x, axes);
+    output("max", max(x - y, axes));
+    const Moments m = moments(x + 3.0, axes);
+    output("mean", m.mean);
+    output("deviation", sqrt(m.variance + 1e-5));
+    graphs.add(shape_name(shape) + " over " + shape_name(axes), graph);
+  }
+  for (const DType dtype : {DType::f64, DType::bf16, DType::f16})
+    for (const auto& [shape, axes] : {cases[1], cases[5], cases[14]}) {
+      Graph graph;
+      Tensor x = input_of(graph, shape, dtype);
+      output("mean", mean(x * x, axes));
+      output("max", max(x, axes));
+      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
+    }
+  for (const Dims& shape : std::vector<Dims>{{5, 10}, {3, 1000}, {64, 5}}) {
+    Graph graph;
+    for (int64_t axis : {0, 1})
+      output("at" + std::to_string(axis),
+             argmax(floor(input_of(graph, shape, DType::f32, "x" + std::to_string(axis)) * 2.0), axis));
+    graphs.add("argmax " + shape_name(shape), graph, on_gpu(0));
+  }
+}
+
+void normalisations_and_losses(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats)
+    for (const Dims& shape : std::vector<Dims>{{6, 10}, {37, 300}, {3, 4100}}) {
+      Graph graph;
+      Tensor x = input_of(graph, shape, dtype), g = input_of(graph, shape, dtype, "g");
+      Tensor p = softmax(x);
+      output("softmax", p);
+      output("back", p * (g - broadcast_to(sum(p * g, {-1}, true), shape)));
+      Tensor normal = layer_norm("ln", x);
+      output("normal", normal);
+      output("normal_back", gradients(sum(normal * g), {x})[0]);
+      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
+    }
+  for (const auto& [n, classes] : {std::pair{1, 2}, std::pair{37, 10}, std::pair{64, 100}, std::pair{5, 1000}}) {
+    Graph graph;
+    Tensor logits = input_of(graph, {n, classes}), labels = input(graph, "label", DType::i32, {n}, "");
+    Tensor weights = input_of(graph, {n}, DType::f32, "weights");
+    Tensor loss = cross_entropy(logits, labels, scalar_input(graph, "label_smoothing"));
+    output("loss", loss);
+    output("d", gradients(sum(loss * weights), {logits})[0]);
+    output("right", argmax_equals(logits, labels));
+    graphs.add("cross-entropy " + shape_name({n, classes}), graph);
+  }
+}
+
+void batch_norm_chains(KernelGraphs& graphs) {
+  for (const Dims& shape : std::vector<Dims>{{96, 32}, {50, 6}, {6, 32, 5, 7}, {3, 5, 4, 4}, {20, 64, 9, 9}}) {
+    Graph graph;
+    Tensor x = input_of(graph, shape), r = input_of(graph, shape, DType::f32, "r"),
+           dz = input_of(graph, shape, DType::f32, "dz");
+    Tensor z = relu(batch_norm("bn", x) + r);
+    output("z", z);
+    const std::vector<Tensor> d =
+        gradients(sum(z * dz), {x, r, Tensor(graph, graph.read("bn.weight")), Tensor(graph, graph.read("bn.bias"))});
+    for (size_t i = 0; i < d.size(); ++i) output("d" + std::to_string(i), d[i]);
+    graphs.add(shape_name(shape), graph, on_gpu(1e-4));
+  }
+}
+
+void windows(KernelGraphs& graphs) {
+  for (const NamedGraph& window : window_graphs()) graphs.add(window.name, window.graph);
+  for (const NamedGraph& crop : crop_graphs()) graphs.add_exact(crop.name, crop.graph);
+}
+
+void indexed(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats)
+    for (const int64_t features : {1, 9, 32, 1100}) {
+      Graph graph;
+      Tensor at = input(graph, "at", DType::i32, {3, 40}, "");
+      output("table", scatter_add(at, input_of(graph, {3, 40, features}, dtype), 50));
+      output("rows", gather(input_of(graph, {50, features}, dtype, "table"), at));
+      graphs.add(std::string(name(dtype)) + " " + std::to_string(features), graph, on_gpu(tolerance_of(dtype)));
+    }
+}
+
+// Whole training steps: every optimizer over the flat space, library ops by the graph interpreter.
+void training_steps(KernelGraphs& graphs) {
+  for (const Optimizer& optimizer : optimizers()) {
+    Graph graph("final");
+    Tensor x = input(graph, "x", DType::f32, {6, 5}, "NC"), labels = input(graph, "labels", DType::i32, {6}, "N");
+    Tensor hidden = relu(layer_norm("ln", linear("fc1", x, 19)));
+    output("loss", sum(cross_entropy(linear("fc2", hidden, 3), labels)));
+    CheckOptions options = on_gpu(1e-4);
+    options.optimizer = update_rule(optimizer);
+    graphs.add(std::string(optimizer.name), graph, options);
+  }
+  for (const Precision precision : {Precision::f32, Precision::bf16, Precision::f64}) {
+    CheckOptions options = on_gpu(precision == Precision::bf16 ? 0.1 : 1e-4);
+    options.precision = precision;
+    options.optimizer = momentum_sgd();
+    graphs.add("convnet", small_convnet(precision == Precision::f64 ? 3 : 4), options);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelClass> kernel_classes() {
+  return {{"pointwise", pointwise},
+          {"functions_of_one_element", functions_of_one_element},
+          {"integers", integers},
+          {"movement", movement},
+          {"misaligned_views", misaligned_views},
+          {"random_numbers", random_numbers},
+          {"reductions", reductions},
+          {"normalisations_and_losses", normalisations_and_losses},
+          {"batch_norm_chains", batch_norm_chains},
+          {"windows", windows},
+          {"indexed", indexed},
+          {"training_steps", training_steps}};
+}
+
+}  // namespace kb::test

@@ -1,0 +1,18 @@
+// Every fusion class: odd sizes, tails, misaligned views, one to many blocks, all dtypes.
+#pragma once
+#include <ostream>
+#include <vector>
+
+#include "tests/simt/kernel_graphs.h"
+
+namespace kb::test {
+
+struct KernelClass {
+  const char* name;
+  void (*add)(KernelGraphs& graphs);
+};
+inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
+
+std::vector<KernelClass> kernel_classes();
+
+}  // namespace kb::test
