@@ -7,6 +7,7 @@
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
+#include "runtime/cpu/pool.h"
 
 namespace kb {
 namespace {
@@ -74,7 +75,8 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 // OpenMPI binds a process, all its threads, to one core or socket, refuses more processes than cores, and root.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) missing("mpirun", "none in PATH", "apt install openmpi-bin");
-  std::vector<std::string> all{mpirun, "--bind-to", "none", "--oversubscribe"};
+  std::vector<std::string> all{mpirun, "--bind-to", "none"};
+  if (processes > usable_processors()) all.push_back("--oversubscribe");
   if (::geteuid() == 0) all.push_back("--allow-run-as-root");
   all.insert(all.end(), {"-n", std::to_string(processes)});
   all.insert(all.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));

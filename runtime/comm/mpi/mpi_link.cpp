@@ -25,8 +25,8 @@ void check(int status) {
   throw Error(fmt::format("MPI: {}", text));
 }
 
-// Between two looks at a message: none at first, then sleeps of an eighth of the time waited so far, so that waiting
-// costs little of a core and little more time.
+// Between two looks at a message: nothing at first, then a sleep of an eighth of the time waited so far, so that
+// waiting costs little of a core and little more time.
 class Patience {
  public:
   double waited() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -37,7 +37,7 @@ class Patience {
   }
 
  private:
-  static constexpr std::chrono::microseconds kAwake{10}, kShortest{5}, kLongest{500};
+  static constexpr std::chrono::microseconds kAwake{50}, kShortest{5}, kLongest{500};
   Clock::time_point start_ = Clock::now();
 };
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <thread>
 
 #include "graph/error.h"
+#include "runtime/comm/measure_network.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
 
@@ -209,6 +211,30 @@ BOOST_AUTO_TEST_CASE(takes_as_long_as_the_network) {
     BOOST_TEST(seconds > 0.95 * model);
     BOOST_TEST(seconds < 1.5 * model);
   }
+}
+
+// What is measured is what was described, and the same on every rank; sums, copies and a loaded machine add to it.
+BOOST_AUTO_TEST_CASE(the_network_is_measured) {
+  const Network network{.latency = 2e-3, .bandwidth = 100e6};
+  for (const int ranks : {2, 3, 4}) {
+    std::vector<Network> measured(static_cast<size_t>(ranks));
+    const std::string wrong = on_ranks(ranks, {.throttle = &network}, [&](Communicator& c) -> std::string {
+      measured[static_cast<size_t>(c.rank())] = measure_network(c, 2 << 20, 3);
+      return "";
+    });
+    BOOST_TEST(wrong == "");
+    for (const Network& one : measured) {
+      BOOST_TEST_MESSAGE(fmt::format("{} us, {} MB/s", one.latency * 1e6, one.bandwidth / 1e6));
+      BOOST_TEST(one.latency > 0.7 * network.latency);
+      BOOST_TEST(one.latency < 2 * network.latency);
+      BOOST_TEST(one.bandwidth > 0.5 * network.bandwidth);
+      BOOST_TEST(one.bandwidth < 1.2 * network.bandwidth);
+      BOOST_TEST((one.latency == measured[0].latency && one.bandwidth == measured[0].bandwidth));
+    }
+  }
+  const Network none = measure_network(*make_local_communicator());
+  BOOST_TEST(none.latency == 0);
+  BOOST_TEST(std::isinf(none.bandwidth));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,129 @@
+// summary: all-reduce over the processes of this machine, each algorithm, against MPI_Allreduce
+//
+// Started alone it starts itself under mpirun. In each round every algorithm reduces the same array once, after a
+// barrier; a time is that of the slowest rank, and the figure the median of the rounds' ratios. The processor time is
+// all ranks', waiting included.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+
+#include "graph/error.h"
+#include "runtime/comm/measure_network.h"
+#include "runtime/comm/open.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::halving_doubling, Algorithm::ring, Algorithm::mpi,
+                                     Algorithm::mpi_blocking};
+constexpr size_t kCount = std::size(kAlgorithms);
+
+struct Sample {
+  double seconds, processor_seconds;
+};
+// By algorithm.
+using Round = std::array<Sample, kCount>;
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The slowest rank's time, all ranks' processor time.
+Sample over_ranks(Communicator& communicator, const Sample& own) {
+  Sample all{0, 0};
+  for (const std::string& bytes : communicator.all_gather({reinterpret_cast<const char*>(&own), sizeof own})) {
+    Sample one;
+    std::memcpy(&one, bytes.data(), sizeof one);
+    all = {std::max(all.seconds, one.seconds), all.processor_seconds + one.processor_seconds};
+  }
+  return all;
+}
+
+Sample reduce_once(Communicator& communicator, Algorithm algorithm, std::vector<float>& data) {
+  std::fill(data.begin(), data.end(), static_cast<float>(communicator.rank() + 1));
+  communicator.choose(algorithm);
+  communicator.barrier();
+  const double before = processor_seconds();
+  const auto start = std::chrono::steady_clock::now();
+  const auto elements = static_cast<int64_t>(data.size());
+  communicator.wait(communicator.all_reduce(reinterpret_cast<std::byte*>(data.data()), elements, DType::f32));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double processor = processor_seconds() - before;
+  const auto sum = static_cast<float>(communicator.size() * (communicator.size() + 1) / 2);
+  if (std::any_of(data.begin(), data.end(), [&](float x) { return x != sum; }))
+    throw Error(fmt::format("rank {}: the sum by {} is wrong", communicator.rank(), name(algorithm)));
+  return over_ranks(communicator, {took.count(), processor});
+}
+
+double median(const std::vector<Round>& rounds, const auto& figure) {
+  std::vector<double> values;
+  for (const Round& round : rounds) values.push_back(figure(round));
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+void print(const Communicator& communicator, const std::vector<Round>& rounds, double bytes) {
+  const int ranks = communicator.size();
+  fmt::print("{:g} MB of f32 over {} ranks, median of {} rounds\n", bytes / 1e6, ranks, rounds.size());
+  fmt::print("{:<18}{:>10}{:>12}{:>18}{:>14}\n", "", "ms", "bus GB/s", "x MPI_Allreduce", "processor ms");
+  for (size_t i = 0; i < kCount; ++i) {
+    const double seconds = median(rounds, [&](const Round& r) { return r[i].seconds; });
+    fmt::print("{:<18}{:>10.2f}{:>12.2f}{:>18.3f}{:>14.1f}\n", name(kAlgorithms[i]), 1e3 * seconds,
+               2 * bytes * (ranks - 1) / ranks / seconds / 1e9,
+               median(rounds, [&](const Round& r) { return r[i].seconds / r[kCount - 1].seconds; }),
+               1e3 * median(rounds, [&](const Round& r) { return r[i].processor_seconds; }));
+  }
+}
+
+void bench(Communicator& communicator, double megabytes, int repeats) {
+  std::vector<float> data(static_cast<size_t>(megabytes * 1e6 / 4));
+  std::vector<Round> rounds(static_cast<size_t>(repeats) + 1);
+  for (Round& round : rounds)
+    for (size_t i = 0; i < kCount; ++i) round[i] = reduce_once(communicator, kAlgorithms[i], data);
+  rounds.erase(rounds.begin());  // the first touches the memory
+  const Network network = measure_network(communicator);
+  if (communicator.rank() != 0) return;
+  print(communicator, rounds, static_cast<double>(data.size()) * 4);
+  fmt::print("network: {:.1f} us a step, {:.2f} GB/s each way with the sums\n", network.latency * 1e6,
+             network.bandwidth / 1e9);
+}
+
+[[noreturn]] void start_processes(const RuntimeOptions& options, int processes, int argc, char** argv) {
+  std::vector<std::string> command = mpirun_command(options.mpirun, processes, {argv, argv + argc});
+  std::vector<char*> pointers;
+  for (std::string& word : command) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(pointers[0], pointers.data());
+  throw Error(fmt::format("{}: {}", command[0], std::strerror(errno)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double megabytes = 100;
+  int processes = 4, repeats = 15;
+  CLI::App app("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce");
+  app.add_option("--megabytes", megabytes, "of the array of f32")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--repeats", repeats, "interleaved rounds")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--processes", processes, "started by mpirun, where this was started alone")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1024));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const RuntimeOptions options = RuntimeOptions::from_environment();
+    if (options.launcher.processes == 1) start_processes(options, processes, argc, argv);
+    bench(*open_communicator({}, options.launcher), megabytes, repeats);
+    return 0;
+  } catch (const Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}
