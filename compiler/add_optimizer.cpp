@@ -77,7 +77,9 @@ std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std:
   std::vector<const Variable*> parameters = parameters_of(graph);
   auto ready = [&](const Variable* p) {
     auto at = gradients.find(p->name);
-    return at == gradients.end() ? INT32_MAX : at->second.node;
+    if (at == gradients.end()) return INT32_MAX;
+    const Node& total = graph.node(at->second);  // over workers: these stand one behind the other
+    return total.op == Op::worker_sum ? total.inputs[0].node : at->second.node;
   };
   std::stable_sort(parameters.begin(), parameters.end(),
                    [&](const Variable* a, const Variable* b) { return ready(a) < ready(b); });

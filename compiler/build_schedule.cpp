@@ -3,6 +3,8 @@
 // because kernels and libraries say what scratch they want.
 #include "compiler/build_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/lower.h"
@@ -27,11 +29,13 @@ class Builder {
     place_variables_and_inputs();
     place_state_writes();
     place_outputs();
-    for (const Group& group : ordered_.groups)
-      if (group.cls == FusionClass::copy) place_concat(group);
+    // The whole before its parts, which may be concats themselves.
+    for (auto group = ordered_.groups.rbegin(); group != ordered_.groups.rend(); ++group)
+      if (group->cls == FusionClass::copy) place_concat(*group);
     save_variables();
     for (const Group& group : ordered_.groups) add_step(group);
     copy_writes();
+    wait_for_all();
     view_outputs();
     set_live_ranges();
     return std::move(schedule_);
@@ -102,10 +106,24 @@ class Builder {
       Op op = graph_.node(alias.owner).op;
       bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 &&
                        graph_.type(alias.owner).bytes() == bytes;
-      if (placeable && !schedule_.views.contains(alias.owner))
-        schedule_.views[alias.owner] = {base.buffer, base.offset + offset};
+      if (placeable) place_at(alias.owner, {base.buffer, base.offset + offset});
       offset += bytes;
     }
+  }
+
+  // Unless it has a place. What an exchange takes lies where its result does.
+  void place_at(Value owner, View view) {
+    if (!schedule_.views.try_emplace(owner, view).second) return;
+    if (const Value source = taken_over(owner); source.valid()) place_at(source, view);
+  }
+
+  // What an exchange works on, in whose memory its result may lie; else invalid.
+  Value taken_over(Value owner) const {
+    if (!is_exchange(graph_.node(owner))) return {};
+    const Alias source = resolve_alias(graph_, graph_.node(owner).inputs.back());
+    const Op op = graph_.node(source.owner).op;
+    const bool whole = source.offset == 0 && graph_.type(source.owner).bytes() == graph_.type(owner).bytes();
+    return whole && op != Op::variable && op != Op::input && op != Op::constant ? source.owner : Value{};
   }
 
   // Memory of a value; opens a buffer for an owner that has none yet.
@@ -113,20 +131,30 @@ class Builder {
     Alias alias = resolve_alias(graph_, value);
     auto at = schedule_.views.find(alias.owner);
     if (at == schedule_.views.end()) {
-      const Node& node = graph_.node(alias.owner);
-      int32_t buffer =
-          add_buffer(BufferKind::arena, std::string(name(node.op)), bytes_of(node, alias.owner.out), alias.owner.node);
-      at = schedule_.views.emplace(alias.owner, View{buffer, 0}).first;
+      const Value source = taken_over(alias.owner);
+      const View own = source.valid() ? place(source) : open_buffer(alias.owner);
+      at = schedule_.views.emplace(alias.owner, own).first;
     }
     View view{at->second.buffer, at->second.offset + alias.offset};
     if (alias.owner != value) schedule_.views[value] = view;
     return view;
   }
 
+  View open_buffer(Value owner) {
+    const Node& node = graph_.node(owner);
+    return {add_buffer(BufferKind::arena, std::string(name(node.op)), bytes_of(node, owner.out), owner.node), 0};
+  }
+
   // Packed weights have the library's own size.
   int64_t bytes_of(const Node& node, int32_t out) const {
     bool packed = node.op == Op::pack_weights && target_.library;
     return packed ? target_.library->packed_bytes(graph_, node) : node.type(out).bytes();
+  }
+
+  int64_t bytes_of(Value v) const {
+    const Node& owner = graph_.node(v);
+    if (owner.op == Op::variable) return variable_bytes(*graph_.find_variable(owner.attrs.text("name")));
+    return bytes_of(owner, v.out);
   }
 
   View scratch(int64_t bytes) {
@@ -139,18 +167,76 @@ class Builder {
 
   void add_step(const Group& group) {
     if (group.cls == FusionClass::copy) return add_concat_step(group);
+    if (group.cls == FusionClass::exchange) bring_in_place(group);
     Step step;
     step.cls = group.cls;
     step.nodes = group.nodes;
     step.name = step_name(group);
     if (group.cls == FusionClass::library) {
       add_library(group, step);
+    } else if (group.cls == FusionClass::exchange) {
+      add_exchange(group, step);
     } else {
       add_kernel(group, step);
     }
     for (Value v : group.inputs) step.bytes += graph_.type(v).bytes();
     for (Value v : group.outputs) step.bytes += graph_.type(v).bytes();
+    push(std::move(step));
+    if (group.cls == FusionClass::exchange) under_way_.push_back(schedule_.steps.back());
+  }
+
+  // Behind the waits for what it touches.
+  void push(Step step) {
+    for (size_t i = 0; i < under_way_.size();)
+      if (touches(step, under_way_[i]))
+        wait_for(i);
+      else
+        ++i;
     schedule_.steps.push_back(std::move(step));
+  }
+
+  static bool touches(const Step& step, const Step& exchange) {
+    const View there = exchange.operands[0];
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const View view = step.operands[i];
+      if (view.buffer == there.buffer && view.offset < there.offset + exchange.extents[0] &&
+          there.offset < view.offset + step.extents[i])
+        return true;
+    }
+    return false;
+  }
+
+  void wait_for(size_t i) {
+    Step wait = under_way_[i];
+    under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+    wait.cls = FusionClass::wait;
+    wait.name = "wait for " + wait.name;
+    wait.bytes = 0;
+    schedule_.steps.push_back(std::move(wait));
+  }
+
+  void wait_for_all() {
+    while (!under_way_.empty()) wait_for(0);
+  }
+
+  void add_operand(Step& step, View view, int64_t bytes) {
+    step.operands.push_back(view);
+    step.extents.push_back(bytes);
+  }
+
+  // An all-reduce works in place; what lies elsewhere is copied first.
+  void bring_in_place(const Group& group) {
+    const Value source = graph_.nodes[static_cast<size_t>(group.nodes.back())].inputs[0];
+    const View to = place(group.outputs.at(0)), from = place(source);
+    if (from.buffer != to.buffer || from.offset != to.offset) add_copy("bring " + step_name(group), source, from, to);
+  }
+
+  void add_exchange(const Group& group, Step& step) {
+    step.node = group.nodes.front();
+    step.reduction = reductions_++;
+    step.name += fmt::format(" {}", step.reduction);
+    add_operand(step, place(group.outputs.at(0)), graph_.type(group.outputs[0]).bytes());
+    step.inputs = 0;
   }
 
   std::string step_name(const Group& group) const {
@@ -163,9 +249,9 @@ class Builder {
   void add_library(const Group& group, Step& step) {
     step.node = group.nodes.front();
     step.epilogue = group.epilogue;
-    for (Value input : group.inputs) step.operands.push_back(place(input));
+    for (Value input : group.inputs) add_operand(step, place(input), bytes_of(input));
     step.inputs = static_cast<int32_t>(step.operands.size());
-    for (Value output : group.outputs) step.operands.push_back(place(output));
+    for (Value output : group.outputs) add_operand(step, place(output), bytes_of(output));
     const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
     if (target_.library) step.scratch = scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
     step.flops = library_flops(node);
@@ -188,7 +274,10 @@ class Builder {
     Lowered lowered = lower(graph_, group, target_);
     for (size_t i = 0; i < lowered.operands.size(); ++i) {
       ir::BufferParam& param = lowered.kernel.buffers[i];
-      step.operands.push_back(param.scratch ? scratch(lowered.scratch_bytes[i]) : place(lowered.operands[i]));
+      if (param.scratch)
+        add_operand(step, scratch(lowered.scratch_bytes[i]), lowered.scratch_bytes[i]);
+      else
+        add_operand(step, place(lowered.operands[i]), bytes_of(lowered.operands[i]));
       param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kVectorBytes == 0;
     }
     step.kernel = share(lowered.kernel);
@@ -223,8 +312,8 @@ class Builder {
     }
     if (step.arguments.empty()) return;
     step.inputs = static_cast<int32_t>(step.operands.size());
-    step.operands.push_back(base);
-    schedule_.steps.push_back(std::move(step));
+    add_operand(step, base, offset);
+    push(std::move(step));
   }
 
   void add_part(Step& step, Value part, View base, int64_t offset, int64_t bytes) {
@@ -234,7 +323,7 @@ class Builder {
       View from = place(part);
       if (from.buffer == base.buffer && from.offset == base.offset + offset) return;
       operand = static_cast<int64_t>(step.operands.size());
-      step.operands.push_back(from);
+      add_operand(step, from, bytes);
     }
     step.arguments.insert(step.arguments.end(), {offset, bytes, operand});
     step.bytes += bytes * (zeros ? 1 : 2);
@@ -247,10 +336,11 @@ class Builder {
     step.name = std::move(what);
     step.nodes = {value.node};
     step.operands = {from, to};
+    step.extents = {bytes, bytes};
     step.inputs = 1;
     step.bytes = 2 * bytes;
     step.arguments = {0, bytes, 0};
-    schedule_.steps.push_back(std::move(step));
+    push(std::move(step));
   }
 
   bool is_written(const std::string& variable) const {
@@ -324,6 +414,8 @@ class Builder {
   Schedule schedule_;
   std::unordered_map<std::string, int32_t> stores_;
   std::unordered_map<std::string, int32_t> kernels_;
+  std::vector<Step> under_way_;                  // all-reduces that nothing waits for yet
+  int32_t reductions_ = 0;
   std::unordered_map<std::string, View> saved_;  // by variable written
   std::unordered_map<Value, View, ValueHash> saved_outputs_;
 };

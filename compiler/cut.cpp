@@ -1,8 +1,11 @@
-// cut: takes the rewritten training or inference graph; leaves `prepare` and `final`. It stands between the graph
+// cut: takes the rewritten training or inference graph; leaves the programs of a step. It stands between the graph
 // passes and fusion, because the programs are fused and planned apart and share only the store.
 #include "compiler/cut.h"
 
 #include <fmt/format.h>
+
+#include <bit>
+#include <map>
 
 #include "compiler/rewrite.h"
 #include "compiler/views.h"
@@ -65,24 +68,153 @@ Variable prepared_variable(const Graph& graph, Value value, size_t number, const
   return variable;
 }
 
+// ---- workers
+
+using Sums = std::map<std::string, std::vector<Value>>;  // worker_sums by group, in order
+
+Sums sums_by_group(const Graph& graph) {
+  Sums sums;
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.op == Op::worker_sum && node.attrs.has("group")) sums[node.attrs.text("group")].push_back({n, 0});
+  }
+  return sums;
+}
+
+Type flat_type(const Graph& graph, const std::vector<Value>& sums) {
+  int64_t length = 0;
+  for (Value sum : sums) length += graph.type(sum).elements();
+  return {graph.type(sums.at(0)).dtype, {length}, ""};
+}
+
+Variable partial_variable(std::string name, Type type) {
+  Variable variable;
+  variable.name = std::move(name);
+  variable.type = std::move(type);
+  variable.kind = VariableKind::partial;
+  return variable;
+}
+
+Graph cut_micro(const Graph& graph, const Sums& sums) {
+  Graph micro("micro", graph.mode);
+  Rewriter rewriter(graph, micro);
+  for (const auto& [group, members] : sums) {
+    std::vector<Value> parts;
+    for (Value sum : members) {
+      const Value own = graph.node(sum).inputs[0];
+      if (!rewriter.has(own)) rewriter.copy_upto(own);
+      parts.push_back(rewriter.map(own));
+    }
+    const Value leaf = parts.size() == 1 ? parts[0] : micro.add(Op::concat, parts, {{"axis", int64_t{0}}});
+    micro.add_variable(partial_variable("leaf." + group, flat_type(graph, members)));
+    micro.writes.push_back({"leaf." + group, leaf});
+  }
+  return without_unused(micro);
+}
+
+Graph make_carry(const Graph& graph, const Sums& sums) {
+  Graph carry("carry", graph.mode);
+  for (const auto& [group, members] : sums) {
+    const auto variable = [&](const char* what) {
+      return carry.add_variable(partial_variable(fmt::format("carry.{}.{}", what, group), flat_type(graph, members)));
+    };
+    const Value below = variable("below"), own = variable("own");
+    variable("sum");
+    carry.writes.push_back({"carry.sum." + group, carry.add(Op::carry, {below, own})});
+  }
+  return carry;
+}
+
+// In final: worker_sums as carries and all-reduces.
+class Final {
+ public:
+  Final(const Graph& graph, const Sums& sums, const Workers& workers)
+      : graph_(graph), sums_(sums), workers_(workers), to_(graph.name, graph.mode), rewriter_(graph, to_) {}
+
+  Graph run() {
+    const std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
+      if (!needed[static_cast<size_t>(n)]) continue;
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      if (node.op == Op::worker_sum && node.attrs.has("group"))
+        rewriter_.replace({n, 0}, total(node));
+      else
+        rewriter_.copy(n);
+    }
+    rewriter_.finish();
+    return std::move(to_);
+  }
+
+ private:
+  // The binary counter's end: the last worker's own joins what is left below it, the youngest partial sums first.
+  Value total(const Node& node) {
+    Value sum = rewriter_.map(node.inputs[0]);
+    const std::string& group = node.attrs.text("group");
+    const auto left = static_cast<uint64_t>(workers_.virtual_workers - 1);
+    for (int64_t level = 0; level < carry_levels(workers_.virtual_workers); ++level)
+      if ((left >> level & 1) != 0) sum = to_.add(Op::carry, {part(level, group, node), sum});
+    return workers_.processes > 1 ? to_.add(Op::all_reduce, {sum}) : sum;
+  }
+
+  Value part(int64_t level, const std::string& group, const Node& node) {
+    const std::string name = partial_name(level, group);
+    const Value whole = to_.find_variable(name)
+                            ? to_.read(name)
+                            : to_.add_variable(partial_variable(name, flat_type(graph_, sums_.at(group))));
+    const int64_t begin = node.attrs.integer("offset");
+    return to_.add(Op::slice, {whole},
+                   {{"begin", Ints{begin}}, {"end", Ints{begin + node.type().elements()}}, {"step", Ints{1}}});
+  }
+
+  const Graph& graph_;
+  const Sums& sums_;
+  const Workers& workers_;
+  Graph to_;
+  Rewriter rewriter_;
+};
+
 }  // namespace
 
-Cut cut(const Graph& graph, const Target& target) {
+int64_t carry_levels(int64_t virtual_workers) { return std::bit_width(static_cast<uint64_t>(virtual_workers - 1)); }
+
+std::string partial_name(int64_t level, const std::string& group) { return fmt::format("partial.{}.{}", level, group); }
+
+std::vector<Variable> partial_variables(const Cut& cut, const Workers& workers) {
+  constexpr std::string_view kLeaf = "leaf.";
+  std::vector<Variable> result;
+  for (const Variable& leaf : cut.micro.variables) {
+    if (!leaf.name.starts_with(kLeaf)) continue;
+    for (int64_t level = 0; level < carry_levels(workers.virtual_workers); ++level)
+      result.push_back(partial_variable(partial_name(level, leaf.name.substr(kLeaf.size())), leaf.type));
+    // Of two workers the first one's own sums are the partial sum of level 0.
+    if (workers.virtual_workers > 2) result.push_back(leaf);
+  }
+  return result;
+}
+
+Cut cut(const Graph& graph, const Target& target, const Workers& workers) {
   std::vector<Value> values = prepared_values(graph);
   Graph prepare("prepare", graph.mode);
   Rewriter first(graph, prepare);
-  Graph final(graph.name, graph.mode);
-  Rewriter rest(graph, final);
+  Graph rest_of_step(graph.name, graph.mode);
+  Rewriter rest(graph, rest_of_step);
   for (size_t i = 0; i < values.size(); ++i) {
     Variable variable = prepared_variable(graph, values[i], i, target);
     first.copy_upto(values[i]);
     prepare.add_variable(variable);
     prepare.writes.push_back({variable.name, first.map(values[i])});
-    rest.replace(values[i], final.add_variable(variable));
+    rest.replace(values[i], rest_of_step.add_variable(variable));
   }
   rest.copy_needed();
   rest.finish();
-  return {std::move(prepare), std::move(final)};
+  const Sums sums = sums_by_group(rest_of_step);
+  Cut result{std::move(prepare), Graph("micro", graph.mode), Graph("carry", graph.mode), Graph()};
+  if (workers.virtual_workers > 1 && !sums.empty()) {
+    result.micro = cut_micro(rest_of_step, sums);
+    result.carry = make_carry(rest_of_step, sums);
+  }
+  result.final = sums.empty() ? std::move(rest_of_step) : Final(rest_of_step, sums, workers).run();
+  return result;
 }
 
 }  // namespace kb

@@ -195,6 +195,8 @@ class Fuser {
     if (cls == OpClass::library) return place_library(n);
     if (is_placed_concat(graph_, seed)) return open(n, FusionClass::copy, seed.type().shape, {});
     if (cls == OpClass::window) return open(n, FusionClass::window, seed.type().shape, {});
+    if (seed.op == Op::carry) return open(n, FusionClass::carry, seed.type().shape, {});
+    if (seed.op == Op::all_reduce) return open(n, FusionClass::exchange, seed.type().shape, {});
     if (seed.op == Op::scatter_add) return open(n, FusionClass::scatter, seed.type().shape, {});
     for (int32_t candidate : candidates(n))
       if (fits(n, candidate)) return join(n, candidate);
@@ -228,7 +230,8 @@ class Fuser {
   bool fits(int32_t n, int32_t candidate) {
     Draft& into = draft(candidate);
     if (into.group.cls == FusionClass::library || into.group.cls == FusionClass::window ||
-        into.group.cls == FusionClass::scatter || into.group.cls == FusionClass::copy)
+        into.group.cls == FusionClass::scatter || into.group.cls == FusionClass::copy ||
+        into.group.cls == FusionClass::carry || into.group.cls == FusionClass::exchange)
       return false;
     Trace inside = trace(n, candidate);
     if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
@@ -457,7 +460,10 @@ class Fuser {
   // A cheap value whose large inputs the group reads anyway is computed again instead of read (a mask from the input it
   // was made from).
   bool drop_derived(int32_t g, const std::vector<Value>& inputs) {
-    if (draft(g).group.cls == FusionClass::copy || draft(g).group.cls == FusionClass::window) return false;
+    const FusionClass cls = draft(g).group.cls;
+    if (cls == FusionClass::copy || cls == FusionClass::window || cls == FusionClass::carry ||
+        cls == FusionClass::exchange)
+      return false;
     auto reads = [&](Value v) { return std::find(inputs.begin(), inputs.end(), v) != inputs.end(); };
     for (Value input : inputs) {
       size_t owner = id(input);

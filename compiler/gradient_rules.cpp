@@ -226,6 +226,7 @@ void identity_rule(const BackwardNode& node) { node.give(0, node.gradient()); }
 
 // Every worker's loss depends on every worker's x.
 void worker_sum_rule(const BackwardNode& node) { node.give(0, worker_sum(node.gradient())); }
+void all_reduce_rule(const BackwardNode& node) { node.give(0, all_reduce(node.gradient())); }
 
 struct Row {
   Op op;
@@ -257,6 +258,7 @@ constexpr Row kRules[] = {
     {Op::conv2d_weight_grad, conv2d_weight_grad_rule},
     {Op::pack_weights, identity_rule},
     {Op::worker_sum, worker_sum_rule},
+    {Op::all_reduce, all_reduce_rule},
 };
 
 using RuleTable = std::array<GradientRule, static_cast<size_t>(Op::kCount)>;

@@ -39,6 +39,7 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
     case FusionClass::pointwise:
     case FusionClass::window:
     case FusionClass::copy:
+    case FusionClass::carry:
       return lower_pointwise(graph, group, target);
     case FusionClass::row_reduce:
     case FusionClass::column_reduce:
@@ -47,9 +48,11 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
     case FusionClass::scatter:
       return lower_scatter(graph, group, target);
     case FusionClass::library:
+    case FusionClass::exchange:
+    case FusionClass::wait:
       break;
   }
-  throw InternalError("lower: a library call has no kernel");
+  throw InternalError("lower: a library call or an exchange has no kernel");
 }
 
 // On a GPU: 16 bytes of 16-bit data, or two loads of 16 bytes, where rows are whole vectors of so many; else half.

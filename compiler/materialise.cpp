@@ -19,6 +19,8 @@ bool is_placed_concat(const Graph& graph, const Node& node) {
   return std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
 }
 
+bool is_exchange(const Node& node) { return node.op == Op::carry || node.op == Op::all_reduce; }
+
 bool is_zeros(const Graph& graph, Value value) {
   const Node& node = graph.node(resolve_alias(graph, value).owner);
   if (node.op != Op::constant) return false;
@@ -85,12 +87,13 @@ class Chooser {
     OpClass cls = info(node.op).cls;
     bool placed = is_placed_concat(graph_, node);
     bool hard = cls == OpClass::library || cls == OpClass::window || cls == OpClass::reduction ||
-                node.op == Op::scatter_add || placed || node.op == Op::variable || node.op == Op::input;
+                node.op == Op::scatter_add || placed || node.op == Op::variable || node.op == Op::input ||
+                is_exchange(node);
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
       memory_.hard[id({number, out})] = 1;
     if (node.op == Op::count) return;
     for (Value input : node.inputs) ++readers_[id(input)];
-    if (cls == OpClass::library || cls == OpClass::window || node.op == Op::scatter_add)
+    if (cls == OpClass::library || cls == OpClass::window || node.op == Op::scatter_add || is_exchange(node))
       for (Value input : node.inputs) need(input);
     if (node.op == Op::gather) need(node.inputs[0]);
     if (placed)

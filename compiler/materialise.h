@@ -14,7 +14,7 @@ struct Memory {
   std::vector<Alias> alias;   // by value id
   std::vector<uint8_t> root;  // computed by a launch and written
   std::vector<uint8_t>
-      hard;  // in memory by nature: variables, inputs, results of library, window, scatter, reductions, placed concats
+      hard;  // in memory by nature: variables, inputs, results of library, window, scatter, exchange ops, reductions, placed concats
   std::vector<uint8_t> needed;      // must be in memory whoever reads it: outputs, state writes, what library ops read
   std::vector<uint8_t> cheap;       // at most two large inputs, no function call, few nodes
   std::vector<uint8_t> repeatable;  // cheap root that nothing needs: a reduction may compute it again
@@ -26,6 +26,9 @@ struct Memory {
 
 // A concat along the leading extent: its inputs are written straight into their places.
 bool is_placed_concat(const Graph& graph, const Node& node);
+
+// Adds up over workers, in the memory of its last input: it takes what is in memory and leaves it there.
+bool is_exchange(const Node& node);
 
 // A constant (or a view of one) all of whose bits are zero: a placed concat clears its part instead of copying it.
 bool is_zeros(const Graph& graph, Value value);

@@ -94,6 +94,8 @@ class Orderer {
       case FusionClass::scatter:
       case FusionClass::window:
       case FusionClass::copy:
+      case FusionClass::exchange:
+      case FusionClass::wait:
         return false;
       default:
         break;

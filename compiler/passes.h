@@ -37,8 +37,16 @@ struct ParameterSpace {
   const Segment* find(const std::string& name) const;
 };
 
+// Who shares a step: processes x virtual workers of each. Every one computes its own samples; see Program.
+struct Workers {
+  int64_t processes = 1, virtual_workers = 1;
+  int64_t bucket_bytes = 0;  // of the gradient, summed over processes together; 0: all of it
+  int64_t total() const { return processes * virtual_workers; }
+};
+
 struct CompileOptions {
   Target target;
+  Workers workers;
   Precision precision = Precision::f32;
   UpdateRule optimizer;                                                           // empty: inference graph
   std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};  // Goyal et al. 2017, section 5.1
@@ -66,5 +74,6 @@ Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewr
 Graph apply_precision(Graph graph, CompileState& state);
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
+Graph place_all_reduce(Graph graph, CompileState& state);  // what leaves a worker, in flat vectors behind worker_sums
 
 }  // namespace kb

@@ -26,6 +26,7 @@ struct PassRow {
 constexpr PassRow kGraphPasses[] = {
     {"differentiate", differentiate}, {"add_optimizer", add_optimizer}, {"simplify", simplify},
     {"precision", apply_precision},   {"layout", apply_layout},         {"recompute", recompute},
+    {"place_all_reduce", place_all_reduce},
 };
 
 class Clock {
@@ -76,7 +77,7 @@ Schedule build_program(Graph graph, const CompileOptions& options, std::vector<P
 
 void collect_variables(const Graph& graph, std::set<std::string>& known, std::vector<Variable>& variables) {
   for (const Variable& variable : graph.variables)
-    if (known.insert(variable.name).second) variables.push_back(variable);
+    if (variable.kind != VariableKind::partial && known.insert(variable.name).second) variables.push_back(variable);
 }
 
 }  // namespace
@@ -93,12 +94,18 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   result.graph_hash = content_hash(graph);
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
-  Cut parts = cut(constants_to_tables(rewritten), options.target);
+  Cut parts = cut(constants_to_tables(rewritten), options.target, options.workers);
+  result.workers = options.workers;
   std::set<std::string> known;
-  collect_variables(parts.prepare, known, result.variables);
-  collect_variables(parts.final, known, result.variables);
-  result.program.prepare = build_program(std::move(parts.prepare), options, result.passes);
-  result.program.final = build_program(std::move(parts.final), options, result.passes);
+  for (const Graph* part : {&parts.prepare, &parts.micro, &parts.final})
+    collect_variables(*part, known, result.variables);
+  const std::vector<Variable> partial = partial_variables(parts, options.workers);
+  result.variables.insert(result.variables.end(), partial.begin(), partial.end());
+  Program& program = result.program;
+  program.prepare = build_program(std::move(parts.prepare), options, result.passes);
+  program.micro = build_program(std::move(parts.micro), options, result.passes);
+  program.carry = build_program(std::move(parts.carry), options, result.passes);
+  program.final = build_program(std::move(parts.final), options, result.passes);
   result.space = std::move(state.space);
   result.milliseconds = clock.milliseconds();
   return result;

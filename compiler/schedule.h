@@ -12,7 +12,20 @@
 
 namespace kb {
 
-enum class FusionClass : uint8_t { pointwise, row_reduce, column_reduce, full_reduce, window, scatter, library, copy };
+// carry: adds a partial sum over workers in place; exchange: an all-reduce is started; wait: until it is done.
+enum class FusionClass : uint8_t {
+  pointwise,
+  row_reduce,
+  column_reduce,
+  full_reduce,
+  window,
+  scatter,
+  library,
+  copy,
+  carry,
+  exchange,
+  wait
+};
 std::string_view name(FusionClass cls);
 
 // What a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
@@ -68,15 +81,17 @@ struct Step {
   Epilogue epilogue;               // library
   std::vector<View>
       operands;        // generated: one a kernel buffer, in its order; library: inputs (bias last), then outputs
-  int32_t inputs = 0;  // how many of `operands` are read only
+  std::vector<int64_t> extents;  // of each operand: bytes of the value behind it
+  int32_t inputs = 0;            // how many of `operands` are read only
+  int32_t reduction = -1;        // exchange, wait: which of the schedule's all-reduces
   View scratch;        // library scratch; buffer -1: none
   int64_t bytes = 0, flops = 0;  // moved, done: for reports
   std::vector<int32_t> nodes;    // graph nodes it computes, for places and reports
 };
 
 struct Schedule {
-  std::string name;  // "prepare", "final", "predict"
-  std::shared_ptr<const Graph> graph;
+  std::string name;  // "prepare", "micro", "carry"; the graph's own name
+  std::shared_ptr<const Graph> graph = std::make_shared<const Graph>();
   std::vector<ir::Kernel> kernels;  // distinct ones
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
@@ -90,10 +105,14 @@ std::string to_text(const Schedule& schedule);
 // inside their buffers. Throws InternalError naming the step and buffers.
 void verify(const Schedule& schedule);
 
-// Programs cut from one graph; they share the store. `prepare` depends on parameters alone and runs before `final`.
+// Programs cut from one graph; they share the store. `prepare` depends on parameters alone and runs first, once a step;
+// `micro` is every virtual worker of the process but the last, and leaves its sums in the variables "leaf.GROUP";
+// `carry` adds two partial sums ("carry.below.GROUP", "carry.own.GROUP" -> "carry.sum.GROUP"); `final` is the last
+// virtual worker, all that is left to add ("partial.LEVEL.GROUP"), the all-reduce and the update. With one virtual
+// worker `micro` and `carry` are empty.
 struct Program {
-  Schedule prepare;
-  Schedule final;
+  Schedule prepare, micro, carry, final;
+  std::vector<const Schedule*> all() const { return {&prepare, &micro, &carry, &final}; }
 };
 
 }  // namespace kb

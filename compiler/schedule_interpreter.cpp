@@ -34,7 +34,7 @@ class Runner {
         library(step);
       else if (step.kernel >= 0)
         kernel(step);
-      else
+      else if (step.cls == FusionClass::copy)
         copy(step);
     }
     std::map<std::string, Array> outputs;

@@ -86,6 +86,16 @@ BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row,
   return RowGatherer(split, order, first_row, std::move(augmentation));
 }
 
+BatchFill gather_workers(const Split& split, const Order& order, int64_t first_worker, int64_t workers, int64_t rows,
+                         const Augmentation& augmentation) {
+  std::vector<BatchFill> fills;
+  for (int64_t worker = first_worker; worker < first_worker + workers; ++worker)
+    fills.push_back(gather_rows(split, order, worker * rows, augmentation));
+  return [fills = std::move(fills), workers](int64_t batch, const BatchMemory& memory) {
+    fills[static_cast<size_t>(batch % workers)](batch / workers, memory);
+  };
+}
+
 Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options)
     : fill_(std::move(fill)),
       slots_(std::move(slots)),

@@ -52,6 +52,11 @@ struct Augmentation {
 /// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
 BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0, Augmentation augmentation = {});
 
+/// Gathers for a run of virtual workers, a batch each: batch b is of step b / workers, and holds the rows of worker
+/// first_worker + b % workers, `rows` each.
+BatchFill gather_workers(const Split& split, const Order& order, int64_t first_worker, int64_t workers, int64_t rows,
+                         const Augmentation& augmentation = {});
+
 struct LoaderOptions {
   int64_t first_step = 0;
   int64_t end_step = INT64_MAX;  ///< one past the last

@@ -119,6 +119,7 @@ Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where wh
 // Markers.
 Tensor stop_gradient(Tensor x, Where where = Where::current());
 Tensor worker_sum(Tensor x, Where where = Where::current());
+Tensor all_reduce(Tensor x, Where where = Where::current());
 
 // Composites.
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());

@@ -75,6 +75,11 @@ Tensor worker_sum(Tensor x, Where where) {
   return make(Op::worker_sum, {x});
 }
 
+Tensor all_reduce(Tensor x, Where where) {
+  const Call call(where);
+  return make(Op::all_reduce, {x});
+}
+
 Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, Where where) {
   const Call call(where);
   return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};

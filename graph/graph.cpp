@@ -71,6 +71,8 @@ std::string_view name(VariableKind kind) {
       return "table";
     case VariableKind::prepared:
       return "prepared";
+    case VariableKind::partial:
+      return "partial";
   }
   throw InternalError("unknown kind of variable");
 }

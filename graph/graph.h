@@ -79,8 +79,9 @@ enum class Role : uint8_t { none, weight, bias, norm_scale, norm_shift, embeddin
 std::string_view name(Role role);
 
 // parameter: trained. state: running statistics. slot: optimizer state. table: constant data of the compiler (for
-// example decay by block). prepared: computed from the parameters by the `prepare` program, once a step.
-enum class VariableKind : uint8_t { parameter, state, slot, table, prepared };
+// example decay by block). prepared: computed from the parameters by the `prepare` program, once a step. partial: sum
+// over some of a step's workers, on its way to the update.
+enum class VariableKind : uint8_t { parameter, state, slot, table, prepared, partial };
 std::string_view name(VariableKind kind);
 
 // How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; runs: `Variable::values`.

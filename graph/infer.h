@@ -44,7 +44,7 @@
 //                      there, dtype, which may be the input's own
 //   pack_weights (w)   all of its conv's attributes, `usage` text "forward" | "input_grad", x_shape ints logical -> w's
 //                      type; identity in meaning
-//   stop_gradient (x), worker_sum (x): identity
+//   stop_gradient (x), worker_sum (x), all_reduce (x): identity
 #pragma once
 #include <span>
 #include <vector>

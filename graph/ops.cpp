@@ -74,6 +74,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::shift_left, "shift_left", 2, kPoint, kBits, "", {"0", "0"}, "x 2^y modulo 2^32, 0 <= y < 32"},
     {Op::shift_right, "shift_right", 2, kPoint, kBits, "", {"0", "0"}, "floor(x / 2^y), 0 <= y < 32"},
     {Op::mul_high, "mul_high", 2, kPoint, kBits, "", {"0", "0"}, "floor(x y / 2^32), of u32"},
+    {Op::carry, "carry", 2, kPoint, kArith, "x + y", {"1", "1"}, "x + y of partial sums over workers, in the memory of y"},
 
     {Op::select, "select", 3, kPoint, kSpecial, "", {"0", "select(x, 1, 0)", "select(x, 0, 1)"}, "y where x holds, else z"},
 
@@ -108,6 +109,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
 
     {Op::stop_gradient, "stop_gradient", 1, kMarker, kNone, "", {}, "x, through which no gradient flows"},
     {Op::worker_sum, "worker_sum", 1, kMarker, kNone, "", {}, "x summed over the workers"},
+    {Op::all_reduce, "all_reduce", 1, kMarker, kNone, "", {}, "x summed over the processes, in the memory of x"},
 }};
 // clang-format on
 

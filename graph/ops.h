@@ -56,6 +56,7 @@ enum class Op : uint8_t {
   shift_left,
   shift_right,
   mul_high,
+  carry,
   // point-wise, three arguments
   select,
   // movement
@@ -90,6 +91,7 @@ enum class Op : uint8_t {
   // markers
   stop_gradient,
   worker_sum,
+  all_reduce,
   kCount
 };
 

@@ -21,7 +21,7 @@ Collected collect(const Program& program) {
   Collected all;
   all.batch.prelude = cuda_prelude();
   std::map<std::string, size_t> known;
-  for (const Schedule* schedule : {&program.prepare, &program.final}) {
+  for (const Schedule* schedule : program.all()) {
     for (const Step& step : schedule->steps) {
       if (step.kernel < 0) continue;
       const ir::Kernel& kernel = schedule->kernels[static_cast<size_t>(step.kernel)];

@@ -32,12 +32,12 @@ HostBatch::HostBatch(int64_t rows, const ImageShape& shape)
       partners(static_cast<size_t>(rows)),
       mix(static_cast<size_t>(rows), 1.0f) {}
 
-void fill_with_noise(HostBatch& batch, int64_t classes) {
+void fill_with_noise(HostBatch& batch, int64_t classes, double weight) {
   uint32_t word = 1;
   for (uint8_t& pixel : batch.pixels) pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
   for (size_t i = 0; i < batch.labels.size(); ++i)
     batch.labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % classes);
-  for (float& weight : batch.weights) weight = 1.0f / static_cast<float>(batch.weights.size());
+  for (float& sample_weight : batch.weights) sample_weight = static_cast<float>(weight);
 }
 
 void feed(Session& session, const HostBatch& batch) {

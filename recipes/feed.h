@@ -19,7 +19,7 @@ struct HostBatch {
 };
 
 // Noise for pixels, every class in turn, equal weights, zero records.
-void fill_with_noise(HostBatch& batch, int64_t classes);
+void fill_with_noise(HostBatch& batch, int64_t classes, double weight);
 
 // Into the inputs "images", "labels", "weights" and those of recipes/augment.h; one that the program does not read is
 // passed over. Allocates nothing.

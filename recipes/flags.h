@@ -24,6 +24,8 @@ constexpr int64_t kAutoThreads = -1;  // --loader-threads auto
 struct Flags {
   std::string data, dataset;  // data: the folder, "" = none given
   int64_t minibatch = 0, epochs = 0;
+  int64_t per_worker = 0;  // samples of a virtual worker; 0: one worker a process
+  int64_t processes = 1;
   int64_t steps = 0;  // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's

@@ -20,7 +20,7 @@ struct Totals {
 Totals totals(const Program& program) {
   Totals t;
   std::set<std::string> kernels;
-  for (const Schedule* schedule : {&program.prepare, &program.final}) {
+  for (const Schedule* schedule : program.all()) {
     t.nodes += schedule->graph->nodes.size();
     t.steps += schedule->steps.size();
     t.launches += static_cast<size_t>(
@@ -92,10 +92,17 @@ std::string step_place(const Schedule& schedule, const Step& step) {
 
 namespace {
 
+std::string program_lines(const Program& program) {
+  std::string text;
+  for (const Schedule* schedule : program.all())
+    if (!schedule->steps.empty() || schedule == &program.prepare) text += schedule_lines(*schedule);
+  return text;
+}
+
 std::string program_text(const Compiled& compiled) {
   const Program& program = compiled.program;
   const Totals t = totals(program);
-  return pass_lines(compiled) + schedule_lines(program.prepare) + schedule_lines(program.final) + "\n" +
+  return pass_lines(compiled) + program_lines(program) + "\n" +
          to_text(memory_answer(compiled)) + peak_lines(program) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
                      t.launches, t.distinct_kernels, compiled.graph_hash);

@@ -14,7 +14,7 @@ std::string kernel_source(const Program& program, const Target& target) {
   const bool cpu = target.processor == Processor::cpu;
   std::string text = cpu ? cpp_prelude(width) : cuda_prelude();
   std::set<std::string> printed;
-  for (const Schedule* schedule : {&program.prepare, &program.final})
+  for (const Schedule* schedule : program.all())
     for (size_t k = 0; k < schedule->kernels.size(); ++k) {
       const ir::Kernel& kernel = schedule->kernels[k];
       if (!printed.insert(kernel.name).second) continue;

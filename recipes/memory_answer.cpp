@@ -15,7 +15,7 @@ int64_t variable_bytes(const Variable& variable) { return std::max(variable.byte
 int64_t input_bytes(const Program& program) {
   std::set<std::string> seen;
   int64_t bytes = 0;
-  for (const Schedule* schedule : {&program.prepare, &program.final})
+  for (const Schedule* schedule : program.all())
     for (const Buffer& buffer : schedule->buffers)
       if (buffer.kind == BufferKind::input && seen.insert(buffer.name).second) bytes += buffer.bytes;
   return bytes;
@@ -62,12 +62,17 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
       case VariableKind::prepared:
         answer.prepared += bytes;
         break;
+      case VariableKind::partial:
+        answer.partial_sums += bytes;
+        break;
     }
   }
   const Program& program = compiled.program;
   answer.inputs = input_bytes(program);
-  answer.arena = std::max(program.prepare.arena_bytes, program.final.arena_bytes);
-  answer.liveness_bound = std::max(program.prepare.liveness_bound_bytes, program.final.liveness_bound_bytes);
+  for (const Schedule* schedule : program.all()) {
+    answer.arena = std::max(answer.arena, schedule->arena_bytes);
+    answer.liveness_bound = std::max(answer.liveness_bound, schedule->liveness_bound_bytes);
+  }
   return answer;
 }
 
@@ -77,13 +82,16 @@ std::string to_text(const MemoryAnswer& a) {
                                  bytes_text(a.parameters), bytes_text(a.optimizer));
   if (a.statistics > 0) text += fmt::format(", running statistics {}", bytes_text(a.statistics));
   if (a.prepared > 0) text += fmt::format(", prepared copies {}", bytes_text(a.prepared));
+  if (a.partial_sums > 0) text += fmt::format(", partial sums over workers {}", bytes_text(a.partial_sums));
   text += fmt::format(", inputs {}, activations + gradients + workspace {}", bytes_text(a.inputs), bytes_text(a.arena));
   return text + fmt::format(" ({:.3f} x the liveness bound {})", packing, bytes_text(a.liveness_bound));
 }
 
 Peak memory_peak(const Program& program, size_t most) {
-  const Schedule& schedule =
-      program.prepare.liveness_bound_bytes > program.final.liveness_bound_bytes ? program.prepare : program.final;
+  const std::vector<const Schedule*> all = program.all();
+  const Schedule& schedule = **std::max_element(all.begin(), all.end(), [](const Schedule* a, const Schedule* b) {
+    return a->liveness_bound_bytes < b->liveness_bound_bytes;
+  });
   std::vector<int64_t> live = live_bytes(schedule);
   if (live.empty()) return {};
   Peak peak;

@@ -11,10 +11,11 @@ namespace kb {
 struct MemoryAnswer {
   int64_t parameters = 0, optimizer = 0, statistics = 0;
   int64_t prepared = 0;        // copies in a library's format, tables of the compiler
+  int64_t partial_sums = 0;    // over virtual workers
   int64_t inputs = 0;          // one minibatch
   int64_t arena = 0;           // activations, gradients and workspace
   int64_t liveness_bound = 0;  // most bytes live at once: no plan of the arena can be smaller
-  int64_t total() const { return parameters + optimizer + statistics + prepared + inputs + arena; }
+  int64_t total() const { return parameters + optimizer + statistics + prepared + partial_sums + inputs + arena; }
 };
 
 MemoryAnswer memory_answer(const Compiled& compiled);
@@ -34,7 +35,7 @@ struct Peak {
   std::vector<LiveTensor> tensors;  // the largest first
 };
 
-// Of the larger of the two programs.
+// Of the largest program.
 Peak memory_peak(const Program& program, size_t most);
 
 // "1.23 GB", "45.6 MB": decimal.

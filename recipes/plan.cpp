@@ -4,6 +4,10 @@
 
 namespace kb {
 
+BatchPlan batch_plan(const Flags& flags) {
+  return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes);
+}
+
 RunPlan make_plan(const Flags& flags, int64_t samples) {
   if (flags.minibatch > samples)
     throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, flags.dataset,

@@ -2,13 +2,14 @@
 #pragma once
 #include <string>
 
+#include "optim/batch_plan.h"
 #include "recipes/flags.h"
 
 namespace kb {
 
 struct RunPlan {
-  int64_t samples = 0;  // of the training part
-  int64_t minibatch = 0;
+  int64_t samples = 0;    // of the training part
+  int64_t minibatch = 0;  // kn
   int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
   int64_t steps = 0;
 
@@ -16,6 +17,9 @@ struct RunPlan {
   // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
   std::string derivation(const Flags& flags) const;
 };
+
+// How the flags share a step. Throws Error where they do not divide.
+BatchPlan batch_plan(const Flags& flags);
 
 // Throws Error where the minibatch is larger than the data set.
 RunPlan make_plan(const Flags& flags, int64_t samples);

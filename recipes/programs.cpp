@@ -8,6 +8,7 @@
 #include "recipes/augment.h"
 #include "recipes/kernel_source.h"
 #include "recipes/learning.h"
+#include "recipes/plan.h"
 
 namespace kb {
 namespace {
@@ -32,8 +33,12 @@ class Dumps {
   }
 
   void compiled(const std::string& name, const Program& program, const Target& target) {
-    if (wants("schedule"))
-      files_.push_back({"schedule." + name + ".txt", to_text(program.prepare) + to_text(program.final)});
+    if (wants("schedule")) {
+      std::string text;
+      for (const Schedule* schedule : program.all())
+        if (!schedule->steps.empty()) text += to_text(*schedule);
+      files_.push_back({"schedule." + name + ".txt", std::move(text)});
+    }
     const bool cpu = target.processor == Processor::cpu;
     if (wants(cpu ? "cpp" : "cuda"))
       files_.push_back({"kernels." + name + (cpu ? ".cpp" : ".cu"), kernel_source(program, target)});
@@ -54,8 +59,9 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   Programs programs;
   Dumps dumps(flags, programs.dumps);
   const DType real = graph_dtype(parse_precision(flags.precision));
-  Graph training = build_training_graph(recipe, input, flags.minibatch, flags.options, graph_augment(flags), real);
-  Graph inference = build_inference_graph(recipe, input, flags.minibatch, flags.options, real);
+  const BatchPlan batch = batch_plan(flags);
+  Graph training = build_training_graph(recipe, input, batch.per_worker, flags.options, graph_augment(flags), real);
+  Graph inference = build_inference_graph(recipe, input, batch.per_worker, flags.options, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);
@@ -66,6 +72,7 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   options.target = target;
   options.precision = parse_precision(flags.precision);
   CompileOptions for_inference = options;
+  options.workers = {batch.processes, batch.virtual_workers};
   options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
   dumps.hook("train", options);
   programs.training = compile(std::move(training), options);

@@ -68,7 +68,7 @@ class Run {
     const LoopStart start = make_start();
     MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
     CheckpointWriter checkpoints(store, {folder_->checkpoints(), facts, flags_.keep, [&metrics] { metrics.sync(); }});
-    TrainingLoop loop({flags_, plan_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_, training,
+    TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_, training,
                        inference, store, *folder_, metrics, checkpoints, console_, start});
     return finish(loop.run(), store, metrics);
   }
@@ -88,6 +88,7 @@ class Run {
     data_ = std::move(input.data);
     loader_threads_ = choose_loader_threads(flags_);
     input_ = input.spec;
+    batch_ = batch_plan(flags_);
     plan_ = make_plan(flags_, input_.noise ? input_.train_count : data_.train.count());
     describe_plan();
     programs_ = compiling.valid() ? compiling.get() : compile(input_);
@@ -106,6 +107,7 @@ class Run {
                                 loader_text()));
     if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
+    if (batch_.workers() > 1) console_.line("workers " + batch_.derivation());
     console_.line(derivation());
     console_.line(
         fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));
@@ -234,6 +236,7 @@ class Run {
   int loader_threads_ = 0;
   Dataset data_;
   RunPlan plan_;
+  BatchPlan batch_;
   std::unique_ptr<LoadedPrograms> programs_;
   std::optional<RunFolder> folder_;
 };

@@ -17,7 +17,7 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
   const int count = parts.input.noise || parts.loader_threads == 0 ? 1 : parts.loader_threads + 2;
   std::vector<HostBatch> slots;
-  for (int i = 0; i < count; ++i) slots.emplace_back(parts.plan.minibatch, parts.data.shape);
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.batch.per_worker, parts.data.shape);
   return slots;
 }
 
@@ -54,11 +54,14 @@ TrainingLoop::TrainingLoop(LoopParts parts)
 
 void TrainingLoop::open_loader() {
   if (parts_.input.noise) {
-    fill_with_noise(slots_.front(), parts_.input.classes);
+    fill_with_noise(slots_.front(), parts_.input.classes, 1.0 / static_cast<double>(parts_.plan.minibatch));
     return feed(parts_.training, slots_.front());
   }
-  loader_.emplace(gather_rows(parts_.data.train, order_, 0, loader_augment(parts_.flags, parts_.input)),
-                  memories(slots_), LoaderOptions{parts_.start.step, parts_.plan.steps, parts_.loader_threads});
+  const int64_t workers = parts_.batch.virtual_workers;
+  loader_.emplace(gather_workers(parts_.data.train, order_, 0, workers, parts_.batch.per_worker,
+                                 loader_augment(parts_.flags, parts_.input)),
+                  memories(slots_),
+                  LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads});
 }
 
 // Gives how many milliseconds were spent waiting for the data.
@@ -71,7 +74,6 @@ double TrainingLoop::next_batch() {
 
 void TrainingLoop::set_constants() {
   parts_.training.set_scalar("label_smoothing", parts_.flags.label_smoothing);
-  parts_.training.set_scalar("worker", 0);
   parts_.training.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
   parts_.training.set_scalar("seed", static_cast<double>(parts_.flags.seed));
 }
@@ -113,9 +115,13 @@ void TrainingLoop::begin() {
 void TrainingLoop::step(int64_t step) {
   Started& started = started_[static_cast<size_t>(step) % 2];
   started.at = Clock::now();
-  started.wait_ms = next_batch();
+  started.wait_ms = 0;
   set_scalars(step);
-  parts_.training.step();
+  for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
+    started.wait_ms += next_batch();
+    parts_.training.set_scalar("worker", static_cast<double>(worker));
+    parts_.training.work(worker);
+  }
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
   tell_until(step + 1 - parts_.training.lag());
 }

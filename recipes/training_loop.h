@@ -36,6 +36,7 @@ struct LoopStart {
 struct LoopParts {
   const Flags& flags;
   const RunPlan& plan;
+  const BatchPlan& batch;
   StepScalars scalars;
   const InputSpec& input;
   int loader_threads;  // 0: a step fills its own minibatch
@@ -63,7 +64,7 @@ class TrainingLoop {
   using Clock = std::chrono::steady_clock;
   void set_constants();
   void open_loader();
-  double next_batch();
+  double next_batch();  // of the next virtual worker
   void begin();
   void step(int64_t step);
   void tell_until(int64_t end);

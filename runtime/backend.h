@@ -47,30 +47,35 @@ struct RunnerParts {
     View view;
     int64_t bytes = 0;
   };
-  std::vector<const Schedule*> schedules;  // of the programs, in the order in which a step runs them
+  // Programs that run one behind the other, by their numbers. The first routine ends a step: it gives the outputs.
+  using Routine = std::vector<size_t>;
+
+  std::vector<const Schedule*> schedules;  // of the programs; one schedule may stand in several, bound to other memory
   std::vector<std::unique_ptr<Executable>> programs;
+  std::vector<Routine> routines;
   std::vector<Input> inputs;
   std::vector<Output> outputs;
-  std::function<std::byte*(const Buffer&)> address;  // of every buffer that is no input
+  std::function<std::byte*(size_t program, const Buffer&)> address;  // of every buffer that is no input
 };
 
-// Takes steps: inputs on their way in, the programs, results on their way back.
+// Takes steps: inputs on their way in, the routines, results on their way back.
 class Runner {
  public:
   virtual ~Runner() = default;
   // Host memory of an input, until the next run, to be filled whole; an input that is not asked for keeps its value. A
   // scalar (rank 0) always holds its value and may be left alone.
   virtual std::byte* input(size_t i) = 0;
-  // One step. Allocates nothing once it has run a few times.
-  virtual void run() = 0;
-  // How many steps behind the last one results should be read so that the device never waits for the host: 0 or 1.
+  // One routine. Allocates nothing once each has run a few times.
+  virtual void run(size_t routine = 0) = 0;
+  // How many steps behind the last one results should be read so that the device never waits for the host: 0, or 1
+  // where the only routine is the step.
   virtual int lag() const = 0;
   // Host memory of an output of the last step, or with `age` 1 (where lag() is 1, for outputs of at most
   // kKeptOutputBytes) of the one before, until the next run. Waits for that step.
   virtual const std::byte* output(size_t i, int age) = 0;
   // Waits for all steps.
   virtual void wait() = 0;
-  // One step with a clock around every part: times of the steps of all programs.
+  // The routine that ends a step, with a clock around every part: times of the steps of its programs.
   virtual std::vector<StepTime> profile() = 0;
 };
 
@@ -111,10 +116,13 @@ class Backend {
   virtual std::unique_ptr<Runner> make_runner(RunnerParts parts) = 0;
 };
 
+class Communicator;
+
 struct CpuOptions {
-  int threads = 0;              // 0 = all cores
-  int shards = 0;               // fixed sample shards of library calls; 0 = number of cores
-  std::string cache_directory;  // "" = from the environment (runtime/options.h)
+  int threads = 0;                       // 0 = all cores
+  int shards = 0;                        // fixed sample shards of library calls; 0 = number of cores
+  std::string cache_directory;           // "" = from the environment (runtime/options.h)
+  Communicator* communicator = nullptr;  // of programs for several processes; outlives the backend
 };
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 

@@ -20,10 +20,11 @@ std::string names_of(const Map& map) {
 
 Session::Session(Backend& backend, StateStore& store, Compiled compiled)
     : backend_(backend), store_(store), compiled_(std::move(compiled)) {
-  const Program& program = compiled_.program;
   store_.adopt(compiled_.variables, compiled_.space);
   allocate_own_variables();
-  arena_ = backend_.allocate(std::max(program.prepare.arena_bytes, program.final.arena_bytes));
+  int64_t bytes = 0;
+  for (const Schedule* schedule : compiled_.program.all()) bytes = std::max(bytes, schedule->arena_bytes);
+  arena_ = backend_.allocate(bytes);
   load_programs();
 }
 
@@ -34,7 +35,7 @@ void Session::allocate_own_variables() {
     if (StateStore::keeps(variable.kind)) continue;
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
-    if (variable.kind == VariableKind::prepared) continue;
+    if (variable.kind != VariableKind::table) continue;
     const std::vector<double> values = initial_value(variable, 0).data;
     std::vector<std::byte> bytes(static_cast<size_t>(variable.type.bytes()));
     for (size_t i = 0; i < values.size(); ++i)
@@ -45,7 +46,7 @@ void Session::allocate_own_variables() {
 
 std::vector<RunnerParts::Input> Session::find_inputs() {
   std::vector<RunnerParts::Input> inputs;
-  for (const Schedule* schedule : {&compiled_.program.prepare, &compiled_.program.final})
+  for (const Schedule* schedule : compiled_.program.all())
     for (const Node& node : schedule->graph->nodes) {
       if (node.op != Op::input) continue;
       const std::string& name = node.attrs.text("name");
@@ -62,27 +63,34 @@ std::vector<RunnerParts::Output> Session::find_outputs() {
   for (const Output& output : schedule.graph->outputs) {
     output_at_[output.name] = outputs.size();
     const Type& type = schedule.graph->type(output.value);
-    outputs.push_back({1, schedule.views.at(output.value), type.bytes()});
+    outputs.push_back({programs_.final, schedule.views.at(output.value), type.bytes()});
     output_types_.push_back(type);
   }
   return outputs;
 }
 
 void Session::load_programs() {
-  const Program& program = compiled_.program;
+  programs_ = worker_programs(compiled_.program, virtual_workers());
   RunnerParts parts;
-  parts.schedules = {&program.prepare, &program.final};
+  for (const WorkerProgram& program : programs_.programs) parts.schedules.push_back(program.schedule);
+  parts.routines = programs_.routines;
   parts.programs = backend_.load(parts.schedules, load_);
   parts.inputs = find_inputs();
   parts.outputs = find_outputs();
-  parts.address = [this](const Buffer& buffer) { return address(buffer); };
+  parts.address = [this](size_t program, const Buffer& buffer) { return address(program, buffer); };
   runner_ = backend_.make_runner(std::move(parts));
 }
 
-std::byte* Session::address(const Buffer& buffer) const {
+void Session::work(int64_t worker) {
+  ensure(worker >= 0 && worker < virtual_workers(), "a virtual worker that the process does not have");
+  runner_->run(routine_of(worker, virtual_workers()));
+}
+
+std::byte* Session::address(size_t program, const Buffer& buffer) const {
   if (buffer.kind != BufferKind::store) return arena_->data() + buffer.offset;
-  auto own = own_.find(buffer.name);
-  return own == own_.end() ? store_.data(buffer.name) : own->second->data();
+  const std::string name = programs_.programs[program].variable(buffer.name);
+  auto own = own_.find(name);
+  return own == own_.end() ? store_.data(name) : own->second->data();
 }
 
 size_t Session::input_number(std::string_view name) const {

@@ -11,12 +11,13 @@
 #include "compiler/pipeline.h"
 #include "runtime/backend.h"
 #include "runtime/state_store.h"
+#include "runtime/worker_programs.h"
 
 namespace kb {
 
 class Session {
  public:
-  // Loads both programs, allocates the arena, the inputs and what the program computes for itself (prepared copies of
+  // Loads the programs, allocates the arena, the inputs and what the program computes for itself (prepared copies of
   // parameters, tables). Keeps references to backend and store. Error where the store's variables are others.
   Session(Backend& backend, StateStore& store, Compiled compiled);
   ~Session();
@@ -32,8 +33,13 @@ class Session {
   // offer more than a graph reads).
   void set_scalar(std::string_view name, double value);
 
-  // One step: done at return on a CPU, else enqueued. Allocates nothing and touches no new page once it has run twice.
-  void step() { runner_->run(); }
+  // One step of a program with one virtual worker: done at return on a CPU, else enqueued. Allocates nothing and touches
+  // no new page once it has run twice.
+  void step() { work(0); }
+  // What virtual worker `worker` of this process does for a step, with inputs of its own; in order, the last of them
+  // ends the step.
+  void work(int64_t worker);
+  int64_t virtual_workers() const { return compiled_.workers.virtual_workers; }
   // Waits for every step.
   void wait() { runner_->wait(); }
   // How many steps behind the last one outputs should be read so that no device waits for its host: 0 or 1.
@@ -51,7 +57,8 @@ class Session {
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
   int64_t arena_bytes() const { return arena_->bytes(); }
-  // One step with a clock around each of its parts: times of the steps of `prepare`, then of `final`.
+  // What the last virtual worker does, with a clock around each of its parts: times of the steps of `prepare` (with one
+  // virtual worker), then of `final`.
   std::vector<StepTime> profile() { return runner_->profile(); }
 
  private:
@@ -61,7 +68,7 @@ class Session {
   std::vector<RunnerParts::Input> find_inputs();
   std::vector<RunnerParts::Output> find_outputs();
   void load_programs();
-  std::byte* address(const Buffer& buffer) const;
+  std::byte* address(size_t program, const Buffer& buffer) const;
   size_t input_number(std::string_view name) const;
   size_t output_number(std::string_view name) const;
 
@@ -69,8 +76,9 @@ class Session {
   StateStore& store_;
   Compiled compiled_;
   LoadReport load_;
-  std::unique_ptr<DeviceMemory> arena_;                       // of both programs: they never run together
-  std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies and tables
+  std::unique_ptr<DeviceMemory> arena_;                       // of all programs: they never run together
+  std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies, tables, partial sums
+  WorkerPrograms programs_;
   Places input_at_, output_at_;
   std::vector<Type> input_types_, output_types_;
   std::unique_ptr<Runner> runner_;

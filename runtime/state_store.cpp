@@ -31,7 +31,9 @@ bool same_place(const Segment& a, const Segment& b) {
 
 }  // namespace
 
-bool StateStore::keeps(VariableKind kind) { return kind != VariableKind::table && kind != VariableKind::prepared; }
+bool StateStore::keeps(VariableKind kind) {
+  return kind == VariableKind::parameter || kind == VariableKind::state || kind == VariableKind::slot;
+}
 
 void StateStore::adopt_space(const ParameterSpace& space) {
   if (space.segments.empty()) return;

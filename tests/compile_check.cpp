@@ -40,7 +40,7 @@ Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterS
 std::map<std::string, Type> types_by_name(const Compiled& compiled) {
   std::map<std::string, Type> types;
   for (const Variable& variable : compiled.variables) types[variable.name] = variable.type;
-  for (const Schedule* schedule : {&compiled.program.prepare, &compiled.program.final})
+  for (const Schedule* schedule : compiled.program.all())
     for (const Node& node : schedule->graph->nodes)
       if (node.op == Op::input) types[node.attrs.text("name")] = node.type();
   return types;

@@ -36,8 +36,8 @@ double milliseconds_of(const std::function<void()>& work) {
 }
 
 void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
-  HostBatch batch(flags.minibatch, input.shape);
-  fill_with_noise(batch, input.classes);
+  HostBatch batch(batch_plan(flags).per_worker, input.shape);
+  fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(flags.minibatch));
   feed(session, batch);
   const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
   auto scalars = make_scalars(recipe, flags, plan);
@@ -121,7 +121,7 @@ void print_table(Session& session, int threads, const Target& target) {
   fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
   size_t at = 0;
   const Program& program = session.compiled().program;
-  for (const Schedule* schedule : {&program.prepare, &program.final})
+  for (const Schedule* schedule : program.all())
     for (const Step& step : schedule->steps) {
       const double ms = times.at(at).milliseconds;
       fmt::print("{:>4} {:>9.4f} {:>5.1f}%  {:<13} {:<44} {}\n", at++, ms, 100 * ms / total, name(step.cls), step.name,

@@ -55,7 +55,7 @@ Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
   Programs programs = compiled_for(call, device.backend->target());
   const Compiled& compiled = chosen(programs, wishes);
   LoadReport load;
-  const Schedule* const schedules[] = {&compiled.program.prepare, &compiled.program.final};
+  const std::vector<const Schedule*> schedules = compiled.program.all();
   device.backend->load(schedules, load);
   if (!wishes.json) print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
   fmt::print("{}", wishes.json ? inspection_json(compiled, load) + "\n" : inspection_text(compiled, load));

@@ -41,6 +41,7 @@ class CpuBackend : public Backend {
       : cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
         pool_(options.threads > 0 ? options.threads : cores_),
         runtime_(RuntimeOptions::from_environment()),
+        communicator_(options.communicator),
         target_(generic_cpu_target()) {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
@@ -62,8 +63,8 @@ class CpuBackend : public Backend {
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
-    return make_cpu_executables(schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_},
-                                report);
+    return make_cpu_executables(
+        schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_, communicator_}, report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override { return make_cpu_runner(*this, std::move(parts)); }
 
@@ -72,6 +73,7 @@ class CpuBackend : public Backend {
   Pool pool_;
   Pool alone_{1};
   RuntimeOptions runtime_;
+  Communicator* communicator_;
   LibraryContext library_;
   Target target_;
 };

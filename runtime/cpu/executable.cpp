@@ -1,9 +1,11 @@
 #include "runtime/cpu/executable.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
 #include "compiler/print_cpp.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/kernel_cache.h"
@@ -34,6 +36,10 @@ struct Call {
   std::vector<int64_t> arguments, tiles;
   size_t inputs = 0;
   void* scratch = nullptr;
+  int32_t reduction = -1;  // exchange, wait
+  bool waits = false;
+  int64_t elements = 0;  // exchange
+  DType dtype = DType::f32;
 };
 
 void run_kernel(const Call& call) {
@@ -65,7 +71,7 @@ class CpuExecutable : public Executable {
  public:
   // `entries`: of the schedule's kernels, in their order.
   CpuExecutable(const Schedule& schedule, const CpuEnvironment& environment, std::span<void* const> entries)
-      : schedule_(schedule), guard_(schedule) {
+      : schedule_(schedule), guard_(schedule), communicator_(environment.communicator) {
     for (const Step& step : schedule.steps) calls_.push_back(make_call(step, environment, entries));
   }
 
@@ -98,7 +104,7 @@ class CpuExecutable : public Executable {
   }
 
  private:
-  Call make_call(const Step& step, const CpuEnvironment& environment, std::span<void* const> entries) const {
+  Call make_call(const Step& step, const CpuEnvironment& environment, std::span<void* const> entries) {
     Call call;
     call.pool = is_small(step) ? &environment.alone : &environment.pool;
     call.arguments = step.arguments;
@@ -107,7 +113,18 @@ class CpuExecutable : public Executable {
     call.operands.resize(step.operands.size());
     if (step.kernel >= 0) call.entry = reinterpret_cast<Entry>(entries[static_cast<size_t>(step.kernel)]);
     if (step.cls == FusionClass::library) call.library = plan(step, environment);
+    if (step.reduction >= 0) prepare_exchange(step, call);
     return call;
+  }
+
+  void prepare_exchange(const Step& step, Call& call) {
+    ensure(communicator_ != nullptr, "a program for several processes was loaded without a communicator");
+    const Type& type = schedule_.graph->nodes[static_cast<size_t>(step.node)].type();
+    call.reduction = step.reduction;
+    call.waits = step.cls == FusionClass::wait;
+    call.elements = type.elements();
+    call.dtype = type.dtype;
+    tickets_.resize(std::max(tickets_.size(), static_cast<size_t>(step.reduction) + 1));
   }
 
   std::unique_ptr<LibraryOp> plan(const Step& step, const CpuEnvironment& environment) const {
@@ -126,14 +143,26 @@ class CpuExecutable : public Executable {
       run_library(call);
     else if (call.entry)
       run_kernel(call);
+    else if (call.reduction >= 0)
+      run_exchange(call);
     else
       run_copy(call);
     guard_.end_step(s);
   }
 
+  void run_exchange(const Call& call) {
+    int64_t& ticket = tickets_[static_cast<size_t>(call.reduction)];
+    if (call.waits)
+      communicator_->wait(ticket);
+    else
+      ticket = communicator_->all_reduce(static_cast<std::byte*>(call.operands[0]), call.elements, call.dtype);
+  }
+
   const Schedule& schedule_;
   ArenaGuard guard_;
+  Communicator* communicator_;
   std::vector<Call> calls_;
+  std::vector<int64_t> tickets_;  // of all-reduces under way, by their numbers
 };
 
 // Entries of the kernels of all schedules, one behind the other. AddressSanitizer does not see the masked loads and

@@ -20,6 +20,7 @@ struct CpuEnvironment {
   std::string isa;       // Target::isa
   int shards = 1;        // of library calls
   int compile_jobs = 1;  // compiler processes at once
+  Communicator* communicator = nullptr;
 };
 
 // Kernels of all schedules are printed, looked up and compiled as one batch.

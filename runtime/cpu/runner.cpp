@@ -7,7 +7,8 @@ namespace {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(Backend& backend, RunnerParts parts) : programs_(std::move(parts.programs)) {
+  CpuRunner(Backend& backend, RunnerParts parts)
+      : programs_(std::move(parts.programs)), routines_(std::move(parts.routines)) {
     std::map<std::string_view, std::byte*> inputs;
     for (const RunnerParts::Input& input : parts.inputs) {
       inputs_.push_back(backend.allocate(input.type.bytes()));
@@ -16,7 +17,7 @@ class CpuRunner : public Runner {
     std::vector<std::vector<std::byte*>> buffers(programs_.size());
     for (size_t p = 0; p < programs_.size(); ++p) {
       for (const Buffer& buffer : parts.schedules[p]->buffers)
-        buffers[p].push_back(buffer.kind == BufferKind::input ? inputs.at(buffer.name) : parts.address(buffer));
+        buffers[p].push_back(buffer.kind == BufferKind::input ? inputs.at(buffer.name) : parts.address(p, buffer));
       programs_[p]->bind(buffers[p]);
     }
     for (const RunnerParts::Output& output : parts.outputs)
@@ -24,8 +25,8 @@ class CpuRunner : public Runner {
   }
 
   std::byte* input(size_t i) override { return inputs_[i]->data(); }
-  void run() override {
-    for (const auto& program : programs_) program->run();
+  void run(size_t routine) override {
+    for (size_t program : routines_[routine]) programs_[program]->run();
   }
   int lag() const override { return 0; }
   const std::byte* output(size_t i, int age) override {
@@ -35,8 +36,8 @@ class CpuRunner : public Runner {
   void wait() override {}
   std::vector<StepTime> profile() override {
     std::vector<StepTime> times;
-    for (const auto& program : programs_) {
-      const std::vector<StepTime> more = program->profile();
+    for (size_t program : routines_[0]) {
+      const std::vector<StepTime> more = programs_[program]->profile();
       times.insert(times.end(), more.begin(), more.end());
     }
     return times;
@@ -44,6 +45,7 @@ class CpuRunner : public Runner {
 
  private:
   std::vector<std::unique_ptr<Executable>> programs_;
+  std::vector<RunnerParts::Routine> routines_;
   std::vector<std::unique_ptr<DeviceMemory>> inputs_;
   std::vector<const std::byte*> outputs_;
 };

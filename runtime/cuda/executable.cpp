@@ -139,6 +139,7 @@ class CudaExecutable : public Executable {
     call.arguments = step.arguments;
     call.operands.resize(step.operands.size());
     call.inputs = static_cast<size_t>(step.inputs);
+    ensure(step.reduction < 0, "a program for several processes was loaded without a communicator");
     if (step.cls == FusionClass::library) call.library = plan(step, environment);
     if (step.kernel >= 0) prepare_kernel(step, kernels[static_cast<size_t>(step.kernel)], call);
   }

@@ -33,7 +33,7 @@ struct Slot {
   std::vector<int64_t> version;                  // of each input: the step that brought it
   std::vector<std::vector<std::byte*>> buffers;  // of each program
   EventHandle copied, computed;
-  CapturedExec graph = nullptr;
+  std::vector<CapturedExec> graphs;  // of each routine, once it has run
 };
 
 class CudaRunner : public Runner {
@@ -48,13 +48,15 @@ class CudaRunner : public Runner {
     place_results();
     for (Slot& slot : slots_) make(slot);
     fresh_.resize(parts_.inputs.size());
+    has_run_.resize(parts_.routines.size());
   }
 
   ~CudaRunner() override {
     device_.try_make_current();
     for (Stream stream : {device_.copies, device_.compute}) device_.driver.stream_synchronize.function(stream);
     for (Slot& slot : slots_)
-      if (slot.graph) device_.driver.graph_exec_destroy.function(slot.graph);
+      for (CapturedExec graph : slot.graphs)
+        if (graph) device_.driver.graph_exec_destroy.function(graph);
   }
   CudaRunner(const CudaRunner&) = delete;
   CudaRunner& operator=(const CudaRunner&) = delete;
@@ -66,14 +68,14 @@ class CudaRunner : public Runner {
     return next().staged->data() + inputs_[i].offset;
   }
 
-  void run() override {
+  void run(size_t routine) override {
     open();
     copy_inputs();
-    compute();
+    compute(routine);
     finish();
   }
 
-  int lag() const override { return 1; }
+  int lag() const override { return parts_.routines.size() == 1 ? 1 : 0; }
 
   const std::byte* output(size_t i, int age) override {
     ensure(age >= 0 && age <= lag() && age < steps_, "an output of a step that has not been, or is forgotten");
@@ -98,8 +100,8 @@ class CudaRunner : public Runner {
     copy_inputs();
     bind(next());
     std::vector<StepTime> times;
-    for (const auto& program : parts_.programs) {
-      const std::vector<StepTime> more = program->profile();
+    for (size_t program : parts_.routines[0]) {
+      const std::vector<StepTime> more = parts_.programs[program]->profile();
       times.insert(times.end(), more.begin(), more.end());
     }
     send_results(next());
@@ -142,11 +144,12 @@ class CudaRunner : public Runner {
     slot.version.resize(inputs_.size(), -1);
     std::map<std::string_view, std::byte*> places;
     for (size_t i = 0; i < inputs_.size(); ++i) places[parts_.inputs[i].name] = slot.inputs->data() + inputs_[i].offset;
-    for (const Schedule* schedule : parts_.schedules) {
+    for (size_t p = 0; p < parts_.schedules.size(); ++p) {
       std::vector<std::byte*>& addresses = slot.buffers.emplace_back();
-      for (const Buffer& buffer : schedule->buffers)
-        addresses.push_back(buffer.kind == BufferKind::input ? places.at(buffer.name) : parts_.address(buffer));
+      for (const Buffer& buffer : parts_.schedules[p]->buffers)
+        addresses.push_back(buffer.kind == BufferKind::input ? places.at(buffer.name) : parts_.address(p, buffer));
     }
+    slot.graphs.resize(parts_.routines.size(), nullptr);
   }
 
   std::byte* address(const Slot& slot, size_t output) const {
@@ -202,17 +205,18 @@ class CudaRunner : public Runner {
     slot.version[i] = fresh_[i] ? steps_ : before;
   }
 
-  // The first step (with sync_steps every one) runs as it is, so that a fault is told by its schedule step; the others
-  // as graphs.
-  void compute() {
+  // The first time (with sync_steps every time) a routine runs as it is, so that a fault is told by its schedule step;
+  // then as a graph.
+  void compute(size_t routine) {
     Slot& slot = next();
-    if (steps_ == 0 || !is_captured_) {
+    if (!has_run_[routine] || !is_captured_) {
+      has_run_[routine] = true;
       bind(slot);
-      enqueue(slot);
+      enqueue(slot, routine);
       return;
     }
-    if (!slot.graph) capture(slot);
-    device_.driver(device_.driver.graph_launch, slot.graph, device_.compute);
+    if (!slot.graphs[routine]) capture(slot, routine);
+    device_.driver(device_.driver.graph_launch, slot.graphs[routine], device_.compute);
   }
 
   void finish() {
@@ -226,9 +230,9 @@ class CudaRunner : public Runner {
     for (size_t p = 0; p < parts_.programs.size(); ++p) parts_.programs[p]->bind(slot.buffers[p]);
   }
 
-  void enqueue(Slot& slot) {
-    for (const auto& program : parts_.programs) program->run();
-    send_results(slot);
+  void enqueue(Slot& slot, size_t routine) {
+    for (size_t program : parts_.routines[routine]) parts_.programs[program]->run();
+    if (routine == 0) send_results(slot);
   }
 
   void send_results(Slot& slot) {
@@ -238,22 +242,22 @@ class CudaRunner : public Runner {
                        address_of(address(slot, i)), static_cast<size_t>(results_[i].bytes), device_.compute);
   }
 
-  void capture(Slot& slot) {
+  void capture(Slot& slot, size_t routine) {
     const Driver& driver = device_.driver;
     bind(slot);
     driver(driver.capture_begin, device_.compute, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
-      enqueue(slot);
+      enqueue(slot, routine);
     } catch (...) {
       driver.capture_end.function(device_.compute, &captured);
       if (captured) driver.graph_destroy.function(captured);
       throw;
     }
     driver(driver.capture_end, device_.compute, &captured);
-    driver(driver.graph_instantiate, &slot.graph, captured, 0ull);
+    driver(driver.graph_instantiate, &slot.graphs[routine], captured, 0ull);
     driver(driver.graph_destroy, captured);
-    driver(driver.graph_upload, slot.graph, device_.compute);
+    driver(driver.graph_upload, slot.graphs[routine], device_.compute);
   }
 
   const OpenDevice& device_;
@@ -267,6 +271,7 @@ class CudaRunner : public Runner {
   std::vector<char> fresh_;         // inputs that were asked for since the last step
   std::vector<Place> uploads_;      // of the step under way
   std::vector<std::byte> large_;    // the last large output read
+  std::vector<char> has_run_;       // of each routine
   bool is_open_ = false;            // the host may write the next slot's block
   int64_t steps_ = 0;               // enqueued
 };

@@ -287,6 +287,7 @@ const std::vector<Case>& cases() {
       {Op::conv2d_weight_grad, conv2d_weight_grad_case},
       {Op::pack_weights, pack_weights_case},
       {Op::worker_sum, [](GradientCase& c) { return Results{worker_sum(c.x(c.shape(2)))}; }},
+      {Op::all_reduce, [](GradientCase& c) { return Results{all_reduce(c.x(c.shape(2)))}; }},
   };
   return table;
 }

@@ -37,7 +37,7 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
   {
     MetricsFile metrics(folder.file("metrics.jsonl"));
     CheckpointWriter checkpoints(programs.store, {folder.checkpoints(), facts, flags.keep, [] {}});
-    TrainingLoop loop({flags, plan, make_scalars(recipe, flags, plan), input.spec, choose_loader_threads(flags),
+    TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec, choose_loader_threads(flags),
                        input.data, programs.training, programs.inference, programs.store, folder, metrics, checkpoints,
                        console, start});
     loop.run();

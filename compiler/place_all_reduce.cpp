@@ -1,0 +1,263 @@
+// place_all_reduce: takes a training graph as one worker computes it, every value that is summed over workers behind a
+// worker_sum of its own; leaves, where a step has several workers, one in which all that leaves a worker goes through
+// the worker_sums of two flat vectors: the gradient, cut into buckets - contiguous ranges of the flat gradient in the
+// order in which the backward pass finishes them, so that nothing is copied into a bucket and the first are summed
+// while later ones are computed -, and "rest": losses, and the new running statistics. It stands behind the last
+// rewrite of what a worker computes, so that a worker computes the same bits in every split; `cut` turns worker_sums
+// into carries and all-reduces.
+//
+// Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
+// other worker gives zeros to the sum. (x + 0 = x but for the sign of a zero.)
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/materialise.h"
+#include "compiler/parameter_space.h"
+#include "compiler/rewrite.h"
+
+namespace kb {
+namespace {
+
+// By node: differs from worker to worker; what is summed over them does not.
+std::vector<uint8_t> of_one_worker(const Graph& graph) {
+  std::vector<uint8_t> result(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.op == Op::worker_sum) continue;
+    result[n] = node.op == Op::random_bits || (node.op == Op::input && !node.type().shape.empty()) ||
+                std::any_of(node.inputs.begin(), node.inputs.end(),
+                            [&](Value input) { return result[static_cast<size_t>(input.node)] != 0; });
+  }
+  return result;
+}
+
+// The worker_sum below reshapes; invalid if there is none.
+Value sum_below(const Graph& graph, Value value) {
+  while (graph.node(value).op == Op::reshape) value = graph.node(value).inputs[0];
+  return graph.node(value).op == Op::worker_sum ? value : Value{};
+}
+
+// The flat gradient: the concat of parts that are summed over workers. -1: there is none.
+int32_t find_flat_gradient(const Graph& graph) {
+  int32_t found = -1;
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (!is_placed_concat(graph, node)) continue;
+    const bool sums = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                  [&](Value part) { return sum_below(graph, part).valid(); });
+    if (!sums) continue;
+    ensure(found < 0, "place_all_reduce: there are two flat gradients");
+    found = n;
+  }
+  return found;
+}
+
+class Placer {
+ public:
+  Placer(const Graph& from, const Workers& workers)
+      : from_(from), workers_(workers), to_(from.name, from.mode), rewriter_(from, to_) {}
+
+  Graph run() {
+    flat_ = find_flat_gradient(from_);
+    if (flat_ >= 0) plan_buckets();
+    const std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      if (needed[static_cast<size_t>(n)]) visit(n);
+      sum_buckets_up_to(n);
+    }
+    gather_rest();
+    finish();
+    return std::move(to_);
+  }
+
+ private:
+  struct Bucket {
+    std::vector<Value> parts;  // old values
+    int64_t offset = 0, elements = 0;
+    int32_t ready = 0;  // the node that computes its last part
+    Value sum = {};     // new
+  };
+
+  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
+
+  // ---- the gradient
+
+  void plan_buckets() {
+    const DType dtype = old(flat_).type().dtype;
+    int64_t offset = 0;
+    for (Value part : old(flat_).inputs) {
+      if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_[sum.node] = true;
+      const int64_t elements = from_.type(part).elements();
+      const bool full = !buckets_.empty() && workers_.bucket_bytes > 0 && buckets_.back().parts.size() > 1 &&
+                        buckets_.back().elements * size_of(dtype) >= workers_.bucket_bytes;
+      if (buckets_.empty() || full) buckets_.push_back({{}, offset});
+      Bucket& bucket = buckets_.back();
+      bucket.parts.push_back(part);
+      bucket.elements += elements;
+      bucket.ready = std::max(bucket.ready, ready(part));
+      offset += elements;
+    }
+    for (size_t b = 1; b < buckets_.size(); ++b) buckets_[b].ready = std::max(buckets_[b].ready, buckets_[b - 1].ready);
+  }
+
+  // The node that computes a part: worker_sums and reshapes may stand far behind it.
+  int32_t ready(Value part) const {
+    return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node;
+  }
+
+  void sum_buckets_up_to(int32_t n) {
+    for (; next_ < buckets_.size() && buckets_[next_].ready <= n; ++next_) {
+      Bucket& bucket = buckets_[next_];
+      std::vector<Value> parts;
+      for (Value part : bucket.parts) parts.push_back(one_workers(part));
+      bucket.sum = sum(join(parts), "gradient", bucket.offset);
+    }
+  }
+
+  Value one_workers(Value part) {
+    const Value total = sum_below(from_, part);
+    if (!total.valid()) return mapped(part);
+    const Value own = mapped(from_.node(total).inputs[0]);
+    return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
+  }
+
+  // Views, and the zeros between segments, may stand behind what is ready.
+  Value mapped(Value value) {
+    if (!rewriter_.has(value)) rewriter_.copy_upto(value);
+    return rewriter_.map(value);
+  }
+
+  Value join(const std::vector<Value>& parts) {
+    return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
+  }
+
+  Value sum(Value flat, const std::string& group, int64_t offset) {
+    return to_.add(Op::worker_sum, {flat}, {{"group", group}, {"offset", offset}});
+  }
+
+  // ---- the graph
+
+  void visit(int32_t n) {
+    if (rewriter_.has({n, 0})) return;
+    const Node& node = old(n);
+    if (n == flat_) {
+      std::vector<Value> sums;
+      for (const Bucket& bucket : buckets_) sums.push_back(bucket.sum);
+      return rewriter_.replace({n, 0}, join(sums));
+    }
+    if (node.op == Op::worker_sum) return visit_sum(n);
+    for (Value input : node.inputs)
+      ensure(!rest_sums_.contains(input.node),
+             "place_all_reduce: what is summed over workers is read inside the step; only one worker can");
+    rewriter_.copy(n);
+  }
+
+  // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.
+  void visit_sum(int32_t n) {
+    const Value own = rewriter_.map(old(n).inputs[0]);
+    rewriter_.replace({n, 0}, own);
+    if (!in_gradient_.contains(n)) rest_sums_[n] = own;
+  }
+
+  // ---- the rest
+
+  void gather_rest() {
+    const std::vector<uint8_t> own = of_one_worker(from_);
+    for (const auto& [n, value] : rest_sums_) take({n, 0}, value);
+    for (const StateWrite& write : from_.writes)
+      if (own[static_cast<size_t>(write.value.node)]) take(write.value, of_first_worker(rewriter_.map(write.value)));
+    for (const Output& output : from_.outputs) {
+      if (!own[static_cast<size_t>(output.value.node)]) continue;
+      if (output.merge == Merge::per_sample)
+        throw Error(fmt::format("graph \"{}\": output \"{}\" has a row a sample: expected one worker, got {}",
+                                from_.name, output.name, workers_.total()));
+      const Value value = rewriter_.map(output.value);
+      take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
+    }
+    if (rest_.empty()) return;
+    sum_rest();
+  }
+
+  void take(Value old_value, Value fresh) {
+    if (taken_.emplace(old_value, rest_.size()).second) rest_.push_back({old_value, fresh});
+  }
+
+  Value of_first_worker(Value value) {
+    const Type type = to_.type(value);
+    if (!is_first_.valid()) {
+      Value worker = to_.find_input("worker");
+      if (!worker.valid())
+        worker = to_.add(Op::input, {}, {{"name", std::string("worker")}, {"kind", std::string("scalar")},
+                                         {"dtype", DType::u32}, {"shape", Dims{}}, {"names", std::string()}});
+      is_first_ = to_.add(Op::eq, {worker, constant(DType::u32)});
+    }
+    auto spread = [&](Value scalar) {
+      return to_.add(Op::broadcast, {scalar}, {{"shape", type.shape}, {"axes", Ints{}}});
+    };
+    return to_.add(Op::select, {spread(is_first_), value, spread(constant(type.dtype))});
+  }
+
+  Value constant(DType dtype) {
+    return to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", Dims{}}, {"values", std::vector<double>{0.0}}});
+  }
+
+  void sum_rest() {
+    const DType dtype = to_.type(rest_[0].fresh).dtype;
+    std::vector<Value> parts;
+    int64_t length = 0;
+    for (const auto& [old_value, fresh] : rest_) {
+      ensure(to_.type(fresh).dtype == dtype, "place_all_reduce: what leaves a worker beside its gradient has one dtype");
+      const int64_t elements = to_.type(fresh).elements();
+      parts.push_back(to_.add(Op::reshape, {fresh}, {{"shape", Dims{elements}}, {"names", std::string()}}));
+      length += elements;
+    }
+    // At least two parts, so that the vector has memory of its own.
+    const int64_t gap = kSegmentBlock - length % kSegmentBlock;
+    parts.push_back(to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", Dims{gap}}, {"values", std::vector<double>{0.0}}}));
+    const Value total = sum(join(parts), "rest", 0);
+    int64_t offset = 0;
+    for (const auto& [old_value, fresh] : rest_) {
+      Segment segment;
+      segment.type = to_.type(fresh);
+      segment.offset = offset;
+      segment.length = segment.type.elements();
+      totals_[old_value] = segment_view(to_, total, segment);
+      offset += segment.length;
+    }
+  }
+
+  void finish() {
+    for (const auto& [old_value, total] : totals_) rewriter_.replace(old_value, total);
+    rewriter_.finish();
+  }
+
+  struct Leaving {
+    Value old_value, fresh;
+  };
+
+  const Graph& from_;
+  const Workers& workers_;
+  Graph to_;
+  Rewriter rewriter_;
+  int32_t flat_ = -1;
+  std::vector<Bucket> buckets_;
+  size_t next_ = 0;  // bucket that is not summed yet
+  std::map<int32_t, bool> in_gradient_;
+  std::map<int32_t, Value> rest_sums_;  // new values, not summed
+  std::vector<Leaving> rest_;
+  std::map<Value, size_t> taken_;
+  std::map<Value, Value> totals_;
+  Value is_first_;
+};
+
+}  // namespace
+
+Graph place_all_reduce(Graph graph, CompileState& state) {
+  const Workers& workers = state.options.workers;
+  if (workers.total() == 1 || !state.options.optimizer) return graph;
+  return Placer(graph, workers).run();
+}
+
+}  // namespace kb

@@ -1,0 +1,244 @@
+// Steps shared among processes and virtual workers: every split of them ends in the same bits.
+#include "runtime/worker_programs.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include "compiler/cut.h"
+#include "graph/functions.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/session.h"
+#include "tests/compile_check.h"
+
+namespace kb {
+namespace {
+
+struct Split {
+  int processes = 1, virtual_workers = 1;
+};
+
+struct Run {
+  Split split = {};
+  int64_t samples = 2, steps = 3;  // of a worker; of the run
+  Precision precision = Precision::f32;
+  int64_t bucket_bytes = 0;
+  bool random = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const Run& run) {
+  return out << run.split.processes << " x " << run.split.virtual_workers;
+}
+
+Graph model(const Run& run) {
+  Graph g = test::small_convnet(run.samples);
+  if (run.random) {
+    // A loss that differs by random bits of every sample.
+    Tensor bits = random_bits(g, "noise", {run.samples});
+    Tensor noise = sum(cast(bits, DType::f32) * 1e-12);
+    g.outputs[0].value = (Tensor(g, g.outputs[0].value) * (1.0 + noise)).value();
+  }
+  return g;
+}
+
+// The samples of global worker `worker` at `step`.
+void fill(Session& session, int64_t worker, int64_t step, int64_t workers, int64_t n) {
+  auto* images = reinterpret_cast<float*>(session.input("images"));
+  const int64_t pixels = session.input_type("images").elements();
+  uint32_t word = static_cast<uint32_t>(1 + worker * 977 + step * 7919);
+  for (int64_t i = 0; i < pixels; ++i)
+    images[i] = static_cast<float>((word = word * 1664525u + 1013904223u) >> 8) / (1 << 24) - 0.5f;
+  auto* labels = reinterpret_cast<int32_t*>(session.input("labels"));
+  auto* weights = reinterpret_cast<float*>(session.input("weights"));
+  for (int64_t i = 0; i < n; ++i) {
+    labels[i] = static_cast<int32_t>((worker * n + i + step) % 10);
+    weights[i] = 1.0f / static_cast<float>(workers * n);
+  }
+  session.set_scalar("worker", static_cast<double>(worker));
+}
+
+struct Outcome {
+  std::string state;
+  std::vector<double> losses;
+  std::vector<NamedTensor> tensors;
+  bool operator==(const Outcome& other) const { return state == other.state && losses == other.losses; }
+};
+
+// What one process does.
+Outcome run_process(const Run& run, Communicator& communicator) {
+  const auto backend =
+      make_cpu_backend({.threads = 1, .shards = 1, .cache_directory = "", .communicator = &communicator});
+  CompileOptions options;
+  options.target = backend->target();
+  options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes};
+  options.precision = run.precision;
+  options.optimizer = test::momentum_sgd();
+  StateStore store(*backend);
+  Session session(*backend, store, compile(model(run), options));
+  store.initialise(7);
+  session.set_scalar("learning_rate", 0.1);
+  session.set_scalar("momentum", 0.9);
+  session.set_scalar("weight_decay", 1e-4);
+  session.set_scalar("seed", 3);
+  session.set_scalar("loss_scale_interval", 2);
+  Outcome outcome;
+  const int64_t workers = options.workers.total();
+  for (int64_t step = 0; step < run.steps; ++step) {
+    session.set_scalar("step", static_cast<double>(step));
+    for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
+      fill(session, communicator.rank() * run.split.virtual_workers + v, step, workers, run.samples);
+      session.work(v);
+    }
+    outcome.losses.push_back(session.read_scalar("loss"));
+  }
+  outcome.state = store.state_sha256();
+  outcome.tensors = store.canonical();
+  return outcome;
+}
+
+// Of every process; they must agree.
+Outcome run_split(const Run& run) {
+  const auto network = make_in_process_network(run.split.processes);
+  std::vector<Outcome> outcomes(static_cast<size_t>(run.split.processes));
+  std::vector<std::exception_ptr> failures(outcomes.size());
+  {
+    std::vector<std::jthread> processes;
+    for (int rank = 0; rank < run.split.processes; ++rank)
+      processes.emplace_back([&, rank] {
+        try {
+          const auto communicator = make_in_process_communicator(network, rank);
+          outcomes[static_cast<size_t>(rank)] = run_process(run, *communicator);
+        } catch (...) {
+          failures[static_cast<size_t>(rank)] = std::current_exception();
+        }
+      });
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  for (const Outcome& outcome : outcomes) BOOST_TEST((outcome == outcomes[0]));
+  return outcomes[0];
+}
+
+void check_one_set_of_bits(Run run, std::vector<Split> splits) {
+  run.split = splits.front();
+  const Outcome expected = run_split(run);
+  for (size_t i = 1; i < splits.size(); ++i) {
+    run.split = splits[i];
+    const Outcome got = run_split(run);
+    BOOST_TEST_INFO("split " << run << " against " << splits.front().processes << " x "
+                             << splits.front().virtual_workers);
+    BOOST_TEST(got.state == expected.state);
+    BOOST_TEST((got.losses == expected.losses));
+  }
+}
+
+const NamedTensor& find(const Outcome& outcome, const std::string& name) {
+  for (const NamedTensor& tensor : outcome.tensors)
+    if (tensor.name == name) return tensor;
+  throw std::logic_error("no tensor " + name);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(workers)
+
+BOOST_AUTO_TEST_CASE(splits_of_eight_workers_end_in_the_same_bits) {
+  check_one_set_of_bits({}, {{1, 8}, {2, 4}, {4, 2}, {8, 1}});
+}
+
+BOOST_AUTO_TEST_CASE(buckets_and_random_bits_change_nothing) {
+  check_one_set_of_bits({.bucket_bytes = 4096, .random = true}, {{1, 4}, {2, 2}, {4, 1}});
+  const Outcome whole = run_split({.split = {4, 1}});
+  const Outcome cut = run_split({.split = {4, 1}, .bucket_bytes = 4096});
+  BOOST_TEST(whole.state == cut.state);
+}
+
+BOOST_AUTO_TEST_CASE(counts_that_are_no_power_of_two_have_one_order_where_virtual_workers_are_one) {
+  check_one_set_of_bits({}, {{1, 3}, {3, 1}});
+  check_one_set_of_bits({}, {{1, 6}, {3, 2}, {6, 1}});
+  check_one_set_of_bits({}, {{1, 7}, {7, 1}});
+}
+
+BOOST_AUTO_TEST_CASE(splits_agree_in_other_precisions) {
+  for (const Precision precision : {Precision::bf16, Precision::f64, Precision::f16})
+    check_one_set_of_bits({.precision = precision}, {{1, 4}, {2, 2}, {4, 1}});
+}
+
+BOOST_AUTO_TEST_CASE(running_statistics_are_those_of_the_first_worker) {
+  const Outcome alone = run_split({.split = {1, 1}, .steps = 1});
+  const Outcome many = run_split({.split = {2, 2}, .steps = 1});
+  for (const char* name : {"bn1.running_mean", "block.bn2.running_var"}) {
+    BOOST_TEST_INFO(name);
+    BOOST_TEST((find(alone, name).data == find(many, name).data));
+  }
+  BOOST_TEST((find(alone, "fc.weight").data != find(many, "fc.weight").data));
+}
+
+BOOST_AUTO_TEST_CASE(the_binary_counter_adds_up_as_a_tree) {
+  // Runs the routines on text in place of sums.
+  Program program;
+  for (int64_t workers = 1; workers <= 40; ++workers) {
+    const WorkerPrograms all = worker_programs(program, workers);
+    std::map<std::string, std::string> sums;
+    const auto add = [](const std::string& a, const std::string& b) { return "(" + a + "+" + b + ")"; };
+    for (int64_t worker = 0; worker + 1 < workers; ++worker)
+      for (size_t number : all.routines.at(routine_of(worker, workers))) {
+        const WorkerProgram& one = all.programs[number];
+        if (one.schedule == &program.micro)
+          sums[one.variable("leaf.x")] = std::to_string(worker);
+        else if (one.schedule == &program.carry)
+          sums[one.variable("carry.sum.x")] =
+              add(sums.at(one.variable("carry.below.x")), sums.at(one.variable("carry.own.x")));
+      }
+    std::string total = std::to_string(workers - 1);
+    for (int64_t level = 0; level < carry_levels(workers); ++level)
+      if (((workers - 1) >> level & 1) != 0) total = add(sums.at(partial_name(level, "x")), total);
+    const std::function<std::string(int64_t, int64_t)> tree = [&](int64_t begin, int64_t count) {
+      if (count == 1) return std::to_string(begin);
+      int64_t first = 1;
+      while (2 * first < count) first *= 2;
+      return add(tree(begin, first), tree(begin + first, count - first));
+    };
+    BOOST_TEST(total == tree(0, workers));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.workers = {2, 1, 4096};
+  options.optimizer = test::momentum_sgd();
+  const Schedule schedule = compile(test::small_convnet(2), options).program.final;
+  std::vector<std::string> order;
+  for (const Step& step : schedule.steps)
+    if (step.cls == FusionClass::exchange || step.cls == FusionClass::wait ||
+        step.name.starts_with("conv2d_weight_grad"))
+      order.push_back(std::string(step.cls == FusionClass::library ? "grad" : name(step.cls)));
+  const auto first = std::find(order.begin(), order.end(), "exchange");
+  BOOST_TEST(std::count(order.begin(), order.end(), "exchange") > 2);
+  BOOST_TEST(std::count(order.begin(), order.end(), "exchange") == std::count(order.begin(), order.end(), "wait"));
+  BOOST_TEST((std::find(first, order.end(), "grad") != order.end()));
+  BOOST_TEST((std::find(order.begin(), std::find(order.begin(), order.end(), "wait"), "grad") != order.end()));
+}
+
+BOOST_AUTO_TEST_CASE(more_virtual_workers_compile_no_new_kernel) {
+  const auto kernels = [](int64_t virtual_workers) {
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.workers = {1, virtual_workers};
+    options.optimizer = test::momentum_sgd();
+    std::set<std::string> names;
+    const Compiled compiled = compile(test::small_convnet(2), options);
+    for (const Schedule* schedule : compiled.program.all())
+      for (const ir::Kernel& kernel : schedule->kernels) names.insert(kernel.name);
+    return names;
+  };
+  const std::set<std::string> two = kernels(2);
+  for (int64_t workers : {3, 4, 8, 15, 256}) BOOST_TEST((kernels(workers) == two));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
