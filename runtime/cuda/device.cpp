@@ -42,22 +42,20 @@ void OpenDevice::wait() const {
   for (Stream stream : {copies, compute}) driver(driver.stream_synchronize, stream);
 }
 
-EventHandle::EventHandle(const OpenDevice& device, unsigned flags) : device_(device) {
-  device.driver(device.driver.event_create, &event_, flags);
+EventHandle::EventHandle(const Driver& driver, unsigned flags) : driver_(driver) {
+  driver(driver.event_create, &event_, flags);
 }
 
 EventHandle::EventHandle(EventHandle&& other) noexcept
-    : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+    : driver_(other.driver_), event_(std::exchange(other.event_, nullptr)) {}
 
 EventHandle::~EventHandle() {
-  if (!event_) return;
-  device_.try_make_current();
-  device_.driver.event_destroy.function(event_);
+  if (event_) driver_.event_destroy.function(event_);
 }
 
 double EventHandle::milliseconds_since(const EventHandle& start) const {
   float milliseconds = 0;
-  device_.driver(device_.driver.event_elapsed, &milliseconds, start.event_, event_);
+  driver_(driver_.event_elapsed, &milliseconds, start.event_, event_);
   return milliseconds;
 }
 

@@ -36,22 +36,22 @@ class OpenDevice {
   Context context_ = nullptr;
 };
 
-// An event without a clock, or with one.
+// An event without a clock, or with one. Its context is current on the threads that make and destroy it.
 class EventHandle {
  public:
-  explicit EventHandle(const OpenDevice& device, unsigned flags = kEventUntimed);
+  explicit EventHandle(const Driver& driver, unsigned flags = kEventUntimed);
   ~EventHandle();
   EventHandle(EventHandle&& other) noexcept;
   EventHandle& operator=(EventHandle&&) = delete;
   Event get() const { return event_; }
 
-  void record(Stream stream) const { device_.driver(device_.driver.event_record, event_, stream); }
-  void wait_on(Stream stream) const { device_.driver(device_.driver.stream_wait, stream, event_, 0u); }
-  void synchronize() const { device_.driver(device_.driver.event_synchronize, event_); }
+  void record(Stream stream) const { driver_(driver_.event_record, event_, stream); }
+  void wait_on(Stream stream) const { driver_(driver_.stream_wait, stream, event_, 0u); }
+  void synchronize() const { driver_(driver_.event_synchronize, event_); }
   double milliseconds_since(const EventHandle& start) const;
 
  private:
-  const OpenDevice& device_;
+  const Driver& driver_;
   Event event_ = nullptr;
 };
 

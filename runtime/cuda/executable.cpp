@@ -82,7 +82,7 @@ class CudaExecutable : public Executable {
 
   std::vector<StepTime> profile() override {
     std::vector<EventHandle> events;
-    for (size_t s = 0; s <= calls_.size(); ++s) events.emplace_back(device_, kEventTimed);
+    for (size_t s = 0; s <= calls_.size(); ++s) events.emplace_back(device_.driver, kEventTimed);
     events[0].record(device_.compute);
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {

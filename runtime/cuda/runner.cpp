@@ -26,7 +26,7 @@ struct Place {
 };
 
 struct Slot {
-  explicit Slot(const OpenDevice& device) : copied(device), computed(device) {}
+  explicit Slot(const OpenDevice& device) : copied(device.driver), computed(device.driver) {}
 
   std::unique_ptr<DeviceMemory> staged, inputs;  // on the host, on the device
   std::unique_ptr<DeviceMemory> results;         // on the host

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <exception>
 #include <memory>
-#include <utility>
 
 #include "graph/error.h"
+#include "runtime/cuda/device.h"
 
 namespace kb::cuda {
 namespace {
@@ -16,25 +16,6 @@ constexpr unsigned char kFill = 0x3c;  // f64 1.5e-17, f32 and bf16 0.011, f16 1
 constexpr int kRounds = 7;
 constexpr int kRepeats = 8;  // runs in one captured graph
 constexpr double kTie = 1.02;
-
-class TimedEvent {
- public:
-  explicit TimedEvent(const Driver& driver) : driver_(driver) { driver(driver.event_create, &event_, kEventTimed); }
-  TimedEvent(TimedEvent&& other) noexcept : driver_(other.driver_), event_(std::exchange(other.event_, nullptr)) {}
-  ~TimedEvent() {
-    if (event_) driver_.event_destroy.function(event_);
-  }
-  void record(Stream stream) const { driver_(driver_.event_record, event_, stream); }
-  double milliseconds_since(const TimedEvent& earlier) const {
-    float elapsed = 0;
-    driver_(driver_.event_elapsed, &elapsed, earlier.event_, event_);
-    return elapsed;
-  }
-
- private:
-  const Driver& driver_;
-  Event event_ = nullptr;
-};
 
 // Several runs of one implementation, captured.
 class CapturedRuns {
@@ -114,8 +95,8 @@ size_t fastest(const DeviceHandles& device, size_t count, const std::function<vo
   ensure(count > 0, "trials of nothing");
   if (count == 1) return 0;
   const auto runs = capture_all(device, count, enqueue);
-  std::vector<TimedEvent> events;
-  for (size_t i = 0; i <= count; ++i) events.emplace_back(device.driver);
+  std::vector<EventHandle> events;
+  for (size_t i = 0; i <= count; ++i) events.emplace_back(device.driver, kEventTimed);
   std::vector<std::vector<double>> times(count);
   for (int round = -1; round < kRounds; ++round) {  // the first, which finds cold caches, does not count
     events[0].record(device.stream);

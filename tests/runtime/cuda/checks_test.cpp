@@ -5,8 +5,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "runtime/cuda/modules.h"
+#include "tests/gpu/checks/device_block.h"
 #include "tests/runtime/cuda/fake_backend.h"
 
+using namespace kb;
 using namespace kb::test;
 using boost::unit_test::data::make;
 
@@ -36,4 +39,35 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(cuda_recipes)
 BOOST_DATA_TEST_CASE(recipes, make(recipe_checks()), check) { on_the_fake(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+// Whole steps with every access of every kernel watched, in the memory that the planner gave it.
+BOOST_AUTO_TEST_SUITE(cuda_watched)
+BOOST_AUTO_TEST_CASE(steps_of_a_small_net) { on_the_fake(session_checks().at(0), {}, true); }
+BOOST_AUTO_TEST_CASE(lenet_mnist) { on_the_fake(recipe_checks().at(0), {}, true); }
+BOOST_AUTO_TEST_CASE(resnet_cifar_8) { on_the_fake(recipe_checks().at(1), {}, true); }
+
+// All threads write one element.
+BOOST_AUTO_TEST_CASE(a_planted_race_is_seen) {
+  const KernelBatch batch{"",
+                          {{"k_race",
+                            "extern \"C\" __global__ void __launch_bounds__(64) k_race(float* b0) {\n"
+                            "  b0[0] = (float)threadIdx.x;\n}\n"}},
+                          ""};
+  for (const bool watched : {true, false}) {
+    FakeTestGpu gpu({}, watched);
+    const OpenGpu open(gpu);
+    const std::unique_ptr<cuda::Compiler> compiler = gpu.factories({}).compiler(open.device);
+    LoadReport report;
+    const cuda::Modules modules(open.device, *compiler, batch, report);
+    DeviceBlock block(open.device, 4);
+    void *at = block.data(), *parameters[] = {&at, nullptr};
+    open.device.driver(open.device.driver.launch, modules.kernel("k_race"), 1u, 1u, 1u, 64u, 1u, 1u, 0u,
+                       open.device.compute, parameters, static_cast<void**>(nullptr));
+    if (watched)
+      BOOST_CHECK_THROW(open.device.wait(), simt::Fault);
+    else
+      BOOST_CHECK_NO_THROW(open.device.wait());
+  }
+}
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_SUITE(cuda_recipe_plans)
 BOOST_AUTO_TEST_CASE(every_convolution_has_a_plan) {
   for (const char* architecture : {"sm_80", "sm_90", "sm_100"})
     for (const Recipe& recipe : all_recipes())
-      for (const char* precision : {"f32", "tf32", "bf16", "f64"})
+      for (const char* precision : {"f32", "tf32", "bf16", "f16", "f64"})
         BOOST_TEST_CONTEXT(recipe.name << " " << precision << " " << architecture)
   check_recipe(recipe, precision, architecture);
 }
