@@ -130,11 +130,19 @@ void print_table(Session& session, int threads, const Target& target) {
   fmt::print("{:>4} {:>9.4f}\n", "sum", total);
 }
 
-void print_json(const Flags& flags, const std::vector<double>& times, int threads, const Backend& backend) {
+// What a step takes on its device, where inputs have two slots.
+int64_t peak_bytes(const Compiled& compiled, const Target& target) {
+  const MemoryAnswer memory = memory_answer(compiled);
+  return memory.total() + (target.processor == Processor::gpu ? memory.inputs : 0);
+}
+
+void print_json(const Flags& flags, const std::vector<double>& times, int threads, const Backend& backend,
+                const Compiled& compiled) {
   const double median = times[times.size() / 2];
   nlohmann::ordered_json object = {{"step_ms_min", times.front()},
                                    {"step_ms_median", median},
                                    {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / median},
+                                   {"peak_bytes", peak_bytes(compiled, backend.target())},
                                    {"threads", threads},
                                    {"precision", flags.precision},
                                    {"library_bf16", name(backend.library_dtype(DType::bf16))}};
@@ -176,7 +184,7 @@ int bench(const std::vector<std::string>& arguments) {
   store.initialise(static_cast<uint32_t>(flags.seed));
   fill_inputs(session, call->recipe, input, flags);
   const std::vector<double> times = time_steps(session, flags);
-  if (json) return print_json(flags, times, threads, *device.backend), 0;
+  if (json) return print_json(flags, times, threads, *device.backend, session.compiled()), 0;
   const double median = times[times.size() / 2];
   const std::string note = precision_note(*device.backend, flags);
   fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,

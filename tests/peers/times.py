@@ -9,7 +9,7 @@
 A round runs each side once, in a process of its own: ours, then PyTorch contiguous and channels_last, each with malloc
 as it is and with one that keeps its pages; on a GPU PyTorch as it is and compiled (torch.compile with CUDA graphs).
 PyTorch's time is that of its better memory format; a ratio is PyTorch's over ours, of medians and of least times over
-all rounds.
+all rounds; of a GPU's memory at its fullest, ours over PyTorch's.
 """
 import argparse
 import json
@@ -39,7 +39,7 @@ def last_json(command, extra=None):
 
 
 def measure(recipe, minibatch, precision, rounds, bench, threads, device):
-    """{side: {median, min}} in ms; sides "ours" and (way, format)."""
+    """{side: {median, min, peak}}, ms and bytes; sides "ours" and (way, format). PyTorch tells bytes of a GPU alone."""
     samples = {}
     for _ in range(rounds):
         ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",
@@ -53,7 +53,8 @@ def measure(recipe, minibatch, precision, rounds, bench, threads, device):
                                     *flags], environment)
                 samples.setdefault((way, memory_format), []).append(theirs)
     return {side: {"median": statistics.median(s["step_ms_median"] for s in found),
-                   "min": min(s["step_ms_min"] for s in found)} for side, found in samples.items()}
+                   "min": min(s["step_ms_min"] for s in found),
+                   "peak": max(s.get("peak_bytes", 0) for s in found)} for side, found in samples.items()}
 
 
 def main():
@@ -72,7 +73,7 @@ def main():
 
     rows = []
     print(f"{'case':<15} {'n':>4} {'dtype':<5} {'torch':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
-          f"{'median':>7} {'min':>6}", flush=True)
+          f"{'median':>7} {'min':>6}" + (f" {'memory':>7}" if arguments.device == "cuda" else ""), flush=True)
     for precision in [arguments.precision] if arguments.precision else ["f32", "bf16"]:
         for case in arguments.cases or CASES:
             recipe, minibatch = CASES[case]
@@ -91,8 +92,8 @@ def main():
                        "ratio_median": theirs["median"] / ours["median"], "ratio_min": theirs["min"] / ours["min"]}
                 rows.append(row)
                 print(f"{case:<15} {minibatch:>4} {precision:<5} {way:<13} {ours['median']:>9.3f} "
-                      f"{theirs['median']:>9.3f} {best[1]:<13} {row['ratio_median']:>7.2f} {row['ratio_min']:>6.2f}",
-                      flush=True)
+                      f"{theirs['median']:>9.3f} {best[1]:<13} {row['ratio_median']:>7.2f} {row['ratio_min']:>6.2f}" +
+                      (f" {ours['peak'] / theirs['peak']:>7.2f}" if theirs["peak"] else ""), flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps({"rounds": arguments.rounds, "rows": rows}, indent=1) + "\n")
 
