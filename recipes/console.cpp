@@ -13,7 +13,8 @@ constexpr std::chrono::seconds kFileInterval{10};
 
 }  // namespace
 
-Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
+Console::Console(bool quiet, bool may_rewrite)
+    : quiet_(quiet), terminal_(may_rewrite && ::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
 
 // What stands on the terminal stays, for what comes next begins a line.
 Console::~Console() {

@@ -9,7 +9,7 @@ namespace kb {
 
 class Console {
  public:
-  explicit Console(bool quiet);
+  explicit Console(bool quiet, bool may_rewrite = true);  // a launcher makes a terminal of everything
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/comm/communicator.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
 
@@ -23,8 +24,12 @@ std::string what_is_missing(const std::string& error) {
 
 }  // namespace
 
-Device choose_device(const Flags& flags) {
+Device choose_device(const Flags& flags, Communicator* communicator) {
   const CudaOptions on_gpu{.deterministic = !flags.fast, .sync_steps = flags.sync_steps, .cache_directory = ""};
+  const bool shared = communicator && communicator->size() > 1;
+  if (shared && flags.device == "cuda")
+    throw Error(
+        fmt::format("--device cuda: expected one process, got {}\n  or:      --device cpu", communicator->size()));
   if (flags.device == "cuda") {
     try {
       return {open_cuda_backend(on_gpu), "--device cuda"};
@@ -35,10 +40,12 @@ Device choose_device(const Flags& flags) {
   const auto cpu = [&](std::string reason) -> Device {
     return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
                               .shards = static_cast<int>(flags.shards),
-                              .cache_directory = ""}),
+                              .cache_directory = "",
+                              .communicator = communicator}),
             std::move(reason)};
   };
   if (flags.device == "cpu") return cpu("--device cpu");
+  if (shared) return cpu("--device auto: several processes");
   try {
     return {open_cuda_backend(on_gpu), "--device auto: there is a GPU"};
   } catch (const Error& error) {

@@ -13,8 +13,9 @@ struct Device {
   std::string reason;  // "as --device cpu asks"
 };
 
-// Throws Error for a device that is not there; there is no fallback.
-Device choose_device(const Flags& flags);
+// Throws Error for a device that is not there; there is no fallback. `communicator`: of a run of several processes,
+// which outlives the device.
+Device choose_device(const Flags& flags, Communicator* communicator = nullptr);
 
 // A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
 std::string picks_text(const Backend& backend);

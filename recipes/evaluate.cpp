@@ -1,12 +1,13 @@
 #include "recipes/evaluate.h"
 
-#include <algorithm>
+#include <cstring>
 
 namespace kb {
 
-Evaluator::Evaluator(Session& session, const Split& split)
+Evaluator::Evaluator(Session& session, const Split& split, World& world)
     : session_(session),
       split_(split),
+      world_(world),
       order_(Order::evaluation(split.count(), session.input_type("images").shape.at(0))),
       batch_(order_.minibatch(), split.shape),
       fill_(gather_rows(split, order_)) {}
@@ -17,24 +18,42 @@ double Evaluator::read(const char* output, int age) {
 }
 
 // What a step gave, `age` steps ago.
-void Evaluator::add(Sums& sums, int age) {
-  sums.loss += read("loss", age);
-  if (session_.has_output("error")) sums.error += read("error", age);
-  sums.count += read("count", age);
+void Evaluator::tell(int age) {
+  own_.push_back({read("loss", age), session_.has_output("error") ? read("error", age) : 0, read("count", age)});
+}
+
+// Rank r has batches r, r + size, ...
+Evaluator::Sums Evaluator::total() {
+  const std::string own(reinterpret_cast<const char*>(own_.data()), own_.size() * sizeof(Sums));
+  const std::vector<std::string> all = world_.communicator().all_gather(own);
+  Sums total;
+  for (int64_t batch = 0; batch < order_.steps_per_epoch(); ++batch) {
+    Sums one;
+    std::memcpy(&one, all[static_cast<size_t>(batch % world_.size())].data() + batch / world_.size() * sizeof one,
+                sizeof one);
+    total.loss += one.loss;
+    total.error += one.error;
+    total.count += one.count;
+  }
+  return total;
 }
 
 Evaluation Evaluator::run() {
-  Sums sums;
+  own_.clear();
   session_.set_scalar("label_smoothing", 0);
-  const int64_t steps = order_.steps_per_epoch();
   const int lag = session_.lag();
-  for (int64_t step = 0; step < steps; ++step) {
-    fill_(step, batch_.memory());
+  int behind = 0;
+  for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
+    fill_(batch, batch_.memory());
     feed(session_, batch_);
     session_.step();
-    if (step >= lag) add(sums, lag);
+    if (behind == lag)
+      tell(lag);
+    else
+      ++behind;
   }
-  for (int age = std::min(lag, static_cast<int>(steps)) - 1; age >= 0; --age) add(sums, age);
+  while (behind > 0) tell(--behind);
+  const Sums sums = total();
   ensure(sums.count == static_cast<double>(split_.count()), "evaluation: not every sample was counted once");
   return {sums.loss / sums.count, sums.error / sums.count, static_cast<int64_t>(sums.count)};
 }

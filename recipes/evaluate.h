@@ -1,6 +1,7 @@
 // Evaluation over a whole part of a data set: every sample once.
 #pragma once
 #include "recipes/feed.h"
+#include "recipes/world.h"
 
 namespace kb {
 
@@ -10,27 +11,32 @@ struct Evaluation {
   int64_t count = 0;
 };
 
+// The processes of a run share its batches, and add up what each gave in the order of the batches: the same bits for
+// any number of them.
 class Evaluator {
  public:
-  // `session` runs an inference program (recipes/model.h); it and the split must outlive this.
-  Evaluator(Session& session, const Split& split);
+  // `session` runs an inference program (recipes/model.h); it, the split and the world must outlive this.
+  Evaluator(Session& session, const Split& split, World& world);
 
   // Throws InternalError where the counted samples are not those of the split.
   Evaluation run();
 
  private:
   struct Sums {
-    double loss = 0, error = 0, count = 0;
+    double loss = 0, error = 0, count = 0;  // of one batch
   };
-  void add(Sums& sums, int age);
+  void tell(int age);
   double read(const char* output, int age);
+  Sums total();
 
   Session& session_;
   const Split& split_;
+  World& world_;
   Order order_;
   HostBatch batch_;
   BatchFill fill_;
   std::vector<double> value_;
+  std::vector<Sums> own_;  // of this process's batches
 };
 
 }  // namespace kb

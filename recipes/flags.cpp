@@ -75,9 +75,12 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
            &Flags::data),
       choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
       whole({"--minibatch", "KN", "samples of one step"}, &Flags::minibatch, false),
-      whole({"--per-worker", "N",
-             "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
-            &Flags::per_worker, true),
+      whole(
+          {"--per-worker", "N",
+           "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
+          &Flags::per_worker, true),
+      whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
+            &Flags::processes, false),
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true),
@@ -142,7 +145,7 @@ constexpr EffectRow kEffects[] = {
     {"checkpoint", FlagEffect::call},    {"out", FlagEffect::call},
     {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
     {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
-    {"sync-steps", FlagEffect::call},
+    {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

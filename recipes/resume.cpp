@@ -100,8 +100,9 @@ std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
   return "no other checkpoint is whole; the command in manifest.json starts the run again";
 }
 
-ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments) {
-  RunFolder folder = RunFolder::open(given.resume);
+ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
+                        RunFolder::Use use) {
+  RunFolder folder = RunFolder::open(given.resume, use);
   const Json manifest = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
   const Flags own = flags_of(recipe, manifest);
@@ -112,7 +113,7 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
                      ended_after(folder.file("metrics.jsonl")) == manifest.value("steps", int64_t{-1});
   ResumedRun run{std::move(folder), wanted, manifest.dump(2) + "\n", std::nullopt, ended};
   if (ended) return run;
-  run.folder.remove_leftovers();
+  if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   run.checkpoint = wanted.checkpoint.empty()
                        ? newest_checkpoint(run.folder)
                        : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));

@@ -22,8 +22,9 @@ struct ResumedRun {
 
 // Opens the folder that given.resume names. `arguments` are the words of the command line. Throws Error for a folder
 // without a run of this recipe, for a flag that would change what is computed, and for a checkpoint that is damaged,
-// naming the newest that is whole.
-ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments);
+// naming the newest that is whole. Several processes may share the folder: one owns it, the others read.
+ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
+                        RunFolder::Use use = RunFolder::Use::own);
 
 // The checkpoint that --checkpoint names: a path, or a file's name in the folder. Throws Error naming those there are.
 std::filesystem::path named_checkpoint(const std::filesystem::path& folder, const std::string& name);

@@ -74,7 +74,8 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
-RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
+RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {
+  if (use == Use::share) return;
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw_file_error("open", path_, errno);
   lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* own) {
@@ -85,9 +86,9 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
     throw Error(fmt::format("{} is in use: another process trains in it", path_.string()));
 }
 
-RunFolder RunFolder::open(const std::string& path) {
+RunFolder RunFolder::open(const std::string& path, Use use) {
   if (!fs::is_directory(path)) throw Error(fmt::format("--resume: there is no run folder {}", path));
-  return RunFolder(fs::path(path).lexically_normal());
+  return RunFolder(fs::path(path).lexically_normal(), use);
 }
 
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)

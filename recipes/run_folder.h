@@ -20,9 +20,10 @@ class RunFolder {
   // Makes `out`, or runs/RECIPE-TIME where it is empty (with a number behind it where another run took that name).
   // Throws Error where `out` holds a run already.
   RunFolder(const std::string& recipe, const std::string& out);
-  // A folder that is there. As the other, it is this process's own as long as the object lives: throws Error where
-  // another process has it.
-  static RunFolder open(const std::string& path);
+  // A folder that is there. As the other, it is this process's own as long as the object lives, and throws Error where
+  // another process has it; a shared one is that of another process of the same run, to read.
+  enum class Use : uint8_t { own, share };
+  static RunFolder open(const std::string& path, Use use = Use::own);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
@@ -35,7 +36,7 @@ class RunFolder {
   void save_parameters(const std::string& name, const StateStore& store, int64_t step) const;
 
  private:
-  explicit RunFolder(std::filesystem::path path);
+  explicit RunFolder(std::filesystem::path path, Use use = Use::own);
 
   std::filesystem::path path_;
   std::shared_ptr<const int> lock_;  // a descriptor of the folder

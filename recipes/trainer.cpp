@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstring>
 #include <future>
 
 #include "data/error.h"
@@ -15,6 +16,7 @@
 #include "recipes/start_time.h"
 #include "recipes/table.h"
 #include "recipes/training_loop.h"
+#include "recipes/world.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -36,14 +38,18 @@ Flags absolute(Flags flags) {
 class Run {
  public:
   // `resumed`: the run to go on with, whose flags these are.
-  Run(const Recipe& recipe, const Flags& flags, std::optional<ResumedRun> resumed = std::nullopt)
+  Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
         flags_(absolute(flags)),
+        world_(world),
         resumed_(std::move(resumed)),
-        console_(flags.quiet),
-        device_(choose_device(flags)) {
+        console_(flags.quiet || !world.leads(), world.size() == 1),
+        batch_(batch_plan(flags)),
+        device_(choose_device(own_part(flags), &world.communicator())) {
+    flags_.per_worker = batch_.per_worker;
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
+    if (world.size() > 1) console_.line(world.communicator().description());
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (checkpoint())
@@ -63,17 +69,36 @@ class Run {
       load_checkpoint(store, *from);
     else if (!flags_.init.empty())
       init_weights(store, flags_.init, [&](const std::string& line) { console_.line(line); });
-    if (!flags_.dry_run || !programs_->dumps.empty()) open_folder(training.compiled(), inference.compiled());
+    check_alike(facts);
+    if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
+      open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
-    const LoopStart start = make_start();
-    MetricsFile metrics(folder_->file(kMetrics), resumed_.has_value());
-    CheckpointWriter checkpoints(store, {folder_->checkpoints(), facts, flags_.keep, [&metrics] { metrics.sync(); }});
-    TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_, training,
-                       inference, store, *folder_, metrics, checkpoints, console_, start});
-    return finish(loop.run(), store, metrics);
+    const LoopStart start = shared_start();
+    RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
+    TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
+                       training, inference, store, record, world_, console_, start});
+    return finish(loop.run(), store, record);
   }
 
  private:
+  // Of the machine, which other processes of the run may share.
+  Flags own_part(Flags flags) const {
+    flags.threads = threads_of(flags, world_.communicator().placement());
+    return flags;
+  }
+
+  // Every process takes the same steps.
+  void check_alike(const std::map<std::string, std::string>& facts) {
+    if (world_.size() == 1) return;
+    World::Facts all{{"version", KB_VERSION}, {"shards", std::to_string(flags_.shards)}};
+    for (const char* name : {"recipe", "flags", "graph", "data"}) all.emplace_back(name, facts.at(name));
+    std::string schedule;
+    for (const Schedule* program : programs_->training.compiled().program.all()) schedule += to_text(*program);
+    all.emplace_back("schedule", std::move(schedule));
+    all.emplace_back("state", programs_->store.state_sha256());
+    world_.check_alike(all);
+  }
+
   // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, flags_);
@@ -88,7 +113,6 @@ class Run {
     data_ = std::move(input.data);
     loader_threads_ = choose_loader_threads(flags_);
     input_ = input.spec;
-    batch_ = batch_plan(flags_);
     plan_ = make_plan(flags_, input_.noise ? input_.train_count : data_.train.count());
     describe_plan();
     programs_ = compiling.valid() ? compiling.get() : compile(input_);
@@ -164,6 +188,25 @@ class Run {
     });
   }
 
+  // As the leading process finds it in the folder.
+  LoopStart shared_start() {
+    if (!resumed_ || world_.size() == 1) return make_start();
+    LoopStart start = world_.leads() ? make_start() : LoopStart{};
+    const Evaluation e = start.evaluation.value_or(Evaluation{});
+    double numbers[] = {static_cast<double>(start.step),
+                        start.evaluation ? 1.0 : 0.0,
+                        e.loss,
+                        e.error,
+                        static_cast<double>(e.count),
+                        start.loss_sum,
+                        static_cast<double>(start.losses)};
+    const std::string text = world_.leaders({reinterpret_cast<const char*>(numbers), sizeof numbers});
+    std::memcpy(numbers, text.data(), sizeof numbers);
+    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[5], static_cast<int64_t>(numbers[6])};
+    if (numbers[1] > 0) start.evaluation = {numbers[2], numbers[3], static_cast<int64_t>(numbers[4])};
+    return start;
+  }
+
   LoopStart make_start() {
     if (!resumed_) return {};
     const int64_t step = first_step();
@@ -190,9 +233,9 @@ class Run {
                                                                      memory_answer(inference.compiled()).inputs)));
   }
 
-  int finish(const LoopResult& result, const StateStore& store, MetricsFile& metrics) {
+  int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
     const Evaluation& e = result.evaluation;
-    metrics.end({result.steps, e.error, e.loss, store.state_sha256()});
+    record.end({result.steps, e.error, e.loss, store.state_sha256()});
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(steps * plan_.minibatch);
     console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
@@ -205,6 +248,7 @@ class Run {
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));
+    if (!folder_) return result.ending == Ending::interrupted ? kInterruptedCode : 0;
     console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
                               folder_->path().string()));
     console_.line(result.ending == Ending::interrupted ? how_to_go_on() : what_next());
@@ -229,29 +273,31 @@ class Run {
   const std::chrono::steady_clock::time_point started_ = process_start();
   const Recipe& recipe_;
   Flags flags_;
+  World& world_;
   std::optional<ResumedRun> resumed_;
   Console console_;
+  BatchPlan batch_;
   Device device_;
   InputSpec input_;
   int loader_threads_ = 0;
   Dataset data_;
   RunPlan plan_;
-  BatchPlan batch_;
   std::unique_ptr<LoadedPrograms> programs_;
   std::optional<RunFolder> folder_;
 };
 
-int resume(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments) {
-  ResumedRun run = open_resumed(recipe, given, arguments);
+int resume(const Recipe& recipe, const Flags& given, World& world, const std::vector<std::string>& arguments) {
+  ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
+  run.flags.processes = world.size();
   if (run.ended) {
-    Console(run.flags.quiet)
+    Console(run.flags.quiet || !world.leads())
         .line(fmt::format("{} has ended: all its steps are done, and nothing is left to do\nhint: more --epochs go on "
                           "with it where the schedule does not depend on its length (constant, step)",
                           run.folder.path().string()));
     return 0;
   }
   const Flags flags = run.flags;
-  return Run(recipe, flags, std::move(run)).go();
+  return Run(recipe, flags, world, std::move(run)).go();
 }
 
 }  // namespace
@@ -264,7 +310,10 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     if (!flags) return 0;
     if (flags->resume.empty() && !flags->checkpoint.empty())
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
-    return flags->resume.empty() ? Run(recipe, *flags).go() : resume(recipe, *flags, arguments);
+    std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const std::unique_ptr<World> world = join_world(*flags, command);
+    return flags->resume.empty() ? Run(recipe, *flags, *world).go() : resume(recipe, *flags, *world, arguments);
   });
 }
 

@@ -10,7 +10,6 @@
 namespace kb {
 namespace {
 
-constexpr const char* kModel = "model.safetensors";
 constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
 
 // One in use, one for each thread to fill, one that stands ready.
@@ -42,7 +41,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
       order_(Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.plan.samples, parts_.plan.minibatch)),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.data.test),
+      evaluator_(parts_.inference, parts_.data.test, parts_.world),
       schedule_(parts_.scalars),
       loss_sum_(parts_.start.loss_sum),
       losses_(parts_.start.losses) {
@@ -58,7 +57,7 @@ void TrainingLoop::open_loader() {
     return feed(parts_.training, slots_.front());
   }
   const int64_t workers = parts_.batch.virtual_workers;
-  loader_.emplace(gather_workers(parts_.data.train, order_, 0, workers, parts_.batch.per_worker,
+  loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(), workers, parts_.batch.per_worker,
                                  loader_augment(parts_.flags, parts_.input)),
                   memories(slots_),
                   LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads});
@@ -86,7 +85,7 @@ void TrainingLoop::set_scalars(int64_t step) {
 LoopResult TrainingLoop::run() {
   begin();
   while (result_.steps < parts_.plan.steps) {
-    if (interrupt_.requested()) {
+    if (parts_.world.any(interrupt_.requested())) {
       result_.ending = Ending::interrupted;
       tell_until(result_.steps);
       parts_.console.line(fmt::format("stopping after {} steps; evaluating (Ctrl-C again: at once)", result_.steps));
@@ -97,7 +96,7 @@ LoopResult TrainingLoop::run() {
   }
   save_checkpoint(result_.steps);
   if (evaluated_at_ != result_.steps) evaluate(result_.steps);
-  parts_.checkpoints.wait();
+  parts_.record.wait();
   return result_;
 }
 
@@ -119,7 +118,7 @@ void TrainingLoop::step(int64_t step) {
   set_scalars(step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     started.wait_ms += next_batch();
-    parts_.training.set_scalar("worker", static_cast<double>(worker));
+    parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
     parts_.training.work(worker);
   }
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
@@ -147,7 +146,7 @@ void TrainingLoop::tell(int64_t step) {
                             static_cast<double>(parts_.plan.minibatch) / seconds,
                             started.wait_ms,
                             loss_scale(age)};
-  parts_.metrics.step(metrics);
+  parts_.record.step(metrics);
   if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
   loss_sum_ += metrics.loss;
   ++losses_;
@@ -161,11 +160,11 @@ std::optional<double> TrainingLoop::loss_scale(int age) const {
 
 void TrainingLoop::stop_not_finite(const char* what, double value, int64_t step) {
   const double lr = parts_.scalars.rate().at(step);
-  parts_.metrics.stop(step, lr, fmt::format("the {} is not finite", what));
+  parts_.record.stop(step, lr, fmt::format("the {} is not finite", what));
   throw Error(fmt::format(
       "the {} is {} at step {}, with learning rate {}: stopped\n  kept: {}, the parameters after {} steps\n  hint: a "
       "smaller --lr, or a longer --warmup-epochs",
-      what, std::isnan(value) ? "not a number" : "infinite", step, lr, parts_.folder.file(kModel).string(), saved_at_));
+      what, std::isnan(value) ? "not a number" : "infinite", step, lr, parts_.record.model_path(), saved_at_));
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
@@ -177,7 +176,7 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
 }
 
 void TrainingLoop::after_step(int64_t done) {
-  parts_.checkpoints.check();
+  parts_.record.check();
   if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
   if (checkpoint_is_due(done)) save_checkpoint(done);
 }
@@ -191,7 +190,7 @@ void TrainingLoop::evaluate(int64_t done) {
   tell_until(done);
   const Evaluation evaluation = evaluator_.run();
   const double epoch = parts_.plan.epochs(done);
-  parts_.metrics.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
+  parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
   if (!std::isfinite(evaluation.loss)) stop_not_finite("test loss", evaluation.loss, done);
   parts_.console.line(fmt::format(
       "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s", epoch, done,
@@ -204,15 +203,14 @@ void TrainingLoop::evaluate(int64_t done) {
 }
 
 void TrainingLoop::save_model(int64_t done) {
-  parts_.folder.save_parameters(kModel, parts_.store, done);
+  parts_.record.save_model(done);
   saved_at_ = done;
 }
 
 void TrainingLoop::save_checkpoint(int64_t done) {
   tell_until(done);
   if (checkpoint_at_ == done) return;
-  parts_.metrics.flush();
-  parts_.checkpoints.save({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
+  parts_.record.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
   checkpoint_at_ = done;
 }
 

@@ -5,8 +5,9 @@
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
 #include "recipes/interrupt.h"
-#include "recipes/metrics.h"
 #include "recipes/resume.h"
+#include "recipes/run_record.h"
+#include "recipes/world.h"
 
 namespace kb {
 
@@ -44,9 +45,8 @@ struct LoopParts {
   Session& training;
   Session& inference;
   StateStore& store;
-  const RunFolder& folder;
-  MetricsFile& metrics;
-  CheckpointWriter& checkpoints;
+  RunRecord& record;
+  World& world;
   Console& console;
   LoopStart start;
 };
@@ -64,6 +64,7 @@ class TrainingLoop {
   using Clock = std::chrono::steady_clock;
   void set_constants();
   void open_loader();
+  int64_t first_worker() const { return parts_.world.rank() * parts_.batch.virtual_workers; }
   double next_batch();  // of the next virtual worker
   void begin();
   void step(int64_t step);

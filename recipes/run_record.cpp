@@ -1,0 +1,69 @@
+#include "recipes/run_record.h"
+
+namespace kb {
+namespace {
+
+constexpr const char *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
+
+}  // namespace
+
+struct RunRecord::Files {
+  Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
+        int64_t keep)
+      : folder(run),
+        store(state),
+        metrics(folder.file(kMetrics), goes_on),
+        checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
+
+  const RunFolder folder;
+  const StateStore& store;
+  MetricsFile metrics;
+  CheckpointWriter checkpoints;
+};
+
+RunRecord::RunRecord() = default;
+RunRecord::~RunRecord() = default;
+
+RunRecord::RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store,
+                     std::map<std::string, std::string> facts, int64_t keep)
+    : files_(std::make_unique<Files>(folder, goes_on, store, std::move(facts), keep)) {}
+
+void RunRecord::step(const StepMetrics& metrics) {
+  if (files_) files_->metrics.step(metrics);
+}
+
+void RunRecord::evaluation(const EvalMetrics& metrics) {
+  if (files_) files_->metrics.evaluation(metrics);
+}
+
+void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
+  if (files_) files_->metrics.stop(step, lr, reason);
+}
+
+void RunRecord::end(const EndMetrics& metrics) {
+  if (files_) files_->metrics.end(metrics);
+}
+
+void RunRecord::save_model(int64_t step) {
+  if (files_) files_->folder.save_parameters(kModel, files_->store, step);
+}
+
+std::string RunRecord::model_path() const {
+  return files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of the leading process";
+}
+
+void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {
+  if (!files_) return;
+  files_->metrics.flush();
+  files_->checkpoints.save(cursor);
+}
+
+void RunRecord::check() {
+  if (files_) files_->checkpoints.check();
+}
+
+void RunRecord::wait() {
+  if (files_) files_->checkpoints.wait();
+}
+
+}  // namespace kb

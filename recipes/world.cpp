@@ -1,0 +1,83 @@
+#include "recipes/world.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "recipes/line_diff.h"
+#include "runtime/comm/open.h"
+#include "runtime/cpu/pool.h"
+
+namespace kb {
+namespace {
+
+// Ends in this program's place.
+[[noreturn]] void become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execv(words[0], words.data());
+  throw Error(fmt::format("--processes: cannot start {}: {}", command[0], std::strerror(errno)));
+}
+
+}  // namespace
+
+World::~World() {
+  if (!ticket_ || std::uncaught_exceptions() > 0) return;
+  try {
+    communicator_->wait(*ticket_);
+  } catch (const Error& error) {
+    fmt::print(stderr, "rank {}: {}\n", rank(), error.what());
+  }
+}
+
+void World::check_alike(const Facts& facts) {
+  for (const auto& [name, own] : facts) {
+    const std::vector<std::string> all = communicator_->all_gather(own);
+    for (size_t rank = 1; rank < all.size(); ++rank)
+      if (all[rank] != all[0])
+        throw Error(
+            fmt::format("the processes of a run must be alike, but {} of rank {} differs (- rank 0, + rank {})\n{}\n"
+                        "  hint:     every process needs the same program, flags, data and kind of processor",
+                        name, rank, rank, line_diff(all[0], all[rank])));
+  }
+}
+
+std::string World::leaders(const std::string& text) { return communicator_->all_gather(text)[0]; }
+
+bool World::any(bool wanted) {
+  if (size() == 1) return wanted;
+  bool any_did = false;
+  if (ticket_) {
+    communicator_->wait(*ticket_);
+    any_did = wanted_ > 0;
+  }
+  wanted_ = wanted ? 1 : 0;
+  ticket_ = communicator_->all_reduce(reinterpret_cast<std::byte*>(&wanted_), 1, DType::i32);
+  return any_did;
+}
+
+std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command) {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  const int started = options.launcher.processes;
+  if (flags.processes > 1 && started == 1)
+    become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
+  CommunicatorOptions wanted;
+  auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
+  if (flags.processes > 1 && flags.processes != world->size())
+    throw UsageError(fmt::format("--processes: {} started {} of them, got {}\n  hint:     leave --processes out",
+                                 options.launcher.name, world->size(), flags.processes));
+  flags.processes = world->size();
+  return world;
+}
+
+int64_t threads_of(const Flags& flags, const Placement& placement) {
+  if (flags.threads > 0 || placement.local_size == 1) return flags.threads;
+  return std::max(1, usable_processors() / placement.local_size);
+}
+
+}  // namespace kb

@@ -1,0 +1,50 @@
+// The processes that share a run, and this one's place among them.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recipes/flags.h"
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+class World {
+ public:
+  explicit World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
+  ~World();  // takes part in what others may still wait for, unless an error ends it
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Communicator& communicator() { return *communicator_; }
+  int64_t rank() const { return communicator_->rank(); }
+  int64_t size() const { return communicator_->size(); }
+  bool leads() const { return rank() == 0; }  // the one that writes files and speaks
+
+  using Facts = std::vector<std::pair<std::string, std::string>>;
+  // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
+  void check_alike(const Facts& facts);
+  // What the leading process says.
+  std::string leaders(const std::string& text);
+
+  // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
+  // the slowest at this call.
+  bool any(bool wanted);
+
+ private:
+  int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
+  std::unique_ptr<Communicator> communicator_;
+  std::optional<int64_t> ticket_;
+};
+
+// The processes that a launcher started, in the flags from then on. Where --processes asks for more than this one, the
+// program is started anew through mpirun and this does not return. Throws UsageError where both differ, and Error
+// where something is missing.
+std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command);
+
+// Threads of a process, of those that share its machine: --threads, or a part of the cores.
+int64_t threads_of(const Flags& flags, const Placement& placement);
+
+}  // namespace kb

@@ -1,0 +1,96 @@
+// Programs that share a run over MPI: one set of bits for every split, whoever starts, stops or dies.
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "runtime/checkpoint.h"
+#include "runtime/comm/open.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = KB_BIN "/resnet_cifar";
+
+// Where MPI is missing the tests say so and end.
+bool can_share() {
+  const bool can = fs::exists(KB_BIN "/libkilobatch_mpi.so") &&
+                   RuntimeOptions::from_environment().mpirun.find('/') != std::string::npos;
+  if (!can) BOOST_TEST_MESSAGE("SKIPPED: no MPI (apt install libopenmpi-dev openmpi-bin)");
+  return can;
+}
+
+struct Ended {
+  int code = 0;
+  std::string text;
+};
+
+Ended run_shell(const std::string& command) {
+  test::TemporaryDirectory folder;
+  const fs::path file = folder.path() / "output";
+  const int status = std::system((command + " > " + file.string() + " 2>&1").c_str());
+  std::ifstream in(file);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {std::istreambuf_iterator<char>(in), {}}};
+}
+
+// 16 samples a step, 4 of a worker; batch norm, crops and flips.
+std::string words(const fs::path& out, int processes, const std::string& more = "") {
+  return " --depth 8 --dataset synthetic --minibatch 16 --per-worker 4 --augment crop,flip --threads 1 --eval-every 0" +
+         std::string(" --steps 6 --processes ") + std::to_string(processes) + " --out " + out.string() + " " + more;
+}
+
+std::string state_after(const fs::path& out, int processes, const std::string& more = "") {
+  const Ended ended = run_shell(kProgram + words(out, processes, more));
+  BOOST_TEST(ended.code == 0, ended.text);
+  return test::state_sha256(out);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(processes)
+
+BOOST_AUTO_TEST_CASE(every_split_ends_in_one_state) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string alone = state_after(folder.path() / "1", 1);
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_after(folder.path() / "2", 2) == alone);
+  BOOST_TEST(state_after(folder.path() / "4", 4) == alone);
+  // Every line that the leading process writes is that of a run alone.
+  BOOST_TEST(test::trace(folder.path() / "2") == test::trace(folder.path() / "1"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path out = folder.path() / "run";
+  const std::string whole = state_after(out, 1, "--save-every 2 --keep 9");
+  std::string name;
+  for (const fs::path& file : list_checkpoints(out / "checkpoints"))
+    if (read_checkpoint(file).step == 2) name = file.filename().string();
+  BOOST_REQUIRE(!name.empty());
+  const Ended ended = run_shell(kProgram + " --resume " + out.string() + " --checkpoint " + name + " --processes 2");
+  BOOST_TEST(ended.code == 0, ended.text);
+  BOOST_TEST(test::state_sha256(out) == whole);
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const auto mpirun = mpirun_command(RuntimeOptions::from_environment().mpirun, 1, {});
+  std::string command;
+  for (const std::string& word : mpirun) command += word + " ";
+  const Ended ended = run_shell(command + kProgram + words(folder.path() / "run", 1) + " --seed 1 : -n 1 " + kProgram +
+                                words(folder.path() / "run", 1) + " --seed 2");
+  BOOST_TEST(ended.code != 0);
+  BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
+  BOOST_TEST(ended.text.find("+ --seed 2") != std::string::npos, ended.text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
