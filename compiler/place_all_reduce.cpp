@@ -33,9 +33,16 @@ std::vector<uint8_t> of_one_worker(const Graph& graph) {
   return result;
 }
 
-// The worker_sum below reshapes; invalid if there is none.
-Value sum_below(const Graph& graph, Value value) {
+Value below_reshapes(const Graph& graph, Value value) {
   while (graph.node(value).op == Op::reshape) value = graph.node(value).inputs[0];
+  return value;
+}
+
+// The worker_sum below reshapes and transposes (a GPU's filters lie otherwise than their gradients are summed); invalid
+// if there is none.
+Value sum_below(const Graph& graph, Value value) {
+  while (graph.node(value).op == Op::reshape || graph.node(value).op == Op::transpose)
+    value = graph.node(value).inputs[0];
   return graph.node(value).op == Op::worker_sum ? value : Value{};
 }
 
@@ -117,9 +124,10 @@ class Placer {
   }
 
   Value one_workers(Value part) {
-    const Value total = sum_below(from_, part);
-    if (!total.valid()) return mapped(part);
-    const Value own = mapped(from_.node(total).inputs[0]);
+    if (!sum_below(from_, part).valid()) return mapped(part);
+    const Value base = below_reshapes(from_, part);
+    const Node& node = from_.node(base);
+    const Value own = mapped(node.op == Op::worker_sum ? node.inputs[0] : base);
     return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
   }
 

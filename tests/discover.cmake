@@ -11,8 +11,12 @@ if(ROOM STREQUAL "gpu")
 endif()
 foreach(suite IN LISTS suites)
   string(STRIP "${suite}" suite)
+  set(order "")
+  if(suite STREQUAL "cuda_kernels") # the same kernels, which are then in the cache
+    set(order " DEPENDS simt.classes")
+  endif()
   string(APPEND script "add_test([=[${ROOM}.${suite}]=] [=[${PROGRAM}]=] --run_test=${suite} --report_level=short)\n"
     "set_tests_properties([=[${ROOM}.${suite}]=] PROPERTIES TIMEOUT 300 WORKING_DIRECTORY [=[${DIRECTORY}]=] "
-    "ENVIRONMENT [=[${ENVIRONMENT}]=]${more})\n")
+    "ENVIRONMENT [=[${ENVIRONMENT}]=]${more}${order})\n")
 endforeach()
 file(WRITE ${OUTPUT} "${script}")

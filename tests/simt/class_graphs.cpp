@@ -3,6 +3,7 @@
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/random_graph.h"
 
 namespace kb::test {
 namespace {
@@ -243,6 +244,13 @@ void training_steps(KernelGraphs& graphs) {
   }
 }
 
+// Others than those of random_graphs_test.cpp.
+void random_graphs(KernelGraphs& graphs) {
+  for (uint32_t seed = 900; seed < 912; ++seed) graphs.add("seed " + std::to_string(seed), random_graph(seed));
+  for (uint32_t seed = 5900; seed < 5904; ++seed)
+    graphs.add("seed " + std::to_string(seed), random_graph(seed, {.max_elements = 12000}));
+}
+
 }  // namespace
 
 std::vector<KernelClass> kernel_classes() {
@@ -257,7 +265,8 @@ std::vector<KernelClass> kernel_classes() {
           {"batch_norm_chains", batch_norm_chains},
           {"windows", windows},
           {"indexed", indexed},
-          {"training_steps", training_steps}};
+          {"training_steps", training_steps},
+          {"random_graphs", random_graphs}};
 }
 
 }  // namespace kb::test
