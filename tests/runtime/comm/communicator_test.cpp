@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <ctime>
+#include <limits>
 #include <thread>
 
 #include "graph/error.h"
@@ -154,7 +156,11 @@ BOOST_AUTO_TEST_CASE(a_dead_rank_is_named) {
         } catch (const Error& error) {
           errors[static_cast<size_t>(rank)] = error.what();
         }
-        BOOST_REQUIRE_THROW(c->barrier(), Error);
+        try {
+          c->barrier();
+          errors[static_cast<size_t>(rank)] = "goes on after an error";
+        } catch (const Error&) {
+        }
       });
     for (std::thread& thread : threads) thread.join();
     bool named = false;
@@ -191,46 +197,73 @@ BOOST_AUTO_TEST_CASE(conforms_too) {
                           [&](Communicator& c) { return conforms(c, algorithm, 150001); }) == "");
 }
 
-// The cost models: 2 lg p latencies, or 2(p - 1), and the bytes' time. A loaded machine adds, never takes away.
+// Seconds on rank 0 that the reduction of `elements` took.
+double seconds_of(Algorithm algorithm, const Network& network, int64_t elements) {
+  double seconds = 0;
+  const std::string wrong = on_ranks(4, {.algorithm = algorithm, .throttle = &network}, [&](Communicator& c) {
+    std::vector<float> data(static_cast<size_t>(elements), 1.0f);
+    c.barrier();
+    const Interval interval = c.wait(c.all_reduce(reinterpret_cast<std::byte*>(data.data()), elements, DType::f32));
+    if (c.rank() == 0) seconds = std::chrono::duration<double>(interval.end - interval.begin).count();
+    return std::string(data.back() == 4.0f ? "" : "the sum differs");
+  });
+  BOOST_TEST(wrong == "");
+  return seconds;
+}
+
+// The cost models: 2 lg p latencies, or 2(p - 1), and the bytes' time. A loaded machine adds, never takes away; one of
+// a few tries finds it free enough.
 BOOST_AUTO_TEST_CASE(takes_as_long_as_the_network) {
-  const Network network{.latency = 2e-3, .bandwidth = 50e6};
-  const int64_t elements = 1 << 20;
+  const Network network{.latency = 2e-3, .bandwidth = 12.5e6};
+  const int64_t elements = 1 << 18;
   for (const Algorithm algorithm : kOurs) {
-    double seconds = 0;
-    const std::string wrong = on_ranks(4, {.algorithm = algorithm, .throttle = &network}, [&](Communicator& c) {
-      std::vector<float> data(elements, 1.0f);
-      c.barrier();
-      const Interval interval = c.wait(c.all_reduce(reinterpret_cast<std::byte*>(data.data()), elements, DType::f32));
-      if (c.rank() == 0) seconds = std::chrono::duration<double>(interval.end - interval.begin).count();
-      return std::string(data[elements - 1] == 4.0f ? "" : "the sum differs");
-    });
-    BOOST_TEST(wrong == "");
     const double steps = algorithm == Algorithm::ring ? 6 : 4;
     const double model = steps * network.latency + 2.0 * 4 * elements * 3 / 4 / network.bandwidth;
-    BOOST_TEST_MESSAGE(fmt::format("{}: {:.4f} s, model {:.4f} s", name(algorithm), seconds, model));
-    BOOST_TEST(seconds > 0.95 * model);
-    BOOST_TEST(seconds < 1.5 * model);
+    double best = std::numeric_limits<double>::infinity();
+    for (int tries = 0; tries < 10 && best > 1.25 * model; ++tries) {
+      const double seconds = seconds_of(algorithm, network, elements);
+      BOOST_TEST_MESSAGE(fmt::format("{}: {:.4f} s, model {:.4f} s", name(algorithm), seconds, model));
+      BOOST_TEST(seconds > 0.95 * model);
+      best = std::min(best, seconds);
+    }
+    BOOST_TEST(best <= 1.25 * model);
   }
+}
+
+// The waiting is slept: a core is free for whom it is needed by.
+BOOST_AUTO_TEST_CASE(uses_no_core) {
+  const auto processor_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  const double before = processor_seconds();
+  const auto start = std::chrono::steady_clock::now();
+  seconds_of(Algorithm::halving_doubling, {.latency = 50e-3, .bandwidth = 4e6}, 1 << 18);
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  BOOST_TEST_MESSAGE(fmt::format("{:.1f} ms of a core in {:.0f} ms", 1e3 * (processor_seconds() - before), 1e3 * took));
+  BOOST_TEST(took > 0.5);
+  BOOST_TEST(processor_seconds() - before < 0.1 * took);
 }
 
 // What is measured is what was described, and the same on every rank; sums, copies and a loaded machine add to it.
 BOOST_AUTO_TEST_CASE(the_network_is_measured) {
-  const Network network{.latency = 2e-3, .bandwidth = 100e6};
+  const Network network{.latency = 2e-3, .bandwidth = 25e6};
   for (const int ranks : {2, 3, 4}) {
     std::vector<Network> measured(static_cast<size_t>(ranks));
-    const std::string wrong = on_ranks(ranks, {.throttle = &network}, [&](Communicator& c) -> std::string {
-      measured[static_cast<size_t>(c.rank())] = measure_network(c, 2 << 20, 3);
-      return "";
-    });
-    BOOST_TEST(wrong == "");
-    for (const Network& one : measured) {
-      BOOST_TEST_MESSAGE(fmt::format("{} us, {} MB/s", one.latency * 1e6, one.bandwidth / 1e6));
-      BOOST_TEST(one.latency > 0.7 * network.latency);
-      BOOST_TEST(one.latency < 2 * network.latency);
-      BOOST_TEST(one.bandwidth > 0.5 * network.bandwidth);
-      BOOST_TEST(one.bandwidth < 1.2 * network.bandwidth);
-      BOOST_TEST((one.latency == measured[0].latency && one.bandwidth == measured[0].bandwidth));
+    const auto close = [&] {
+      return measured[0].latency < 1.5 * network.latency && measured[0].bandwidth > 0.6 * network.bandwidth;
+    };
+    for (int tries = 0; tries == 0 || (tries < 10 && !close()); ++tries) {
+      const std::string wrong = on_ranks(ranks, {.throttle = &network}, [&](Communicator& c) -> std::string {
+        measured[static_cast<size_t>(c.rank())] = measure_network(c, 1 << 19, 3);
+        return "";
+      });
+      BOOST_TEST(wrong == "");
+      for (const Network& one : measured) {
+        BOOST_TEST((one.latency == measured[0].latency && one.bandwidth == measured[0].bandwidth));
+        BOOST_TEST(one.latency > 0.95 * network.latency);
+        BOOST_TEST(one.bandwidth < 1.1 * network.bandwidth);
+      }
     }
+    BOOST_TEST_MESSAGE(fmt::format("{} us, {} MB/s", measured[0].latency * 1e6, measured[0].bandwidth / 1e6));
+    BOOST_TEST(close());
   }
   const Network none = measure_network(*make_local_communicator());
   BOOST_TEST(none.latency == 0);

@@ -1,10 +1,11 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
 // hangs (`stop`) or is killed (`kill`) between reductions.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <csignal>
+#include <ctime>
 #include <string_view>
+#include <thread>
 
 #include "graph/error.h"
 #include "runtime/comm/open.h"
@@ -33,6 +34,20 @@ std::string counts(Communicator& communicator) {
   return "";
 }
 
+// Rank 0 waits half a second for the others, a few hundredths of it on a core; the library's other threads are counted.
+std::string waits_asleep(Communicator& communicator) {
+  communicator.choose(Algorithm::halving_doubling);
+  Bytes data(4000000);
+  communicator.barrier();
+  if (communicator.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::clock_t before = std::clock();
+  communicator.wait(communicator.all_reduce(data.data(), 1000000, DType::f32));
+  const double busy = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  if (communicator.rank() == 0) fmt::print("{:.1f} ms of a core in 500 ms\n", 1e3 * busy);
+  if (communicator.rank() != 0 || busy < 0.1) return "";
+  return fmt::format("rank 0: {:.0f} ms of a core for waiting 500 ms", 1e3 * busy);
+}
+
 std::string conform(const Launcher& launcher, bool throttle) {
   const Network network{.latency = 50e-6, .bandwidth = 1e9};
   const auto communicator = open_communicator({.throttle = throttle ? &network : nullptr}, launcher);
@@ -49,6 +64,7 @@ std::string conform(const Launcher& launcher, bool throttle) {
     if (wrong.empty()) wrong = conforms(*communicator, algorithm, large);
   }
   if (wrong.empty() && !throttle) wrong = counts(*communicator);
+  if (wrong.empty() && !throttle) wrong = waits_asleep(*communicator);
   if (communicator->rank() == 0) fmt::print("{}\n", communicator->description());
   communicator->barrier();
   return wrong;
