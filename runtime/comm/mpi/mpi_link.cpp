@@ -86,7 +86,12 @@ class MpiLink : public Link {
   }
 
   void interrupt() override { interrupted_ = true; }
-  void close() override { check(MPI_Finalize()); }
+  void close() override {
+    check(MPI_Op_free(&sum_bf16_));
+    check(MPI_Op_free(&sum_f16_));
+    check(MPI_Type_free(&sixteen_bits_));
+    check(MPI_Finalize());
+  }
 
   bool reduces() const override { return true; }
   void all_reduce(std::byte* data, int64_t elements, DType dtype, bool blocking) override {
