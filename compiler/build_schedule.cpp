@@ -179,7 +179,7 @@ class Builder {
     } else {
       add_kernel(group, step);
     }
-    for (Value v : group.inputs) step.bytes += graph_.type(v).bytes();
+    for (Value v : group.inputs) step.bytes += bytes_read(group, v);
     for (Value v : group.outputs) step.bytes += graph_.type(v).bytes();
     push(std::move(step));
     if (group.cls == FusionClass::exchange) under_way_.push_back(schedule_.steps.back());
@@ -237,6 +237,21 @@ class Builder {
     step.name += fmt::format(" {}", step.reduction);
     add_operand(step, place(group.outputs.at(0)), graph_.type(group.outputs[0]).bytes());
     step.inputs = 0;
+  }
+
+  // Of the table of a gather, the rows alone.
+  int64_t bytes_read(const Group& group, Value input) const {
+    const int64_t whole = graph_.type(input).bytes();
+    int64_t gathered = 0;
+    for (const int32_t n : group.nodes) {
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != input) continue;
+        if (node.op != Op::gather || i != 0) return whole;
+        gathered += node.type().bytes();
+      }
+    }
+    return gathered > 0 ? std::min(whole, gathered) : whole;
   }
 
   std::string step_name(const Group& group) const {
@@ -414,7 +429,7 @@ class Builder {
   Schedule schedule_;
   std::unordered_map<std::string, int32_t> stores_;
   std::unordered_map<std::string, int32_t> kernels_;
-  std::vector<Step> under_way_;                  // all-reduces that nothing waits for yet
+  std::vector<Step> under_way_;  // all-reduces that nothing waits for yet
   int32_t reductions_ = 0;
   std::unordered_map<std::string, View> saved_;  // by variable written
   std::unordered_map<Value, View, ValueHash> saved_outputs_;

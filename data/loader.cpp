@@ -19,13 +19,18 @@ class RowGatherer {
 
   void operator()(int64_t step, const BatchMemory& memory) const {
     check(memory);
-    for (size_t row = 0; row < memory.labels.size(); ++row) {
+    for (size_t row = 0; row < memory.weights.size(); ++row) {
       const auto [sample, weight] = order_.row(step, first_row_ + static_cast<int64_t>(row));
-      memory.labels[row] = split_.labels[static_cast<size_t>(sample)];
       memory.weights[row] = weight;
+      if (!memory.samples.empty()) memory.samples[row] = static_cast<int32_t>(sample);
+      if (!memory.labels.empty()) memory.labels[row] = split_.labels[static_cast<size_t>(sample)];
       AugmentRecord record =
           augment_record(augmentation_.spec, split_.shape, augmentation_.seed, order_.epoch(step), sample);
-      std::visit([&](auto pixels) { write_image(split_.image(sample), record, row, pixels); }, memory.pixels);
+      std::visit(
+          [&](auto pixels) {
+            if (!pixels.empty()) write_image(split_.image(sample), record, row, pixels);
+          },
+          memory.pixels);
       if (augmentation_.in_loader) record = {.mix = record.mix};
       write_record(record, step, row, memory.augment);
     }
@@ -33,18 +38,19 @@ class RowGatherer {
 
  private:
   void check(const BatchMemory& memory) const {
-    const auto rows = static_cast<int64_t>(memory.labels.size());
-    const auto pixels = std::visit([](auto span) { return static_cast<int64_t>(span.size()); }, memory.pixels);
+    const size_t rows = memory.weights.size(),
+                 pixels = std::visit([](auto span) { return span.size(); }, memory.pixels);
     const AugmentMemory& a = memory.augment;
-    const auto fits = [&](size_t size, size_t each) { return size == 0 || size == each * memory.labels.size(); };
-    if (pixels == rows * split_.shape.size() && memory.weights.size() == memory.labels.size() && first_row_ >= 0 &&
-        first_row_ + rows <= order_.minibatch() && fits(a.windows.size(), 3) && fits(a.boxes.size(), 4) &&
-        fits(a.partners.size(), 1) && fits(a.mix.size(), 1))
+    const auto fits = [&](size_t size, size_t each) { return size == 0 || size == each * rows; };
+    if (fits(pixels, static_cast<size_t>(split_.shape.size())) && fits(memory.labels.size(), 1) &&
+        fits(memory.samples.size(), 1) && first_row_ >= 0 &&
+        first_row_ + static_cast<int64_t>(rows) <= order_.minibatch() && fits(a.windows.size(), 3) &&
+        fits(a.boxes.size(), 4) && fits(a.partners.size(), 1) && fits(a.mix.size(), 1))
       return;
     throw std::logic_error(
         fmt::format("batch memory of {} labels, {} weights, {} pixels at row {} does not fit a "
                     "minibatch of {} rows of {} pixels",
-                    rows, memory.weights.size(), pixels, first_row_, order_.minibatch(), split_.shape.size()));
+                    memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
   }
 
   void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,

@@ -19,7 +19,7 @@
 
 namespace kb {
 
-/// Where the augmentation records of one batch go; a span is empty where nobody reads it.
+/// Where the augmentation records of one batch go.
 struct AugmentMemory {
   std::span<int32_t> windows;   ///< rows x 3; see AugmentRecord
   std::span<int32_t> boxes;     ///< rows x 4
@@ -27,13 +27,14 @@ struct AugmentMemory {
   std::span<float> mix;         ///< rows
 };
 
-/// Where one batch goes. Pixels are the raw values 0 to 255 in (rows, C, H, W) order, as bytes or as floats:
-/// normalisation is the graph's.
+/// Where one batch goes; a span is empty where nobody reads it, weights excepted. Pixels are the raw values 0 to 255 in
+/// (rows, C, H, W) order, as bytes or as floats: normalisation is the graph's.
 struct BatchMemory {
   std::variant<std::span<uint8_t>, std::span<float>> pixels;  ///< rows x C x H x W
   std::span<int32_t> labels;                                  ///< rows
   std::span<float> weights;                                   ///< rows; see Order
   AugmentMemory augment = {};
+  std::span<int32_t> samples = {};  ///< rows: numbers in the split, for who has its pixels and labels
 };
 
 /// Fills one batch. Several threads call it at once, each for a step of its own; it must not keep state that its output
@@ -48,7 +49,7 @@ struct Augmentation {
   bool in_loader = false;          ///< windows and boxes are applied to the pixels, their records are zero
 };
 
-/// Gathers rows [first_row, first_row + labels.size()) of each batch of `order` from `split`, which must outlive it.
+/// Gathers rows [first_row, first_row + weights.size()) of each batch of `order` from `split`, which must outlive it.
 /// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
 BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0, Augmentation augmentation = {});
 

@@ -2,15 +2,19 @@
 
 #include <cstring>
 
+#include "recipes/residency.h"
+
 namespace kb {
 
 Evaluator::Evaluator(Session& session, const Split& split, World& world)
     : session_(session),
       split_(split),
       world_(world),
-      order_(Order::evaluation(split.count(), session.input_type("images").shape.at(0))),
-      batch_(order_.minibatch(), split.shape),
-      fill_(gather_rows(split, order_)) {}
+      order_(Order::evaluation(split.count(), session.input_type("weights").shape.at(0))),
+      batch_(session),
+      fill_(gather_rows(split, order_)) {
+  fill_tables(session, split);
+}
 
 double Evaluator::read(const char* output, int age) {
   session_.read(output, value_, age);

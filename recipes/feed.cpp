@@ -5,32 +5,36 @@
 namespace kb {
 namespace {
 
-void copy(Session& session, const char* name, const void* data, size_t bytes) {
-  if (!session.has_input(name)) return;
-  ensure(static_cast<int64_t>(bytes) == session.input_type(name).bytes(),
-         "feed: a batch of another size than the input");
-  std::memcpy(session.input(name), data, bytes);
+size_t elements(const Session& session, const char* input) {
+  return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
+}
+
+template <class T>
+void copy(Session& session, const char* name, const std::vector<T>& values) {
+  ensure(values.size() == elements(session, name), "feed: a batch of another program");
+  if (!values.empty()) std::memcpy(session.input(name), values.data(), values.size() * sizeof(T));
 }
 
 // Weights are f32 or, in a program of --precision f64, f64.
 void convert(Session& session, const char* name, const std::vector<float>& values) {
-  if (!session.has_input(name)) return;
+  ensure(values.size() == elements(session, name), "feed: a batch of another program");
+  if (values.empty()) return;
   const Type& type = session.input_type(name);
-  ensure(static_cast<int64_t>(values.size()) == type.elements(), "feed: a batch of another size than the input");
   for (size_t i = 0; i < values.size(); ++i)
     store_element(type.dtype, session.input(name), static_cast<int64_t>(i), static_cast<double>(values[i]));
 }
 
 }  // namespace
 
-HostBatch::HostBatch(int64_t rows, const ImageShape& shape)
-    : pixels(static_cast<size_t>(rows * shape.size())),
-      labels(static_cast<size_t>(rows)),
-      weights(static_cast<size_t>(rows)),
-      windows(static_cast<size_t>(rows) * 3),
-      boxes(static_cast<size_t>(rows) * 4),
-      partners(static_cast<size_t>(rows)),
-      mix(static_cast<size_t>(rows), 1.0f) {}
+HostBatch::HostBatch(const Session& session)
+    : pixels(elements(session, "images")),
+      labels(elements(session, "labels")),
+      samples(elements(session, "samples")),
+      weights(elements(session, "weights")),
+      windows(elements(session, "augment.window")),
+      boxes(elements(session, "augment.box")),
+      partners(elements(session, "augment.partner")),
+      mix(elements(session, "augment.mix"), 1.0f) {}
 
 void fill_with_noise(HostBatch& batch, int64_t classes, double weight) {
   uint32_t word = 1;
@@ -41,12 +45,13 @@ void fill_with_noise(HostBatch& batch, int64_t classes, double weight) {
 }
 
 void feed(Session& session, const HostBatch& batch) {
-  copy(session, "images", batch.pixels.data(), batch.pixels.size());
-  copy(session, "labels", batch.labels.data(), batch.labels.size() * sizeof(int32_t));
+  copy(session, "images", batch.pixels);
+  copy(session, "labels", batch.labels);
+  copy(session, "samples", batch.samples);
   convert(session, "weights", batch.weights);
-  copy(session, "augment.window", batch.windows.data(), batch.windows.size() * sizeof(int32_t));
-  copy(session, "augment.box", batch.boxes.data(), batch.boxes.size() * sizeof(int32_t));
-  copy(session, "augment.partner", batch.partners.data(), batch.partners.size() * sizeof(int32_t));
+  copy(session, "augment.window", batch.windows);
+  copy(session, "augment.box", batch.boxes);
+  copy(session, "augment.partner", batch.partners);
   convert(session, "augment.mix", batch.mix);
 }
 

@@ -1,4 +1,5 @@
-// Batches on their way into a session: memory that a loader fills, and the copy into a program's inputs.
+// Batches on their way into a session: memory that a loader fills, of what the session's program reads, and the way
+// into its inputs.
 #pragma once
 #include <vector>
 
@@ -8,11 +9,13 @@
 namespace kb {
 
 struct HostBatch {
-  HostBatch(int64_t rows, const ImageShape& shape);
-  BatchMemory memory() { return {std::span<uint8_t>(pixels), labels, weights, {windows, boxes, partners, mix}}; }
+  explicit HostBatch(const Session& session);
+  BatchMemory memory() {
+    return {std::span<uint8_t>(pixels), labels, weights, {windows, boxes, partners, mix}, samples};
+  }
 
   std::vector<uint8_t> pixels;
-  std::vector<int32_t> labels;
+  std::vector<int32_t> labels, samples;
   std::vector<float> weights;
   std::vector<int32_t> windows, boxes, partners;  // see AugmentMemory
   std::vector<float> mix;
@@ -21,8 +24,7 @@ struct HostBatch {
 // Noise for pixels, every class in turn, equal weights, zero records.
 void fill_with_noise(HostBatch& batch, int64_t classes, double weight);
 
-// Into the inputs "images", "labels", "weights" and those of recipes/augment.h; one that the program does not read is
-// passed over. Allocates nothing.
+// Into the inputs of recipes/model.h, recipes/augment.h and recipes/residency.h. Allocates nothing.
 void feed(Session& session, const HostBatch& batch);
 
 }  // namespace kb

@@ -95,6 +95,11 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
       choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
       loader_threads(),
+      choice(
+          {"--resident", "WHEN",
+           "the data set lives in the device's memory, a step sends the numbers of its samples; the same bits; auto: "
+           "on a GPU, where it takes at most 1 GiB"},
+          &Flags::resident, {"auto", "on", "off"}),
       choice({"--precision", "P",
               "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
              &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
@@ -146,6 +151,7 @@ constexpr EffectRow kEffects[] = {
     {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
     {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
     {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
+    {"resident", FlagEffect::comfort},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

@@ -54,6 +54,7 @@ struct Flags {
   double mixup_alpha = 1;
   std::string augment_in = "graph";
   int64_t loader_threads = kAutoThreads;
+  std::string resident = "auto";
 };
 
 // As the recipe has them, and --data from the environment.

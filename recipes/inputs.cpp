@@ -14,16 +14,16 @@ struct InputRow {
   ImageShape shape;
   int64_t classes;
   std::vector<double> mean, stddev;  // a channel, of the training part: a test compares them with the data
-  int64_t train_count;
+  int64_t train_count, test_count;
 };
 
 std::vector<InputRow> input_table() {
   return {
-      {"mnist", {1, 28, 28}, 10, {0.13066}, {0.30811}, 60000},
-      {"fashion-mnist", {1, 28, 28}, 10, {0.28604}, {0.35302}, 60000},
-      {"cifar10", {3, 32, 32}, 10, {0.49140, 0.48216, 0.44653}, {0.24703, 0.24349, 0.26159}, 50000},
-      {"cifar100", {3, 32, 32}, 100, {0.50708, 0.48655, 0.44092}, {0.26733, 0.25644, 0.27615}, 50000},
-      {"glyphs", {1, 28, 28}, 10, {0.27411}, {0.16997}, 20000},
+      {"mnist", {1, 28, 28}, 10, {0.13066}, {0.30811}, 60000, 10000},
+      {"fashion-mnist", {1, 28, 28}, 10, {0.28604}, {0.35302}, 60000, 10000},
+      {"cifar10", {3, 32, 32}, 10, {0.49140, 0.48216, 0.44653}, {0.24703, 0.24349, 0.26159}, 50000, 10000},
+      {"cifar100", {3, 32, 32}, 100, {0.50708, 0.48655, 0.44092}, {0.26733, 0.25644, 0.27615}, 50000, 10000},
+      {"glyphs", {1, 28, 28}, 10, {0.27411}, {0.16997}, 20000, 4000},
   };
 }
 
@@ -38,7 +38,7 @@ InputSpec spec_of(const Dataset& data, const std::string& dataset) {
     if (s.stddev[c] == 0)
       throw Error(fmt::format("data set {}: channel {} has the same value in every pixel of the {} training images",
                               dataset, c, data.train.count()));
-  return {dataset, data.shape, data.class_count(), s.mean, s.stddev, data.train.count()};
+  return {dataset, data.shape, data.class_count(), s.mean, s.stddev, data.train.count(), data.test.count()};
 }
 
 Dataset load(const ImageSource& source) {
@@ -66,7 +66,8 @@ bool known_from_data_alone(const ImageSource& source) {
 InputSpec input_spec(const ImageSource& source) {
   const auto& [dataset, synthetic, dir, own] = source;
   for (const InputRow& row : input_table())
-    if (dataset == row.name) return {dataset, row.shape, row.classes, row.mean, row.stddev, row.train_count};
+    if (dataset == row.name)
+      return {dataset, row.shape, row.classes, row.mean, row.stddev, row.train_count, row.test_count};
   if (known_from_data_alone(source)) return spec_of(load(source), dataset);
   if (dataset != kSynthetic)
     throw Error(fmt::format("data set: expected one of {}, got '{}'", fmt::join(input_names(own), ", "), dataset));
@@ -76,7 +77,8 @@ InputSpec input_spec(const ImageSource& source) {
           synthetic.classes,
           std::vector<double>(channels, kUniformMean),
           std::vector<double>(channels, kUniformStddev),
-          synthetic.train_count};
+          synthetic.train_count,
+          synthetic.test_count};
 }
 
 Input load_input(const ImageSource& source) {
@@ -92,11 +94,13 @@ Input load_input(const ImageSource& source) {
     return {spec_of(data, source.dataset), std::move(data)};
   }
   Input input{input_spec(source), load(source)};
-  const auto& [spec, data] = input;
+  auto& [spec, data] = input;
   if (data.shape != spec.shape || data.class_count() != spec.classes)
     throw Error(fmt::format("data set {}: expected {} classes of {}x{}x{}, got {} of {}x{}x{}", spec.dataset,
                             spec.classes, spec.shape.channels, spec.shape.height, spec.shape.width, data.class_count(),
                             data.shape.channels, data.shape.height, data.shape.width));
+  spec.train_count = data.train.count();  // of a variant, other ones
+  spec.test_count = data.test.count();
   return input;
 }
 

@@ -16,6 +16,7 @@ struct InputSpec {
   int64_t classes = 0;
   std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
   int64_t train_count = 0;           // as published, or as found
+  int64_t test_count = 0;            // likewise
   bool noise = false;                // --data synthetic: one minibatch of noise for all steps
 };
 

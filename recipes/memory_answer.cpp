@@ -12,6 +12,11 @@ bool in_arena(const Buffer& buffer) { return buffer.kind == BufferKind::arena ||
 
 int64_t variable_bytes(const Variable& variable) { return std::max(variable.bytes, variable.type.bytes()); }
 
+// By its user: it has no values of its own.
+bool is_filled_table(const Variable& variable) {
+  return variable.kind == VariableKind::table && variable.init.kind != InitKind::runs;
+}
+
 int64_t input_bytes(const Program& program) {
   std::set<std::string> seen;
   int64_t bytes = 0;
@@ -60,7 +65,7 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
         break;
       case VariableKind::table:
       case VariableKind::prepared:
-        answer.prepared += bytes;
+        (is_filled_table(variable) ? answer.data : answer.prepared) += bytes;
         break;
       case VariableKind::partial:
         answer.partial_sums += bytes;
@@ -81,6 +86,7 @@ std::string to_text(const MemoryAnswer& a) {
   std::string text = fmt::format("memory {}: parameters {}, optimizer state {}", bytes_text(a.total()),
                                  bytes_text(a.parameters), bytes_text(a.optimizer));
   if (a.statistics > 0) text += fmt::format(", running statistics {}", bytes_text(a.statistics));
+  if (a.data > 0) text += fmt::format(", data set {}", bytes_text(a.data));
   if (a.prepared > 0) text += fmt::format(", prepared copies {}", bytes_text(a.prepared));
   if (a.partial_sums > 0) text += fmt::format(", partial sums over workers {}", bytes_text(a.partial_sums));
   text += fmt::format(", inputs {}, activations + gradients + workspace {}", bytes_text(a.inputs), bytes_text(a.arena));

@@ -12,10 +12,11 @@ struct MemoryAnswer {
   int64_t parameters = 0, optimizer = 0, statistics = 0;
   int64_t prepared = 0;        // copies in a library's format, tables of the compiler
   int64_t partial_sums = 0;    // over virtual workers
+  int64_t data = 0;            // a data set that lives on the device
   int64_t inputs = 0;          // one minibatch
   int64_t arena = 0;           // activations, gradients and workspace
   int64_t liveness_bound = 0;  // most bytes live at once: no plan of the arena can be smaller
-  int64_t total() const { return parameters + optimizer + statistics + prepared + partial_sums + inputs + arena; }
+  int64_t total() const { return parameters + optimizer + statistics + prepared + partial_sums + data + inputs + arena; }
 };
 
 MemoryAnswer memory_answer(const Compiled& compiled);

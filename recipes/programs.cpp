@@ -53,9 +53,18 @@ class Dumps {
   std::vector<DumpFile>& files_;
 };
 
+// The hash stays that of the graph as it was declared.
+Compiled compile_with_tables(Graph graph, int64_t rows, const CompileOptions& options) {
+  if (rows == 0) return compile(std::move(graph), options);
+  Compiled compiled = compile(with_tables(graph, rows), options);
+  compiled.graph_hash = content_hash(graph);
+  return compiled;
+}
+
 }  // namespace
 
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target) {
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
   const DType real = graph_dtype(parse_precision(flags.precision));
@@ -75,10 +84,10 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   options.workers = {batch.processes, batch.virtual_workers};
   options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
   dumps.hook("train", options);
-  programs.training = compile(std::move(training), options);
+  programs.training = compile_with_tables(std::move(training), residency.train, options);
   for_inference.space = &programs.training.space;
   dumps.hook("predict", for_inference);
-  programs.inference = compile(std::move(inference), for_inference);
+  programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
   return programs;

@@ -7,7 +7,7 @@
 
 #include "compiler/pipeline.h"
 #include "recipes/flags.h"
-#include "runtime/session.h"
+#include "recipes/residency.h"
 
 namespace kb {
 
@@ -24,8 +24,9 @@ struct Programs {
   std::vector<DumpFile> dumps;  // as flags.dump asks
 };
 
-// Builds, checks and compiles both graphs. Throws Error for a mistake in the model.
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target);
+// Builds, checks and compiles both graphs. Throws Error for a mistake in the model. `residency` changes no hash.
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency = {});
 
 // The programs on a device, and what they work on: initial values of `seed` at first.
 struct LoadedPrograms {

@@ -126,7 +126,8 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
                       {"train", facts.data.train.count()},
-                      {"test", facts.data.test.count()}};
+                      {"test", facts.data.test.count()},
+                      {"resident", facts.residency.is_on()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   manifest["learning_rate"] = facts.learning_rate;

@@ -52,6 +52,7 @@ struct ManifestFacts {
   std::string learning_rate;  // its derivation
   std::string device;
   std::string picks;  // see picks_text; may be empty
+  Residency residency = {};
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.

@@ -102,20 +102,35 @@ class Run {
   // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, flags_);
-    const auto compile = [this](const InputSpec& spec) {
-      return std::make_unique<LoadedPrograms>(*device_.backend,
-                                              compile_programs(recipe_, flags_, spec, device_.backend->target()),
+    const auto compile = [this](const InputSpec& spec, const Residency& residency) {
+      Programs programs = compile_programs(recipe_, flags_, spec, device_.backend->target(), residency);
+      return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
                                               static_cast<uint32_t>(flags_.seed));
     };
     std::future<std::unique_ptr<LoadedPrograms>> compiling;
-    if (!known_from_data_alone(source)) compiling = std::async(std::launch::async, compile, input_spec(source));
+    Residency expected;
+    if (!known_from_data_alone(source)) {
+      InputSpec spec = input_spec(source);
+      spec.noise = flags_.data == kNoise;
+      expected = residency(spec);
+      compiling = std::async(std::launch::async, compile, spec, expected);
+    }
     Input input = load_input(source);
     data_ = std::move(input.data);
     loader_threads_ = choose_loader_threads(flags_);
     input_ = input.spec;
-    plan_ = make_plan(flags_, input_.noise ? input_.train_count : data_.train.count());
+    residency_ = residency(input_);
+    plan_ = make_plan(flags_, input_.train_count);
     describe_plan();
-    programs_ = compiling.valid() ? compiling.get() : compile(input_);
+    if (compiling.valid()) programs_ = compiling.get();
+    if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
+      programs_.reset();
+      programs_ = compile(input_, residency_);
+    }
+  }
+
+  Residency residency(const InputSpec& input) const {
+    return choose_residency(flags_, input, device_.backend->target(), device_.backend->memory_bytes());
   }
 
   void describe_plan() {
@@ -141,7 +156,8 @@ class Run {
 
   std::string loader_text() const {
     if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
-    return fmt::format("minibatches filled ahead by {} thread{}", loader_threads_, loader_threads_ == 1 ? "" : "s");
+    const char* what = residency_.is_on() ? "all on the device, minibatches chosen" : "minibatches filled";
+    return fmt::format("{} ahead by {} thread{}", what, loader_threads_, loader_threads_ == 1 ? "" : "s");
   }
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
@@ -164,7 +180,7 @@ class Run {
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
     const ManifestFacts facts{recipe_, flags_,       plan_,  training, inference, programs_->parameters,
-                              data_,   derivation(), device, picks()};
+                              data_,   derivation(), device, picks(),  residency_};
     if (!resumed_) {
       folder_.emplace(recipe_.name, flags_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));
@@ -279,6 +295,7 @@ class Run {
   BatchPlan batch_;
   Device device_;
   InputSpec input_;
+  Residency residency_;
   int loader_threads_ = 0;
   Dataset data_;
   RunPlan plan_;

@@ -6,6 +6,7 @@
 
 #include "compiler/loss_scale.h"
 #include "recipes/augment.h"
+#include "recipes/residency.h"
 
 namespace kb {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
   const int count = parts.input.noise || parts.loader_threads == 0 ? 1 : parts.loader_threads + 2;
   std::vector<HostBatch> slots;
-  for (int i = 0; i < count; ++i) slots.emplace_back(parts.batch.per_worker, parts.data.shape);
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training);
   return slots;
 }
 
@@ -56,6 +57,7 @@ void TrainingLoop::open_loader() {
     fill_with_noise(slots_.front(), parts_.input.classes, 1.0 / static_cast<double>(parts_.plan.minibatch));
     return feed(parts_.training, slots_.front());
   }
+  fill_tables(parts_.training, parts_.data.train);
   const int64_t workers = parts_.batch.virtual_workers;
   loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(), workers, parts_.batch.per_worker,
                                  loader_augment(parts_.flags, parts_.input)),

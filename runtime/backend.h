@@ -65,6 +65,12 @@ class Runner {
   // Host memory of an input, until the next run, to be filled whole; an input that is not asked for keeps its value. A
   // scalar (rank 0) always holds its value and may be left alone.
   virtual std::byte* input(size_t i) = 0;
+  // In place of input(), without a copy: the value of the next run is at `from`, in memory of Backend::allocate_host,
+  // and stays there until depth() - 1 more runs were asked for, or the outputs were read. Every later run must be given
+  // the input anew.
+  virtual void lend(size_t i, const std::byte* from) = 0;
+  // How many runs, the last one included, may still have their inputs on the way.
+  virtual int depth() const = 0;
   // One routine. Allocates nothing once each has run a few times.
   virtual void run(size_t routine = 0) = 0;
   // How many steps behind the last one results should be read so that the device never waits for the host: 0, or 1
@@ -103,6 +109,10 @@ class Backend {
   virtual void use_picks(const Picks&) {}
 
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
+  // Memory of the host that inputs may be lent from: page-locked where a device copies out of it.
+  virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
+  // Of the memory that `allocate` takes from, in all.
+  virtual int64_t memory_bytes() const = 0;
   // Whether the host reads and writes what `allocate` gives as its own memory.
   virtual bool host_visible() const = 0;
   // Between the backend's memory and the host's, behind all that was enqueued; done at return.

@@ -35,7 +35,7 @@ void Session::allocate_own_variables() {
     if (StateStore::keeps(variable.kind)) continue;
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
-    if (variable.kind != VariableKind::table) continue;
+    if (variable.kind != VariableKind::table || variable.init.kind != InitKind::runs) continue;  // zeros
     const std::vector<double> values = initial_value(variable, 0).data;
     std::vector<std::byte> bytes(static_cast<size_t>(variable.type.bytes()));
     for (size_t i = 0; i < values.size(); ++i)
@@ -107,6 +107,14 @@ std::byte* Session::input(std::string_view name) { return runner_->input(input_n
 void Session::set_scalar(std::string_view name, double value) {
   auto at = input_at_.find(name);
   if (at != input_at_.end()) store_element(input_types_[at->second].dtype, runner_->input(at->second), 0, value);
+}
+
+void Session::lend(std::string_view name, const std::byte* from) { runner_->lend(input_number(name), from); }
+
+void Session::fill_table(const std::string& name, const void* data, int64_t bytes) {
+  const auto at = own_.find(name);
+  ensure(at != own_.end() && at->second->bytes() == bytes, "a table that is not there, or is of another size");
+  backend_.upload(at->second->data(), static_cast<const std::byte*>(data), bytes);
 }
 
 size_t Session::output_number(std::string_view name) const {

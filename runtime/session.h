@@ -29,12 +29,22 @@ class Session {
   std::byte* input(std::string_view name);
   const Type& input_type(std::string_view name) const;
   bool has_input(std::string_view name) const { return input_at_.contains(name); }
+  // In place of input(), without a copy: the value of the next work() is at `from`, in memory of allocate_host(), and
+  // stays there until work() was called depth() - 1 times more, or the outputs were read. Every later call must be
+  // given the input anew.
+  void lend(std::string_view name, const std::byte* from);
+  int depth() const { return runner_->depth(); }
+  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) const { return backend_.allocate_host(bytes); }
   // A scalar input by its number, in the input's dtype; ignored when the program has no such input (a schedule may
   // offer more than a graph reads).
   void set_scalar(std::string_view name, double value);
 
-  // One step of a program with one virtual worker: done at return on a CPU, else enqueued. Allocates nothing and touches
-  // no new page once it has run twice.
+  // A table without values of its own (InitKind::constant) holds what its user puts there whole, zeros before.
+  bool has_table(const std::string& name) const { return own_.contains(name); }
+  void fill_table(const std::string& name, const void* data, int64_t bytes);
+
+  // One step of a program with one virtual worker: done at return on a CPU, else enqueued. Allocates nothing and
+  // touches no new page once it has run twice.
   void step() { work(0); }
   // What virtual worker `worker` of this process does for a step, with inputs of its own; in order, the last of them
   // ends the step.

@@ -36,7 +36,7 @@ double milliseconds_of(const std::function<void()>& work) {
 }
 
 void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
-  HostBatch batch(batch_plan(flags).per_worker, input.shape);
+  HostBatch batch(session);
   fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(flags.minibatch));
   feed(session, batch);
   const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};

@@ -25,7 +25,8 @@ const Compiled& chosen(const Programs& programs, const Wishes& wishes) {
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
-  return compile_programs(call.recipe, call.flags, input_spec(image_source(call.recipe, call.flags)), target);
+  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  return compile_programs(call.recipe, call.flags, input, target, choose_residency(call.flags, input, target));
 }
 
 void print_heading(const ToolCall& call, const std::string& where) {

@@ -49,7 +49,7 @@ class Trace {
         device_(choose_device(flags_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
-        batch_(flags_.minibatch, input_.spec.shape) {}
+        batch_(session_) {}
 
   void run() {
     std::filesystem::create_directories(flags_.out);

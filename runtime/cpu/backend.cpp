@@ -3,6 +3,7 @@
 #include "runtime/backend.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -58,6 +59,10 @@ class CpuBackend : public Backend {
   const Target& target() const override { return target_; }
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  int64_t memory_bytes() const override {
+    return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  }
   bool host_visible() const override { return true; }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }

@@ -1,42 +1,57 @@
 #include "runtime/cpu/runner.h"
 
-#include <map>
+#include <algorithm>
 
 namespace kb {
 namespace {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(Backend& backend, RunnerParts parts)
-      : programs_(std::move(parts.programs)), routines_(std::move(parts.routines)) {
-    std::map<std::string_view, std::byte*> inputs;
-    for (const RunnerParts::Input& input : parts.inputs) {
-      inputs_.push_back(backend.allocate(input.type.bytes()));
-      inputs[input.name] = inputs_.back()->data();
-    }
-    std::vector<std::vector<std::byte*>> buffers(programs_.size());
+  CpuRunner(Backend& backend, RunnerParts parts) : programs_(std::move(parts.programs)), parts_(std::move(parts)) {
     for (size_t p = 0; p < programs_.size(); ++p) {
-      for (const Buffer& buffer : parts.schedules[p]->buffers)
-        buffers[p].push_back(buffer.kind == BufferKind::input ? inputs.at(buffer.name) : parts.address(p, buffer));
-      programs_[p]->bind(buffers[p]);
+      std::vector<std::byte*>& addresses = buffers_.emplace_back();
+      for (const Buffer& buffer : parts_.schedules[p]->buffers)
+        addresses.push_back(buffer.kind == BufferKind::input ? nullptr : parts_.address(p, buffer));
     }
-    for (const RunnerParts::Output& output : parts.outputs)
-      outputs_.push_back(buffers[output.program][static_cast<size_t>(output.view.buffer)] + output.view.offset);
+    for (const RunnerParts::Input& input : parts_.inputs) {
+      own_.push_back(backend.allocate(input.type.bytes()));
+      lent_.push_back(Lent::no);
+      place(own_.size() - 1, own_.back()->data());
+    }
+    bind();
   }
 
-  std::byte* input(size_t i) override { return inputs_[i]->data(); }
-  void run(size_t routine) override {
-    for (size_t program : routines_[routine]) programs_[program]->run();
+  std::byte* input(size_t i) override {
+    if (lent_[i] != Lent::no) place(i, own_[i]->data());
+    lent_[i] = Lent::no;
+    return own_[i]->data();
   }
+
+  void lend(size_t i, const std::byte* from) override {
+    place(i, const_cast<std::byte*>(from));  // programs read their inputs alone
+    lent_[i] = Lent::now;
+  }
+
+  void run(size_t routine) override {
+    prepare();
+    for (size_t program : parts_.routines[routine]) programs_[program]->run();
+  }
+
+  int depth() const override { return 1; }
   int lag() const override { return 0; }
+
   const std::byte* output(size_t i, int age) override {
     ensure(age == 0, "the CPU keeps the outputs of no step but the last");
-    return outputs_[i];
+    const auto& [program, view, bytes] = parts_.outputs[i];
+    return buffers_[program][static_cast<size_t>(view.buffer)] + view.offset;
   }
+
   void wait() override {}
+
   std::vector<StepTime> profile() override {
+    prepare();
     std::vector<StepTime> times;
-    for (size_t program : routines_[0]) {
+    for (size_t program : parts_.routines[0]) {
       const std::vector<StepTime> more = programs_[program]->profile();
       times.insert(times.end(), more.begin(), more.end());
     }
@@ -44,10 +59,36 @@ class CpuRunner : public Runner {
   }
 
  private:
+  enum class Lent : uint8_t { no, now, before };
+
+  void place(size_t input, std::byte* data) {
+    for (size_t p = 0; p < programs_.size(); ++p) {
+      const std::vector<Buffer>& buffers = parts_.schedules[p]->buffers;
+      for (size_t b = 0; b < buffers.size(); ++b)
+        if (buffers[b].kind == BufferKind::input && buffers[b].name == parts_.inputs[input].name) buffers_[p][b] = data;
+    }
+    moved_ = true;
+  }
+
+  void bind() {
+    for (size_t p = 0; p < programs_.size(); ++p) programs_[p]->bind(buffers_[p]);
+    moved_ = false;
+  }
+
+  void prepare() {
+    for (Lent& lent : lent_) {
+      ensure(lent != Lent::before, "an input that was lent for the run before was not given anew");
+      if (lent == Lent::now) lent = Lent::before;
+    }
+    if (moved_) bind();
+  }
+
   std::vector<std::unique_ptr<Executable>> programs_;
-  std::vector<RunnerParts::Routine> routines_;
-  std::vector<std::unique_ptr<DeviceMemory>> inputs_;
-  std::vector<const std::byte*> outputs_;
+  RunnerParts parts_;
+  std::vector<std::vector<std::byte*>> buffers_;    // of each program
+  std::vector<std::unique_ptr<DeviceMemory>> own_;  // of each input
+  std::vector<Lent> lent_;                          // for which run, of each input
+  bool moved_ = false;                              // since the programs were bound
 };
 
 }  // namespace

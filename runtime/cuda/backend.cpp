@@ -51,6 +51,8 @@ class CudaBackend : public Backend {
   void use_picks(const Picks& picks) override { library_->use_picks(picks); }
 
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_device(device_, bytes); }
+  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_pinned(device_, bytes); }
+  int64_t memory_bytes() const override { return device_.memory; }
   bool host_visible() const override { return false; }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.upload(to, from, bytes); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.download(to, from, bytes); }

@@ -1,5 +1,6 @@
 // Step k uses slot k % 2: a block of page-locked memory, a block of the device, a captured graph, two events.
-//   host     waits until step k - 2 was copied (its page-locked block is free), fills the block
+//   host     waits until step k - 2 was copied (its page-locked block is free), fills the block, or lends memory of its
+//   own
 //   copies   waits until step k - 2 was computed (its device block is free), copies, records `copied`
 //   compute  waits for `copied`, runs the graph - the programs, then the small outputs to the host -, records
 //   `computed`
@@ -16,6 +17,9 @@ namespace kb::cuda {
 namespace {
 
 constexpr int64_t kPlaceAlignment = 256;
+// Inputs up to this size are gathered in one page-locked block of each slot and copied at once; a larger one has a
+// block of its own, made when it is first filled: one that is always lent needs none.
+constexpr int64_t kGathered = 64 << 10;
 
 int64_t round_up(int64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
 
@@ -25,13 +29,19 @@ struct Place {
   int64_t end() const { return offset + bytes; }
 };
 
+struct Upload {
+  Place to;
+  const std::byte* from = nullptr;
+};
+
 struct Slot {
   explicit Slot(const OpenDevice& device) : copied(device.driver), computed(device.driver) {}
 
-  std::unique_ptr<DeviceMemory> staged, inputs;  // on the host, on the device
-  std::unique_ptr<DeviceMemory> results;         // on the host
-  std::vector<int64_t> version;                  // of each input: the step that brought it
-  std::vector<std::vector<std::byte*>> buffers;  // of each program
+  std::unique_ptr<DeviceMemory> gathered, inputs;     // on the host, on the device
+  std::vector<std::unique_ptr<DeviceMemory>> single;  // on the host, of each large input
+  std::unique_ptr<DeviceMemory> results;              // on the host
+  std::vector<int64_t> version;                       // of each input: the step that brought it
+  std::vector<std::vector<std::byte*>> buffers;       // of each program
   EventHandle copied, computed;
   std::vector<CapturedExec> graphs;  // of each routine, once it has run
 };
@@ -64,8 +74,14 @@ class CudaRunner : public Runner {
   std::byte* input(size_t i) override {
     if (is_scalar(i)) return scalars_.data() + inputs_[i].offset;
     open();
-    fresh_[i] = true;
-    return next().staged->data() + inputs_[i].offset;
+    std::byte* data = staged(next(), i);
+    fresh_[i] = data;
+    return data;
+  }
+
+  void lend(size_t i, const std::byte* from) override {
+    ensure(!is_scalar(i), "a scalar input is no memory to lend");
+    fresh_[i] = from;
   }
 
   void run(size_t routine) override {
@@ -74,6 +90,9 @@ class CudaRunner : public Runner {
     compute(routine);
     finish();
   }
+
+  // That of a step is copied when the one after the next is begun.
+  int depth() const override { return 3; }
 
   int lag() const override { return parts_.routines.size() == 1 ? 1 : 0; }
 
@@ -113,20 +132,23 @@ class CudaRunner : public Runner {
   Slot& next() { return slots_[static_cast<size_t>(steps_) % 2]; }
   Slot& other() { return slots_[static_cast<size_t>(steps_ + 1) % 2]; }
   bool is_scalar(size_t i) const { return parts_.inputs[i].type.shape.empty(); }
+  bool is_gathered(size_t i) const { return parts_.inputs[i].type.bytes() <= kGathered; }
   bool is_kept(size_t i) const { return parts_.outputs[i].bytes <= kKeptOutputBytes; }
 
   // ---- places
 
-  // Scalars first: they go with every step, all at once.
+  // Scalars first: they go with every step, all at once. Large inputs last.
   void place_inputs() {
     inputs_.resize(parts_.inputs.size());
-    for (bool scalars : {true, false}) {
+    for (int kind : {0, 1, 2}) {
       for (size_t i = 0; i < inputs_.size(); ++i) {
-        if (is_scalar(i) != scalars) continue;
+        if ((is_scalar(i) ? 0 : is_gathered(i) ? 1 : 2) != kind) continue;
+        by_place_.push_back(i);
         inputs_[i] = {input_bytes_, parts_.inputs[i].type.bytes()};
         input_bytes_ = round_up(inputs_[i].end());
       }
-      if (scalars) scalars_.resize(static_cast<size_t>(input_bytes_));
+      if (kind == 0) scalars_.resize(static_cast<size_t>(input_bytes_));
+      if (kind == 1) gathered_bytes_ = input_bytes_;
     }
   }
 
@@ -138,7 +160,8 @@ class CudaRunner : public Runner {
   }
 
   void make(Slot& slot) {
-    slot.staged = allocate_pinned(device_, input_bytes_);
+    slot.gathered = allocate_pinned(device_, gathered_bytes_);
+    slot.single.resize(inputs_.size());
     slot.inputs = allocate_device(device_, input_bytes_);
     slot.results = allocate_pinned(device_, result_bytes_);
     slot.version.resize(inputs_.size(), -1);
@@ -157,6 +180,13 @@ class CudaRunner : public Runner {
     return slot.buffers[program][static_cast<size_t>(view.buffer)] + view.offset;
   }
 
+  // Page-locked memory of an input.
+  std::byte* staged(Slot& slot, size_t i) {
+    if (is_gathered(i)) return slot.gathered->data() + inputs_[i].offset;
+    if (!slot.single[i]) slot.single[i] = allocate_pinned(device_, inputs_[i].bytes);
+    return slot.single[i]->data();
+  }
+
   // ---- a step
 
   // Waits until the host may write the next slot's block.
@@ -169,26 +199,28 @@ class CudaRunner : public Runner {
 
   void copy_inputs() {
     Slot& slot = next();
-    std::copy(scalars_.begin(), scalars_.end(), slot.staged->data());
+    std::copy(scalars_.begin(), scalars_.end(), slot.gathered->data());
     if (steps_ >= 2) slot.computed.wait_on(device_.copies);
-    for (const Place& part : parts_to_upload())
-      device_.driver(device_.driver.copy_to_device, address_of(slot.inputs->data() + part.offset),
-                     slot.staged->data() + part.offset, static_cast<size_t>(part.bytes), device_.copies);
+    for (const Upload& part : parts_to_upload())
+      device_.driver(device_.driver.copy_to_device, address_of(slot.inputs->data() + part.to.offset), part.from,
+                     static_cast<size_t>(part.to.bytes), device_.copies);
     for (size_t i = 0; i < inputs_.size(); ++i) renew(i);
     slot.copied.record(device_.copies);
     slot.copied.wait_on(device_.compute);
   }
 
-  // Scalars and fresh inputs; neighbours are one copy.
-  const std::vector<Place>& parts_to_upload() {
+  // Scalars and fresh inputs; neighbours on both sides are one copy.
+  const std::vector<Upload>& parts_to_upload() {
     uploads_.clear();
-    if (!scalars_.empty()) uploads_.push_back({0, std::ssize(scalars_)});
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!scalars_.empty()) uploads_.push_back({{0, std::ssize(scalars_)}, next().gathered->data()});
+    for (const size_t i : by_place_) {
       if (!fresh_[i] || inputs_[i].bytes == 0) continue;
-      if (!uploads_.empty() && round_up(uploads_.back().end()) == inputs_[i].offset)
-        uploads_.back().bytes = inputs_[i].end() - uploads_.back().offset;
+      Upload* last = uploads_.empty() ? nullptr : &uploads_.back();
+      if (last && round_up(last->to.end()) == inputs_[i].offset &&
+          last->from + (inputs_[i].offset - last->to.offset) == fresh_[i])
+        last->to.bytes = inputs_[i].end() - last->to.offset;
       else
-        uploads_.push_back(inputs_[i]);
+        uploads_.push_back({inputs_[i], fresh_[i]});
     }
     return uploads_;
   }
@@ -221,7 +253,7 @@ class CudaRunner : public Runner {
 
   void finish() {
     next().computed.record(device_.compute);
-    std::fill(fresh_.begin(), fresh_.end(), false);
+    std::fill(fresh_.begin(), fresh_.end(), nullptr);
     is_open_ = false;
     ++steps_;
   }
@@ -266,14 +298,15 @@ class CudaRunner : public Runner {
   const bool is_captured_;
   std::array<Slot, 2> slots_;
   std::vector<Place> inputs_, results_;
-  int64_t input_bytes_ = 0, result_bytes_ = 0;
-  std::vector<std::byte> scalars_;  // as last set
-  std::vector<char> fresh_;         // inputs that were asked for since the last step
-  std::vector<Place> uploads_;      // of the step under way
-  std::vector<std::byte> large_;    // the last large output read
-  std::vector<char> has_run_;       // of each routine
-  bool is_open_ = false;            // the host may write the next slot's block
-  int64_t steps_ = 0;               // enqueued
+  std::vector<size_t> by_place_;  // inputs, in the order of their places
+  int64_t input_bytes_ = 0, gathered_bytes_ = 0, result_bytes_ = 0;
+  std::vector<std::byte> scalars_;       // as last set
+  std::vector<const std::byte*> fresh_;  // where inputs lie that were asked for or lent since the last step, or null
+  std::vector<Upload> uploads_;          // of the step under way
+  std::vector<std::byte> large_;         // the last large output read
+  std::vector<char> has_run_;            // of each routine
+  bool is_open_ = false;                 // the host may write the next slot's block
+  int64_t steps_ = 0;                    // enqueued
 };
 
 }  // namespace

@@ -55,6 +55,24 @@ BOOST_AUTO_TEST_CASE(outputs_stay_until_the_next_step) {
   BOOST_TEST(again[7] == 0.0);
 }
 
+// Lent memory is what the program reads itself; it stands for one step.
+BOOST_AUTO_TEST_CASE(an_input_may_be_lent) {
+  fill_hand_input(session);
+  session.step();
+  const double own = session.read_scalar("y");
+  const std::unique_ptr<DeviceMemory> lent = session.allocate_host(1200);
+  auto* values = reinterpret_cast<float*>(lent->data());
+  std::fill_n(values, 300, 2.0f);
+  session.lend("x", lent->data());
+  values[0] = 3.0f;
+  session.step();
+  BOOST_TEST(session.read_scalar("y") == 2 * 3.0 + 2 * 3.0 * 3.0);
+  BOOST_CHECK_THROW(session.step(), InternalError);
+  fill_hand_input(session);
+  session.step();
+  BOOST_TEST(session.read_scalar("y") == own);
+}
+
 BOOST_AUTO_TEST_CASE(an_input_may_be_an_output) {
   auto graph = std::make_shared<Graph>("through");
   Tensor x = input(*graph, "x", DType::i32, {3}, "N");

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     Session session(*backend, store, compile(build_training_graph(recipe, input, kRows, {}, in_graph), options));
     store.initialise(1);
     session.set_scalar("label_smoothing", 0.1);
-    std::vector<HostBatch> slots(4, HostBatch(kRows, input.shape));
+    std::vector<HostBatch> slots(4, HostBatch(session));
     std::vector<BatchMemory> memory;
     for (HostBatch& slot : slots) memory.push_back(slot.memory());
     Loader loader(

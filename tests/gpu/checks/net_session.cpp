@@ -15,8 +15,8 @@ Compiled compile_for(const Backend& backend, const Graph& graph) {
 
 }  // namespace
 
-NetSession::NetSession(Backend& backend, uint32_t seed)
-    : store(backend), session(backend, store, compile_for(backend, graph)) {
+NetSession::NetSession(Backend& backend, uint32_t seed, int64_t samples)
+    : graph(small_convnet(samples)), store(backend), session(backend, store, compile_for(backend, graph)) {
   store.initialise(seed);
 }
 
@@ -30,6 +30,28 @@ void NetSession::fill(uint32_t i) {
   session.set_scalar("learning_rate", 0.01 * (1 + i));
   session.set_scalar("momentum", 0.9);
   session.set_scalar("weight_decay", 1e-4);
+}
+
+std::vector<double> losses_of_lent(Backend& backend, size_t blocks) {
+  NetSession net(backend);
+  const Type& type = net.session.input_type("images");
+  std::vector<std::unique_ptr<DeviceMemory>> memory;
+  for (size_t b = 0; b < blocks; ++b) memory.push_back(net.session.allocate_host(type.bytes()));
+  std::vector<double> losses;
+  const int lag = net.session.lag();
+  const auto read = [&](int age) { losses.push_back(net.session.read_scalar("loss", age)); };
+  for (uint32_t i = 0; i < 6; ++i) {
+    net.fill(0);
+    std::byte* block = memory[i % blocks]->data();
+    const std::vector<double> images = random_bindings(net.graph, i).at("images").data;
+    for (size_t at = 0; at < images.size(); ++at)
+      store_element(type.dtype, block, static_cast<int64_t>(at), images[at]);
+    net.session.lend("images", block);
+    net.session.step();
+    if (i >= static_cast<uint32_t>(lag)) read(lag);
+  }
+  for (int age = lag - 1; age >= 0; --age) read(age);
+  return losses;
 }
 
 Trained train(NetSession& net, uint32_t from, uint32_t to) {

@@ -9,7 +9,7 @@ namespace kb::test {
 
 // A training session of small_convnet with momentum, its values from one seed.
 struct NetSession {
-  explicit NetSession(Backend& backend, uint32_t seed = 3);
+  explicit NetSession(Backend& backend, uint32_t seed = 3, int64_t samples = 6);
 
   // Fills every input and sets the scalars as step `i` has them.
   void fill(uint32_t i);
@@ -18,10 +18,13 @@ struct NetSession {
     session.step();
   }
 
-  const Graph graph = small_convnet(6);
+  const Graph graph;
   StateStore store;
   Session session;
 };
+
+// Each loss of six steps, read as late as the backend likes, whose images are lent from `blocks` blocks in turn.
+std::vector<double> losses_of_lent(Backend& backend, size_t blocks);
 
 struct Trained {
   std::vector<double> losses;

@@ -71,6 +71,29 @@ void two_runs_have_one_state_sha256(TestGpu& gpu) {
   }
 }
 
+// With the data set on the device and with batches that are sent, and from one to the other in the middle.
+void bits_do_not_depend_on_where_the_data_are(TestGpu& gpu) {
+  for (const auto& [recipe, words] : {lenet(), resnet8(), resnet8("bf16")}) {
+    const TemporaryDirectory folder;
+    const std::unique_ptr<Backend> backend = gpu.backend();
+    const auto trained = [&, recipe = &recipe, words = &words](const char* name, const char* resident,
+                                                               const std::filesystem::path& from = {}) {
+      Words all = *words;
+      all.insert(all.end(), {"--resident", resident, "--save-every", "2", "--keep", "9"});
+      return train(*backend, *recipe, all, folder / name, from);
+    };
+    const Outcome sent = trained("sent", "off"), resident = trained("resident", "on");
+    BOOST_TEST(trace(sent.folder) == trace(resident.folder));
+    BOOST_TEST(state_sha256(views_of(sent.state)) == state_sha256(views_of(resident.state)));
+    const auto second_step = [](const Outcome& run) {
+      return run.folder / "checkpoints" / "step-00000002.safetensors";
+    };
+    for (const auto& [name, where, from] : {std::tuple("to", "on", &sent), std::tuple("back", "off", &resident)})
+      BOOST_TEST(state_sha256(views_of(trained(name, where, second_step(*from)).state)) ==
+                 state_sha256(views_of(sent.state)));
+  }
+}
+
 // A recipe's programs, evaluations between the steps, replayed or not.
 void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
   const TemporaryDirectory folder;
@@ -113,6 +136,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
           {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
+          {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
           {"a_run_goes_from_one_backend_to_the_other_and_back", a_run_goes_from_one_backend_to_the_other_and_back,
            replays, true}};

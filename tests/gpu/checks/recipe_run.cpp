@@ -22,7 +22,8 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
   flags.shards = 2;
   Input input = load_input(image_source(recipe, flags));
   const RunPlan plan = make_plan(flags, input.data.train.count());
-  LoadedPrograms programs(backend, compile_programs(recipe, flags, input.spec, backend.target()),
+  const Residency residency = choose_residency(flags, input.spec, backend.target(), backend.memory_bytes());
+  LoadedPrograms programs(backend, compile_programs(recipe, flags, input.spec, backend.target(), residency),
                           static_cast<uint32_t>(flags.seed));
   const std::map<std::string, std::string> facts = checkpoint_facts(recipe, flags, programs, input.data);
   LoopStart start;

@@ -35,10 +35,10 @@ void state_goes_to_the_device_and_back(TestGpu& gpu) {
   BOOST_TEST(back.store.state_sha256() == net.store.state_sha256());
 }
 
-// Inputs that are filled once serve every later step, in both slots.
-void inputs_keep_their_values(TestGpu& gpu) {
-  const auto losses = [](Backend& backend) {
-    NetSession net(backend);
+// Inputs that are filled once serve every later step, in both slots; large ones, which travel alone, too.
+void inputs_keep_their_values(TestGpu& gpu, int64_t samples) {
+  const auto losses = [samples](Backend& backend) {
+    NetSession net(backend, 3, samples);
     std::vector<double> result;
     for (uint32_t i = 0; i < 6; ++i) {
       if (i == 0 || i == 3) net.fill(i);
@@ -49,8 +49,16 @@ void inputs_keep_their_values(TestGpu& gpu) {
     return result;
   };
   const std::vector<double> expected = losses(*small_cpu()), got = losses(*gpu.backend());
-  for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4 * gpu.slack());
+  for (size_t i = 0; i < got.size(); ++i)
+    BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4 * gpu.slack() * std::max(1.0, std::abs(expected[i])));
   BOOST_TEST(got.back() == 0.0);
+}
+
+void lent_inputs_are_copied_from_where_they_lie(TestGpu& gpu) {
+  const std::vector<double> expected = losses_of_lent(*small_cpu(), 1);
+  const std::vector<double> got = losses_of_lent(*gpu.backend(), 2);
+  for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4 * gpu.slack());
+  BOOST_TEST(expected[0] != expected[1]);
 }
 
 // A step is captured once for each slot, all but the first are replayed; those that wait after every part are not
@@ -111,7 +119,9 @@ std::vector<GpuCheck> session_checks() {
   return {{"trains_as_the_cpu", trains_as_the_cpu, replays, true},
           {"two_runs_give_the_same_bits", two_runs_give_the_same_bits, replays},
           {"state_goes_to_the_device_and_back", state_goes_to_the_device_and_back, replays, true},
-          {"inputs_keep_their_values", inputs_keep_their_values, replays, true},
+          {"inputs_keep_their_values", [](TestGpu& gpu) { inputs_keep_their_values(gpu, 6); }, replays, true},
+          {"large_inputs_keep_their_values", [](TestGpu& gpu) { inputs_keep_their_values(gpu, 96); }, replays, true},
+          {"lent_inputs_are_copied_from_where_they_lie", lent_inputs_are_copied_from_where_they_lie, replays, true},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
           {"profiled_steps_count", profiled_steps_count, replays},
           {"steady_steps_allocate_nothing_on_the_device", steady_steps_allocate_nothing_on_the_device, replays}};

@@ -119,6 +119,16 @@ BOOST_AUTO_TEST_CASE(everything_is_freed) {
 
 // ---- planted faults ----
 
+// One block, where two steps are under way.
+BOOST_AUTO_TEST_CASE(lent_memory_that_is_filled_too_early_is_noticed) {
+  const std::vector<double> expected = losses_of_lent(*small_cpu(), 1);
+  FakeTestGpu gpu;
+  const std::vector<double> got = losses_of_lent(*gpu.backend(), 1);
+  double worst = 0;
+  for (size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - expected[i]));
+  BOOST_TEST(worst > 1e-3);
+}
+
 // The host fills memory that is still being copied.
 BOOST_FIXTURE_TEST_CASE(a_host_that_does_not_wait_is_noticed, OnFake) {
   const Trained expected = train(*small_cpu(), 5);
