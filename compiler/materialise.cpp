@@ -143,6 +143,16 @@ class Chooser {
     if (!memory_.hard[owner]) memory_.root[owner] = 1;
   }
 
+  // What `v` was widened from, exactly: fewer bytes to write and to read. Itself, where it was not.
+  Value narrowest(Value v) const {
+    for (const Node* node = &graph_.node(v); node->op == Op::cast; node = &graph_.node(v)) {
+      const DType from = graph_.type(node->inputs[0]).dtype, to = graph_.type(v).dtype;
+      if (!is_float(from) || !is_float(to) || size_of(from) >= size_of(to)) break;
+      v = node->inputs[0];
+    }
+    return v;
+  }
+
   void weigh(Value v, const Node& node) {
     write_before_broadcast(node);
     if (memory_.hard[id(v)]) return;
@@ -150,8 +160,11 @@ class Chooser {
     bool leaf = info(node.op).cls == OpClass::leaf;
     bool shared = readers_[id(v)] > 1 && !leaf && graph_.type(v).elements() > 1;
     bool costly = cost.leaves.size() > 2 || (cost.expensive && !cost.leaves.empty());
-    if ((shared && costly && !is_view_op(graph_, node)) || cost.leaves.size() > kMaxLeaves || cost.nodes > kMaxNodes)
-      need_soft(v);
+    if ((shared && costly && !is_view_op(graph_, node)) || cost.leaves.size() > kMaxLeaves || cost.nodes > kMaxNodes) {
+      const Value written = narrowest(v);
+      need_soft(written);
+      if (written != v) cost = cost_of(v, node);
+    }
     memory_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
     memory_.repeatable[id(v)] = memory_.root[id(v)] && !memory_.needed[id(v)] && memory_.cheap[id(v)];
     costs_[id(v)] = std::move(cost);

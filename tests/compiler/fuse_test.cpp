@@ -20,11 +20,18 @@ CompileOptions on_cpu() {
   return options;
 }
 
+// The graph that was fused last.
+const Graph*& last_fused() {
+  static const Graph* graph = nullptr;
+  return graph;
+}
+
 std::vector<Group> fused(Graph graph, CompileOptions options = on_cpu()) {
   CompileState state{options, {}, {}};
   std::vector<PassReport> reports;
   static std::vector<std::unique_ptr<Graph>> kept;
   kept.push_back(std::make_unique<Graph>(run_graph_passes(std::move(graph), state, reports)));
+  last_fused() = kept.back().get();
   return order(*kept.back(), fuse(*kept.back(), options.target)).groups;
 }
 
@@ -125,6 +132,27 @@ BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {
         break;
       }
   BOOST_TEST(updates == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_rounded_is_written_in_its_16_bits) {
+  Graph g("rounded");
+  const Type type{DType::f32, {64, 32}, "NC"};
+  std::vector<Tensor> x;
+  for (const char* name : {"a", "b", "c"}) x.push_back(input(g, name, type.dtype, type.shape, type.names));
+  Tensor rounded = cast(cast(x[0] * x[1] + x[2], DType::bf16), DType::f32);
+  g.outputs.push_back({"sum", sum(rounded, {0}).value(), Merge::sum});
+  g.outputs.push_back({"next", (rounded * x[0]).value(), Merge::per_sample});
+  g.outputs.push_back({"after", (rounded * sum(rounded * x[1], {0})).value(), Merge::per_sample});
+  int low = 0;
+  for (const Group& group : fused(std::move(g)))
+    for (const Value v : group.outputs) {
+      const auto& outputs = last_fused()->outputs;
+      const Type& written = last_fused()->type(v);
+      low += written.dtype == DType::bf16;
+      BOOST_TEST((written.dtype == DType::bf16 || written.shape != type.shape ||
+                  std::any_of(outputs.begin(), outputs.end(), [&](const Output& out) { return out.value == v; })));
+    }
+  BOOST_TEST(low == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
