@@ -55,7 +55,18 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
   throw InternalError("lower: a library call or an exchange has no kernel");
 }
 
-// On a GPU: 16 bytes of 16-bit data, or two loads of 16 bytes, where rows are whole vectors of so many; else half.
+// Whether a point-wise group writes tensors of 32-bit numbers, in rows that a block of `target` covers at once. A
+// thread that stores 32 bytes does so in two halves, each of which fills half of the memory's units of 32 bytes.
+bool stores_words(const Graph& graph, const Group& group, int64_t row, const Target& target) {
+  if (group.cls != FusionClass::pointwise || row > target.lanes * target.block_threads) return false;
+  return std::any_of(group.outputs.begin(), group.outputs.end(), [&](Value v) {
+    const Type& type = graph.type(v);
+    return size_of(type.dtype) == 4 && 2 * type.elements() >= element_count(group.domain);
+  });
+}
+
+// On a GPU: 16 bytes of 16-bit data, or two loads of 16 bytes, where rows are whole vectors of so many; else half, and
+// so where stores want it.
 Target with_lanes(const Graph& graph, const Group& group, const Target& target) {
   Target own = target;
   if (target.processor == Processor::cpu) return own;
@@ -64,7 +75,7 @@ Target with_lanes(const Graph& graph, const Group& group, const Target& target) 
     for (const Value v : *values) widest = std::max(widest, size_of(graph.type(v).dtype));
   const auto last = std::find_if(group.domain.rbegin(), group.domain.rend(), [](int64_t extent) { return extent > 1; });
   const bool whole = last != group.domain.rend() && *last % (2 * target.lanes) == 0;
-  if (whole && widest <= 4) own.lanes = 2 * target.lanes;
+  if (whole && widest <= 4 && !stores_words(graph, group, *last, target)) own.lanes = 2 * target.lanes;
   return own;
 }
 

@@ -91,6 +91,8 @@ void Context::store_output(Value value, const Index& position, Reg reg) {
 Extent Context::least(int64_t most, const Extent& whole, const Index& begin) {
   if (!whole.dynamic() && begin.is_literal()) return literal(std::min(most, whole.literal - begin.offset));
   if (!whole.dynamic() && whole.literal % most == 0) return literal(most);
+  // A vector that begins at a multiple of the lanes, before the end of what is a multiple of them.
+  if (target.processor == Processor::gpu && most == b.lanes() && whole.multiple % most == 0) return literal(most);
   const Reg left = b.sub(reg(whole), math.emit(begin));
   const int64_t multiple = whole.multiple % b.lanes() == 0 && most % b.lanes() == 0 ? b.lanes() : 1;
   return {most, b.min(b.index(most), left), multiple};

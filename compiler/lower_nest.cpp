@@ -118,6 +118,10 @@ Extent extent_of(Context& context, const Dim& dim) {
   if (!dim.dynamic) return context.literal(dim.extent);
   int64_t multiple = 1;
   for (size_t i = 1; i < dim.axes.size(); ++i) multiple *= context.group.domain[dim.axes[i]];
+  // The lanes that a GPU gives a lone axis depend on its extent anyway: see lower.
+  const int64_t lanes = context.b.lanes();
+  if (context.target.processor == Processor::gpu && context.group.domain.size() == 1 && dim.extent % lanes == 0)
+    multiple = lanes;
   return {0, context.argument("extent", dim.extent), multiple};
 }
 

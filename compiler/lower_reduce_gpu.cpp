@@ -58,8 +58,14 @@ class ReduceTogether : Reduce {
       stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
       tiles_ *= stretches_;
     }
-    choose_chunks(reduced * columns_ * (lanes_reduce() ? 1 : lanes),
-                  std::max<int64_t>(cx_.target.max_partials / tiles_, 1));
+    choose_chunks(reduced * columns_ * (lanes_reduce() ? 1 : lanes), std::max<int64_t>(blocks_at_once() / tiles_, 1));
+  }
+
+  // Target::max_partials is three a multiprocessor; a third accumulator takes the registers of the third block.
+  int64_t blocks_at_once() const {
+    size_t parts = 0;
+    for (const Monoid& monoid : stages_[0].monoids) parts += monoid.parts();
+    return parts > 2 ? cx_.target.max_partials * 2 / 3 : cx_.target.max_partials;
   }
 
   void choose_columns(const Index& tile) {

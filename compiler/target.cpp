@@ -23,7 +23,9 @@ Target gpu_target(const std::string& arch) {
     target.processors = 148;
   else
     throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
-  target.max_partials = 4 * target.processors;
+  // As many blocks of a reduction as are on the device at once: with up to 80 registers a thread, three a
+  // multiprocessor. One more would be alone when all others are done.
+  target.max_partials = 3 * target.processors;
   return target;
 }
 

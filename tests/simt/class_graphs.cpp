@@ -218,8 +218,8 @@ void indexed(KernelGraphs& graphs) {
   for (const DType dtype : kFloats)
     for (const int64_t features : {1, 9, 32, 1100}) {
       Graph graph;
-      Tensor at = input(graph, "at", DType::i32, {3, 40}, "");
-      output("table", scatter_add(at, input_of(graph, {3, 40, features}, dtype), 50));
+      Tensor at = input(graph, "at", DType::i32, {3, 41}, "");
+      output("table", scatter_add(at, input_of(graph, {3, 41, features}, dtype), 50));
       output("rows", gather(input_of(graph, {50, features}, dtype, "table"), at));
       graphs.add(std::string(name(dtype)) + " " + std::to_string(features), graph, on_gpu(tolerance_of(dtype)));
     }

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(memory_askew) {
   x.data = static_cast<std::byte*>(x.data) + 4;
   --x.elements;
   BOOST_TEST(
-      contains(planted.fault(0), "b0[0] is accessed by 32 bytes at once, but lies 4 bytes past a multiple of 16"));
+      contains(planted.fault(0), "b0[0] is accessed by 16 bytes at once, but lies 4 bytes past a multiple of 16"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
