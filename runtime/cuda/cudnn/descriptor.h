@@ -14,8 +14,8 @@ namespace kb::cudnn {
 // Throws InternalError unless `status` is success.
 void check(cudnnStatus_t status, const char* call);
 
-// One descriptor, destroyed with this. Attributes are set, then it is finalised; a finalised one may be read by several
-// others and must outlive them.
+// One descriptor, destroyed with this. Attributes are set, then it is finalised; a finalised one may be set as an
+// attribute of several others, which keep what they need of it.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);

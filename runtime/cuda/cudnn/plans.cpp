@@ -51,16 +51,18 @@ std::string pick_of(const Descriptor& engine, const Descriptor& configuration) {
   return pick;
 }
 
-// False: this configuration is not supported after all.
-bool build(Plan& plan, const Descriptor& configuration, const DeviceChoice& device) {
-  plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+// False: its configuration is not supported after all.
+bool build(Plan& plan, const DeviceChoice& device) {
+  plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan.configuration);
   device.set_plan(plan.plan);
   if (!plan.plan.supported()) return false;
   plan.workspace = plan.plan.get_integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   return true;
 }
 
-Plan empty_plan() { return {Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), {}, 0}; }
+Plan unbuilt_plan(Descriptor configuration, std::string pick) {
+  return {Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), std::move(configuration), std::move(pick), 0};
+}
 
 std::vector<Descriptor> configurations(const Descriptor& graph, const DeviceChoice& device,
                                        cudnnBackendHeurMode_t mode) {
@@ -98,15 +100,14 @@ int64_t read_integer(const char*& at, char end, const std::string& pick) {
 std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most) {
   std::vector<Plan> plans;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (const Descriptor& configuration : configurations(graph, device, mode)) {
+    for (Descriptor& configuration : configurations(graph, device, mode)) {
       if (plans.size() == most) return plans;
       const Descriptor engine = engine_of(configuration);
       if (!allowed(engine, rules)) continue;
-      Plan plan = empty_plan();
-      plan.pick = pick_of(engine, configuration);
-      if (known(plans, plan.pick) || !build(plan, configuration, device) || plan.workspace > rules.workspace_limit)
-        continue;
-      plans.push_back(std::move(plan));
+      const std::string pick = pick_of(engine, configuration);
+      if (known(plans, pick)) continue;
+      Plan plan = unbuilt_plan(std::move(configuration), pick);
+      if (build(plan, device) && plan.workspace <= rules.workspace_limit) plans.push_back(std::move(plan));
     }
     if (!plans.empty()) break;
   }
@@ -133,9 +134,9 @@ Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std:
   Descriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   if (!choices.empty()) configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, std::span(choices));
-  Plan plan = empty_plan();
-  plan.pick = pick;
-  if (!configuration.supported() || !build(plan, configuration, device)) throw bad_pick(pick, "not supported here");
+  if (!configuration.supported()) throw bad_pick(pick, "not supported here");
+  Plan plan = unbuilt_plan(std::move(configuration), pick);
+  if (!build(plan, device)) throw bad_pick(pick, "not supported here");
   return plan;
 }
 

@@ -16,7 +16,7 @@ struct PlanRules {
 };
 
 struct Plan {
-  Descriptor plan;
+  Descriptor plan, configuration;  // cuDNN promises no plan whose configuration has been destroyed
   std::string pick;
   int64_t workspace = 0;  // bytes
 };

@@ -13,8 +13,7 @@ constexpr int64_t kUnknownMatmulScratch = 32 << 20;  // bytes
 
 class VendorLibrary : public DeviceLibrary {
  public:
-  VendorLibrary(const DeviceHandles& device, bool deterministic) : device_(device) {
-    convolutions_.emplace(*device_, picks_, deterministic);
+  VendorLibrary(const DeviceHandles& device, bool deterministic) : device_(device), deterministic_(deterministic) {
     matmuls_.emplace(*device_, picks_);
   }
   explicit VendorLibrary(const std::string& architecture) { convolutions_.emplace(architecture, picks_, true); }
@@ -38,13 +37,20 @@ class VendorLibrary : public DeviceLibrary {
 
  private:
   std::unique_ptr<LibraryOp> make_plan(const Graph& graph, const Node& node, const Epilogue& epilogue) const {
-    if (node.op != Op::matmul) return convolutions_->plan(conv_spec(graph, node, epilogue));
+    if (node.op != Op::matmul) return convolutions().plan(conv_spec(graph, node, epilogue));
     if (!matmuls_) throw Error("matrix products cannot be planned without a device: cuBLASLt answers nothing there");
     return matmuls_->plan(matmul_spec(graph, node, epilogue));
   }
 
+  // On a device from the first convolution on: a handle of cuDNN's loads hundreds of megabytes of libraries.
+  cudnn::Convolutions& convolutions() const {
+    if (!convolutions_) convolutions_.emplace(*device_, picks_, deterministic_);
+    return *convolutions_;
+  }
+
   std::optional<DeviceHandles> device_;
-  LibraryPicks picks_;
+  bool deterministic_ = true;
+  mutable LibraryPicks picks_;
   // Both remember what they chose.
   mutable std::optional<cudnn::Convolutions> convolutions_;
   mutable std::optional<cublaslt::Matmuls> matmuls_;
