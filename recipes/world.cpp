@@ -1,11 +1,8 @@
 #include "recipes/world.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <exception>
 
 #include "recipes/line_diff.h"
@@ -13,18 +10,6 @@
 #include "runtime/cpu/pool.h"
 
 namespace kb {
-namespace {
-
-// Ends in this program's place.
-[[noreturn]] void become(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  ::execv(words[0], words.data());
-  throw Error(fmt::format("--processes: cannot start {}: {}", command[0], std::strerror(errno)));
-}
-
-}  // namespace
 
 World::~World() {
   if (!ticket_ || std::uncaught_exceptions() > 0) return;

@@ -5,7 +5,6 @@
 // all ranks', waiting included.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -96,15 +95,6 @@ void bench(Communicator& communicator, double megabytes, int repeats) {
              network.bandwidth / 1e9);
 }
 
-[[noreturn]] void start_processes(const RuntimeOptions& options, int processes, int argc, char** argv) {
-  std::vector<std::string> command = mpirun_command(options.mpirun, processes, {argv, argv + argc});
-  std::vector<char*> pointers;
-  for (std::string& word : command) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  execv(pointers[0], pointers.data());
-  throw Error(fmt::format("{}: {}", command[0], std::strerror(errno)));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,7 +109,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const RuntimeOptions options = RuntimeOptions::from_environment();
-    if (options.launcher.processes == 1) start_processes(options, processes, argc, argv);
+    if (options.launcher.processes == 1) become(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
     bench(*open_communicator({}, options.launcher), megabytes, repeats);
     return 0;
   } catch (const Error& error) {

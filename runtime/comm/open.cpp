@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
@@ -81,6 +84,14 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int processes
   all.insert(all.end(), {"-n", std::to_string(processes)});
   all.insert(all.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
   return all;
+}
+
+void become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execv(words[0], words.data());
+  throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
 }
 
 }  // namespace kb

@@ -20,6 +20,8 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 // not.
 
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command);
+// Goes on as that command, in this program's place. Throws Error where it cannot be started.
+[[noreturn]] void become(const std::vector<std::string>& command);
 
 // What the plug-in exports: kilobatch_mpi_version, KB_VERSION of its build, and kilobatch_mpi_link, which throws Error.
 class Link;

@@ -38,8 +38,9 @@ struct VectorF16 {
   }
 };
 
+// Inlined, as what is below, so that it is compiled for the caller's level.
 template <class Element>
-void sum(std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
+[[gnu::always_inline]] inline void sum(std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
   auto* into = reinterpret_cast<Element*>(own);
   const auto* from = reinterpret_cast<const Element*>(other);
   if (other_first) {
@@ -49,11 +50,8 @@ void sum(std::byte* own, const std::byte* other, int64_t elements, bool other_fi
   }
 }
 
-}  // namespace
-
-bool can_sum(DType dtype) { return is_float(dtype) || dtype == DType::i32 || dtype == DType::u32; }
-
-void sum_into(DType dtype, std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
+[[gnu::always_inline]] inline void sum_any(DType dtype, std::byte* own, const std::byte* other, int64_t elements,
+                                           bool other_first) {
   switch (dtype) {
     case DType::f64:
       return sum<Plain<double>>(own, other, elements, other_first);
@@ -69,6 +67,26 @@ void sum_into(DType dtype, std::byte* own, const std::byte* other, int64_t eleme
     default:
       throw InternalError("sum_into: no sum of this dtype");
   }
+}
+
+// One for each level of x86-64; the same sums, of longer vectors.
+__attribute__((target("arch=x86-64-v4"))) void sum_v4(DType dtype, std::byte* own, const std::byte* other,
+                                                      int64_t elements, bool other_first) {
+  sum_any(dtype, own, other, elements, other_first);
+}
+__attribute__((target("arch=x86-64-v3"))) void sum_v3(DType dtype, std::byte* own, const std::byte* other,
+                                                      int64_t elements, bool other_first) {
+  sum_any(dtype, own, other, elements, other_first);
+}
+
+}  // namespace
+
+bool can_sum(DType dtype) { return is_float(dtype) || dtype == DType::i32 || dtype == DType::u32; }
+
+void sum_into(DType dtype, std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
+  if (__builtin_cpu_supports("x86-64-v4")) return sum_v4(dtype, own, other, elements, other_first);
+  if (__builtin_cpu_supports("x86-64-v3")) return sum_v3(dtype, own, other, elements, other_first);
+  sum_any(dtype, own, other, elements, other_first);
 }
 
 }  // namespace kb
