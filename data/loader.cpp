@@ -111,7 +111,8 @@ Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions opt
       free_end_(options.first_step + static_cast<int64_t>(slots_.size())),
       filled_(slots_.size(), -1),
       failed_step_(options.end_step) {
-  if (slots_.empty()) throw std::logic_error("a loader needs at least one slot");
+  if (options_.in_use < 1 || std::ssize(slots_) < options_.in_use)
+    throw std::logic_error("a loader needs a slot for each batch in use, and at least one");
   for (int i = 0; i < options_.threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { prefetch(stop); });
 }
@@ -147,7 +148,7 @@ void Loader::prefetch(const std::stop_token& stop) {
 void Loader::wait_until_filled(int64_t step) {
   if (threads_.empty()) return fill_(step, slots_[slot_of(step)]);
   std::unique_lock lock(mutex_);
-  free_end_ = step + static_cast<int64_t>(slots_.size());
+  free_end_ = std::max(free_end_, step + 1 - options_.in_use + std::ssize(slots_));
   changed_.notify_all();
   changed_.wait(lock, [&] { return filled_[slot_of(step)] == step || failed_step_ <= step; });
   if (failed_step_ <= step) std::rethrow_exception(failure_);

@@ -62,6 +62,7 @@ struct LoaderOptions {
   int64_t first_step = 0;
   int64_t end_step = INT64_MAX;  ///< one past the last
   int threads = 1;               ///< that fill batches ahead; 0: next() fills the batch itself
+  int in_use = 1;                ///< batches, the last given included, whose memory is still read
 };
 
 struct LoadedBatch {
@@ -72,12 +73,12 @@ struct LoadedBatch {
 
 class Loader {
  public:
-  /// The ring is `slots`, at least one: one is in use, each thread fills one, and one more stands ready where filling
-  /// is not steady.
+  /// The ring is `slots`, at least options.in_use: so many are in use, each thread fills one, and one more stands ready
+  /// where filling is not steady.
   Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options = {});
 
-  /// Takes back the batch it gave before and gives that of the next step. What the fill threw for a step is thrown
-  /// here at that step's turn, and again by every later call. Throws std::logic_error past the last step.
+  /// Gives the batch of the next step, and takes back that of in_use steps before it. What the fill threw for a step is
+  /// thrown here at that step's turn, and again by every later call. Throws std::logic_error past the last step.
   LoadedBatch next();
 
  private:

@@ -11,8 +11,8 @@ Evaluator::Evaluator(Session& session, const Split& split, World& world)
       split_(split),
       world_(world),
       order_(Order::evaluation(split.count(), session.input_type("weights").shape.at(0))),
-      batch_(session),
       fill_(gather_rows(split, order_)) {
+  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session);
   fill_tables(session, split);
 }
 
@@ -48,8 +48,9 @@ Evaluation Evaluator::run() {
   const int lag = session_.lag();
   int behind = 0;
   for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
-    fill_(batch, batch_.memory());
-    feed(session_, batch_);
+    HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
+    fill_(batch, slot.memory());
+    lend(session_, slot);
     session_.step();
     if (behind == lag)
       tell(lag);

@@ -33,7 +33,7 @@ class Evaluator {
   const Split& split_;
   World& world_;
   Order order_;
-  HostBatch batch_;
+  std::vector<HostBatch> slots_;  // in turn: the device may still read some
   BatchFill fill_;
   std::vector<double> value_;
   std::vector<Sums> own_;  // of this process's batches

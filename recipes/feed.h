@@ -10,11 +10,10 @@ namespace kb {
 
 struct HostBatch {
   explicit HostBatch(const Session& session);
-  BatchMemory memory() {
-    return {std::span<uint8_t>(pixels), labels, weights, {windows, boxes, partners, mix}, samples};
-  }
+  BatchMemory memory() { return {pixels, labels, weights, {windows, boxes, partners, mix}, samples}; }
 
-  std::vector<uint8_t> pixels;
+  std::unique_ptr<DeviceMemory> block;  // of the pixels: what a session may be lent
+  std::span<uint8_t> pixels;
   std::vector<int32_t> labels, samples;
   std::vector<float> weights;
   std::vector<int32_t> windows, boxes, partners;  // see AugmentMemory
@@ -26,5 +25,7 @@ void fill_with_noise(HostBatch& batch, int64_t classes, double weight);
 
 // Into the inputs of recipes/model.h, recipes/augment.h and recipes/residency.h. Allocates nothing.
 void feed(Session& session, const HostBatch& batch);
+// The same for the next work() alone, but the pixels stay where they are, and must stay there: see Session::lend.
+void lend(Session& session, const HostBatch& batch);
 
 }  // namespace kb

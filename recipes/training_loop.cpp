@@ -13,9 +13,10 @@ namespace {
 
 constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
 
-// One in use, one for each thread to fill, one that stands ready.
+// Those in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
-  const int count = parts.input.noise || parts.loader_threads == 0 ? 1 : parts.loader_threads + 2;
+  const int ahead = parts.loader_threads == 0 ? 0 : parts.loader_threads + 1;
+  const int count = parts.input.noise ? 1 : parts.training.depth() + ahead;
   std::vector<HostBatch> slots;
   for (int i = 0; i < count; ++i) slots.emplace_back(parts.training);
   return slots;
@@ -62,14 +63,15 @@ void TrainingLoop::open_loader() {
   loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(), workers, parts_.batch.per_worker,
                                  loader_augment(parts_.flags, parts_.input)),
                   memories(slots_),
-                  LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads});
+                  LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
+                                parts_.training.depth()});
 }
 
 // Gives how many milliseconds were spent waiting for the data.
 double TrainingLoop::next_batch() {
   if (!loader_) return 0;
   const LoadedBatch batch = loader_->next();
-  feed(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  lend(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
   return batch.wait_ms;
 }
 

@@ -7,22 +7,23 @@ namespace {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(Backend& backend, RunnerParts parts) : programs_(std::move(parts.programs)), parts_(std::move(parts)) {
+  CpuRunner(Backend& backend, RunnerParts parts)
+      : backend_(backend),
+        programs_(std::move(parts.programs)),
+        parts_(std::move(parts)),
+        own_(parts_.inputs.size()),
+        lent_(parts_.inputs.size(), Lent::no) {
     for (size_t p = 0; p < programs_.size(); ++p) {
       std::vector<std::byte*>& addresses = buffers_.emplace_back();
       for (const Buffer& buffer : parts_.schedules[p]->buffers)
         addresses.push_back(buffer.kind == BufferKind::input ? nullptr : parts_.address(p, buffer));
     }
-    for (const RunnerParts::Input& input : parts_.inputs) {
-      own_.push_back(backend.allocate(input.type.bytes()));
-      lent_.push_back(Lent::no);
-      place(own_.size() - 1, own_.back()->data());
-    }
-    bind();
   }
 
   std::byte* input(size_t i) override {
-    if (lent_[i] != Lent::no) place(i, own_[i]->data());
+    const bool is_new = !own_[i];
+    if (is_new) own_[i] = backend_.allocate(parts_.inputs[i].type.bytes());
+    if (is_new || lent_[i] != Lent::no) place(i, own_[i]->data());
     lent_[i] = Lent::no;
     return own_[i]->data();
   }
@@ -70,25 +71,26 @@ class CpuRunner : public Runner {
     moved_ = true;
   }
 
-  void bind() {
+  void prepare() {
+    for (size_t i = 0; i < lent_.size(); ++i) {
+      ensure(lent_[i] != Lent::before, "an input that was lent for the run before was not given anew");
+      if (lent_[i] == Lent::now)
+        lent_[i] = Lent::before;
+      else if (!own_[i])
+        input(i);  // zeros
+    }
+    if (!moved_) return;
     for (size_t p = 0; p < programs_.size(); ++p) programs_[p]->bind(buffers_[p]);
     moved_ = false;
   }
 
-  void prepare() {
-    for (Lent& lent : lent_) {
-      ensure(lent != Lent::before, "an input that was lent for the run before was not given anew");
-      if (lent == Lent::now) lent = Lent::before;
-    }
-    if (moved_) bind();
-  }
-
+  Backend& backend_;
   std::vector<std::unique_ptr<Executable>> programs_;
   RunnerParts parts_;
   std::vector<std::vector<std::byte*>> buffers_;    // of each program
-  std::vector<std::unique_ptr<DeviceMemory>> own_;  // of each input
+  std::vector<std::unique_ptr<DeviceMemory>> own_;  // of each input, but of one that is always lent
   std::vector<Lent> lent_;                          // for which run, of each input
-  bool moved_ = false;                              // since the programs were bound
+  bool moved_ = true;                               // since the programs were bound
 };
 
 }  // namespace

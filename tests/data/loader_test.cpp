@@ -150,9 +150,9 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
   BOOST_TEST((pixels == std::vector<double>(noise().train.pixels.begin(), noise().train.pixels.end())));
 }
 
-// The batch that next() gave must not be touched before the following call, however far ahead the threads could run.
-BOOST_AUTO_TEST_CASE(the_batch_in_use_is_left_alone) {
-  for (const int slots : {1, 2, 4}) {
+// The batches that next() gave last must not be touched, however far ahead the threads could run.
+BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
+  for (const auto& [slots, in_use] : {std::pair(1, 1), {2, 1}, {4, 1}, {2, 2}, {3, 3}, {5, 3}}) {
     for (const int threads : {1, 3}) {
       Ring ring(slots, 1, false);
       std::atomic<int64_t> filled = 0;
@@ -161,16 +161,35 @@ BOOST_AUTO_TEST_CASE(the_batch_in_use_is_left_alone) {
             memory.labels[0] = static_cast<int32_t>(step);
             ++filled;
           },
-          ring.memory, {.threads = threads});
-      for (int64_t step = 0; step < 6; ++step) {
-        const kb::LoadedBatch batch = loader.next();
-        while (filled < step + slots) std::this_thread::yield();  // they fill the rest of the ring meanwhile
+          ring.memory, {.threads = threads, .in_use = in_use});
+      std::vector<int> given;
+      for (int64_t step = 0; step < 8; ++step) {
+        given.push_back(loader.next().slot);
+        const int64_t most = slots + std::max<int64_t>(0, step + 1 - in_use);
+        while (filled < most) std::this_thread::yield();  // they fill the rest of the ring meanwhile
         std::this_thread::sleep_for(2ms);
-        BOOST_TEST(filled == step + slots);
-        BOOST_TEST(ring.labels[batch.slot][0] == step);
+        BOOST_TEST(filled == most);
+        for (int64_t used = std::max<int64_t>(0, step + 1 - in_use); used <= step; ++used)
+          BOOST_TEST(ring.labels[given[static_cast<size_t>(used)]][0] == used);
       }
     }
   }
+  Ring ring(2, 1, false);
+  BOOST_CHECK_THROW(Loader([](int64_t, const BatchMemory&) {}, ring.memory, {.in_use = 3}), std::logic_error);
+}
+
+// Who has the data set needs the numbers of its samples alone.
+BOOST_AUTO_TEST_CASE(a_batch_may_be_numbers_of_samples) {
+  const Order order = Order::evaluation(21, 8);
+  std::vector<int32_t> samples(8);
+  std::vector<float> weights(8);
+  const kb::BatchFill fill = kb::gather_rows(noise().test, order);
+  fill(2, {{}, {}, weights, {}, samples});
+  const std::vector<int32_t> expected = {16, 17, 18, 19, 20, 20, 20, 20};
+  BOOST_TEST(samples == expected, boost::test_tools::per_element());
+  BOOST_TEST(weights[4] == 1);
+  BOOST_TEST(weights[5] == 0);
+  BOOST_CHECK_THROW(fill(2, {{}, {}, weights, {}, std::span(samples).first(7)}), std::logic_error);
 }
 
 // Threads that are slow in turn, so that batches are done out of order.

@@ -120,7 +120,8 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     Session session(*backend, store, compile(build_training_graph(recipe, input, kRows, {}, in_graph), options));
     store.initialise(1);
     session.set_scalar("label_smoothing", 0.1);
-    std::vector<HostBatch> slots(4, HostBatch(session));
+    std::vector<HostBatch> slots;
+    for (int i = 0; i < 4; ++i) slots.emplace_back(session);
     std::vector<BatchMemory> memory;
     for (HostBatch& slot : slots) memory.push_back(slot.memory());
     Loader loader(
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     int64_t number = 0;
     const auto take_steps = [&](int count) {
       for (int i = 0; i < count; ++i) {
-        feed(session, slots[static_cast<size_t>(loader.next().slot)]);
+        lend(session, slots[static_cast<size_t>(loader.next().slot)]);
         step(session, scalars, number++, loss);
       }
     };
