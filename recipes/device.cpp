@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/comm/communicator.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
 
@@ -24,12 +23,11 @@ std::string what_is_missing(const std::string& error) {
 
 }  // namespace
 
-Device choose_device(const Flags& flags, Communicator* communicator) {
+Device choose_device(const Flags& flags, World* world) {
   const CudaOptions on_gpu{.deterministic = !flags.fast, .sync_steps = flags.sync_steps, .cache_directory = ""};
-  const bool shared = communicator && communicator->size() > 1;
+  const bool shared = world && world->size() > 1;
   if (shared && flags.device == "cuda")
-    throw Error(
-        fmt::format("--device cuda: expected one process, got {}\n  or:      --device cpu", communicator->size()));
+    throw Error(fmt::format("--device cuda: expected one process, got {}\n  or:      --device cpu", world->size()));
   if (flags.device == "cuda") {
     try {
       return {open_cuda_backend(on_gpu), "--device cuda"};
@@ -41,7 +39,8 @@ Device choose_device(const Flags& flags, Communicator* communicator) {
     return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
                               .shards = static_cast<int>(flags.shards),
                               .cache_directory = "",
-                              .communicator = communicator}),
+                              .communicator = world ? &world->communicator() : nullptr,
+                              .heartbeat = world ? world->heartbeat() : nullptr}),
             std::move(reason)};
   };
   if (flags.device == "cpu") return cpu("--device cpu");

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "recipes/flags.h"
+#include "recipes/world.h"
 #include "runtime/backend.h"
 
 namespace kb {
@@ -13,9 +13,9 @@ struct Device {
   std::string reason;  // "as --device cpu asks"
 };
 
-// Throws Error for a device that is not there; there is no fallback. `communicator`: of a run of several processes,
-// which outlives the device.
-Device choose_device(const Flags& flags, Communicator* communicator = nullptr);
+// Throws Error for a device that is not there; there is no fallback. `world`: the processes of the run, where there may
+// be several; it outlives the device.
+Device choose_device(const Flags& flags, World* world = nullptr);
 
 // A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
 std::string picks_text(const Backend& backend);

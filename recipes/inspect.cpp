@@ -102,8 +102,7 @@ std::string program_lines(const Program& program) {
 std::string program_text(const Compiled& compiled) {
   const Program& program = compiled.program;
   const Totals t = totals(program);
-  return pass_lines(compiled) + program_lines(program) + "\n" +
-         to_text(memory_answer(compiled)) + peak_lines(program) +
+  return pass_lines(compiled) + program_lines(program) + "\n" + to_text(memory_answer(compiled)) + peak_lines(program) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
                      t.launches, t.distinct_kernels, compiled.graph_hash);
 }

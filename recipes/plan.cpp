@@ -4,9 +4,7 @@
 
 namespace kb {
 
-BatchPlan batch_plan(const Flags& flags) {
-  return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes);
-}
+BatchPlan batch_plan(const Flags& flags) { return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes); }
 
 RunPlan make_plan(const Flags& flags, int64_t samples) {
   if (flags.minibatch > samples)

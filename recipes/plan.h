@@ -8,8 +8,8 @@
 namespace kb {
 
 struct RunPlan {
-  int64_t samples = 0;    // of the training part
-  int64_t minibatch = 0;  // kn
+  int64_t samples = 0;          // of the training part
+  int64_t minibatch = 0;        // kn
   int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
   int64_t steps = 0;
 

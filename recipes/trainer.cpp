@@ -45,7 +45,7 @@ class Run {
         resumed_(std::move(resumed)),
         console_(flags.quiet || !world.leads(), world.size() == 1),
         batch_(batch_plan(flags)),
-        device_(choose_device(own_part(flags), &world.communicator())) {
+        device_(choose_device(own_part(flags), &world)) {
     flags_.per_worker = batch_.per_worker;
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
@@ -75,6 +75,7 @@ class Run {
     if (flags_.dry_run) return 0;
     const LoopStart start = shared_start();
     RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
+    if (folder_ && world_.heartbeat()) world_.heartbeat()->set_hint(how_to_go_on());
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
                        training, inference, store, record, world_, console_, start});
     return finish(loop.run(), store, record);

@@ -119,6 +119,7 @@ void TrainingLoop::step(int64_t step) {
   Started& started = started_[static_cast<size_t>(step) % 2];
   started.at = Clock::now();
   started.wait_ms = 0;
+  parts_.world.at_step(step);
   set_scalars(step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     started.wait_ms += next_batch();
@@ -192,6 +193,7 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
 
 void TrainingLoop::evaluate(int64_t done) {
   tell_until(done);
+  parts_.world.at("evaluation");
   const Evaluation evaluation = evaluator_.run();
   const double epoch = parts_.plan.epochs(done);
   parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
@@ -214,6 +216,7 @@ void TrainingLoop::save_model(int64_t done) {
 void TrainingLoop::save_checkpoint(int64_t done) {
   tell_until(done);
   if (checkpoint_at_ == done) return;
+  parts_.world.at("checkpoint");
   parts_.record.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
   checkpoint_at_ = done;
 }

@@ -11,6 +11,18 @@
 
 namespace kb {
 
+World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
+  if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
+}
+
+void World::at_step(int64_t step) {
+  if (heartbeat_) heartbeat_->at_step(step);
+}
+
+void World::at(std::string_view place) {
+  if (heartbeat_) heartbeat_->at(place);
+}
+
 World::~World() {
   if (!ticket_ || std::uncaught_exceptions() > 0) return;
   try {

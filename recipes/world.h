@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "recipes/flags.h"
-#include "runtime/comm/communicator.h"
+#include "runtime/comm/heartbeat.h"
 
 namespace kb {
 
 class World {
  public:
-  explicit World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
+  explicit World(std::unique_ptr<Communicator> communicator);
   ~World();  // takes part in what others may still wait for, unless an error ends it
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -21,13 +21,18 @@ class World {
   Communicator& communicator() { return *communicator_; }
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
-  bool leads() const { return rank() == 0; }  // the one that writes files and speaks
+  Heartbeat* heartbeat() { return heartbeat_.get(); }  // none where there is one process
+  bool leads() const { return rank() == 0; }           // the one that writes files and speaks
 
   using Facts = std::vector<std::pair<std::string, std::string>>;
   // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
   void check_alike(const Facts& facts);
   // What the leading process says.
   std::string leaders(const std::string& text);
+
+  // Where this process stands, for the others' watch over it.
+  void at_step(int64_t step);
+  void at(std::string_view place);
 
   // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
   // the slowest at this call.
@@ -37,6 +42,7 @@ class World {
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
   std::unique_ptr<Communicator> communicator_;
   std::optional<int64_t> ticket_;
+  std::unique_ptr<Heartbeat> heartbeat_;
 };
 
 // The processes that a launcher started, in the flags from then on. Where --processes asks for more than this one, the

@@ -127,12 +127,14 @@ class Backend {
 };
 
 class Communicator;
+class Heartbeat;
 
 struct CpuOptions {
   int threads = 0;                       // 0 = all cores
   int shards = 0;                        // fixed sample shards of library calls; 0 = number of cores
   std::string cache_directory;           // "" = from the environment (runtime/options.h)
   Communicator* communicator = nullptr;  // of programs for several processes; outlives the backend
+  Heartbeat* heartbeat = nullptr;        // is told of every exchange; may be absent
 };
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 

@@ -43,6 +43,7 @@ class CpuBackend : public Backend {
         pool_(options.threads > 0 ? options.threads : cores_),
         runtime_(RuntimeOptions::from_environment()),
         communicator_(options.communicator),
+        heartbeat_(options.heartbeat),
         target_(generic_cpu_target()) {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
@@ -69,7 +70,8 @@ class CpuBackend : public Backend {
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
     return make_cpu_executables(
-        schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_, communicator_}, report);
+        schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_, communicator_, heartbeat_},
+        report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override { return make_cpu_runner(*this, std::move(parts)); }
 
@@ -79,6 +81,7 @@ class CpuBackend : public Backend {
   Pool alone_{1};
   RuntimeOptions runtime_;
   Communicator* communicator_;
+  Heartbeat* heartbeat_;
   LibraryContext library_;
   Target target_;
 };

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "compiler/print_cpp.h"
-#include "runtime/comm/communicator.h"
+#include "runtime/comm/heartbeat.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/kernel_cache.h"
@@ -71,7 +71,10 @@ class CpuExecutable : public Executable {
  public:
   // `entries`: of the schedule's kernels, in their order.
   CpuExecutable(const Schedule& schedule, const CpuEnvironment& environment, std::span<void* const> entries)
-      : schedule_(schedule), guard_(schedule), communicator_(environment.communicator) {
+      : schedule_(schedule),
+        guard_(schedule),
+        communicator_(environment.communicator),
+        heartbeat_(environment.heartbeat) {
     for (const Step& step : schedule.steps) calls_.push_back(make_call(step, environment, entries));
   }
 
@@ -144,13 +147,14 @@ class CpuExecutable : public Executable {
     else if (call.entry)
       run_kernel(call);
     else if (call.reduction >= 0)
-      run_exchange(call);
+      run_exchange(s, call);
     else
       run_copy(call);
     guard_.end_step(s);
   }
 
-  void run_exchange(const Call& call) {
+  void run_exchange(size_t s, const Call& call) {
+    if (heartbeat_) heartbeat_->at(schedule_.steps[s].name, call.waits);
     int64_t& ticket = tickets_[static_cast<size_t>(call.reduction)];
     if (call.waits)
       communicator_->wait(ticket);
@@ -161,6 +165,7 @@ class CpuExecutable : public Executable {
   const Schedule& schedule_;
   ArenaGuard guard_;
   Communicator* communicator_;
+  Heartbeat* heartbeat_;
   std::vector<Call> calls_;
   std::vector<int64_t> tickets_;  // of all-reduces under way, by their numbers
 };

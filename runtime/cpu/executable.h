@@ -21,6 +21,7 @@ struct CpuEnvironment {
   int shards = 1;        // of library calls
   int compile_jobs = 1;  // compiler processes at once
   Communicator* communicator = nullptr;
+  Heartbeat* heartbeat = nullptr;
 };
 
 // Kernels of all schedules are printed, looked up and compiled as one batch.

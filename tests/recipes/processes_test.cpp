@@ -1,8 +1,10 @@
 // Programs that share a run over MPI: one set of bits for every split, whoever starts, stops or dies.
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 
 #include "runtime/checkpoint.h"
 #include "runtime/comm/open.h"
@@ -38,12 +40,12 @@ Ended run_shell(const std::string& command) {
 }
 
 // 16 samples a step, 4 of a worker; batch norm, crops and flips.
-std::string words(const fs::path& out, int processes, const std::string& more = "") {
+std::string words(const fs::path& out, int processes, const std::string& more = "--steps 6") {
   return " --depth 8 --dataset synthetic --minibatch 16 --per-worker 4 --augment crop,flip --threads 1 --eval-every 0" +
-         std::string(" --steps 6 --processes ") + std::to_string(processes) + " --out " + out.string() + " " + more;
+         std::string(" --processes ") + std::to_string(processes) + " --out " + out.string() + " " + more;
 }
 
-std::string state_after(const fs::path& out, int processes, const std::string& more = "") {
+std::string state_after(const fs::path& out, int processes, const std::string& more = "--steps 6") {
   const Ended ended = run_shell(kProgram + words(out, processes, more));
   BOOST_TEST(ended.code == 0, ended.text);
   return test::state_sha256(out);
@@ -68,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
   const fs::path out = folder.path() / "run";
-  const std::string whole = state_after(out, 1, "--save-every 2 --keep 9");
+  const std::string whole = state_after(out, 1, "--steps 6 --save-every 2 --keep 9");
   std::string name;
   for (const fs::path& file : list_checkpoints(out / "checkpoints"))
     if (read_checkpoint(file).step == 2) name = file.filename().string();
@@ -89,6 +91,57 @@ BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   BOOST_TEST(ended.code != 0);
   BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
   BOOST_TEST(ended.text.find("+ --seed 2") != std::string::npos, ended.text);
+}
+
+// Process `rank` of the run that writes to `out`; 0 where there is none.
+int find_process(const fs::path& out, int rank) {
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    try {
+      const std::string environment = test::read_file(entry.path() / "environ");
+      const std::string command = test::read_file(entry.path() / "cmdline");
+      const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+      if (environment.find(wanted + '\0') != std::string::npos && command.find(out.string()) != std::string::npos)
+        return std::stoi(name);
+    } catch (const std::runtime_error&) {
+      continue;  // it has ended
+    }
+  }
+  return 0;
+}
+
+// Kills rank 1 once there is a checkpoint.
+void kill_one(const std::string& command, const fs::path& out, const std::string& expected) {
+  auto running = std::async(std::launch::async, [&] { return run_shell(command); });
+  while (list_checkpoints(out / "checkpoints").size() < 2) {
+    BOOST_REQUIRE((running.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready));
+  }
+  const int victim = find_process(out, 1);
+  BOOST_REQUIRE(victim > 0);
+  const auto killed = std::chrono::steady_clock::now();
+  ::kill(victim, SIGKILL);
+  const Ended ended = running.get();
+  BOOST_TEST((std::chrono::steady_clock::now() - killed < std::chrono::seconds(10)));
+  BOOST_TEST(ended.code != 0);
+  BOOST_TEST(ended.text.find("rank 1 (process " + std::to_string(victim) + ") has died at step ") != std::string::npos,
+             ended.text);
+  BOOST_TEST(ended.text.find("go on: ./run resnet_cifar --resume " + out.string()) != std::string::npos, ended.text);
+  const Ended resumed = run_shell(kProgram + " --resume " + out.string() + " --processes 2");
+  BOOST_TEST(resumed.code == 0, resumed.text);
+  BOOST_TEST(test::state_sha256(out) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--save-every 1 --steps 60";
+  const std::string expected = state_after(folder / "whole", 1, more);
+  kill_one(kProgram + words(folder / "own", 2, more), folder / "own", expected);
+  std::string launched;
+  for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
+    launched += word + " ";
+  kill_one(launched + kProgram + words(folder / "mpirun", 1, more), folder / "mpirun", expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
