@@ -29,15 +29,17 @@ void check(int status) {
 // waiting costs little of a core and little more time.
 class Patience {
  public:
+  explicit Patience(std::chrono::microseconds longest) : longest_(longest) {}
   double waited() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void rest() {
     const auto waited = Clock::now() - start_;
     if (waited < kAwake) return;
-    std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kShortest, kLongest));
+    std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kShortest, longest_));
   }
 
  private:
-  static constexpr std::chrono::microseconds kAwake{50}, kShortest{5}, kLongest{500};
+  static constexpr std::chrono::microseconds kAwake{50}, kShortest{5};
+  std::chrono::microseconds longest_;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -81,7 +83,7 @@ class MpiLink : public Link {
 
   void wait(int handle) override {
     const Message& message = messages_[static_cast<size_t>(handle)];
-    finish(request(handle), [&] { throw_no_message(rank_, message.other, timeout_, message.sending); });
+    finish(request(handle), kMessage, [&] { throw_no_message(rank_, message.other, timeout_, message.sending); });
     free_.push_back(handle);
   }
 
@@ -105,7 +107,7 @@ class MpiLink : public Link {
       }
       MPI_Request reduction;
       check(MPI_Iallreduce(MPI_IN_PLACE, part, part_elements, type, sum, MPI_COMM_WORLD, &reduction));
-      finish(reduction, [&] {
+      finish(reduction, kReduction, [&] {
         throw Error(
             fmt::format("rank {}: the MPI library's all-reduce has been under way for {:g} s", rank_, timeout_));
       });
@@ -123,6 +125,8 @@ class MpiLink : public Link {
     MPI_Op sum;
   };
   static constexpr int64_t kMost = 1 << 30;  // elements a call
+  // The longest sleep. The library's own all-reduce is many messages, each of which goes on when it is looked at.
+  static constexpr std::chrono::microseconds kMessage{500}, kReduction{30};
 
   static int count(int64_t bytes) {
     if (bytes > INT32_MAX) throw Error(fmt::format("MPI: a message of {} bytes is longer than its limit", bytes));
@@ -162,8 +166,8 @@ class MpiLink : public Link {
   }
 
   template <class Late>
-  void finish(MPI_Request& request, const Late& late) {
-    for (Patience patience;; patience.rest()) {
+  void finish(MPI_Request& request, std::chrono::microseconds longest, const Late& late) {
+    for (Patience patience(longest);; patience.rest()) {
       int done = 0;
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
       if (done) return;
