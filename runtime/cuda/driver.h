@@ -41,7 +41,11 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
 
 // Whether a result tells that work on the device failed, not the call that gives it: this one or any before.
-inline constexpr bool is_device_fault(Result result) { return result >= 700 && result < 720; }
+inline constexpr bool is_device_fault(Result result) {
+  constexpr Result kIllegalAddress = 700, kTimeout = 702, kAssert = 710, kStackError = 714;  // up to kLaunchFailed
+  return result == kIllegalAddress || result == kTimeout || result == kAssert ||
+         (result >= kStackError && result <= kLaunchFailed);
+}
 
 // A failed call of the driver. What the runtime reports is made of it, with the schedule step it happened in.
 class CallError : public std::runtime_error {
