@@ -246,8 +246,8 @@ class Run {
         compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
         a.compiled + b.compiled, a.cache_hits + b.cache_hits));
     console_.line(to_text(memory_answer(compiled)));
-    console_.line(fmt::format("evaluation takes {} more", bytes_text(memory_answer(inference.compiled()).arena +
-                                                                     memory_answer(inference.compiled()).inputs)));
+    const MemoryAnswer more = memory_answer(inference.compiled());
+    console_.line(fmt::format("evaluation takes {} more", bytes_text(more.data + more.arena + more.inputs)));
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {

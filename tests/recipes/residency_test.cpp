@@ -43,6 +43,19 @@ Recipe noisy(Recipe recipe) {
   return recipe;
 }
 
+// `count` numbered images of MNIST's shape under MNIST's names.
+void write_mnist(const std::filesystem::path& folder, const std::string& part, int count) {
+  const std::string many = {0, 0, static_cast<char>(count >> 8), static_cast<char>(count)};
+  std::string images = std::string("\0\0\x08\x03", 4) + many + std::string("\0\0\0\x1c\0\0\0\x1c", 8);
+  std::string labels = std::string("\0\0\x08\x01", 4) + many;
+  for (int i = 0; i < count; ++i) {
+    for (int pixel = 0; pixel < 784; ++pixel) images += static_cast<char>((i * 37 + pixel * (i % 7 + 1)) % 251);
+    labels += static_cast<char>(i % 10);
+  }
+  test::write_file(folder / (part + "-images-idx3-ubyte"), images);
+  test::write_file(folder / (part + "-labels-idx1-ubyte"), labels);
+}
+
 bool manifest_says(const std::filesystem::path& out) {
   return nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data").at("resident").get<bool>();
 }
@@ -184,6 +197,20 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_has_the_same_bits_too) {
     all.insert(all.end(), {"--resident", resident});
     BOOST_REQUIRE(run(*this / resident, all, recipe) == 0);
   }
+  BOOST_TEST(trace(*this / "on") == trace(*this / "off"));
+}
+
+// Of a variant of a published set the numbers of samples are known from the data alone, which are read while the
+// programs are compiled.
+BOOST_AUTO_TEST_CASE(a_variant_has_tables_of_its_own_size) {
+  write_mnist(path(), "train", 300);
+  write_mnist(path(), "t10k", 35);
+  test::write_file(*this / "variant.txt", "train 300\ntest 35\n");
+  for (const char* resident : {"off", "on"})
+    BOOST_REQUIRE(run(*this / resident,
+                      {"--data", path().string(), "--minibatch", "20", "--epochs", "1", "--resident", resident},
+                      mlp_mnist()) == 0);
+  BOOST_TEST(manifest_says(*this / "on"));
   BOOST_TEST(trace(*this / "on") == trace(*this / "off"));
 }
 
