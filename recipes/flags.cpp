@@ -81,6 +81,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
           &Flags::per_worker, true),
       whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
             &Flags::processes, false),
+      positive({"--bucket-mb", "MB", "of the gradient that processes sum at a time, while the rest is computed"},
+               &Flags::bucket_mb),
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true),
@@ -151,7 +153,7 @@ constexpr EffectRow kEffects[] = {
     {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
     {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
     {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
-    {"resident", FlagEffect::comfort},
+    {"bucket-mb", FlagEffect::comfort},  {"resident", FlagEffect::comfort},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {
