@@ -41,6 +41,10 @@ struct ParameterSpace {
 struct Workers {
   int64_t processes = 1, virtual_workers = 1;
   int64_t bucket_bytes = 0;  // of the gradient, summed over processes together; 0: all of it
+  // In which the gradient leaves a worker; every sum over workers is rounded to it. f32: as it is.
+  DType reduce_precision = DType::f32;
+  // Running statistics: the mean over all workers, in place of those of the first. Reads the scalar "worker_share".
+  bool mean_statistics = false;
   int64_t total() const { return processes * virtual_workers; }
 };
 

@@ -7,7 +7,8 @@
 // into carries and all-reduces.
 //
 // Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
-// other worker gives zeros to the sum. (x + 0 = x but for the sign of a zero.)
+// other worker gives zeros to the sum (x + 0 = x but for the sign of a zero). Or their mean, where that is asked for:
+// every worker gives its share.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,8 +53,8 @@ int32_t find_flat_gradient(const Graph& graph) {
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
     if (!is_placed_concat(graph, node)) continue;
-    const bool sums = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                  [&](Value part) { return sum_below(graph, part).valid(); });
+    const bool sums =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value part) { return sum_below(graph, part).valid(); });
     if (!sums) continue;
     ensure(found < 0, "place_all_reduce: there are two flat gradients");
     found = n;
@@ -92,13 +93,12 @@ class Placer {
   // ---- the gradient
 
   void plan_buckets() {
-    const DType dtype = old(flat_).type().dtype;
     int64_t offset = 0;
     for (Value part : old(flat_).inputs) {
       if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_[sum.node] = true;
       const int64_t elements = from_.type(part).elements();
       const bool full = !buckets_.empty() && workers_.bucket_bytes > 0 && buckets_.back().parts.size() > 1 &&
-                        buckets_.back().elements * size_of(dtype) >= workers_.bucket_bytes;
+                        buckets_.back().elements * size_of(leaving_dtype()) >= workers_.bucket_bytes;
       if (buckets_.empty() || full) buckets_.push_back({{}, offset});
       Bucket& bucket = buckets_.back();
       bucket.parts.push_back(part);
@@ -110,17 +110,31 @@ class Placer {
   }
 
   // The node that computes a part: worker_sums and reshapes may stand far behind it.
-  int32_t ready(Value part) const {
-    return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node;
-  }
+  int32_t ready(Value part) const { return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node; }
 
   void sum_buckets_up_to(int32_t n) {
     for (; next_ < buckets_.size() && buckets_[next_].ready <= n; ++next_) {
       Bucket& bucket = buckets_[next_];
       std::vector<Value> parts;
-      for (Value part : bucket.parts) parts.push_back(one_workers(part));
+      for (Value part : bucket.parts) parts.push_back(leaving(part));
       bucket.sum = sum(join(parts), "gradient", bucket.offset);
     }
+  }
+
+  DType own_dtype() const { return old(flat_).type().dtype; }
+  DType leaving_dtype() const {
+    return is_low_precision(workers_.reduce_precision) ? workers_.reduce_precision : own_dtype();
+  }
+
+  // A part as it leaves a worker.
+  Value leaving(Value part) {
+    if (leaving_dtype() == own_dtype()) return one_workers(part);
+    if (is_zeros(from_, part)) return zeros(leaving_dtype(), from_.type(part).shape);
+    return to_.add(Op::cast, {one_workers(part)}, {{"dtype", leaving_dtype()}});
+  }
+
+  Value zeros(DType dtype, const Dims& shape) {
+    return to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{0.0}}});
   }
 
   Value one_workers(Value part) {
@@ -153,7 +167,9 @@ class Placer {
     if (n == flat_) {
       std::vector<Value> sums;
       for (const Bucket& bucket : buckets_) sums.push_back(bucket.sum);
-      return rewriter_.replace({n, 0}, join(sums));
+      const Value total = join(sums);
+      if (leaving_dtype() == own_dtype()) return rewriter_.replace({n, 0}, total);
+      return rewriter_.replace({n, 0}, to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}));
     }
     if (node.op == Op::worker_sum) return visit_sum(n);
     for (Value input : node.inputs)
@@ -175,7 +191,7 @@ class Placer {
     const std::vector<uint8_t> own = of_one_worker(from_);
     for (const auto& [n, value] : rest_sums_) take({n, 0}, value);
     for (const StateWrite& write : from_.writes)
-      if (own[static_cast<size_t>(write.value.node)]) take(write.value, of_first_worker(rewriter_.map(write.value)));
+      if (own[static_cast<size_t>(write.value.node)]) take(write.value, statistics(rewriter_.map(write.value)));
     for (const Output& output : from_.outputs) {
       if (!own[static_cast<size_t>(output.value.node)]) continue;
       if (output.merge == Merge::per_sample)
@@ -192,23 +208,30 @@ class Placer {
     if (taken_.emplace(old_value, rest_.size()).second) rest_.push_back({old_value, fresh});
   }
 
-  Value of_first_worker(Value value) {
+  Value statistics(Value value) {
+    if (!workers_.mean_statistics) return of_first_worker(value);
     const Type type = to_.type(value);
-    if (!is_first_.valid()) {
-      Value worker = to_.find_input("worker");
-      if (!worker.valid())
-        worker = to_.add(Op::input, {}, {{"name", std::string("worker")}, {"kind", std::string("scalar")},
-                                         {"dtype", DType::u32}, {"shape", Dims{}}, {"names", std::string()}});
-      is_first_ = to_.add(Op::eq, {worker, constant(DType::u32)});
-    }
-    auto spread = [&](Value scalar) {
-      return to_.add(Op::broadcast, {scalar}, {{"shape", type.shape}, {"axes", Ints{}}});
-    };
-    return to_.add(Op::select, {spread(is_first_), value, spread(constant(type.dtype))});
+    return to_.add(Op::mul, {value, spread(scalar("worker_share", type.dtype), type.shape)});
   }
 
-  Value constant(DType dtype) {
-    return to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", Dims{}}, {"values", std::vector<double>{0.0}}});
+  Value of_first_worker(Value value) {
+    const Type type = to_.type(value);
+    if (!is_first_.valid()) is_first_ = to_.add(Op::eq, {scalar("worker", DType::u32), zeros(DType::u32, {})});
+    return to_.add(Op::select, {spread(is_first_, type.shape), value, spread(zeros(type.dtype, {}), type.shape)});
+  }
+
+  Value scalar(const std::string& name, DType dtype) {
+    if (const Value there = to_.find_input(name); there.valid()) return there;
+    return to_.add(Op::input, {},
+                   {{"name", name},
+                    {"kind", std::string("scalar")},
+                    {"dtype", dtype},
+                    {"shape", Dims{}},
+                    {"names", std::string()}});
+  }
+
+  Value spread(Value scalar, const Dims& shape) {
+    return to_.add(Op::broadcast, {scalar}, {{"shape", shape}, {"axes", Ints{}}});
   }
 
   void sum_rest() {
@@ -216,14 +239,14 @@ class Placer {
     std::vector<Value> parts;
     int64_t length = 0;
     for (const auto& [old_value, fresh] : rest_) {
-      ensure(to_.type(fresh).dtype == dtype, "place_all_reduce: what leaves a worker beside its gradient has one dtype");
+      ensure(to_.type(fresh).dtype == dtype,
+             "place_all_reduce: what leaves a worker beside its gradient has one dtype");
       const int64_t elements = to_.type(fresh).elements();
       parts.push_back(to_.add(Op::reshape, {fresh}, {{"shape", Dims{elements}}, {"names", std::string()}}));
       length += elements;
     }
     // At least two parts, so that the vector has memory of its own.
-    const int64_t gap = kSegmentBlock - length % kSegmentBlock;
-    parts.push_back(to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", Dims{gap}}, {"values", std::vector<double>{0.0}}}));
+    parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
     const Value total = sum(join(parts), "rest", 0);
     int64_t offset = 0;
     for (const auto& [old_value, fresh] : rest_) {

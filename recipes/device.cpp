@@ -82,10 +82,11 @@ std::string precision_note(const Backend& backend, const Flags& flags) {
 }
 
 std::string without_effect_note(const Backend& backend, const Flags& flags) {
-  if (backend.target().processor != Processor::cpu || !(flags.fast || flags.sync_steps)) return "";
-  return fmt::format("NOTE: {} changes nothing on a CPU: {}", flags.fast ? "--fast" : "--sync-steps",
-                     flags.fast ? "its steps give the same bits on every run as fast as it can"
-                                : "its steps run one after the other anyway");
+  const bool fast = flags.fast && flags.all_reduce == Flags().all_reduce;
+  if (backend.target().processor != Processor::cpu || !(fast || flags.sync_steps)) return "";
+  return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "--fast" : "--sync-steps",
+                     fast ? "its steps give the same bits on every run as fast as it can"
+                          : "its steps run one after the other anyway");
 }
 
 int choose_loader_threads(const Flags& flags) {

@@ -26,8 +26,10 @@ struct Flags {
   int64_t minibatch = 0, epochs = 0;
   int64_t per_worker = 0;  // samples of a virtual worker; 0: one worker a process
   int64_t processes = 1;
+  std::string all_reduce = "halving-doubling", reduce_precision = "f32";
+  std::string running_statistics = "first";
   double bucket_mb = 25;  // 10^6 bytes; as PyTorch's DistributedDataParallel
-  int64_t steps = 0;  // 0 = as the epochs say
+  int64_t steps = 0;      // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's
   double lr = 0;                   // at base_minibatch

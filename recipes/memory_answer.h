@@ -16,7 +16,9 @@ struct MemoryAnswer {
   int64_t inputs = 0;          // one minibatch
   int64_t arena = 0;           // activations, gradients and workspace
   int64_t liveness_bound = 0;  // most bytes live at once: no plan of the arena can be smaller
-  int64_t total() const { return parameters + optimizer + statistics + prepared + partial_sums + data + inputs + arena; }
+  int64_t total() const {
+    return parameters + optimizer + statistics + prepared + partial_sums + data + inputs + arena;
+  }
 };
 
 MemoryAnswer memory_answer(const Compiled& compiled);

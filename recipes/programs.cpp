@@ -81,7 +81,8 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   options.target = target;
   options.precision = parse_precision(flags.precision);
   CompileOptions for_inference = options;
-  options.workers = {batch.processes, batch.virtual_workers, static_cast<int64_t>(1e6 * flags.bucket_mb)};
+  options.workers = {batch.processes, batch.virtual_workers, static_cast<int64_t>(1e6 * flags.bucket_mb),
+                     parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
   options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
   dumps.hook("train", options);
   programs.training = compile_with_tables(std::move(training), residency.train, options);

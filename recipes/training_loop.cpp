@@ -77,6 +77,7 @@ double TrainingLoop::next_batch() {
 
 void TrainingLoop::set_constants() {
   parts_.training.set_scalar("label_smoothing", parts_.flags.label_smoothing);
+  parts_.training.set_scalar("worker_share", 1.0 / static_cast<double>(parts_.batch.workers()));
   parts_.training.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
   parts_.training.set_scalar("seed", static_cast<double>(parts_.flags.seed));
 }

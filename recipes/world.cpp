@@ -63,7 +63,10 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
   const int started = options.launcher.processes;
   if (flags.processes > 1 && started == 1)
     become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
-  CommunicatorOptions wanted;
+  const CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce)};
+  if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
+    throw UsageError(
+        fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
   if (flags.processes > 1 && flags.processes != world->size())
     throw UsageError(fmt::format("--processes: {} started {} of them, got {}\n  hint:     leave --processes out",

@@ -26,6 +26,9 @@ struct Run {
   Precision precision = Precision::f32;
   int64_t bucket_bytes = 0;
   bool random = false;
+  DType reduce_precision = DType::f32;
+  bool mean_statistics = false;
+  int64_t first_worker = 0;
 };
 
 std::ostream& operator<<(std::ostream& out, const Run& run) {
@@ -72,7 +75,8 @@ Outcome run_process(const Run& run, Communicator& communicator) {
       make_cpu_backend({.threads = 1, .shards = 1, .cache_directory = "", .communicator = &communicator});
   CompileOptions options;
   options.target = backend->target();
-  options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes};
+  options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes, run.reduce_precision,
+                     run.mean_statistics};
   options.precision = run.precision;
   options.optimizer = test::momentum_sgd();
   StateStore store(*backend);
@@ -83,12 +87,13 @@ Outcome run_process(const Run& run, Communicator& communicator) {
   session.set_scalar("weight_decay", 1e-4);
   session.set_scalar("seed", 3);
   session.set_scalar("loss_scale_interval", 2);
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(options.workers.total()));
   Outcome outcome;
   const int64_t workers = options.workers.total();
   for (int64_t step = 0; step < run.steps; ++step) {
     session.set_scalar("step", static_cast<double>(step));
     for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
-      fill(session, communicator.rank() * run.split.virtual_workers + v, step, workers, run.samples);
+      fill(session, run.first_worker + communicator.rank() * run.split.virtual_workers + v, step, workers, run.samples);
       session.work(v);
     }
     outcome.losses.push_back(session.read_scalar("loss"));
@@ -166,6 +171,19 @@ BOOST_AUTO_TEST_CASE(splits_agree_in_other_precisions) {
     check_one_set_of_bits({.precision = precision}, {{1, 4}, {2, 2}, {4, 1}});
 }
 
+BOOST_AUTO_TEST_CASE(sums_are_rounded_alike_whoever_adds_up) {
+  const Outcome exact = run_split({.split = {2, 2}});
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    check_one_set_of_bits({.reduce_precision = dtype}, {{1, 4}, {2, 2}, {4, 1}});
+    check_one_set_of_bits({.bucket_bytes = 4096, .reduce_precision = dtype}, {{1, 6}, {3, 2}, {6, 1}});
+    const Outcome rounded = run_split({.split = {2, 2}, .reduce_precision = dtype});
+    BOOST_TEST(rounded.state != exact.state);
+    BOOST_TEST(rounded.losses.back() == exact.losses.back(), boost::test_tools::tolerance(0.05));
+    // Losses and running statistics keep their precision.
+    BOOST_TEST(rounded.losses.front() == exact.losses.front());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(running_statistics_are_those_of_the_first_worker) {
   const Outcome alone = run_split({.split = {1, 1}, .steps = 1});
   const Outcome many = run_split({.split = {2, 2}, .steps = 1});
@@ -174,6 +192,22 @@ BOOST_AUTO_TEST_CASE(running_statistics_are_those_of_the_first_worker) {
     BOOST_TEST((find(alone, name).data == find(many, name).data));
   }
   BOOST_TEST((find(alone, "fc.weight").data != find(many, "fc.weight").data));
+}
+
+// Of a step from the same parameters: the mean of what each worker alone would keep.
+BOOST_AUTO_TEST_CASE(running_statistics_may_be_the_mean_over_workers) {
+  check_one_set_of_bits({.mean_statistics = true}, {{1, 4}, {2, 2}, {4, 1}});
+  const Outcome many = run_split({.split = {1, 4}, .steps = 1, .mean_statistics = true});
+  const NamedTensor& got = find(many, "bn1.running_mean");
+  std::vector<double> expected(static_cast<size_t>(got.type.elements()));
+  for (int64_t worker = 0; worker < 4; ++worker) {
+    const Outcome alone = run_split({.steps = 1, .first_worker = worker});
+    const NamedTensor& own = find(alone, "bn1.running_mean");
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] += load_element(DType::f32, own.data.data(), static_cast<int64_t>(i)) / 4;
+  }
+  for (size_t i = 0; i < expected.size(); ++i)
+    BOOST_TEST(std::abs(load_element(DType::f32, got.data.data(), static_cast<int64_t>(i)) - expected[i]) < 1e-7);
 }
 
 BOOST_AUTO_TEST_CASE(the_binary_counter_adds_up_as_a_tree) {
