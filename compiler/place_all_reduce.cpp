@@ -173,9 +173,16 @@ class Placer {
     }
     if (node.op == Op::worker_sum) return visit_sum(n);
     for (Value input : node.inputs)
-      ensure(!rest_sums_.contains(input.node),
-             "place_all_reduce: what is summed over workers is read inside the step; only one worker can");
+      if (rest_sums_.contains(input.node)) refuse_inner_sum(node, old(input.node));
     rewriter_.copy(n);
+  }
+
+  [[noreturn]] void refuse_inner_sum(const Node& reader, const Node& sum) const {
+    throw Error(
+        fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that is "
+                    "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples, "
+                    "--per-worker, computes the same",
+                    from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
   }
 
   // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.

@@ -43,9 +43,11 @@ class Session {
   bool has_table(const std::string& name) const { return own_.contains(name); }
   void fill_table(const std::string& name, const void* data, int64_t bytes);
 
-  // One step of a program with one virtual worker: done at return on a CPU, else enqueued. Allocates nothing and
-  // touches no new page once it has run twice.
-  void step() { work(0); }
+  // One step, every virtual worker with the inputs as they are: done at return on a CPU, else enqueued. Allocates
+  // nothing and touches no new page once it has run twice.
+  void step() {
+    for (int64_t worker = 0; worker < virtual_workers(); ++worker) work(worker);
+  }
   // What virtual worker `worker` of this process does for a step, with inputs of its own; in order, the last of them
   // ends the step.
   void work(int64_t worker);

@@ -239,6 +239,21 @@ BOOST_AUTO_TEST_CASE(the_binary_counter_adds_up_as_a_tree) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_sum_over_workers_inside_the_step_is_refused) {
+  Graph g = test::small_convnet(2);
+  const Tensor loss(g, g.outputs[0].value);
+  g.outputs[0].value = (loss * worker_sum(loss)).value();
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.optimizer = test::momentum_sgd();
+  compile(g, options);
+  options.workers = {1, 2};
+  BOOST_CHECK_EXCEPTION(compile(g, options), Error, [](const Error& error) {
+    return std::string(error.what()).find("reads what is summed over the workers at workers_test.cpp:") !=
+           std::string::npos;
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
   CompileOptions options;
   options.target = generic_cpu_target();
