@@ -82,7 +82,7 @@ class Builder {
     for (size_t i = 0; i < graph_.writes.size(); ++i) {
       const StateWrite& write = graph_.writes[i];
       int32_t buffer = store_buffer(write.variable, variable_bytes(*graph_.find_variable(write.variable)));
-      if (ordered_.in_place[i].valid()) schedule_.views[ordered_.in_place[i]] = {buffer, 0};
+      if (ordered_.in_place[i].valid()) place_at(ordered_.in_place[i], {buffer, 0});
     }
   }
 

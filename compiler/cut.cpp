@@ -153,7 +153,16 @@ class Final {
     const auto left = static_cast<uint64_t>(workers_.virtual_workers - 1);
     for (int64_t level = 0; level < carry_levels(workers_.virtual_workers); ++level)
       if ((left >> level & 1) != 0) sum = to_.add(Op::carry, {part(level, group, node), sum});
-    return workers_.processes > 1 ? to_.add(Op::all_reduce, {sum}) : sum;
+    if (workers_.processes > 1) return to_.add(Op::all_reduce, {sum});
+    if (workers_.virtual_workers > 2) keep_in_leaf(sum, group);
+    return sum;
+  }
+
+  // Where the other workers' own sums are made there is room for the last one's.
+  void keep_in_leaf(Value sum, const std::string& group) {
+    const std::string name = "leaf." + group;
+    to_.add_variable(partial_variable(name, to_.type(sum)));
+    to_.writes.push_back({name, sum});
   }
 
   Value part(int64_t level, const std::string& group, const Node& node) {

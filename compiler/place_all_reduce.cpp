@@ -97,8 +97,8 @@ class Placer {
     for (Value part : old(flat_).inputs) {
       if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_[sum.node] = true;
       const int64_t elements = from_.type(part).elements();
-      const bool full = !buckets_.empty() && workers_.bucket_bytes > 0 && buckets_.back().parts.size() > 1 &&
-                        buckets_.back().elements * size_of(leaving_dtype()) >= workers_.bucket_bytes;
+      const bool full = !buckets_.empty() && bucket_bytes() > 0 && buckets_.back().parts.size() > 1 &&
+                        buckets_.back().elements * size_of(leaving_dtype()) >= bucket_bytes();
       if (buckets_.empty() || full) buckets_.push_back({{}, offset});
       Bucket& bucket = buckets_.back();
       bucket.parts.push_back(part);
@@ -108,6 +108,8 @@ class Placer {
     }
     for (size_t b = 1; b < buckets_.size(); ++b) buckets_[b].ready = std::max(buckets_[b].ready, buckets_[b - 1].ready);
   }
+
+  int64_t bucket_bytes() const { return workers_.processes > 1 ? workers_.bucket_bytes : 0; }
 
   // The node that computes a part: worker_sums and reshapes may stand far behind it.
   int32_t ready(Value part) const { return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node; }

@@ -272,6 +272,27 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
   BOOST_TEST((std::find(order.begin(), std::find(order.begin(), order.end(), "wait"), "grad") != order.end()));
 }
 
+// Beside the partial sums a process with many workers needs no more than with one: one gradient in the leaf, one a
+// level.
+BOOST_AUTO_TEST_CASE(many_workers_take_a_gradient_a_level_and_one_more) {
+  const auto bytes = [](int64_t virtual_workers) {
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.workers = {1, virtual_workers};
+    options.optimizer = test::momentum_sgd();
+    const Compiled compiled = compile(test::small_convnet(2), options);
+    int64_t total = 0;
+    for (const Schedule* schedule : compiled.program.all()) total = std::max(total, schedule->arena_bytes);
+    for (const Variable& variable : compiled.variables)
+      if (variable.kind == VariableKind::partial) total += variable.type.bytes();
+    return std::pair(total, compiled.space.length * 4);
+  };
+  const auto [alone, gradient] = bytes(1);
+  const auto [many, same] = bytes(256);
+  const int64_t rest = 9 * 4 * 4 * (16 + 16 + 16 + 16);  // running statistics and the loss, which travel beside it
+  BOOST_TEST(many <= alone + 9 * gradient + rest);
+}
+
 BOOST_AUTO_TEST_CASE(more_virtual_workers_compile_no_new_kernel) {
   const auto kernels = [](int64_t virtual_workers) {
     CompileOptions options;
