@@ -11,12 +11,12 @@ struct Memory {
   explicit Memory(const Graph& graph) : graph(graph), ids(graph) {}
   const Graph& graph;
   ValueIds ids;
-  std::vector<Alias> alias;   // by value id
-  std::vector<uint8_t> root;  // computed by a launch and written
-  std::vector<uint8_t>
-      hard;  // in memory by nature: variables, inputs, results of library, window, scatter, exchange ops, reductions, placed concats
-  std::vector<uint8_t> needed;      // must be in memory whoever reads it: outputs, state writes, what library ops read
-  std::vector<uint8_t> cheap;       // at most two large inputs, no function call, few nodes
+  std::vector<Alias> alias;     // by value id
+  std::vector<uint8_t> root;    // computed by a launch and written
+  std::vector<uint8_t> hard;    // in memory by nature: variables, inputs, results of library, window, scatter, exchange
+                                // ops, reductions, placed concats
+  std::vector<uint8_t> needed;  // must be in memory whoever reads it: outputs, state writes, what library ops read
+  std::vector<uint8_t> cheap;   // at most two large inputs, no function call, few nodes
   std::vector<uint8_t> repeatable;  // cheap root that nothing needs: a reduction may compute it again
 
   // The value itself is in memory, or it is a view of one that is.

@@ -24,8 +24,8 @@ struct PassRow {
 
 // The table of contents of the compiler. Behind these rows: cut > fuse > order > lower > plan_memory > print.
 constexpr PassRow kGraphPasses[] = {
-    {"differentiate", differentiate}, {"add_optimizer", add_optimizer}, {"simplify", simplify},
-    {"precision", apply_precision},   {"layout", apply_layout},         {"recompute", recompute},
+    {"differentiate", differentiate},       {"add_optimizer", add_optimizer}, {"simplify", simplify},
+    {"precision", apply_precision},         {"layout", apply_layout},         {"recompute", recompute},
     {"place_all_reduce", place_all_reduce},
 };
 

@@ -20,8 +20,9 @@ struct Compiled {
   ParameterSpace space;
   Workers workers;
   std::vector<PassReport> passes;
-  std::vector<Variable> variables;  // every variable of the store: flat vectors, states, tables, prepared copies, partial sums
-  std::string graph_hash;           // of the graph as the model gave it
+  std::vector<Variable>
+      variables;           // every variable of the store: flat vectors, states, tables, prepared copies, partial sums
+  std::string graph_hash;  // of the graph as the model gave it
   double milliseconds = 0;
 };
 

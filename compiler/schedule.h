@@ -80,11 +80,11 @@ struct Step {
   int32_t node = -1;               // library: the node in Schedule::graph
   Epilogue epilogue;               // library
   std::vector<View>
-      operands;        // generated: one a kernel buffer, in its order; library: inputs (bias last), then outputs
+      operands;  // generated: one a kernel buffer, in its order; library: inputs (bias last), then outputs
   std::vector<int64_t> extents;  // of each operand: bytes of the value behind it
   int32_t inputs = 0;            // how many of `operands` are read only
   int32_t reduction = -1;        // exchange, wait: which of the schedule's all-reduces
-  View scratch;        // library scratch; buffer -1: none
+  View scratch;                  // library scratch; buffer -1: none
   int64_t bytes = 0, flops = 0;  // moved, done: for reports
   std::vector<int32_t> nodes;    // graph nodes it computes, for places and reports
 };

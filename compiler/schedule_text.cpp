@@ -6,8 +6,8 @@
 namespace kb {
 
 std::string_view name(FusionClass cls) {
-  constexpr std::string_view names[] = {"pointwise", "row_reduce", "column_reduce", "full_reduce",
-                                        "window", "scatter", "library", "copy", "carry", "exchange", "wait"};
+  constexpr std::string_view names[] = {"pointwise", "row_reduce", "column_reduce", "full_reduce", "window", "scatter",
+                                        "library",   "copy",       "carry",         "exchange",    "wait"};
   return names[static_cast<size_t>(cls)];
 }
 

@@ -21,8 +21,8 @@ struct Outcome {
 Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from = {});
 
-// Same lines in the same order; losses differ by at most `bound` times the larger of themselves and 1, errors, which count
-// images, by 100 times as much.
+// Same lines in the same order; losses differ by at most `bound` times the larger of themselves and 1, errors, which
+// count images, by 100 times as much.
 void check_lines(const Outcome& expected, const Outcome& got, double bound);
 
 }  // namespace kb::test

@@ -45,8 +45,7 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   const Programs programs = compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target);
   Counted counted;
   for (const Compiled* compiled : {&programs.training, &programs.inference})
-    for (const Schedule* schedule : compiled->program.all())
-      plan_all(*library, *schedule, counted);
+    for (const Schedule* schedule : compiled->program.all()) plan_all(*library, *schedule, counted);
   BOOST_TEST_MESSAGE(
       fmt::format("{} {} {} minibatch {}: {} calls, {} of them with an epilogue, {} distinct; largest "
                   "scratch {:.1f} MB",
