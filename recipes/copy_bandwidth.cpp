@@ -1,8 +1,12 @@
 #include "recipes/copy_bandwidth.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "graph/functions.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/session.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -12,6 +16,7 @@ namespace kb {
 namespace {
 
 constexpr int64_t kTile = 256 * 1024;  // bytes
+constexpr int kTrials = 5;
 
 }  // namespace
 
@@ -50,6 +55,22 @@ void CopyBandwidth::streaming() {
 #else
   plain();
 #endif
+}
+
+double device_copy_rate(Backend& backend, int64_t bytes) {
+  Graph graph("copy", Mode::inference);
+  const Type type{DType::f32, {bytes / size_of(DType::f32)}, ""};
+  const Tensor from = state(graph, "from", type, {});
+  state(graph, "to", type, {});
+  graph.writes.push_back({"to", from.value()});
+  CompileOptions options;
+  options.target = backend.target();
+  StateStore store(backend);
+  Session session(backend, store, compile(std::move(graph), options));
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int trial = 0; trial < kTrials; ++trial)
+    for (const StepTime& time : session.profile()) fastest = std::min(fastest, time.milliseconds);
+  return 2e3 * static_cast<double>(bytes) / fastest;
 }
 
 }  // namespace kb

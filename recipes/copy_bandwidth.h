@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/backend.h"
 #include "runtime/cpu/pool.h"
 
 namespace kb {
@@ -20,5 +21,8 @@ class CopyBandwidth {
   std::unique_ptr<Arrays> arrays_;
   Pool pool_;
 };
+
+// Bytes read and written a second by the backend's own copy of one variable to another.
+double device_copy_rate(Backend& backend, int64_t bytes);
 
 }  // namespace kb

@@ -86,6 +86,12 @@ void Session::work(int64_t worker) {
   runner_->run(routine_of(worker, virtual_workers()));
 }
 
+std::vector<const Schedule*> Session::profiled() const {
+  std::vector<const Schedule*> schedules;
+  for (size_t program : programs_.routines[0]) schedules.push_back(programs_.programs[program].schedule);
+  return schedules;
+}
+
 std::byte* Session::address(size_t program, const Buffer& buffer) const {
   if (buffer.kind != BufferKind::store) return arena_->data() + buffer.offset;
   const std::string name = programs_.programs[program].variable(buffer.name);

@@ -72,6 +72,8 @@ class Session {
   // What the last virtual worker does, with a clock around each of its parts: times of the steps of `prepare` (with one
   // virtual worker), then of `final`.
   std::vector<StepTime> profile() { return runner_->profile(); }
+  // The programs whose steps these are, in order.
+  std::vector<const Schedule*> profiled() const;
 
  private:
   using Places = std::map<std::string, size_t, std::less<>>;

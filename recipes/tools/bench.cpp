@@ -71,7 +71,7 @@ std::vector<double> time_steps(Session& session, const Flags& flags) {
 }
 
 struct Limits {
-  double copy = 0, multiply = 0;  // bytes and operations a second; 0: not known, of a device other than this processor
+  double copy = 0, multiply = 0;  // bytes and operations a second; 0: not known
 };
 
 Limits measure_limits(int threads) {
@@ -110,18 +110,18 @@ std::string rate_text(const Step& step, double ms, const Limits& limits) {
   return fmt::format("{:>8.1f} GB/s   {}", rate / 1e9, share_text(rate, limits.copy, "copy bandwidth"));
 }
 
-void print_table(Session& session, int threads, const Target& target) {
-  const Limits limits = target.processor == Processor::cpu ? measure_limits(threads) : Limits{};
+void print_table(Session& session, int threads, Backend& backend) {
+  const Limits limits = backend.target().processor == Processor::cpu ? measure_limits(threads)
+                                                                     : Limits{device_copy_rate(backend, kCopyBytes), 0};
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
-  if (limits.copy > 0)
-    fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
-               limits.multiply / 1e9);
+  fmt::print("copy bandwidth {:.1f} GB/s (read + write)", limits.copy / 1e9);
+  if (limits.multiply > 0) fmt::print(", multiply rate {:.1f} GFLOP/s", limits.multiply / 1e9);
+  fmt::print("\n\n");
   fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
   size_t at = 0;
-  const Program& program = session.compiled().program;
-  for (const Schedule* schedule : program.all())
+  for (const Schedule* schedule : session.profiled())
     for (const Step& step : schedule->steps) {
       const double ms = times.at(at).milliseconds;
       fmt::print("{:>4} {:>9.4f} {:>5.1f}%  {:<13} {:<44} {}\n", at++, ms, 100 * ms / total, name(step.cls), step.name,
@@ -153,6 +153,7 @@ void print_json(const Flags& flags, const std::vector<double>& times, int thread
 void print_convolutions(Session& session, int threads, const Target& target) {
   ConvTimer timer(threads, target.shards, 3);
   const int64_t block = std::max<int64_t>(channel_block(target, DType::f32, 64) % 64, 8);
+  if (session.virtual_workers() > 1) return;  // whose step has the convolutions of each
   ConvolutionsAlone convolutions(session.compiled().program.final, timer, block);
   if (convolutions.empty()) return;
   std::array<double, kRounds> ratios, alone;
@@ -192,7 +193,7 @@ int bench(const std::vector<std::string>& arguments) {
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
-  print_table(session, threads, device.backend->target());
+  print_table(session, threads, *device.backend);
   if (device.backend->target().processor != Processor::cpu) return 0;
   if (note.empty())
     print_convolutions(session, threads, device.backend->target());

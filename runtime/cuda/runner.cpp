@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 
 namespace kb::cuda {
@@ -216,13 +217,19 @@ class CudaRunner : public Runner {
     for (const size_t i : by_place_) {
       if (!fresh_[i] || inputs_[i].bytes == 0) continue;
       Upload* last = uploads_.empty() ? nullptr : &uploads_.back();
-      if (last && round_up(last->to.end()) == inputs_[i].offset &&
+      // Of one allocation: two that lie side by side are no single source of a copy.
+      if (last && in_block(last->from) && in_block(fresh_[i]) && round_up(last->to.end()) == inputs_[i].offset &&
           last->from + (inputs_[i].offset - last->to.offset) == fresh_[i])
         last->to.bytes = inputs_[i].end() - last->to.offset;
       else
         uploads_.push_back({inputs_[i], fresh_[i]});
     }
     return uploads_;
+  }
+
+  bool in_block(const std::byte* at) {
+    const std::byte* begin = next().gathered->data();
+    return std::less_equal<>()(begin, at) && std::less<>()(at, begin + next().gathered->bytes());
   }
 
   // An input that nobody has filled for this step is the one of the step before.

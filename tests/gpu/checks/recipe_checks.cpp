@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/copy_bandwidth.h"
 #include "recipes/table.h"
 #include "runtime/checkpoint.h"
 #include "tests/gpu/checks/checks.h"
@@ -48,6 +49,12 @@ void resnet_cifar_8_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, r
 void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
   check_beside_cpu(gpu, lenet("bf16"), 9, 0.02 / gpu.slack(), 0);
   check_beside_cpu(gpu, lenet("f16"), 9, 0.004 / gpu.slack(), 0);
+}
+
+// What kernels are measured against.
+void a_devices_copy_is_timed(TestGpu& gpu) {
+  const double rate = device_copy_rate(*gpu.backend(), 1 << 16);
+  BOOST_TEST((rate > 0 && std::isfinite(rate)));
 }
 
 // A step of four programs: virtual workers of two samples, whose sums are carried.
@@ -135,6 +142,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"resnet_cifar_8_trains_as_on_the_cpu", resnet_cifar_8_trains_as_on_the_cpu, replays, true},
           {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
           {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
+          {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
