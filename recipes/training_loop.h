@@ -37,7 +37,7 @@ struct LoopStart {
 struct LoopParts {
   const Flags& flags;
   const RunPlan& plan;
-  const BatchPlan& batch;
+  BatchPlan batch;
   StepScalars scalars;
   const InputSpec& input;
   int loader_threads;  // 0: a step fills its own minibatch
