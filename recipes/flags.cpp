@@ -8,6 +8,7 @@
 #include "recipes/augment.h"
 #include "recipes/flag_rows.h"
 #include "recipes/learning.h"
+#include "recipes/network.h"
 #include "recipes/suggest.h"
 #include "runtime/options.h"
 
@@ -55,6 +56,29 @@ FlagRow loader_threads() {
           }};
 }
 
+FlagRow bucket_mb() {
+  static constexpr const char* kName = "--bucket-mb";
+  return {{kName, "MB",
+           "of the gradient, summed over processes together while the rest is computed, 1e6 bytes; the same bits; "
+           "auto: the least step that a cost model finds"},
+          [](Flags& flags, const std::string& value) {
+            if (value == "auto") return void(flags.bucket_mb = 0);
+            flags.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
+            if (flags.bucket_mb == 0) refuse_value(kName, "auto, or a number > 0", value);
+          },
+          [](const Flags& flags) { return flags.bucket_mb == 0 ? "auto" : fmt::to_string(flags.bucket_mb); }};
+}
+
+FlagRow net() {
+  return {
+      {"--net", "L,B", "a network to run over as if it lay between the processes: latency and bandwidth, 50us,1GB/s"},
+      [](Flags& flags, const std::string& value) {
+        parse_network(value);
+        flags.net = value;
+      },
+      [](const Flags& flags) { return flags.net; }};
+}
+
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
@@ -87,8 +111,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
              &Flags::reduce_precision, {"f32", "bf16", "f16"}),
       choice({"--running-statistics", "OF", "of batch norm, where a step has several workers"},
              &Flags::running_statistics, {"first", "mean"}),
-      positive({"--bucket-mb", "MB", "of the gradient that processes sum at a time, while the rest is computed"},
-               &Flags::bucket_mb),
+      bucket_mb(),
+      net(),
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true),
@@ -131,6 +155,9 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
       dump(),
+      toggle({"--explain-overlap", "",
+              "print how the all-reduces of a step overlap with its compute, each with its times, at the end"},
+             &Flags::explain_overlap),
       toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
              &Flags::sync_steps),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
@@ -160,7 +187,8 @@ constexpr EffectRow kEffects[] = {
     {"dry-run", FlagEffect::call},       {"dump", FlagEffect::call},
     {"quiet", FlagEffect::call},         {"loader-threads", FlagEffect::comfort},
     {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
-    {"bucket-mb", FlagEffect::comfort},  {"resident", FlagEffect::comfort},
+    {"resident", FlagEffect::comfort},   {"bucket-mb", FlagEffect::comfort},
+    {"net", FlagEffect::call},           {"explain-overlap", FlagEffect::call},
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

@@ -28,8 +28,9 @@ struct Flags {
   int64_t processes = 1;
   std::string all_reduce = "halving-doubling", reduce_precision = "f32";
   std::string running_statistics = "first";
-  double bucket_mb = 25;  // 10^6 bytes; as PyTorch's DistributedDataParallel
-  int64_t steps = 0;      // 0 = as the epochs say
+  double bucket_mb = 0;  // of the gradient, summed over processes together; 0: as a cost model says
+  std::string net;       // network between processes, see recipes/network.h; "" = as it is
+  int64_t steps = 0;     // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's
   double lr = 0;                   // at base_minibatch
@@ -49,6 +50,7 @@ struct Flags {
   std::string resume, checkpoint;  // run folder to go on in, and the file to go on from: "" = the newest
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
+  bool explain_overlap = false;
   bool fast = false;                  // bits may differ from run to run
   bool sync_steps = false;            // on a GPU
   OptionValues options;               // of the recipe's own

@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace kb {
 
 BatchPlan batch_plan(const Flags& flags) { return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes); }
+
+int64_t bucket_bytes(const Flags& flags) {
+  constexpr double kUsualMb = 25;
+  return std::llround(1e6 * (flags.bucket_mb > 0 ? flags.bucket_mb : kUsualMb));
+}
 
 RunPlan make_plan(const Flags& flags, int64_t samples) {
   if (flags.minibatch > samples)

@@ -21,6 +21,10 @@ struct RunPlan {
 // How the flags share a step. Throws Error where they do not divide.
 BatchPlan batch_plan(const Flags& flags);
 
+// Of the gradient, summed over processes together: --bucket-mb, or where that is left to a model and there is none,
+// 25 MB.
+int64_t bucket_bytes(const Flags& flags);
+
 // Throws Error where the minibatch is larger than the data set.
 RunPlan make_plan(const Flags& flags, int64_t samples);
 

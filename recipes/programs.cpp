@@ -61,29 +61,47 @@ Compiled compile_with_tables(Graph graph, int64_t rows, const CompileOptions& op
   return compiled;
 }
 
+Graph training_graph(const Recipe& recipe, const Flags& flags, const InputSpec& input) {
+  return build_training_graph(recipe, input, batch_plan(flags).per_worker, flags.options, graph_augment(flags),
+                              graph_dtype(parse_precision(flags.precision)));
+}
+
+CompileOptions training_options(const Recipe& recipe, const Flags& flags, const Target& target) {
+  const BatchPlan batch = batch_plan(flags);
+  CompileOptions options;
+  options.target = target;
+  options.precision = parse_precision(flags.precision);
+  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags), parse_dtype(flags.reduce_precision),
+                     flags.running_statistics == "mean"};
+  options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
+  return options;
+}
+
 }  // namespace
+
+Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency) {
+  return compile_with_tables(training_graph(recipe, flags, input), residency.train,
+                             training_options(recipe, flags, target));
+}
 
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                           const Residency& residency) {
   Programs programs;
   Dumps dumps(flags, programs.dumps);
   const DType real = graph_dtype(parse_precision(flags.precision));
-  const BatchPlan batch = batch_plan(flags);
-  Graph training = build_training_graph(recipe, input, batch.per_worker, flags.options, graph_augment(flags), real);
-  Graph inference = build_inference_graph(recipe, input, batch.per_worker, flags.options, real);
+  Graph training = training_graph(recipe, flags, input);
+  Graph inference = build_inference_graph(recipe, input, batch_plan(flags).per_worker, flags.options, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);
   dumps.graph("train", training);
   dumps.graph("predict", inference);
 
-  CompileOptions options;
-  options.target = target;
-  options.precision = parse_precision(flags.precision);
-  CompileOptions for_inference = options;
-  options.workers = {batch.processes, batch.virtual_workers, static_cast<int64_t>(1e6 * flags.bucket_mb),
-                     parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
-  options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
+  CompileOptions options = training_options(recipe, flags, target);
+  CompileOptions for_inference;
+  for_inference.target = target;
+  for_inference.precision = options.precision;
   dumps.hook("train", options);
   programs.training = compile_with_tables(std::move(training), residency.train, options);
   for_inference.space = &programs.training.space;

@@ -28,6 +28,10 @@ struct Programs {
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                           const Residency& residency = {});
 
+// The training step alone.
+Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency);
+
 // The programs on a device, and what they work on: initial values of `seed` at first.
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);

@@ -8,16 +8,20 @@
 
 #include "data/error.h"
 #include "recipes/augment.h"
+#include "recipes/bucket_choice.h"
 #include "recipes/device.h"
 #include "recipes/init_weights.h"
 #include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
+#include "recipes/network.h"
+#include "recipes/overlap_report.h"
 #include "recipes/start_time.h"
 #include "recipes/table.h"
 #include "recipes/training_loop.h"
 #include "recipes/world.h"
 #include "runtime/atomic_file.h"
+#include "runtime/comm/measure_network.h"
 
 namespace kb {
 namespace {
@@ -114,6 +118,7 @@ class Run {
       InputSpec spec = input_spec(source);
       spec.noise = flags_.data == kNoise;
       expected = residency(spec);
+      choose_bucket_size(spec, expected);
       compiling = std::async(std::launch::async, compile, spec, expected);
     }
     Input input = load_input(source);
@@ -126,8 +131,24 @@ class Run {
     if (compiling.valid()) programs_ = compiling.get();
     if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
       programs_.reset();
+      choose_bucket_size(input_, residency_);
       programs_ = compile(input_, residency_);
     }
+  }
+
+  // The leading process chooses for all: a network that is measured, and a processor's rates, are never the same twice.
+  void choose_bucket_size(const InputSpec& input, const Residency& residency) {
+    // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
+    const bool modelled = parse_algorithm(flags_.all_reduce) == Algorithm::halving_doubling;
+    if (world_.size() == 1 || flags_.bucket_mb > 0 || !modelled) return;
+    const std::optional<Network> described = described_network(flags_);
+    const Network network = described ? *described : measure_network(world_.communicator());
+    BucketChoice choice;
+    if (world_.leads())
+      choice = choose_bucket(recipe_, flags_, input, device_.backend->target(), residency, network,
+                             measure_rates(static_cast<int>(own_part(flags_).threads)));
+    flags_.bucket_mb = std::stod(world_.leaders(fmt::to_string(choice.megabytes)));
+    console_.line(choice.text);
   }
 
   Residency residency(const InputSpec& input) const {
@@ -262,6 +283,9 @@ class Run {
     if (steps > 0 && programs_->training.lag() > 0)
       console_.line(fmt::format("the host spent {:.0f} us a step enqueueing it",
                                 1e6 * result.host_seconds / static_cast<double>(steps)));
+    if (world_.recorder() && steps > 0)
+      console_.line(fmt::format("the step of median time, of rank 0\n{}",
+                                overlap_text(programs_->training.compiled(), median_step(world_.recorder()->steps()))));
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));

@@ -129,6 +129,7 @@ void TrainingLoop::step(int64_t step) {
   }
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
   tell_until(step + 1 - parts_.training.lag());
+  parts_.world.step_done();
 }
 
 void TrainingLoop::tell_until(int64_t end) {

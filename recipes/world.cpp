@@ -6,17 +6,28 @@
 #include <exception>
 
 #include "recipes/line_diff.h"
+#include "recipes/network.h"
 #include "runtime/comm/open.h"
 #include "runtime/cpu/pool.h"
 
 namespace kb {
 
-World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
+World::World(std::unique_ptr<Communicator> communicator, bool records) : communicator_(std::move(communicator)) {
+  if (records) {
+    auto recorder = std::make_unique<Recorder>(std::move(communicator_));
+    recorder_ = recorder.get();
+    communicator_ = std::move(recorder);
+  }
   if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
 }
 
 void World::at_step(int64_t step) {
   if (heartbeat_) heartbeat_->at_step(step);
+  if (recorder_) recorder_->begin();
+}
+
+void World::step_done() {
+  if (recorder_) recorder_->end();
 }
 
 void World::at(std::string_view place) {
@@ -63,11 +74,17 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
   const int started = options.launcher.processes;
   if (flags.processes > 1 && started == 1)
     become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
-  const CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce)};
+  const std::optional<Network> network = described_network(flags);
+  if (network && started == 1)
+    throw UsageError(
+        "--net: expected several processes, got one, which sends nothing\n  hint:     --processes P; or ./run "
+        "inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
+  CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce)};
   if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
-  auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
+  if (network) wanted.throttle = &*network;
+  auto world = std::make_unique<World>(open_communicator(wanted, options.launcher), flags.explain_overlap);
   if (flags.processes > 1 && flags.processes != world->size())
     throw UsageError(fmt::format("--processes: {} started {} of them, got {}\n  hint:     leave --processes out",
                                  options.launcher.name, world->size(), flags.processes));

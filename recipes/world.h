@@ -8,12 +8,14 @@
 
 #include "recipes/flags.h"
 #include "runtime/comm/heartbeat.h"
+#include "runtime/comm/recorder.h"
 
 namespace kb {
 
 class World {
  public:
-  explicit World(std::unique_ptr<Communicator> communicator);
+  // `records`: notes when the reductions of each step went.
+  explicit World(std::unique_ptr<Communicator> communicator, bool records = false);
   ~World();  // takes part in what others may still wait for, unless an error ends it
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -33,6 +35,9 @@ class World {
   // Where this process stands, for the others' watch over it.
   void at_step(int64_t step);
   void at(std::string_view place);
+  // Behind at_step(), once the step is done.
+  void step_done();
+  const Recorder* recorder() const { return recorder_; }
 
   // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
   // the slowest at this call.
@@ -40,6 +45,7 @@ class World {
 
  private:
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
+  Recorder* recorder_ = nullptr;  // the communicator, where it is one
   std::unique_ptr<Communicator> communicator_;
   std::optional<int64_t> ticket_;
   std::unique_ptr<Heartbeat> heartbeat_;

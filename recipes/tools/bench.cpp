@@ -10,12 +10,11 @@
 #include "recipes/conv_times.h"
 #include "recipes/copy_bandwidth.h"
 #include "recipes/device.h"
-#include "recipes/feed.h"
 #include "recipes/inspect.h"
-#include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/multiply_rate.h"
 #include "recipes/programs.h"
+#include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
 
 namespace {
@@ -33,18 +32,6 @@ double milliseconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-void fill_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
-  HostBatch batch(session);
-  fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(flags.minibatch));
-  feed(session, batch);
-  const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
-  auto scalars = make_scalars(recipe, flags, plan);
-  for (const NamedScalar& scalar : scalars.at(0)) session.set_scalar(scalar.name, scalar.value);
-  session.set_scalar("learning_rate", 0);  // the parameters stay: every step does the same
-  session.set_scalar("label_smoothing", flags.label_smoothing);
-  session.set_scalar("seed", static_cast<double>(flags.seed));
 }
 
 // Milliseconds of each step, sorted.
@@ -183,7 +170,7 @@ int bench(const std::vector<std::string>& arguments) {
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(flags.seed));
-  fill_inputs(session, call->recipe, input, flags);
+  fill_timed_inputs(session, call->recipe, input, flags);
   const std::vector<double> times = time_steps(session, flags);
   if (json) return print_json(flags, times, threads, *device.backend, session.compiled()), 0;
   const double median = times[times.size() / 2];

@@ -1,11 +1,16 @@
 // summary: what the compiler makes of a recipe: passes, schedule, memory, kernels
 #include <fmt/format.h>
 
+#include "recipes/bucket_choice.h"
 #include "recipes/device.h"
 #include "recipes/device_kernels.h"
 #include "recipes/inspect.h"
+#include "recipes/network.h"
+#include "recipes/overlap_report.h"
+#include "recipes/plan.h"
 #include "recipes/programs.h"
 #include "recipes/table.h"
+#include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
@@ -52,7 +57,8 @@ Programs inspect_for_target(const ToolCall& call, const Wishes& wishes) {
 }
 
 Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
-  Device device = choose_device(call.flags);
+  World world(make_local_communicator());  // for programs of several processes, none of which runs
+  Device device = choose_device(call.flags, &world);
   Programs programs = compiled_for(call, device.backend->target());
   const Compiled& compiled = chosen(programs, wishes);
   LoadReport load;
@@ -61,6 +67,34 @@ Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
   if (!wishes.json) print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
   fmt::print("{}", wishes.json ? inspection_json(compiled, load) + "\n" : inspection_text(compiled, load));
   return programs;
+}
+
+// The step of one of the processes is timed here, alone.
+void explain_overlap(ToolCall call) {
+  const std::optional<Network> network = described_network(call.flags);
+  if (!network || call.flags.processes == 1)
+    throw UsageError("--explain-overlap: expected --processes P and --net LATENCY,BANDWIDTH, of which it predicts");
+  if (parse_algorithm(call.flags.all_reduce) != Algorithm::halving_doubling)
+    throw UsageError("--explain-overlap: expected --all-reduce halving-doubling, of which its model is");
+  World world(make_local_communicator());
+  Device device = choose_device(call.flags, &world);
+  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  const Target& target = device.backend->target();
+  if (call.flags.bucket_mb == 0) {
+    const BucketChoice choice = choose_bucket(call.recipe, call.flags, input, target, {}, *network,
+                                              measure_rates(static_cast<int>(call.flags.threads)));
+    call.flags.bucket_mb = choice.megabytes;
+    fmt::print("{}\n", choice.text);
+  }
+  Programs programs = compile_programs(call.recipe, call.flags, input, target);
+  LoadedPrograms loaded(*device.backend, std::move(programs), static_cast<uint32_t>(call.flags.seed));
+  fill_timed_inputs(loaded.training, call.recipe, input, call.flags);
+  const Compiled& compiled = loaded.training.compiled();
+  print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
+  const BatchPlan batch = batch_plan(call.flags);
+  fmt::print("{}; predicted over {} from the times of its steps in one process{}\n", batch.derivation(),
+             network_text(*network), batch.virtual_workers > 1 ? ", the last virtual worker's part" : "");
+  fmt::print("{}", overlap_text(compiled, predict_overlap(compiled, profiled_seconds(loaded.training), *network)));
 }
 
 int inspect(const std::vector<std::string>& arguments) {
@@ -74,6 +108,13 @@ int inspect(const std::vector<std::string>& arguments) {
         nullptr,
         &wishes.target}});
   if (!call) return 0;
+  if (call->flags.explain_overlap) {
+    if (wishes.json || wishes.predict || !wishes.target.empty())
+      throw UsageError(
+          "--explain-overlap: it times the training step on this machine and prints a table, so --json, "
+          "--predict and --target do not go with it");
+    return explain_overlap(std::move(*call)), 0;
+  }
   const Programs programs =
       wishes.target.empty() ? inspect_on_device(*call, wishes) : inspect_for_target(*call, wishes);
   write_dumps(call->flags, programs.dumps);

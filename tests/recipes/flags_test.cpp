@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/device.h"
+#include "recipes/network.h"
 #include "recipes/plan.h"
 #include "recipes/run_folder.h"
 #include "recipes/table.h"
@@ -254,6 +255,28 @@ BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
   bool json = false;
   parse_tool_call("bench", {"mlp_mnist", "--json"}, {{{"--json", "", ""}, &json}});
   BOOST_TEST(json);
+}
+
+BOOST_AUTO_TEST_CASE(networks_and_buckets) {
+  const auto is = [](const std::string& text, double latency, double bandwidth) {
+    const Network network = parse_network(text);
+    BOOST_TEST(network.latency == latency, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(network.bandwidth == bandwidth, boost::test_tools::tolerance(1e-12));
+  };
+  is("50us,1GB/s", 50e-6, 1e9);
+  is("0.00005,1e9", 50e-6, 1e9);
+  is("1.5ms,250MB/s", 1.5e-3, 250e6);
+  is("0,10Gbit/s", 0, 1.25e9);
+  for (const char* wrong : {"", "5", "5,", ",5", "1us,0", "-1,5", "1us,1GB", "1us,1GB/s,2", "inf,1", "1us, 1GB/s"})
+    BOOST_CHECK_THROW(parse_network(wrong), UsageError);
+  BOOST_TEST(usage_error({"--net", "5"}).find("--net: expected LATENCY,BANDWIDTH") == 0u);
+
+  BOOST_TEST(parse({}).bucket_mb == 0);
+  BOOST_TEST(bucket_bytes(parse({})) == 25'000'000);
+  BOOST_TEST(bucket_bytes(parse({"--bucket-mb", "0.1"})) == 100'000);
+  BOOST_TEST(parse({"--bucket-mb", "auto"}).bucket_mb == 0);
+  for (const char* wrong : {"0", "-1", "x", "inf"})
+    BOOST_TEST(usage_error({"--bucket-mb", wrong}).find("--bucket-mb: expected auto, or a number > 0") == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,6 +66,21 @@ BOOST_AUTO_TEST_CASE(every_split_ends_in_one_state) {
   BOOST_TEST(test::trace(folder.path() / "2") == test::trace(folder.path() / "1"));
 }
 
+// Neither a slow network nor the cut of the gradient changes a bit; the table has a line a bucket.
+BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string one = state_after(folder.path() / "1", 2, "--steps 3 --bucket-mb 25");
+  const Ended cut = run_shell(
+      kProgram + words(folder.path() / "2", 2, "--steps 3 --bucket-mb 0.05 --net 100us,100MB/s --explain-overlap"));
+  BOOST_TEST(cut.code == 0, cut.text);
+  BOOST_TEST(test::state_sha256(folder.path() / "2") == one);
+  for (const char* part : {"as over 100 us, 0.1 GB/s", "linear.*, layer3.*", "losses, statistics", "\nexposed "})
+    BOOST_TEST(cut.text.find(part) != std::string::npos, cut.text);
+  const Ended alone = run_shell(kProgram + words(folder.path() / "3", 1, "--net 1us,1GB/s"));
+  BOOST_TEST(alone.code == 2, alone.text);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

@@ -1,0 +1,28 @@
+// How large the parts of a gradient are that are summed over processes while the rest of it is computed: small ones
+// start early, and each costs the network's latency.
+#pragma once
+#include <string>
+
+#include "recipes/programs.h"
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+// What a step's launches take of a processor: each as long as its bytes or its operations, whichever is more.
+struct ProcessorRates {
+  double bytes = 0, operations = 0;  // a second
+};
+ProcessorRates measure_rates(int threads);
+std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates);
+
+struct BucketChoice {
+  double megabytes = 0;  // for --bucket-mb
+  std::string text;      // a line
+};
+
+// Of 1/16 to 50 MB and the whole gradient, the size with the least step that predict_overlap gives for estimated
+// times, the largest where several do. Bits do not depend on it.
+BucketChoice choose_bucket(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+                           const Residency& residency, const Network& network, const ProcessorRates& rates);
+
+}  // namespace kb

@@ -1,0 +1,151 @@
+// Schedules by hand, whose times have closed forms.
+#include "compiler/overlap.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/pipeline.h"
+#include "graph/error.h"
+#include "tests/compile_check.h"
+
+using namespace kb;
+
+namespace {
+
+const auto kClose = boost::test_tools::tolerance(1e-12);
+
+struct Timed {
+  Schedule schedule;
+  std::vector<double> seconds;
+
+  Timed& compute(double time) { return add(FusionClass::pointwise, time, -1, 0); }
+  Timed& start(int32_t reduction, int64_t bytes, double time = 0) {
+    return add(FusionClass::exchange, time, reduction, bytes);
+  }
+  Timed& wait(int32_t reduction) { return add(FusionClass::wait, 100, reduction, 0); }  // whose time is not looked at
+
+  Timed& add(FusionClass cls, double time, int32_t reduction, int64_t bytes) {
+    Step step;
+    step.cls = cls;
+    step.reduction = reduction;
+    step.extents = {bytes};
+    schedule.steps.push_back(step);
+    seconds.push_back(time);
+    return *this;
+  }
+  // A second a byte.
+  Overlap predict() const {
+    return predict_overlap(schedule, seconds, [](int64_t bytes) { return static_cast<double>(bytes); });
+  }
+};
+
+void check_sums(const Overlap& overlap) {
+  BOOST_TEST(overlap.step == overlap.compute + overlap.exposed, kClose);
+  double communication = 0, exposed = 0, lane = 0;
+  for (const ReductionTimes& one : overlap.reductions) {
+    BOOST_TEST(one.ready <= one.start);
+    BOOST_TEST(lane <= one.start);
+    lane = one.end;
+    communication += one.end - one.start;
+    exposed += one.exposed;
+  }
+  BOOST_TEST(overlap.communication == communication, kClose);
+  BOOST_TEST(overlap.exposed == exposed, kClose);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(overlap)
+
+BOOST_AUTO_TEST_CASE(without_reductions_a_step_is_its_compute) {
+  const Overlap overlap = Timed().compute(2).compute(3).predict();
+  BOOST_TEST(overlap.step == 5, kClose);
+  BOOST_TEST(overlap.exposed == 0, kClose);
+  BOOST_TEST(overlap.reductions.empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_bucket_at_the_end_is_exposed_whole) {
+  const Overlap overlap = Timed().compute(10).start(0, 4).wait(0).compute(1).predict();
+  check_sums(overlap);
+  BOOST_TEST(overlap.step == 15, kClose);
+  BOOST_TEST(overlap.exposed == 4, kClose);
+  BOOST_TEST(overlap.hidden() == 0, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(what_compute_covers_costs_nothing) {
+  const Overlap overlap = Timed().compute(5).start(0, 4).compute(5).wait(0).compute(1).predict();
+  check_sums(overlap);
+  BOOST_TEST(overlap.step == 11, kClose);
+  BOOST_TEST(overlap.hidden() == 4, kClose);
+}
+
+// k buckets of b bytes, each after c of compute: with c >= b the last alone is exposed, with c < b the network is the
+// step: c + k b.
+BOOST_AUTO_TEST_CASE(equal_buckets) {
+  const auto step = [](int buckets, double compute, int64_t bytes) {
+    Timed timed;
+    for (int i = 0; i < buckets; ++i) timed.compute(compute).start(i, bytes);
+    for (int i = 0; i < buckets; ++i) timed.wait(i);
+    const Overlap overlap = timed.predict();
+    check_sums(overlap);
+    return overlap.step;
+  };
+  for (const int buckets : {1, 2, 7}) {
+    BOOST_TEST(step(buckets, 5, 3) == 5 * buckets + 3, kClose);
+    BOOST_TEST(step(buckets, 2, 3) == 2 + 3 * buckets, kClose);
+  }
+}
+
+// The network is first in, first out: what is ready while another is under way waits for it, and no wait is counted
+// twice.
+BOOST_AUTO_TEST_CASE(times_of_every_bucket) {
+  const Overlap overlap =
+      Timed().compute(1).start(7, 10).compute(2).start(3, 4).wait(7).compute(1).wait(3).compute(2).predict();
+  check_sums(overlap);
+  BOOST_REQUIRE(overlap.reductions.size() == 2);
+  const ReductionTimes &first = overlap.reductions[0], &second = overlap.reductions[1];
+  BOOST_TEST(first.reduction == 7);
+  BOOST_TEST(first.step == 1);
+  BOOST_TEST(first.ready == 1, kClose);
+  BOOST_TEST(first.start == 1, kClose);
+  BOOST_TEST(first.end == 11, kClose);
+  BOOST_TEST(first.exposed == 8, kClose);
+  BOOST_TEST(second.ready == 3, kClose);
+  BOOST_TEST(second.start == 11, kClose);
+  BOOST_TEST(second.end == 15, kClose);
+  BOOST_TEST(second.exposed == 3, kClose);
+  BOOST_TEST(overlap.step == 17, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(starting_costs_compute_its_time) {
+  const Overlap overlap = Timed().start(0, 1, 0.25).wait(0).predict();
+  BOOST_TEST(overlap.reductions.at(0).ready == 0.25, kClose);
+  BOOST_TEST(overlap.step == 1.25, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_nothing_is_refused) {
+  BOOST_CHECK_THROW(Timed().wait(0).predict(), InternalError);
+  Timed unequal;
+  unequal.compute(1).seconds.clear();
+  BOOST_CHECK_THROW(unequal.predict(), InternalError);
+}
+
+// A compiled step: finer buckets hide more, the bytes stay.
+BOOST_AUTO_TEST_CASE(buckets_of_a_compiled_step) {
+  const auto overlap = [](int64_t bucket_bytes) {
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.workers = {2, 1, bucket_bytes};
+    options.optimizer = test::momentum_sgd();
+    const Schedule schedule = compile(test::small_convnet(2), options).program.final;
+    const Overlap result = predict_overlap(schedule, std::vector<double>(schedule.steps.size(), 1),
+                                           [](int64_t bytes) { return 1e-3 * static_cast<double>(bytes); });
+    check_sums(result);
+    return result;
+  };
+  const Overlap whole = overlap(0), cut = overlap(4096);
+  BOOST_TEST(cut.reductions.size() > whole.reductions.size());
+  BOOST_TEST(cut.communication == whole.communication, kClose);
+  BOOST_TEST(cut.hidden() > whole.hidden());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

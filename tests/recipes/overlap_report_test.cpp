@@ -1,0 +1,97 @@
+#include "recipes/overlap_report.h"
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "recipes/bucket_choice.h"
+#include "recipes/table.h"
+
+namespace kb {
+namespace {
+
+struct Case {
+  Recipe recipe = resnet_cifar();
+  Flags flags;
+  InputSpec input;
+  Target target = generic_cpu_target();
+
+  explicit Case(const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--depth", "8", "--minibatch", "8", "--dataset", "synthetic"};
+    words.insert(words.end(), more.begin(), more.end());
+    flags = *parse_flags(recipe, "", words);
+    input = input_spec(image_source(recipe, flags));
+  }
+  Compiled compiled() const { return compile_training(recipe, flags, input, target, {}); }
+};
+
+std::vector<std::string> contents(const Compiled& compiled) {
+  std::vector<std::string> result;
+  for (const Step& step : compiled.program.final.steps)
+    if (step.cls == FusionClass::exchange) result.push_back(reduction_contents(compiled, step.reduction));
+  return result;
+}
+
+// Launches that take a hundredth of a second each: a latency is little, a megabyte at 10 MB/s is much.
+constexpr ProcessorRates kSlow{1e7, 1e9};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(overlap_report)
+
+BOOST_AUTO_TEST_CASE(what_a_bucket_sums) {
+  const std::vector<std::string> whole = contents(Case({"--processes", "2"}).compiled());
+  BOOST_REQUIRE(whole.size() == 2);
+  BOOST_TEST(whole[0] == "linear.*, layer3.*, layer2.*, layer1.*, bn1.*, conv1.*");
+  BOOST_TEST(whole[1] == "losses, statistics");
+
+  // The last of the network is first: gradients are ready from the end.
+  const std::vector<std::string> cut = contents(Case({"--processes", "2", "--bucket-mb", "0.05"}).compiled());
+  BOOST_TEST(cut.size() > 3u);
+  BOOST_TEST(cut.front() == "linear.*, layer3.*");
+  BOOST_TEST(cut.back() == "losses, statistics");
+  BOOST_TEST(cut.at(cut.size() - 2).ends_with("conv1.*"));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_and_its_sum) {
+  const Compiled compiled = Case({"--processes", "2"}).compiled();
+  Overlap overlap;
+  overlap.reductions = {{0, 3, 1'000'000, 0.010, 0.011, 0.021, 0.0031}};
+  overlap.step = 0.041;
+  overlap.communication = 0.010;
+  overlap.exposed = 0.0031;
+  const std::string text = overlap_text(compiled, overlap);
+  BOOST_TEST(
+      text.find("     0      1 MB    10.000    11.000    21.000     3.100  linear.*, layer3.*") != std::string::npos,
+      text);
+  BOOST_TEST(text.ends_with("exposed 3.1 ms of 41 ms; communication 10 ms, of which 6.9 ms are hidden\n"), text);
+}
+
+// On a network without a latency the finest cut is best; where a message costs more than a step, one is.
+BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
+  const Case one({"--processes", "2"});
+  const auto choose = [&](const Network& network) {
+    return choose_bucket(one.recipe, one.flags, one.input, one.target, {}, network, kSlow);
+  };
+  const BucketChoice fine = choose({0, 1e5}), whole = choose({100, 1e9});
+  BOOST_TEST(fine.megabytes < 0.3);
+  BOOST_TEST(fine.text.find("buckets of") != std::string::npos, fine.text);
+  BOOST_TEST(whole.megabytes > 50);
+  BOOST_TEST(whole.text.find("the whole gradient in one bucket") == 0u, whole.text);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_operations) {
+  const Compiled compiled = Case({"--processes", "2"}).compiled();
+  const Schedule& final = compiled.program.final;
+  const std::vector<double> seconds = estimated_seconds(final, {1e9, 1e10});
+  BOOST_REQUIRE(seconds.size() == final.steps.size());
+  for (size_t s = 0; s < seconds.size(); ++s) {
+    const Step& step = final.steps[s];
+    const bool moves = step.cls == FusionClass::exchange || step.cls == FusionClass::wait;
+    const double longest = std::max(1e-9 * static_cast<double>(step.bytes), 1e-10 * static_cast<double>(step.flops));
+    BOOST_TEST(seconds[s] == (moves ? 0 : longest), boost::test_tools::tolerance(1e-12));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
