@@ -22,6 +22,19 @@ std::string shape_name(const Dims& shape) {
   return name;
 }
 
+Graph broadcast_graph(const Dims& shape) {
+  Graph graph;
+  Tensor x = input_of(graph, shape), y = x;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    Dims small(shape.size(), 1);
+    small[axis] = shape[axis];
+    y = y * input_of(graph, small, DType::f32, "b" + std::to_string(axis)) + 0.25;
+  }
+  output("y", relu(y) + x);
+  output("z", exp(x) * sigmoid(y));
+  return graph;
+}
+
 std::vector<NamedGraph> window_graphs() {
   struct Case {
     Dims shape;

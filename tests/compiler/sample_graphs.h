@@ -16,6 +16,9 @@ double tolerance_of(DType dtype);
 // "4 x 28 x 28".
 std::string shape_name(const Dims& shape);
 
+// Point-wise over a value and a vector along each of its axes.
+Graph broadcast_graph(const Dims& shape);
+
 struct NamedGraph {
   std::string name;
   Graph graph;

@@ -1,0 +1,52 @@
+#include "runtime/plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Version = const char* (*)();
+
+}  // namespace
+
+void Plugin::missing(const std::string& what_is, const std::string& got, const char* hint) const {
+  throw Error(fmt::format("{}\n  missing: {}\n  got:     {}\n  hint:    {}", refusal, what_is, got, hint));
+}
+
+std::vector<fs::path> Plugin::places() const {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  return {folder / file, folder.parent_path() / "lib" / file};
+}
+
+fs::path Plugin::find(const std::vector<fs::path>& places) const {
+  std::string tried;
+  for (const fs::path& path : places) {
+    if (fs::exists(path)) return path;
+    tried += (tried.empty() ? "no " : ", no ") + path.string();
+  }
+  missing(fmt::format("{}, {}, which this build did not make", what, file), tried, how);
+}
+
+void* Plugin::symbol(const fs::path& path, const char* name) const {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) missing(fmt::format("a library that {} needs", what), dlerror(), how);
+  const auto find = [&](const char* wanted) {
+    void* found = dlsym(library, wanted);
+    if (!found) missing(what, fmt::format("{} has no {}", path.string(), wanted), how);
+    return found;
+  };
+  const std::string version = reinterpret_cast<Version>(find(version_symbol))();
+  if (version != KB_VERSION)
+    missing(fmt::format("{} of this version", what),
+            fmt::format("{} of version {}, where the program has {}", path.string(), version, KB_VERSION),
+            "build both together");
+  return find(name);
+}
+
+}  // namespace kb
