@@ -19,12 +19,13 @@ std::string nearest_multiples(int64_t value, int64_t unit) {
   return below == 0 ? fmt::format("{}", above) : fmt::format("{} or {}", below, above);
 }
 
-// The divisors of `value` around `near`: "24 or 32".
-std::string nearest_divisors(int64_t value, int64_t near) {
+// The divisors of `value` around `near`, each between `before` and `after`: "24 or 32", "sync(2) or sync(4)".
+std::string nearest_divisors(int64_t value, int64_t near, const char* before = "", const char* after = "") {
   int64_t below = std::min(near, value), above = std::max<int64_t>(near, 1);
   while (below > 1 && value % below != 0) --below;
   while (above < value && value % above != 0) ++above;
-  return above > value || above == below ? fmt::format("{}", below) : fmt::format("{} or {}", below, above);
+  const std::string one = fmt::format("{}{}{}", before, below, after);
+  return above > value || above == below ? one : fmt::format("{} or {}{}{}", one, before, above, after);
 }
 
 [[noreturn]] void refuse(int64_t global, int64_t per_worker, int64_t processes) {
@@ -40,18 +41,68 @@ std::string nearest_divisors(int64_t value, int64_t near) {
       processes, per_worker, processes * per_worker, global, hint));
 }
 
-}  // namespace
-
-std::string BatchPlan::derivation() const {
-  return fmt::format("kn {} = {} x {} x {}", global, plural(processes, "process", "processes"),
-                     plural(virtual_workers, "virtual worker", "virtual workers"), per_worker);
+[[noreturn]] void refuse_ghost(const BatchPlan& plan) {
+  throw Error(fmt::format(
+      "--batch-norm: expected ghost(M), M a divisor of the {} samples of a worker, got {}\n  hint:     {}",
+      plan.per_worker, to_string(plan.norm), nearest_divisors(plan.per_worker, plan.norm.size, "ghost(", ")")));
 }
 
-BatchPlan make_batch_plan(int64_t global, int64_t per_worker, int64_t processes) {
+// The most processes, fewer than there are, whose workers come in groups of plan.norm.size; 0: none.
+int64_t fewer_processes(const BatchPlan& plan) {
+  int64_t fewer = plan.processes - 1;
+  while (fewer > 0 && plan.workers() % (fewer * plan.norm.size) != 0) --fewer;
+  return fewer;
+}
+
+[[noreturn]] void refuse_sync(const BatchPlan& plan) {
+  std::string text =
+      fmt::format("--batch-norm: expected sync(K), K a divisor of the {} of a process, got {}",
+                  plural(plan.virtual_workers, "virtual worker", "virtual workers"), to_string(plan.norm));
+  if (plan.processes > 1) text += ": statistics are never of several processes, none waits for another in its forward";
+  std::string hint = nearest_divisors(plan.virtual_workers, plan.norm.size, "sync(", ")");
+  if (plan.virtual_workers == 1) hint = "worker, or a smaller --per-worker";
+  if (const int64_t fewer = fewer_processes(plan); fewer > 0)
+    hint += fmt::format(", or {}", plural(fewer, "process", "processes"));
+  throw Error(fmt::format("{}\n  hint:     {}", text, hint));
+}
+
+void cut_workers(BatchPlan& plan) {
+  if (plan.per_worker % plan.norm.size != 0) refuse_ghost(plan);
+  plan.virtual_workers *= plan.per_worker / plan.norm.size;
+  plan.per_worker = plan.norm.size;
+}
+
+void join_workers(BatchPlan& plan) {
+  if (plan.virtual_workers % plan.norm.size != 0) refuse_sync(plan);
+  plan.virtual_workers /= plan.norm.size;
+  plan.per_worker *= plan.norm.size;
+}
+
+}  // namespace
+
+std::string to_string(const NormGroup& group) {
+  if (group.kind == NormGroup::Kind::worker) return "worker";
+  return fmt::format("{}({})", group.kind == NormGroup::Kind::ghost ? "ghost" : "sync", group.size);
+}
+
+std::string BatchPlan::derivation() const {
+  std::string text = fmt::format("kn {} = {} x {} x {}", global, plural(processes, "process", "processes"),
+                                 plural(virtual_workers, "virtual worker", "virtual workers"), per_worker);
+  if (per_worker < asked)
+    text += fmt::format(" (batch norm {}: workers of {} cut in {})", to_string(norm), asked, asked / per_worker);
+  if (per_worker > asked)
+    text += fmt::format(" (batch norm {}: {} workers of {} as one)", to_string(norm), per_worker / asked, asked);
+  return text;
+}
+
+BatchPlan make_batch_plan(int64_t global, int64_t per_worker, int64_t processes, NormGroup norm) {
   const int64_t unit = processes * std::max<int64_t>(per_worker, 1);
   if (global % unit != 0 || global == 0) refuse(global, per_worker, processes);
   const int64_t n = per_worker > 0 ? per_worker : global / processes;
-  return {global, processes, global / (processes * n), n};
+  BatchPlan plan{global, processes, global / (processes * n), n, norm, n};
+  if (norm.kind == NormGroup::Kind::ghost) cut_workers(plan);
+  if (norm.kind == NormGroup::Kind::sync) join_workers(plan);
+  return plan;
 }
 
 }  // namespace kb

@@ -79,6 +79,32 @@ FlagRow net() {
       [](const Flags& flags) { return flags.net; }};
 }
 
+// ghost(M) and sync(K) of the text; worker of anything else.
+NormGroup group_of(const std::string& flag, const std::string& text, const std::string& expected) {
+  for (const auto& [kind, start] : {std::pair{NormGroup::Kind::ghost, "ghost("}, {NormGroup::Kind::sync, "sync("}})
+    if (text.starts_with(start) && text.ends_with(")")) {
+      const size_t from = std::string_view(start).size();
+      try {
+        return {kind, parse_whole(flag, text.substr(from, text.size() - from - 1), expected, 1)};
+      } catch (const UsageError&) {
+        refuse_value(flag, expected, text);
+      }
+    }
+  if (text != "worker") refuse_value(flag, expected, text);
+  return {};
+}
+
+FlagRow batch_norm() {
+  static constexpr const char* kName = "--batch-norm";
+  return {{kName, "GROUP",
+           "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), "
+           "K virtual workers' as one"},
+          [](Flags& flags, const std::string& value) {
+            flags.batch_norm = group_of(kName, value, "worker, ghost(M) or sync(K) with a whole number >= 1");
+          },
+          [](const Flags& flags) { return to_string(flags.batch_norm); }};
+}
+
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
@@ -103,6 +129,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
           {"--per-worker", "N",
            "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
           &Flags::per_worker, true),
+      batch_norm(),
       whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
             &Flags::processes, false),
       choice({"--all-reduce", "HOW", "processes sum their gradients; all but the first only with --fast"},
@@ -189,6 +216,7 @@ constexpr EffectRow kEffects[] = {
     {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
     {"resident", FlagEffect::comfort},   {"bucket-mb", FlagEffect::comfort},
     {"net", FlagEffect::call},           {"explain-overlap", FlagEffect::call},
+    {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 
 std::string help_line(const FlagText& text, const std::string& fallback) {

@@ -9,6 +9,7 @@
 
 #include "compiler/passes.h"
 #include "graph/error.h"
+#include "optim/batch_plan.h"
 #include "recipes/model.h"
 
 namespace kb {
@@ -25,6 +26,7 @@ struct Flags {
   std::string data, dataset;  // data: the folder, "" = none given
   int64_t minibatch = 0, epochs = 0;
   int64_t per_worker = 0;  // samples of a virtual worker; 0: one worker a process
+  NormGroup batch_norm = {};
   int64_t processes = 1;
   std::string all_reduce = "halving-doubling", reduce_precision = "f32";
   std::string running_statistics = "first";

@@ -6,7 +6,15 @@
 
 namespace kb {
 
-BatchPlan batch_plan(const Flags& flags) { return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes); }
+BatchPlan batch_plan(const Flags& flags) {
+  return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes, flags.batch_norm);
+}
+
+Flags with_plan(Flags flags) {
+  flags.per_worker = batch_plan(flags).per_worker;
+  flags.batch_norm = {};
+  return flags;
+}
 
 int64_t bucket_bytes(const Flags& flags) {
   constexpr double kUsualMb = 25;

@@ -20,6 +20,8 @@ struct RunPlan {
 
 // How the flags share a step. Throws Error where they do not divide.
 BatchPlan batch_plan(const Flags& flags);
+// The same run with the plan's n for --per-worker and --batch-norm worker: of one plan, one set of words.
+Flags with_plan(Flags flags);
 
 // Of the gradient, summed over processes together: --bucket-mb, or where that is left to a model and there is none,
 // 25 MB.

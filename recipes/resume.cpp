@@ -106,7 +106,9 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
   const Json manifest = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
   const Flags own = flags_of(recipe, manifest);
-  const Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+  Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+  wanted.processes = given.processes;
+  if (wanted.batch_norm != own.batch_norm) wanted = with_plan(std::move(wanted));
   check_flags(recipe, own, wanted, folder.path());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
   const bool ended = same_length && wanted.checkpoint.empty() &&

@@ -50,7 +50,7 @@ class Run {
         console_(flags.quiet || !world.leads(), world.size() == 1),
         batch_(batch_plan(flags)),
         device_(choose_device(own_part(flags), &world)) {
-    flags_.per_worker = batch_.per_worker;
+    flags_ = with_plan(std::move(flags_));
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (world.size() > 1) console_.line(world.communicator().description());
@@ -168,7 +168,7 @@ class Run {
                                 loader_text()));
     if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
-    if (batch_.workers() > 1) console_.line("workers " + batch_.derivation());
+    if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
     console_.line(derivation());
     console_.line(
         fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));

@@ -44,9 +44,12 @@ double milliseconds_of(const std::string& text) {
 // shares of a step of that length.
 Worker time_worker(const ToolCall& call, const Wishes& wishes) {
   Flags flags = call.flags;
-  const BatchPlan one = make_batch_plan(flags.minibatch, flags.per_worker, 1);
+  flags.processes = 1;
+  const BatchPlan one = batch_plan(flags);
   if (one.virtual_workers != 1)
-    throw UsageError("scale: expected one virtual worker, whose samples are --minibatch; leave --per-worker out");
+    throw UsageError(
+        "scale: expected one virtual worker, whose samples are --minibatch; leave --per-worker and --batch-norm out");
+  flags = with_plan(std::move(flags));
   flags.processes = 2;
   flags.minibatch = 2 * one.per_worker;
   if (flags.bucket_mb == 0) flags.bucket_mb = kBucketMb;

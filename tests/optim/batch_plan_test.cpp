@@ -7,9 +7,12 @@
 namespace kb {
 namespace {
 
-std::string refused(int64_t global, int64_t per_worker, int64_t processes) {
+constexpr NormGroup ghost(int64_t samples) { return {NormGroup::Kind::ghost, samples}; }
+constexpr NormGroup sync(int64_t workers) { return {NormGroup::Kind::sync, workers}; }
+
+std::string refused(int64_t global, int64_t per_worker, int64_t processes, NormGroup norm = {}) {
   try {
-    make_batch_plan(global, per_worker, processes);
+    make_batch_plan(global, per_worker, processes, norm);
   } catch (const Error& error) {
     return error.what();
   }
@@ -56,6 +59,61 @@ BOOST_AUTO_TEST_CASE(hints_hold) {
         const int64_t samples = std::stoll(text.substr(other + 13));
         BOOST_TEST(make_batch_plan(global, samples, processes).per_worker == samples);
       }
+}
+
+BOOST_AUTO_TEST_CASE(ghosts_cut_workers_and_sync_joins_them) {
+  const BatchPlan cut = make_batch_plan(8192, 32, 1, ghost(16));
+  BOOST_TEST(cut.per_worker == 16);
+  BOOST_TEST(cut.virtual_workers == 512);
+  BOOST_TEST(cut.derivation() ==
+             "kn 8192 = 1 process x 512 virtual workers x 16 (batch norm ghost(16): workers of 32 cut in 2)");
+  const BatchPlan joined = make_batch_plan(8192, 32, 4, sync(4));
+  BOOST_TEST(joined.per_worker == 128);
+  BOOST_TEST(joined.virtual_workers == 16);
+  BOOST_TEST(joined.derivation() ==
+             "kn 8192 = 4 processes x 16 virtual workers x 128 (batch norm sync(4): 4 workers of 32 as one)");
+  BOOST_TEST(make_batch_plan(64, 0, 1, ghost(8)).derivation() ==
+             "kn 64 = 1 process x 8 virtual workers x 8 (batch norm ghost(8): workers of 64 cut in 8)");
+  for (const NormGroup same : {ghost(32), sync(1)})
+    BOOST_TEST(make_batch_plan(64, 32, 2, same).derivation() == "kn 64 = 2 processes x 1 virtual worker x 32");
+}
+
+BOOST_AUTO_TEST_CASE(groups_that_do_not_divide_are_refused_with_groups_that_do) {
+  BOOST_TEST(refused(64, 32, 1, ghost(12)) ==
+             "--batch-norm: expected ghost(M), M a divisor of the 32 samples of a worker, got ghost(12)\n"
+             "  hint:     ghost(8) or ghost(16)");
+  BOOST_TEST(refused(64, 32, 1, ghost(64)).ends_with("  hint:     ghost(32)"));
+  BOOST_TEST(refused(128, 32, 1, sync(3)) ==
+             "--batch-norm: expected sync(K), K a divisor of the 4 virtual workers of a process, got sync(3)\n"
+             "  hint:     sync(2) or sync(4)");
+  BOOST_TEST(refused(128, 32, 4, sync(2)) ==
+             "--batch-norm: expected sync(K), K a divisor of the 1 virtual worker of a process, got sync(2): "
+             "statistics are never of several processes, none waits for another in its forward\n"
+             "  hint:     worker, or a smaller --per-worker, or 2 processes");
+  BOOST_TEST(refused(512, 32, 4, sync(8)).ends_with("  hint:     sync(4), or 2 processes"));
+}
+
+// Every group that a hint names is taken, and a proposed number of processes with the group asked for.
+BOOST_AUTO_TEST_CASE(hints_of_groups_hold) {
+  constexpr int64_t kWorker = 12;
+  for (int64_t processes : {1, 2, 3, 4})
+    for (int64_t workers = 1; workers < 9; ++workers)
+      for (int64_t size = 1; size < 15; ++size)
+        for (const NormGroup norm : {ghost(size), sync(size)}) {
+          const int64_t global = processes * workers * kWorker;
+          const std::string text = refused(global, kWorker, processes, norm);
+          if (text == "taken") continue;
+          const std::string hint = text.substr(text.find("hint"));
+          const bool is_ghost = norm.kind == NormGroup::Kind::ghost;
+          const std::string start = is_ghost ? "ghost(" : "sync(";
+          for (size_t at = hint.find(start); at != std::string::npos; at = hint.find(start, at + 1)) {
+            const int64_t proposed = std::stoll(hint.substr(at + start.size()));
+            BOOST_TEST(refused(global, kWorker, processes, is_ghost ? ghost(proposed) : sync(proposed)) == "taken");
+          }
+          const size_t fewer = hint.find(", or ", hint.find(')'));
+          if (!is_ghost && hint.find(')') != std::string::npos && fewer != std::string::npos)
+            BOOST_TEST(refused(global, kWorker, std::stoll(hint.substr(fewer + 5)), norm) == "taken");
+        }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

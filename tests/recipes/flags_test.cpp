@@ -247,6 +247,24 @@ BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
   BOOST_CHECK_THROW(make_plan(parse({"--minibatch", "11"}), 10), Error);
 }
 
+// In the words of a run stands what follows from it.
+BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
+  const auto words_of = [](const std::vector<std::string>& words) {
+    return flag_words(lenet_mnist(), with_plan(parse(words)));
+  };
+  BOOST_TEST(to_string(parse({}).batch_norm) == "worker");
+  const std::vector<std::string> sixteen = words_of({"--minibatch", "64", "--per-worker", "16"});
+  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "32", "--batch-norm", "ghost(16)"}) == sixteen,
+             boost::test_tools::per_element());
+  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "4", "--batch-norm", "sync(4)"}) == sixteen,
+             boost::test_tools::per_element());
+  BOOST_TEST((with_plan(parse(sixteen)).per_worker == 16));
+  for (const char* wrong : {"", "ghost", "ghost()", "ghost(0)", "ghost(-2)", "ghost(1.5)", "ghost(2", "sync(x)", "all"})
+    BOOST_TEST(usage_error({"--batch-norm", wrong}) ==
+               "--batch-norm: expected worker, ghost(M) or sync(K) with a whole number >= 1, got '" +
+                   std::string(wrong) + "'");
+}
+
 BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
   BOOST_TEST(parse_tool_call("bench", {"mlp_mnist", "--minibatch", "8"}, {})->flags.minibatch == 8);
   BOOST_CHECK_THROW(parse_tool_call("bench", {}, {}), UsageError);

@@ -134,6 +134,17 @@ BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
   BOOST_TEST(list_checkpoints(out / "checkpoints").size() == 1u);
 }
 
+// A group of batch norm may be named anew where it is the run's.
+BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_stays) {
+  train({"--batch-norm", "ghost(5)"});
+  die_after(8);
+  BOOST_TEST(contains(complaint(out, {"--batch-norm", "ghost(1)"}),
+                      "- --per-worker 5   the run has\n+ --per-worker 1   given beside --resume"));
+  BOOST_TEST(complaint(out, {"--batch-norm", "ghost(2)"}).starts_with("--batch-norm: expected ghost(M), M a divisor"));
+  BOOST_TEST(run({"--resume", out.string(), "--batch-norm", "ghost(5)"}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_grows_longer_where_its_steps_would_have_been_the_same) {
   const fs::path longer = directory / "longer";
   BOOST_REQUIRE(run(longer, {"--schedule", "constant", "--epochs", "3"}) == 0);

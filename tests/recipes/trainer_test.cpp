@@ -83,6 +83,23 @@ BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
   BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
 }
 
+// Ghost batch norm of M samples is workers of M, statistics over K workers are workers of K n.
+BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_is_a_worker_of_its_samples) {
+  test::TemporaryDirectory directory;
+  const auto state = [&](const char* name, std::vector<std::string> words) {
+    words.insert(words.end(), {"--minibatch", "20", "--augment", "crop,flip", "--pad", "1"});
+    BOOST_REQUIRE(run(directory / name, words) == 0);
+    return test::state_sha256(directory / name);
+  };
+  const std::string five = state("5", {"--per-worker", "5"}), ten = state("10", {"--per-worker", "10"});
+  BOOST_TEST(state("ghost", {"--per-worker", "10", "--batch-norm", "ghost(5)"}) == five);
+  BOOST_TEST(state("sync", {"--per-worker", "5", "--batch-norm", "sync(2)"}) == ten);
+  BOOST_TEST(five != ten);
+  const auto manifest = nlohmann::json::parse(test::read_file(directory / "ghost" / "manifest.json"));
+  BOOST_TEST(manifest.at("flags").at("per-worker") == 5);
+  BOOST_TEST(run(directory / "wrong", {"--per-worker", "10", "--batch-norm", "ghost(3)"}) == 1);
+}
+
 // Neither where the pixels are moved nor how many threads do it is seen in a bit.
 BOOST_AUTO_TEST_CASE(augmentation_gives_the_same_bits_wherever_it_is_done) {
   test::TemporaryDirectory directory;
