@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"halving-doubling", "ring", "mpi", "mpi-blocking"};
+constexpr std::array<std::string_view, 5> kNames{"halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"};
 
 class LocalCommunicator : public Communicator {
  public:

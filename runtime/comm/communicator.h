@@ -19,9 +19,9 @@ namespace kb {
 //   T(a..b) = T(first m of them) + T(rest), m the largest power of two below their count,
 // whatever the size of the array and wherever the ranks run, and every operand is rounded to the array's dtype. The
 // others sum in an order that depends on sizes (`ring`) or is the MPI library's own (`mpi`: MPI_Iallreduce;
-// `mpi_blocking`: MPI_Allreduce, which waits on a core of its own).
-enum class Algorithm : uint8_t { halving_doubling, ring, mpi, mpi_blocking };
-std::string_view name(Algorithm algorithm);  // "halving-doubling", "ring", "mpi", "mpi-blocking"
+// `mpi_blocking`: MPI_Allreduce, which waits on a core of its own; `nccl`: ncclAllReduce, on GPUs alone).
+enum class Algorithm : uint8_t { halving_doubling, ring, mpi, mpi_blocking, nccl };
+std::string_view name(Algorithm algorithm);  // "halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"
 // Throws Error on an unknown name.
 Algorithm parse_algorithm(std::string_view text);
 
@@ -60,7 +60,8 @@ class Communicator {
   virtual Placement placement() const = 0;
   virtual std::string description() const = 0;  // "mpi: 4 ranks on 1 node, halving-doubling"
 
-  // For the reductions started from now on; the same on every rank. Throws Error where it needs MPI and there is none.
+  // For the reductions started from now on; the same on every rank. Throws Error where it needs MPI and there is none,
+  // or a GPU.
   virtual void choose(Algorithm algorithm) = 0;
 
   // Sums `elements` at `data` over all ranks, in place: f64, f32, bf16, f16 (each sum of two computed in f32 and

@@ -1,5 +1,6 @@
 // One round of messages of a reduction, cut into chunks: a chunk is added while the next are under way, out of a cache.
 #pragma once
+#include "runtime/comm/halving_doubling.h"
 #include "runtime/comm/link.h"
 
 namespace kb {
@@ -18,6 +19,7 @@ class Exchange {
   int rank() const { return link_.rank(); }
   int size() const { return link_.size(); }
   Traffic& traffic() { return traffic_; }
+  std::vector<Move>& moves() { return moves_; }  // room for a plan, which is not allocated anew
 
   // `out` goes, at the same time `in` comes: into its place, or added to what is there, as the first operand where
   // `received_first`. Returns when both are done. Either may be empty.
@@ -34,6 +36,7 @@ class Exchange {
   Link& link_;
   Traffic traffic_;
   std::vector<std::byte> scratch_;
+  std::vector<Move> moves_;
 };
 
 // Sum `elements` at `data` over all ranks, in place; see enum Algorithm.

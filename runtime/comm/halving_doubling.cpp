@@ -3,6 +3,9 @@
 // smallest adds its pieces to the next larger's, and so on up to the largest; the sums come back the same way (binary
 // blocks: Goyal et al. 2017, section 4). A smaller block's pieces are unions of a larger one's, since both cut the
 // array by the low bits of a rank's number first.
+#include "runtime/comm/halving_doubling.h"
+
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -10,10 +13,6 @@
 
 namespace kb {
 namespace {
-
-struct Range {
-  int64_t begin = 0, end = 0;
-};
 
 struct Block {
   int first = 0, size = 0;  // ranks
@@ -38,16 +37,10 @@ Blocks find_blocks(int rank, int ranks) {
   return found;
 }
 
-Range half(Range range, bool second) {
-  const int64_t middle = range.begin + (range.end - range.begin + 1) / 2;
-  return second ? Range{middle, range.end} : Range{range.begin, middle};
-}
-
-class Reduction {
+class Planner {
  public:
-  Reduction(Exchange& exchange, std::byte* data, int64_t elements, DType dtype)
-      : exchange_(exchange), data_(data), dtype_(dtype), blocks_(find_blocks(exchange.rank(), exchange.size())) {
-    number_ = exchange.rank() - blocks_.own.first;
+  Planner(int rank, int ranks, int64_t elements, int64_t unit, std::vector<Move>& plan)
+      : unit_(unit), plan_(plan), blocks_(find_blocks(rank, ranks)), number_(rank - blocks_.own.first) {
     held_[0] = {0, elements};
   }
 
@@ -60,73 +53,83 @@ class Reduction {
   }
 
  private:
-  Part part(int rank, Range range) const {
-    return {rank, data_ + range.begin * size_of(dtype_), range.end - range.begin};
-  }
-  void count_step() { ++exchange_.traffic().steps; }
   int partner(int distance) const { return blocks_.own.first + (number_ ^ distance); }
   int in_smaller() const { return blocks_.smaller.first + number_ % blocks_.smaller.size; }
+
+  Range half(Range range, bool second) const {
+    const int64_t units = (range.elements() + unit_ - 1) / unit_;
+    const int64_t middle = std::min(range.begin + (units + 1) / 2 * unit_, range.end);
+    return second ? Range{middle, range.end} : Range{range.begin, middle};
+  }
 
   void halve() {
     for (int distance = 1; distance < blocks_.own.size; distance *= 2, ++level_) {
       const bool second = (number_ & distance) != 0;
       held_[level_ + 1] = half(held_[level_], second);
-      count_step();
-      exchange_.add(dtype_, part(partner(distance), half(held_[level_], !second)),
-                    part(partner(distance), held_[level_ + 1]), second);
+      plan_.push_back({round_++, partner(distance), half(held_[level_], !second), held_[level_ + 1], true, second});
     }
   }
 
-  void take_from_smaller() {
-    count_step();
-    exchange_.add(dtype_, {}, part(in_smaller(), held_[level_]), false);
-  }
-
-  void give_to_smaller() {
-    count_step();
-    exchange_.copy(dtype_, part(in_smaller(), held_[level_]), {});
-  }
+  void take_from_smaller() { plan_.push_back({round_++, in_smaller(), {}, held_[level_], true, false}); }
+  void give_to_smaller() { plan_.push_back({round_++, in_smaller(), held_[level_], {}}); }
 
   // Up, and back when the larger block has the sum.
   void exchange_with_larger() {
-    count_step();
-    for (int number = number_; number < blocks_.larger.size; number += blocks_.own.size)
-      exchange_.copy(dtype_, piece_of_larger(number), {});
-    count_step();
-    for (int number = number_; number < blocks_.larger.size; number += blocks_.own.size)
-      exchange_.copy(dtype_, {}, piece_of_larger(number));
+    for (const bool up : {true, false}) {
+      for (int number = number_; number < blocks_.larger.size; number += blocks_.own.size) {
+        const Range piece = piece_of_larger(number);
+        plan_.push_back({round_, blocks_.larger.first + number, up ? piece : Range{}, up ? Range{} : piece});
+      }
+      ++round_;
+    }
   }
 
   // The part of this rank's piece that the larger block's rank of that number holds.
-  Part piece_of_larger(int number) const {
+  Range piece_of_larger(int number) const {
     Range range = held_[level_];
     for (int distance = blocks_.own.size; distance < blocks_.larger.size; distance *= 2)
       range = half(range, (number & distance) != 0);
-    return part(blocks_.larger.first + number, range);
+    return range;
   }
 
   void double_back() {
     for (int distance = blocks_.own.size / 2; distance >= 1; distance /= 2, --level_) {
       const bool second = (number_ & distance) != 0;
-      count_step();
-      exchange_.copy(dtype_, part(partner(distance), held_[level_]),
-                     part(partner(distance), half(held_[level_ - 1], !second)));
+      plan_.push_back({round_++, partner(distance), held_[level_], half(held_[level_ - 1], !second)});
     }
   }
 
-  Exchange& exchange_;
-  std::byte* data_;
-  DType dtype_;
-  Blocks blocks_;
-  int number_ = 0;                // in the block
+  const int64_t unit_;
+  std::vector<Move>& plan_;
+  const Blocks blocks_;
+  const int number_;              // in the block
   std::array<Range, 32> held_{};  // after each halving
-  int level_ = 0;
+  size_t level_ = 0;
+  int round_ = 0;
 };
 
 }  // namespace
 
+void plan_halving_doubling(int rank, int ranks, int64_t elements, int64_t unit, std::vector<Move>& plan) {
+  Planner(rank, ranks, elements, unit, plan).run();
+}
+
 void halving_doubling(Exchange& exchange, std::byte* data, int64_t elements, DType dtype) {
-  Reduction(exchange, data, elements, dtype).run();
+  std::vector<Move>& plan = exchange.moves();
+  plan.clear();
+  plan_halving_doubling(exchange.rank(), exchange.size(), elements, 1, plan);
+  const auto part = [&](const Move& move, const Range& range) {
+    return Part{move.partner, data + range.begin * size_of(dtype), range.elements()};
+  };
+  int rounds = 0;
+  for (const Move& move : plan) {
+    const Part out = part(move, move.send), in = part(move, move.receive);
+    if (move.round == rounds) ++rounds, ++exchange.traffic().steps;
+    if (move.adds)
+      exchange.add(dtype, out, in, move.received_first);
+    else
+      exchange.copy(dtype, out, in);
+  }
 }
 
 }  // namespace kb

@@ -123,6 +123,11 @@ class Heartbeat::Watch {
     ++beat.count;
   }
 
+  void waits(bool waits) {
+    own().waits = waits;
+    own().since = now();
+  }
+
   void set_hint(std::string hint) {
     const std::scoped_lock lock(mutex_);
     hint_ = std::move(hint);
@@ -193,6 +198,7 @@ Heartbeat::Heartbeat(Communicator& communicator, HeartbeatOptions options)
 Heartbeat::~Heartbeat() = default;
 void Heartbeat::at_step(int64_t step) { watch_->at_step(step); }
 void Heartbeat::at(std::string_view place, bool waits) { watch_->at(place, waits); }
+void Heartbeat::waits(bool waits) { watch_->waits(waits); }
 void Heartbeat::set_hint(std::string hint) { watch_->set_hint(std::move(hint)); }
 
 }  // namespace kb

@@ -30,6 +30,8 @@ class Heartbeat {
   // Where this process stands from now on; `waits` where others must come too before it goes on. Allocates nothing.
   void at_step(int64_t step);
   void at(std::string_view place, bool waits = false);
+  // The same place: whether others must come before it goes on.
+  void waits(bool waits);
   // What to add to a message: how the run can go on.
   void set_hint(std::string hint);
 

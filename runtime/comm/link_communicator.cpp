@@ -49,6 +49,8 @@ void LinkCommunicator::choose(Algorithm algorithm) {
   if ((algorithm == Algorithm::mpi || algorithm == Algorithm::mpi_blocking) && !link_->reduces())
     throw Error(fmt::format("all-reduce \"{}\" is the MPI library's own, and these ranks are connected by {}",
                             kb::name(algorithm), link_->name()));
+  if (algorithm == Algorithm::nccl)
+    throw Error("all-reduce \"nccl\" sums on GPUs, and these arrays are in the memory of the host");
   algorithm_ = algorithm;
 }
 
@@ -206,6 +208,8 @@ void LinkCommunicator::perform(const Job& job, Exchange& exchange) {
       exchange.traffic().bytes_sent += job.elements * size_of(job.dtype);
       exchange.traffic().bytes_received += job.elements * size_of(job.dtype);
       return link_->all_reduce(job.data, job.elements, job.dtype, job.algorithm == Algorithm::mpi_blocking);
+    case Algorithm::nccl:
+      throw InternalError("an all-reduce that was not chosen");
   }
 }
 

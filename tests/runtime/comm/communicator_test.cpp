@@ -6,9 +6,11 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "graph/error.h"
+#include "runtime/comm/halving_doubling.h"
 #include "runtime/comm/measure_network.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
@@ -133,8 +135,31 @@ BOOST_AUTO_TEST_CASE(the_librarys_own_needs_the_library) {
   });
   BOOST_TEST(error == "all-reduce \"mpi\" is the MPI library's own, and these ranks are connected by threads");
   BOOST_CHECK_THROW(parse_algorithm("tree"), Error);
-  for (const char* known : {"halving-doubling", "ring", "mpi", "mpi-blocking"})
+  BOOST_TEST(on_ranks(2, {.algorithm = Algorithm::nccl}, [](Communicator&) { return std::string(); }) ==
+             "all-reduce \"nccl\" sums on GPUs, and these arrays are in the memory of the host");
+  for (const char* known : {"halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"})
     BOOST_TEST(name(parse_algorithm(known)) == known);
+}
+
+// What a rank sends in a round its partner receives in that round, of the same elements, and pieces begin at the unit.
+BOOST_AUTO_TEST_CASE(the_plans_of_all_ranks_fit) {
+  for (const int ranks : {1, 2, 3, 5, 6, 7, 8, 13})
+    for (const int64_t unit : {1, 16})
+      for (const int64_t elements : {0, 1, 15, 16, 17, 997}) {
+        std::map<std::tuple<int, int, int64_t, int64_t>, int> open;  // from, to, range: sent and not received
+        for (int rank = 0; rank < ranks; ++rank) {
+          std::vector<Move> plan;
+          plan_halving_doubling(rank, ranks, elements, unit, plan);
+          for (const Move& move : plan) {
+            ++open[{rank, move.partner, move.send.begin, move.send.end}];
+            --open[{move.partner, rank, move.receive.begin, move.receive.end}];
+            for (const Range& range : {move.send, move.receive})
+              BOOST_TEST((range.elements() == 0 || range.begin % unit == 0));
+          }
+        }
+        for (const auto& [message, count] : open)
+          BOOST_TEST((count == 0 || std::get<2>(message) == std::get<3>(message)));
+      }
 }
 
 // Every rank that waits for the dead one, or for one that does, says so.
