@@ -41,6 +41,11 @@ std::string scopes_text(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(scopes, ", "));
 }
 
+// The times of `final`.
+std::span<const StepTime> last_program(const Session& session, const Profile& profile) {
+  return std::span(profile.steps).last(session.compiled().program.final.steps.size());
+}
+
 }  // namespace
 
 std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
@@ -70,15 +75,27 @@ std::string overlap_text(const Compiled& compiled, const Overlap& overlap) {
                             1e3 * overlap.hidden());
 }
 
+Overlap measured_overlap(const Session& session, const Profile& profile) {
+  return measured_overlap(session.compiled().program.final, last_program(session, profile));
+}
+
+const Overlap& median_step(const std::vector<Overlap>& steps) {
+  ensure(!steps.empty(), "median_step: no steps");
+  std::vector<const Overlap*> sorted;
+  for (const Overlap& step : steps) sorted.push_back(&step);
+  std::sort(sorted.begin(), sorted.end(), [](const Overlap* a, const Overlap* b) { return a->step < b->step; });
+  return *sorted[sorted.size() / 2];
+}
+
 std::vector<double> profiled_seconds(Session& session) {
   constexpr size_t kProfiles = 9;
   const size_t steps = session.compiled().program.final.steps.size();
   std::vector<std::vector<double>> trials(steps);
   session.profile();
   for (size_t trial = 0; trial < kProfiles; ++trial) {
-    const std::vector<StepTime> times = session.profile();
-    const size_t before = times.size() - steps;  // of `prepare`
-    for (size_t s = 0; s < steps; ++s) trials[s].push_back(1e-3 * times[before + s].milliseconds);
+    const Profile profile = session.profile();
+    const std::span<const StepTime> times = last_program(session, profile);
+    for (size_t s = 0; s < steps; ++s) trials[s].push_back(1e-3 * times[s].milliseconds);
   }
   std::vector<double> seconds;
   for (std::vector<double>& one : trials) {

@@ -17,6 +17,11 @@ std::string reduction_contents(const Compiled& compiled, int32_t reduction);
 // A line a bucket, milliseconds from the start of the program `final`, and "exposed 3.1 ms of 41 ms".
 std::string overlap_text(const Compiled& compiled, const Overlap& overlap);
 
+// Of a step that Session::profile() took.
+Overlap measured_overlap(const Session& session, const Profile& profile);
+// That of the median time; the steps are not empty.
+const Overlap& median_step(const std::vector<Overlap>& steps);
+
 // Seconds of the steps of `final`, each the median of several profiles.
 std::vector<double> profiled_seconds(Session& session);
 

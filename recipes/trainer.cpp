@@ -283,9 +283,9 @@ class Run {
     if (steps > 0 && programs_->training.lag() > 0)
       console_.line(fmt::format("the host spent {:.0f} us a step enqueueing it",
                                 1e6 * result.host_seconds / static_cast<double>(steps)));
-    if (world_.recorder() && steps > 0)
+    if (!result.overlaps.empty())
       console_.line(fmt::format("the step of median time, of rank 0\n{}",
-                                overlap_text(programs_->training.compiled(), median_step(world_.recorder()->steps()))));
+                                overlap_text(programs_->training.compiled(), median_step(result.overlaps))));
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));

@@ -6,6 +6,7 @@
 
 #include "compiler/loss_scale.h"
 #include "recipes/augment.h"
+#include "recipes/overlap_report.h"
 #include "recipes/residency.h"
 
 namespace kb {
@@ -125,11 +126,16 @@ void TrainingLoop::step(int64_t step) {
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     started.wait_ms += next_batch();
     parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
-    parts_.training.work(worker);
+    work(worker);
   }
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
   tell_until(step + 1 - parts_.training.lag());
-  parts_.world.step_done();
+}
+
+void TrainingLoop::work(int64_t worker) {
+  const bool is_timed = parts_.flags.explain_overlap && worker + 1 == parts_.batch.virtual_workers;
+  if (!is_timed) return parts_.training.work(worker);
+  result_.overlaps.push_back(measured_overlap(parts_.training, parts_.training.profile()));
 }
 
 void TrainingLoop::tell_until(int64_t end) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "compiler/overlap.h"
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
 #include "recipes/interrupt.h"
@@ -23,6 +24,7 @@ struct LoopResult {
   double host_seconds = 0;                                     // that taking the steps kept the host, data apart
   Evaluation evaluation;                                       // of the final parameters
   std::chrono::steady_clock::time_point first_step_done = {};  // of this process
+  std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
 };
 
 // Where a run begins or goes on.
@@ -68,6 +70,7 @@ class TrainingLoop {
   double next_batch();  // of the next virtual worker
   void begin();
   void step(int64_t step);
+  void work(int64_t worker);
   void tell_until(int64_t end);
   void tell(int64_t step);
   void set_scalars(int64_t step);

@@ -12,22 +12,12 @@
 
 namespace kb {
 
-World::World(std::unique_ptr<Communicator> communicator, bool records) : communicator_(std::move(communicator)) {
-  if (records) {
-    auto recorder = std::make_unique<Recorder>(std::move(communicator_));
-    recorder_ = recorder.get();
-    communicator_ = std::move(recorder);
-  }
+World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
   if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
 }
 
 void World::at_step(int64_t step) {
   if (heartbeat_) heartbeat_->at_step(step);
-  if (recorder_) recorder_->begin();
-}
-
-void World::step_done() {
-  if (recorder_) recorder_->end();
 }
 
 void World::at(std::string_view place) {
@@ -84,7 +74,7 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
   if (network) wanted.throttle = &*network;
-  auto world = std::make_unique<World>(open_communicator(wanted, options.launcher), flags.explain_overlap);
+  auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
   if (flags.processes > 1 && flags.processes != world->size())
     throw UsageError(fmt::format("--processes: {} started {} of them, got {}\n  hint:     leave --processes out",
                                  options.launcher.name, world->size(), flags.processes));

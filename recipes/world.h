@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "recipes/flags.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
-#include "runtime/comm/recorder.h"
 
 namespace kb {
 
 class World {
  public:
-  // `records`: notes when the reductions of each step went.
-  explicit World(std::unique_ptr<Communicator> communicator, bool records = false);
+  explicit World(std::unique_ptr<Communicator> communicator);
   ~World();  // takes part in what others may still wait for, unless an error ends it
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -35,9 +34,6 @@ class World {
   // Where this process stands, for the others' watch over it.
   void at_step(int64_t step);
   void at(std::string_view place);
-  // Behind at_step(), once the step is done.
-  void step_done();
-  const Recorder* recorder() const { return recorder_; }
 
   // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
   // the slowest at this call.
@@ -45,7 +41,6 @@ class World {
 
  private:
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
-  Recorder* recorder_ = nullptr;  // the communicator, where it is one
   std::unique_ptr<Communicator> communicator_;
   std::optional<int64_t> ticket_;
   std::unique_ptr<Heartbeat> heartbeat_;

@@ -9,6 +9,7 @@
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
+#include "runtime/profile.h"
 
 namespace kb {
 
@@ -20,11 +21,6 @@ class DeviceMemory {
   virtual int64_t bytes() const = 0;
 };
 
-// Time of one schedule step, for profiles.
-struct StepTime {
-  double milliseconds = 0;
-};
-
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -32,7 +28,7 @@ class Executable {
   virtual void bind(std::span<std::byte* const> buffers) = 0;
   // Computes, or enqueues behind all that was enqueued before.
   virtual void run() = 0;
-  // One run with a clock around every step, waited for.
+  // One run with a clock around every step, waited for: times from its start.
   virtual std::vector<StepTime> profile() = 0;
 };
 
@@ -81,8 +77,8 @@ class Runner {
   virtual const std::byte* output(size_t i, int age) = 0;
   // Waits for all steps.
   virtual void wait() = 0;
-  // The routine that ends a step, with a clock around every part: times of the steps of its programs.
-  virtual std::vector<StepTime> profile() = 0;
+  // The routine that ends a step, with a clock around every part.
+  virtual Profile profile() = 0;
 };
 
 // Outputs up to this size come back with every step.

@@ -69,9 +69,9 @@ class Session {
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
   int64_t arena_bytes() const { return arena_->bytes(); }
-  // What the last virtual worker does, with a clock around each of its parts: times of the steps of `prepare` (with one
-  // virtual worker), then of `final`.
-  std::vector<StepTime> profile() { return runner_->profile(); }
+  // What the last virtual worker does - work() to the bit -, with a clock around each of its parts: the steps of
+  // `prepare` (with one virtual worker), then those of `final`.
+  Profile profile() { return runner_->profile(); }
   // The programs whose steps these are, in order.
   std::vector<const Schedule*> profiled() const;
 

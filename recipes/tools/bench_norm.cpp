@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
       median_of([&](const Round& r) { return 2 * bytes / r.streaming / 1e6; }));
   fmt::print("share of copy bandwidth {:.3f}\n",
              median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; }));
-  std::vector<StepTime> times = session.profile();
+  const std::vector<StepTime> times = session.profile().steps;
   const auto& steps = session.compiled().program.final.steps;
   for (size_t s = 0; s < steps.size(); ++s)
     fmt::print("  {:<14} {:<40} {:7.2f} ms {:6.1f} MB {:6.1f} GB/s\n", name(steps[s].cls), steps[s].name,

@@ -14,9 +14,10 @@ namespace kb {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+double milliseconds(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
 }
+double since(Clock::time_point start) { return milliseconds(start, Clock::now()); }
 
 // Runs tiles [begin, end) of a phase; see print_cpp.
 using Entry = void (*)(void* const* buffers, const int64_t* arguments, int64_t phase, int64_t begin, int64_t end);
@@ -98,10 +99,15 @@ class CpuExecutable : public Executable {
   std::vector<StepTime> profile() override {
     std::vector<StepTime> times(calls_.size());
     guard_.begin_run();
+    const Clock::time_point begin = Clock::now();
     for (size_t s = 0; s < calls_.size(); ++s) {
-      Clock::time_point start = Clock::now();
+      StepTime& time = times[s];
+      const Clock::time_point start = Clock::now();
       run(s);
-      times[s].milliseconds = since(start);
+      time = {milliseconds(begin, start), since(start)};
+      if (!calls_[s].waits) continue;
+      time.reduction_start = milliseconds(begin, waited_.begin);
+      time.reduction_end = milliseconds(begin, waited_.end);
     }
     return times;
   }
@@ -157,7 +163,7 @@ class CpuExecutable : public Executable {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name, call.waits);
     int64_t& ticket = tickets_[static_cast<size_t>(call.reduction)];
     if (call.waits)
-      communicator_->wait(ticket);
+      waited_ = communicator_->wait(ticket);
     else
       ticket = communicator_->all_reduce(static_cast<std::byte*>(call.operands[0]), call.elements, call.dtype);
   }
@@ -168,6 +174,7 @@ class CpuExecutable : public Executable {
   Heartbeat* heartbeat_;
   std::vector<Call> calls_;
   std::vector<int64_t> tickets_;  // of all-reduces under way, by their numbers
+  Interval waited_;               // of the last one that was waited for
 };
 
 // Entries of the kernels of all schedules, one behind the other. AddressSanitizer does not see the masked loads and

@@ -49,14 +49,11 @@ class CpuRunner : public Runner {
 
   void wait() override {}
 
-  std::vector<StepTime> profile() override {
+  Profile profile() override {
     prepare();
-    std::vector<StepTime> times;
-    for (size_t program : parts_.routines[0]) {
-      const std::vector<StepTime> more = programs_[program]->profile();
-      times.insert(times.end(), more.begin(), more.end());
-    }
-    return times;
+    Profile profile;
+    for (size_t program : parts_.routines[0]) profile.append(programs_[program]->profile());
+    return profile;
   }
 
  private:

@@ -91,7 +91,8 @@ class CudaExecutable : public Executable {
       });
     events.back().synchronize();
     std::vector<StepTime> times(calls_.size());
-    for (size_t s = 0; s < calls_.size(); ++s) times[s].milliseconds = events[s + 1].milliseconds_since(events[s]);
+    for (size_t s = 0; s < calls_.size(); ++s)
+      times[s] = {events[s].milliseconds_since(events[0]), events[s + 1].milliseconds_since(events[s])};
     return times;
   }
 

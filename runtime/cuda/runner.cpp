@@ -115,21 +115,39 @@ class CudaRunner : public Runner {
     device_.wait();
   }
 
-  std::vector<StepTime> profile() override {
+  // Of a step by itself: its inputs are copied when the one before has ended.
+  Profile profile() override {
     open();
+    wait();
+    const EventHandle begin = clock(device_.copies);
     copy_inputs();
+    const EventHandle ready = clock(device_.compute);
+    ready.synchronize();
+    Profile profile;
+    profile.copies.push_back({"inputs", uploaded_bytes(), 0, ready.milliseconds_since(begin)});
     bind(next());
-    std::vector<StepTime> times;
-    for (size_t program : parts_.routines[0]) {
-      const std::vector<StepTime> more = parts_.programs[program]->profile();
-      times.insert(times.end(), more.begin(), more.end());
-    }
+    for (size_t program : parts_.routines[0]) profile.append(parts_.programs[program]->profile());
+    const EventHandle done = clock(device_.compute);
     send_results(next());
+    const EventHandle sent = clock(device_.compute);
+    sent.synchronize();
+    profile.copies.push_back({"results", result_bytes_, profile.end(), sent.milliseconds_since(done)});
     finish();
-    return times;
+    return profile;
   }
 
  private:
+  EventHandle clock(Stream stream) const {
+    EventHandle event(device_.driver, kEventTimed);
+    event.record(stream);
+    return event;
+  }
+  int64_t uploaded_bytes() const {
+    int64_t bytes = 0;
+    for (const Upload& part : uploads_) bytes += part.to.bytes;
+    return bytes;
+  }
+
   Slot& next() { return slots_[static_cast<size_t>(steps_) % 2]; }
   Slot& other() { return slots_[static_cast<size_t>(steps_ + 1) % 2]; }
   bool is_scalar(size_t i) const { return parts_.inputs[i].type.shape.empty(); }

@@ -66,6 +66,14 @@ BOOST_AUTO_TEST_CASE(a_table_and_its_sum) {
   BOOST_TEST(text.ends_with("exposed 3.1 ms of 41 ms; communication 10 ms, of which 6.9 ms are hidden\n"), text);
 }
 
+BOOST_AUTO_TEST_CASE(the_step_in_the_middle) {
+  std::vector<Overlap> steps(5);
+  const double times[] = {3, 9, 1, 4, 5};
+  for (size_t i = 0; i < steps.size(); ++i) steps[i].step = times[i];
+  BOOST_TEST(median_step(steps).step == 4);
+  BOOST_CHECK_THROW(median_step({}), InternalError);
+}
+
 // On a network without a latency the finest cut is best; where a message costs more than a step, one is.
 BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
   const Case one({"--processes", "2"});

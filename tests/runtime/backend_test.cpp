@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_load_is_reported) {
   BOOST_TEST(report.library_milliseconds > 0);
   store.initialise(1);
   fill_inputs(session, graph, 1);
-  BOOST_TEST(session.profile().size() == steps);
+  BOOST_TEST(session.profile().steps.size() == steps);
   BOOST_TEST(session.arena_bytes() >= session.compiled().program.final.arena_bytes);
 }
 

@@ -131,9 +131,15 @@ BOOST_AUTO_TEST_CASE(profile_times_every_step) {
   StateStore store(*backend);
   Session session(*backend, store, hand_program(hand_schedule(1 << 20, backend->target())));
   fill_hand_input(session);
-  std::vector<StepTime> times = session.profile();
-  BOOST_REQUIRE(times.size() == 3u);
-  for (StepTime time : times) BOOST_TEST(time.milliseconds > 0.01);
+  const Profile profile = session.profile();
+  BOOST_REQUIRE(profile.steps.size() == 3u);
+  BOOST_TEST(profile.copies.empty());
+  double end = 0;
+  for (const StepTime& time : profile.steps) {
+    BOOST_TEST(time.milliseconds > 0.01);
+    BOOST_TEST(time.start >= end);
+    end = time.start + time.milliseconds;
+  }
   std::vector<double> y;
   session.read("y", y);
   BOOST_TEST(y[12345] == hand_result(12345));

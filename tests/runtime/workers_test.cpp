@@ -29,6 +29,7 @@ struct Run {
   DType reduce_precision = DType::f32;
   bool mean_statistics = false;
   int64_t first_worker = 0;
+  bool profiled = false;  // the last virtual worker with a clock around its parts
 };
 
 std::ostream& operator<<(std::ostream& out, const Run& run) {
@@ -66,8 +67,28 @@ struct Outcome {
   std::string state;
   std::vector<double> losses;
   std::vector<NamedTensor> tensors;
+  std::vector<Overlap> overlaps;  // of profiled steps
   bool operator==(const Outcome& other) const { return state == other.state && losses == other.losses; }
 };
+
+Overlap profiled_work(Session& session) {
+  const Schedule& final = session.compiled().program.final;
+  const Profile profile = session.profile();
+  return measured_overlap(final, std::span(profile.steps).last(final.steps.size()));
+}
+
+// Two reductions at least, each in its time; what is not waiting is compute.
+void check_clock(const Overlap& overlap) {
+  BOOST_TEST(overlap.reductions.size() >= 2u);
+  for (const ReductionTimes& one : overlap.reductions) {
+    BOOST_TEST(0 <= one.ready);
+    BOOST_TEST(one.ready <= one.start);
+    BOOST_TEST(one.start <= one.end);
+    BOOST_TEST(one.end <= overlap.step);
+    BOOST_TEST(one.exposed >= 0);
+  }
+  BOOST_TEST(overlap.compute > 0);
+}
 
 // What one process does.
 Outcome run_process(const Run& run, Communicator& communicator) {
@@ -94,7 +115,10 @@ Outcome run_process(const Run& run, Communicator& communicator) {
     session.set_scalar("step", static_cast<double>(step));
     for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
       fill(session, run.first_worker + communicator.rank() * run.split.virtual_workers + v, step, workers, run.samples);
-      session.work(v);
+      if (run.profiled && v + 1 == run.split.virtual_workers)
+        outcome.overlaps.push_back(profiled_work(session));
+      else
+        session.work(v);
     }
     outcome.losses.push_back(session.read_scalar("loss"));
   }
@@ -158,6 +182,17 @@ BOOST_AUTO_TEST_CASE(buckets_and_random_bits_change_nothing) {
   const Outcome whole = run_split({.split = {4, 1}});
   const Outcome cut = run_split({.split = {4, 1}, .bucket_bytes = 4096});
   BOOST_TEST(whole.state == cut.state);
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_around_every_part_changes_nothing) {
+  for (const Split& split : {Split{2, 1}, Split{2, 2}}) {
+    const Outcome plain = run_split({.split = split, .bucket_bytes = 4096});
+    const Outcome timed = run_split({.split = split, .bucket_bytes = 4096, .profiled = true});
+    BOOST_TEST((timed == plain));
+    BOOST_TEST(plain.overlaps.empty());
+    BOOST_TEST(timed.overlaps.size() == 3u);
+    for (const Overlap& overlap : timed.overlaps) check_clock(overlap);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(counts_that_are_no_power_of_two_have_one_order_where_virtual_workers_are_one) {

@@ -10,6 +10,8 @@ namespace {
 
 // What f32 leaves of five steps' sums in other orders, relative to the largest of a tensor.
 constexpr double kBound = 2e-5;
+// Milliseconds: times are differences of f32, in steps of half a microsecond.
+constexpr double kClockSteps = 2e-3;
 
 void trains_as_the_cpu(TestGpu& gpu) {
   const Trained expected = train(*small_cpu(), 5);
@@ -80,6 +82,21 @@ void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
   check_equal(uncaptured, run(*replaying, 2, kSteps - 1));
 }
 
+// Inputs, the parts one behind the other, results.
+void check_clock(const Profile& profile) {
+  BOOST_REQUIRE(profile.copies.size() == 2);
+  const CopyTime &inputs = profile.copies[0], &results = profile.copies[1];
+  BOOST_TEST(inputs.bytes > 0);
+  BOOST_TEST(results.bytes > 0);
+  double end = inputs.start + inputs.milliseconds;
+  for (const StepTime& time : profile.steps) {
+    BOOST_TEST(time.start >= end - kClockSteps);
+    BOOST_TEST(time.milliseconds >= 0);
+    end = time.start + time.milliseconds;
+  }
+  BOOST_TEST(results.start >= end);
+}
+
 // Steps with a clock around every part are steps like others.
 void profiled_steps_count(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
@@ -93,9 +110,9 @@ void profiled_steps_count(TestGpu& gpu) {
       net.session.step();
       continue;
     }
-    const std::vector<StepTime> times = net.session.profile();
-    BOOST_TEST(times.size() == parts);
-    BOOST_TEST(std::all_of(times.begin(), times.end(), [](const StepTime& t) { return t.milliseconds >= 0; }));
+    const Profile profile = net.session.profile();
+    BOOST_TEST(profile.steps.size() == parts);
+    check_clock(profile);
     BOOST_TEST(net.session.read_scalar("loss") == expected.losses[i]);
   }
   BOOST_TEST(net.store.state_sha256() == state_sha256(views_of(expected.state)));

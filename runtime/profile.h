@@ -1,0 +1,39 @@
+// Clocks around every part of a step that was taken; all times are on one clock, milliseconds from the step's start.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/overlap.h"
+#include "compiler/schedule.h"
+
+namespace kb {
+
+// Of one schedule step.
+struct StepTime {
+  double start = 0, milliseconds = 0;
+  // Of a wait, what its all-reduce did meanwhile: when its first message went, and when the sum was there.
+  double reduction_start = 0, reduction_end = 0;
+};
+
+// Of inputs or results on their way between the host and a device of its own memory.
+struct CopyTime {
+  std::string name;
+  int64_t bytes = 0;
+  double start = 0, milliseconds = 0;
+};
+
+struct Profile {
+  std::vector<StepTime> steps;   // of the programs, one behind the other
+  std::vector<CopyTime> copies;  // none where the host's memory is the device's
+
+  // The next program's, on a clock of its own: it began when what was before had ended.
+  void append(std::span<const StepTime> program);
+  double end() const;  // of the last step
+};
+
+// How the all-reduces of a program went, of whose steps these are the times.
+Overlap measured_overlap(const Schedule& schedule, std::span<const StepTime> times);
+
+}  // namespace kb
