@@ -54,6 +54,7 @@ class Run {
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (world.size() > 1) console_.line(world.communicator().description());
+    if (const std::string note = world.note(); !note.empty()) console_.line(note);
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (checkpoint())
@@ -79,7 +80,7 @@ class Run {
     if (flags_.dry_run) return 0;
     const LoopStart start = shared_start();
     RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
-    if (folder_ && world_.heartbeat()) world_.heartbeat()->set_hint(how_to_go_on());
+    if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
                        training, inference, store, record, world_, console_, start});
     return finish(loop.run(), store, record);

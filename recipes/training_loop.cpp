@@ -124,6 +124,7 @@ void TrainingLoop::step(int64_t step) {
   parts_.world.at_step(step);
   set_scalars(step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
+    parts_.world.at_worker(worker);
     started.wait_ms += next_batch();
     parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
     work(worker);

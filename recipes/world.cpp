@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 
 #include "recipes/line_diff.h"
@@ -11,6 +12,12 @@
 #include "runtime/cpu/pool.h"
 
 namespace kb {
+namespace {
+
+// Longer than any process may be at work that the others wait for: the heartbeat finds one that stands still.
+constexpr double kMessageSeconds = 900;
+
+}  // namespace
 
 World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
   if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
@@ -21,7 +28,22 @@ void World::at_step(int64_t step) {
 }
 
 void World::at(std::string_view place) {
-  if (heartbeat_) heartbeat_->at(place);
+  if (heartbeat_) heartbeat_->at_work(place);
+}
+
+void World::at_worker(int64_t worker) {
+  if (!heartbeat_) return;
+  std::array<char, 40> place;
+  const auto end = fmt::format_to_n(place.data(), place.size(), "virtual worker {}", worker).out;
+  heartbeat_->at({place.data(), static_cast<size_t>(end - place.data())});
+}
+
+std::string World::note() const {
+  if (!heartbeat_ || heartbeat_->note().empty()) return "";
+  return fmt::format(
+      "NOTE: machines do not hear of each other: {}; a process of another machine that stops is found "
+      "when a message is under way for {:.0f} s",
+      heartbeat_->note(), kMessageSeconds);
 }
 
 World::~World() {
@@ -69,7 +91,7 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
     throw UsageError(
         "--net: expected several processes, got one, which sends nothing\n  hint:     --processes P; or ./run "
         "inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
-  CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce)};
+  CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce), .timeout = kMessageSeconds};
   if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));

@@ -24,6 +24,7 @@ class World {
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // none where there is one process
   bool leads() const { return rank() == 0; }           // the one that writes files and speaks
+  std::string note() const;                            // what cannot be watched; "" where all is
 
   using Facts = std::vector<std::pair<std::string, std::string>>;
   // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
@@ -33,7 +34,8 @@ class World {
 
   // Where this process stands, for the others' watch over it.
   void at_step(int64_t step);
-  void at(std::string_view place);
+  void at_worker(int64_t worker);   // virtual, of the step
+  void at(std::string_view place);  // outside of steps
 
   // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
   // the slowest at this call.

@@ -45,6 +45,7 @@ struct Traffic {
 struct Placement {
   int nodes = 1;
   int local_rank = 0, local_size = 1;  // among the ranks of this node
+  int leader = 0;                      // the first rank of this node
 };
 
 // When a reduction's first message could go and when its result was there.

@@ -1,6 +1,6 @@
-// Where every process of a machine stands in its schedule, in a page of memory that all of them see, and a watch over
-// it: a process that has died or goes no further is named, in the words of the schedule, long before a message's time
-// is over.
+// A watch over the processes of a run: one that has died or goes no further is named, in the words of the schedule,
+// long before a message's time is over. Processes of a machine see each other in a page of memory, machines hear of
+// each other over sockets.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,7 +13,9 @@ namespace kb {
 
 struct HeartbeatOptions {
   double interval = 0.1;  // seconds between two looks at the others
-  double patience = 30;   // seconds after which one that goes no further is named
+  // Seconds after which one that goes no further is named: inside a step, and at work that takes its time.
+  double patience = 30, long_patience = 600;
+  int32_t process = 0;  // that is watched; 0: this one
   // Called once, by a thread of its own, in every process that finds a fault; by default the message is printed by the
   // lowest rank that is left, and the process ended.
   std::function<void(const std::string& message)> on_fault = {};
@@ -27,11 +29,16 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  // Where this process stands from now on; `waits` where others must come too before it goes on. Allocates nothing.
+  // Why nothing is heard of processes on other machines; "" where it is, or there are none.
+  const std::string& note() const;
+
+  // Where this process stands from now on, inside a step; `waits` where others must come too before it goes on. And at
+  // work outside of steps, of which others know little: data, compilers, files. Allocates nothing.
   void at_step(int64_t step);
   void at(std::string_view place, bool waits = false);
   // The same place: whether others must come before it goes on.
   void waits(bool waits);
+  void at_work(std::string_view place);
   // What to add to a message: how the run can go on.
   void set_hint(std::string hint);
 

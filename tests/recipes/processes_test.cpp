@@ -126,21 +126,22 @@ int find_process(const fs::path& out, int rank) {
   return 0;
 }
 
-// Kills rank 1 once there is a checkpoint.
-void kill_one(const std::string& command, const fs::path& out, const std::string& expected) {
+// Kills a rank once there is a checkpoint.
+void kill_one(const std::string& command, int rank, const fs::path& out, const std::string& expected) {
   auto running = std::async(std::launch::async, [&] { return run_shell(command); });
   while (list_checkpoints(out / "checkpoints").size() < 2) {
     BOOST_REQUIRE((running.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready));
   }
-  const int victim = find_process(out, 1);
+  const int victim = find_process(out, rank);
   BOOST_REQUIRE(victim > 0);
   const auto killed = std::chrono::steady_clock::now();
   ::kill(victim, SIGKILL);
   const Ended ended = running.get();
   BOOST_TEST((std::chrono::steady_clock::now() - killed < std::chrono::seconds(10)));
   BOOST_TEST(ended.code != 0);
-  BOOST_TEST(ended.text.find("rank 1 (process " + std::to_string(victim) + ") has died at step ") != std::string::npos,
-             ended.text);
+  const std::string dead =
+      "rank " + std::to_string(rank) + " (process " + std::to_string(victim) + ") has died at step ";
+  BOOST_TEST(ended.text.find(dead) != std::string::npos, ended.text);
   BOOST_TEST(ended.text.find("go on: ./run resnet_cifar --resume " + out.string()) != std::string::npos, ended.text);
   const Ended resumed = run_shell(kProgram + " --resume " + out.string() + " --processes 2");
   BOOST_TEST(resumed.code == 0, resumed.text);
@@ -152,11 +153,14 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
   test::TemporaryDirectory folder;
   const std::string more = "--save-every 1 --steps 60";
   const std::string expected = state_after(folder / "whole", 1, more);
-  kill_one(kProgram + words(folder / "own", 2, more), folder / "own", expected);
+  for (const int rank : {0, 1}) {
+    const fs::path out = folder / ("own" + std::to_string(rank));
+    kill_one(kProgram + words(out, 2, more), rank, out, expected);
+  }
   std::string launched;
   for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
     launched += word + " ";
-  kill_one(launched + kProgram + words(folder / "mpirun", 1, more), folder / "mpirun", expected);
+  kill_one(launched + kProgram + words(folder / "mpirun", 1, more), 1, folder / "mpirun", expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -138,6 +138,8 @@ class MpiLink : public Link {
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     check(MPI_Comm_rank(node, &placement_.local_rank));
     check(MPI_Comm_size(node, &placement_.local_size));
+    placement_.leader = rank_;
+    check(MPI_Bcast(&placement_.leader, 1, MPI_INT, 0, node));
     check(MPI_Comm_free(&node));
     const int first = placement_.local_rank == 0 ? 1 : 0;
     check(MPI_Allreduce(&first, &placement_.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

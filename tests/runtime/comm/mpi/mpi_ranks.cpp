@@ -1,5 +1,6 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
-// hangs (`stop`) or is killed (`kill`) between reductions.
+// hangs (`stop`) or is killed (`kill`) between reductions, or is the first of a second machine of two ranks and killed
+// (`leader`).
 #include <fmt/format.h>
 
 #include <csignal>
@@ -8,7 +9,9 @@
 #include <thread>
 
 #include "graph/error.h"
+#include "runtime/comm/heartbeat.h"
 #include "runtime/comm/open.h"
+#include "tests/runtime/comm/apart.h"
 #include "tests/runtime/comm/conformance.h"
 
 namespace {
@@ -79,6 +82,17 @@ void lose_a_rank(const Launcher& launcher, int signal) {
   }
 }
 
+void lose_a_leader(const Launcher& launcher) {
+  Apart communicator(open_communicator({}, launcher), 2);
+  Heartbeat heartbeat(communicator);
+  if (!heartbeat.note().empty()) throw Error(heartbeat.note());
+  heartbeat.at_step(11);
+  communicator.barrier();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (communicator.rank() == 2) raise(SIGKILL);
+  std::this_thread::sleep_for(std::chrono::seconds(20));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,6 +104,8 @@ int main(int argc, char** argv) {
       lose_a_rank(launcher, SIGSTOP);
     else if (mode == "kill")
       lose_a_rank(launcher, SIGKILL);
+    else if (mode == "leader")
+      lose_a_leader(launcher);
     else
       wrong = conform(launcher, mode == "throttle");
     if (wrong.empty()) return 0;

@@ -1,0 +1,101 @@
+#include "runtime/comm/beat_page.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <random>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+// A process that its parent has not asked about yet is there for kill(), but dead.
+bool is_alive(int32_t process) {
+  if (::kill(process, 0) != 0 && errno == ESRCH) return false;
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return ::kill(process, 0) == 0;
+  return text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+[[noreturn]] void fail(const std::string& name) {
+  throw Error(fmt::format("cannot make shared memory {}: {}", name, std::strerror(errno)));
+}
+
+}  // namespace
+
+void Beat::set_place(std::string_view text) {
+  const size_t length = std::min(text.size(), kPlaceBytes - 1);
+  for (size_t i = 0; i < length; ++i) place[i].store(text[i], std::memory_order_relaxed);
+  place[length] = '\0';
+}
+
+std::string Beat::text() const {
+  std::string letters;
+  for (const std::atomic<char>& letter : place) {
+    if (letter == '\0') break;
+    letters.push_back(letter);
+  }
+  if (step < 0) return letters;
+  return fmt::format("step {}{}{}", step.load(), letters.empty() ? "" : " ", letters);
+}
+
+int64_t machine_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
+}
+
+// A file, without a name from the moment at which all have it open.
+BeatPage::BeatPage(Communicator& communicator) : own_leader_(communicator.placement().leader) {
+  for (const std::string& leader : communicator.all_gather(std::to_string(own_leader_)))
+    leaders_.push_back(std::stoi(leader));
+  hosts_ = communicator.all_gather(host_name());
+  bytes_ = sizeof(Beat) * leaders_.size();
+  const std::string own = fmt::format("/kilobatch-{}-{:08x}", ::getuid(), std::random_device()());
+  const std::string name = communicator.all_gather(own)[static_cast<size_t>(own_leader_)];
+  const int file = ::shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes_)) != 0) fail(name);
+  memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (memory_ == MAP_FAILED) fail(name);
+  communicator.barrier();
+  if (communicator.rank() == own_leader_) ::shm_unlink(name.c_str());
+}
+
+BeatPage::~BeatPage() { ::munmap(memory_, bytes_); }
+
+// Zeroed memory is a Beat of a process that is not here.
+Beat& BeatPage::operator[](int rank) const { return static_cast<Beat*>(memory_)[rank]; }
+
+Presence BeatPage::presence(int rank) const {
+  const Beat& beat = (*this)[rank];
+  const Presence presence = beat.presence;
+  const bool has_died = is_local(rank) && presence == Presence::here && !is_alive(beat.process);
+  return has_died ? Presence::died : presence;
+}
+
+std::string BeatPage::name(int rank) const {
+  const std::string where = is_local(rank) ? "" : " on " + hosts_[static_cast<size_t>(rank)];
+  return fmt::format("rank {} (process {}{})", rank, (*this)[rank].process.load(), where);
+}
+
+}  // namespace kb

@@ -1,0 +1,338 @@
+#include "runtime/comm/beat_relay.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+constexpr int kOpenMilliseconds = 5000;  // for all machines to meet
+
+// What is sent, between machines of one kind: a Hello once, then messages of a Head and its beats.
+struct Hello {
+  uint64_t secret = 0;
+  int32_t rank = 0;
+};
+
+struct Head {
+  int32_t beats = 0;
+  int32_t leaves = 0;  // the last message
+};
+
+struct SentBeat {
+  int32_t rank = 0;
+  Presence presence = Presence::absent;
+  int32_t process = 0;
+  int32_t waits = 0, steps = 0;
+  int64_t step = 0, count = 0, age = 0;  // age: nanoseconds since Beat::since
+  std::array<char, Beat::kPlaceBytes> place{};
+};
+
+class Socket {
+ public:
+  explicit Socket(int handle = -1) : handle_(handle) {}
+  ~Socket() {
+    if (handle_ >= 0) ::close(handle_);
+  }
+  Socket(Socket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  int handle() const { return handle_; }
+  bool is_open() const { return handle_ >= 0; }
+  void close() { *this = Socket(); }
+  void do_not_wait() const {
+    const int on = 1;
+    ::fcntl(handle_, F_SETFL, O_NONBLOCK);
+    ::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  // False when nothing came in time.
+  bool wait(short events, int milliseconds) const {
+    pollfd one{handle_, events, 0};
+    return ::poll(&one, 1, milliseconds) > 0;
+  }
+
+ private:
+  int handle_;
+};
+
+Socket new_socket() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+std::string reason() { return std::strerror(errno); }
+
+class Deadline {
+ public:
+  int milliseconds_left() const { return static_cast<int>(std::max<int64_t>(0, (end_ - machine_time()) / 1'000'000)); }
+
+ private:
+  int64_t end_ = machine_time() + int64_t{kOpenMilliseconds} * 1'000'000;
+};
+
+// Of this machine, those that other machines may know.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> result;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return result;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, one->ifa_addr, sizeof address);
+    char text[INET_ADDRSTRLEN] = "";
+    ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+    const bool is_loop = (ntohl(address.sin_addr.s_addr) >> 24) == 127;
+    result.insert(is_loop ? result.end() : result.begin(), text);  // a loop last: machines of a test
+  }
+  ::freeifaddrs(all);
+  return result;
+}
+
+// Where rank 0 listens, as it travels: "SECRET PORT ADDRESS ADDRESS ..."; without an address where it does not.
+struct Hub {
+  uint64_t secret = 0;
+  uint16_t port = 0;
+  std::vector<std::string> addresses;
+
+  std::string text() const { return fmt::format("{} {} {}", secret, port, fmt::join(addresses, " ")); }
+  static Hub parse(const std::string& text) {
+    Hub hub;
+    size_t at = 0;
+    const auto word = [&] {
+      const size_t end = std::min(text.find(' ', at), text.size());
+      const std::string found = text.substr(at, end - at);
+      at = std::min(end + 1, text.size());
+      return found;
+    };
+    hub.secret = std::stoull(word());
+    hub.port = static_cast<uint16_t>(std::stoul(word()));
+    while (at < text.size()) hub.addresses.push_back(word());
+    return hub;
+  }
+};
+
+// Closed where it could not be reached in time.
+Socket connected(const std::string& address, uint16_t port, int milliseconds) {
+  Socket socket = new_socket();
+  if (!socket.is_open()) return socket;
+  socket.do_not_wait();
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  ::inet_pton(AF_INET, address.c_str(), &to.sin_addr);
+  int fault = ::connect(socket.handle(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : errno;
+  socklen_t length = sizeof fault;
+  if (fault == EINPROGRESS) {
+    if (!socket.wait(POLLOUT, milliseconds))
+      fault = ETIMEDOUT;
+    else
+      ::getsockopt(socket.handle(), SOL_SOCKET, SO_ERROR, &fault, &length);
+  }
+  if (fault == 0) return socket;
+  errno = fault;
+  return Socket();
+}
+
+std::optional<Hello> receive_hello(const Socket& socket, const Deadline& deadline) {
+  Hello hello;
+  char* to = reinterpret_cast<char*>(&hello);
+  for (size_t got = 0; got < sizeof hello;) {
+    if (!socket.wait(POLLIN, deadline.milliseconds_left())) return std::nullopt;
+    const ssize_t more = ::recv(socket.handle(), to + got, sizeof hello - got, 0);
+    if (more <= 0) return std::nullopt;
+    got += static_cast<size_t>(more);
+  }
+  return hello;
+}
+
+template <class T>
+void append(std::string& text, const T& value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+SentBeat sent_beat(const BeatPage& page, int rank) {
+  const Beat& beat = page[rank];
+  SentBeat sent{.rank = rank,
+                .presence = page.presence(rank),
+                .process = beat.process,
+                .waits = beat.waits,
+                .steps = beat.steps,
+                .step = beat.step,
+                .count = beat.count,
+                .age = machine_time() - beat.since};
+  std::copy(std::begin(beat.place), std::end(beat.place), sent.place.begin());
+  return sent;
+}
+
+void set(Beat& beat, const SentBeat& sent) {
+  beat.process = sent.process;
+  beat.waits = sent.waits != 0;
+  beat.steps = sent.steps != 0;
+  beat.step = sent.step;
+  beat.count = sent.count;
+  beat.since = machine_time() - sent.age;
+  std::copy(sent.place.begin(), sent.place.end(), std::begin(beat.place));
+  beat.presence = sent.presence;
+}
+
+}  // namespace
+
+struct BeatRelay::Peer {
+  int rank = 0;
+  Socket socket;
+  std::string in, out;  // not yet whole, not yet sent
+  int64_t heard = machine_time();
+};
+
+BeatRelay::BeatRelay(Communicator& communicator, const BeatPage& page, double silence)
+    : page_(page), rank_(communicator.rank()), silence_(static_cast<int64_t>(silence * 1e9)) {
+  if (communicator.placement().nodes == 1) return;
+  const std::string own = open(communicator);
+  for (const std::string& one : communicator.all_gather(own))
+    if (!one.empty()) fault_ = one;  // that of one who cannot come says more than that of rank 0
+  if (!fault_.empty()) peers_.clear();
+}
+
+BeatRelay::~BeatRelay() {
+  for (const std::unique_ptr<Peer>& peer : peers_)
+    if (peer->socket.is_open()) send(*peer, true);
+}
+
+std::string BeatRelay::open(Communicator& communicator) {
+  return rank_ == 0 ? listen_and_accept(communicator) : connect_to_hub(communicator);
+}
+
+std::string BeatRelay::listen_and_accept(Communicator& communicator) {
+  Hub hub{std::random_device()() | uint64_t{std::random_device()()} << 32, 0, own_addresses()};
+  const Socket listener = new_socket();
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t length = sizeof any;
+  const bool listens = listener.is_open() &&
+                       ::bind(listener.handle(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 &&
+                       ::listen(listener.handle(), communicator.placement().nodes) == 0 &&
+                       ::getsockname(listener.handle(), reinterpret_cast<sockaddr*>(&any), &length) == 0;
+  if (!listens) hub.addresses.clear();
+  const std::string fault = "rank 0 cannot listen: " + reason();
+  hub.port = ntohs(any.sin_port);
+  communicator.all_gather(hub.text());
+  const Deadline deadline;
+  const std::ptrdiff_t machines = communicator.placement().nodes;
+  while (listens && std::ssize(peers_) + 1 < machines && listener.wait(POLLIN, deadline.milliseconds_left())) {
+    Socket socket(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::optional<Hello> hello = receive_hello(socket, deadline);
+    if (!hello || hello->secret != hub.secret || page_.is_local(hello->rank)) continue;
+    socket.do_not_wait();
+    peers_.push_back(std::make_unique<Peer>(Peer{hello->rank, std::move(socket), "", ""}));
+  }
+  if (!listens) return fault;
+  return std::ssize(peers_) + 1 == machines
+             ? ""
+             : fmt::format("rank 0 hears of {} machines, of {}", peers_.size() + 1, machines);
+}
+
+std::string BeatRelay::connect_to_hub(Communicator& communicator) {
+  const Hub hub = Hub::parse(communicator.all_gather("")[0]);
+  if (hub.addresses.empty() || page_.leader(rank_) != rank_) return "";
+  const Deadline deadline;
+  Socket socket;
+  for (size_t i = 0; i < hub.addresses.size() && !socket.is_open(); ++i)
+    socket = connected(hub.addresses[i], hub.port,
+                       deadline.milliseconds_left() / static_cast<int>(hub.addresses.size() - i));
+  const Hello hello{hub.secret, rank_};
+  if (!socket.is_open() || ::send(socket.handle(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+    return fmt::format("rank {} cannot reach rank 0 at {}, port {}: {}", rank_, fmt::join(hub.addresses, ", "),
+                       hub.port, reason());
+  peers_.push_back(std::make_unique<Peer>(Peer{0, std::move(socket), "", ""}));
+  return "";
+}
+
+void BeatRelay::exchange() {
+  for (const std::unique_ptr<Peer>& peer : peers_)
+    if (peer->socket.is_open()) receive(*peer);
+  for (const std::unique_ptr<Peer>& peer : peers_)
+    if (peer->socket.is_open()) send(*peer, false);
+}
+
+void BeatRelay::receive(Peer& peer) {
+  std::array<char, 1 << 16> part;
+  for (;;) {
+    const ssize_t got = ::recv(peer.socket.handle(), part.data(), part.size(), 0);
+    if (got > 0) {
+      peer.in.append(part.data(), static_cast<size_t>(got));
+      peer.heard = machine_time();
+      continue;
+    }
+    const bool is_silent = got < 0 && (errno == EAGAIN || errno == EINTR);
+    apply(peer);
+    if (peer.socket.is_open() && (!is_silent || machine_time() - peer.heard > silence_)) lose(peer);
+    return;
+  }
+}
+
+// All whole messages.
+void BeatRelay::apply(Peer& peer) {
+  size_t at = 0;
+  Head head;
+  while (peer.in.size() - at >= sizeof head) {
+    std::memcpy(&head, peer.in.data() + at, sizeof head);
+    const size_t bytes = sizeof head + static_cast<size_t>(head.beats) * sizeof(SentBeat);
+    if (peer.in.size() - at < bytes) break;
+    for (size_t b = 0; b < static_cast<size_t>(head.beats); ++b) {
+      SentBeat beat;
+      std::memcpy(&beat, peer.in.data() + at + sizeof head + b * sizeof beat, sizeof beat);
+      if (beat.rank >= 0 && beat.rank < page_.size() && !page_.is_local(beat.rank)) set(page_[beat.rank], beat);
+    }
+    at += bytes;
+    if (head.leaves) peer.socket.close();
+  }
+  peer.in.erase(0, at);
+}
+
+void BeatRelay::lose(Peer& peer) const {
+  Beat& beat = page_[peer.rank];
+  if (beat.presence == Presence::here) beat.presence = Presence::lost;
+  peer.socket.close();
+}
+
+// One message at a time: where it goes out slowly the next one is a later state.
+void BeatRelay::send(Peer& peer, bool leaves) {
+  if (leaves || peer.out.empty()) peer.out += beats_for(peer, leaves);
+  const ssize_t sent = ::send(peer.socket.handle(), peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+  if (sent > 0) peer.out.erase(0, static_cast<size_t>(sent));
+}
+
+// Those of its own machine the peer knows better. Who leaves is followed by all of its machine, soon.
+std::string BeatRelay::beats_for(const Peer& peer, bool leaves) const {
+  std::string text;
+  Head head{0, leaves ? 1 : 0};
+  for (int rank = 0; rank < page_.size(); ++rank) {
+    if (page_.leader(rank) == peer.rank) continue;
+    if (rank_ != 0 && !page_.is_local(rank)) continue;
+    SentBeat beat = sent_beat(page_, rank);
+    if (leaves) beat.presence = Presence::absent;
+    append(text, beat);
+    ++head.beats;
+  }
+  std::string message;
+  append(message, head);
+  return message + text;
+}
+
+}  // namespace kb
