@@ -10,6 +10,7 @@
 #include "compiler/lower.h"
 #include "compiler/materialise.h"
 #include "compiler/text_hash.h"
+#include "compiler/value_places.h"
 #include "compiler/views.h"
 
 namespace kb {
@@ -20,18 +21,12 @@ constexpr int64_t kVectorBytes = 16;  // of a GPU's widest access
 class Builder {
  public:
   Builder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
-      : graph_(*graph), ordered_(ordered), target_(target) {
+      : graph_(*graph), ordered_(ordered), target_(target), places_(graph_, ordered, target, schedule_) {
     schedule_.graph = std::move(graph);
     schedule_.name = graph_.name;
   }
 
   Schedule run() {
-    place_variables_and_inputs();
-    place_state_writes();
-    place_outputs();
-    // The whole before its parts, which may be concats themselves.
-    for (auto group = ordered_.groups.rbegin(); group != ordered_.groups.rend(); ++group)
-      if (group->cls == FusionClass::copy) place_concat(*group);
     save_variables();
     for (const Group& group : ordered_.groups) add_step(group);
     copy_writes();
@@ -42,126 +37,6 @@ class Builder {
   }
 
  private:
-  // ---- buffers
-  // -------------------------------------------------------------------------------------------------------------------------
-
-  int32_t add_buffer(BufferKind kind, std::string name, int64_t bytes, int32_t node) {
-    Buffer buffer;
-    buffer.kind = kind;
-    buffer.name = std::move(name);
-    buffer.bytes = bytes;
-    buffer.node = node;
-    buffer.first = -1;
-    schedule_.buffers.push_back(std::move(buffer));
-    return static_cast<int32_t>(schedule_.buffers.size()) - 1;
-  }
-
-  int64_t variable_bytes(const Variable& variable) const {
-    return variable.bytes > 0 ? variable.bytes : variable.type.bytes();
-  }
-
-  void place_variables_and_inputs() {
-    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
-      const Node& node = graph_.nodes[static_cast<size_t>(n)];
-      if (node.op != Op::variable && node.op != Op::input) continue;
-      const std::string& name = node.attrs.text("name");
-      bool stored = node.op == Op::variable;
-      int64_t bytes = stored ? variable_bytes(*graph_.find_variable(name)) : node.type().bytes();
-      int32_t buffer = stored ? store_buffer(name, bytes) : add_buffer(BufferKind::input, name, bytes, n);
-      schedule_.views[{n, 0}] = {buffer, 0};
-    }
-  }
-
-  int32_t store_buffer(const std::string& name, int64_t bytes) {
-    auto [at, fresh] = stores_.try_emplace(name, -1);
-    if (fresh) at->second = add_buffer(BufferKind::store, name, bytes, -1);
-    return at->second;
-  }
-
-  void place_state_writes() {
-    for (size_t i = 0; i < graph_.writes.size(); ++i) {
-      const StateWrite& write = graph_.writes[i];
-      int32_t buffer = store_buffer(write.variable, variable_bytes(*graph_.find_variable(write.variable)));
-      if (ordered_.in_place[i].valid()) place_at(ordered_.in_place[i], {buffer, 0});
-    }
-  }
-
-  void place_outputs() {
-    for (const Output& output : graph_.outputs) {
-      Value owner = resolve_alias(graph_, output.value).owner;
-      if (!schedule_.views.contains(owner))
-        schedule_.views[owner] = {add_buffer(BufferKind::output, output.name, graph_.type(owner).bytes(), owner.node),
-                                  0};
-    }
-  }
-
-  // The parts of a placed concat that nothing else has placed go straight into its memory.
-  void place_concat(const Group& group) {
-    Value whole = group.outputs.empty() ? Value{group.nodes.back(), 0} : group.outputs[0];
-    View base = place(whole);
-    int64_t offset = 0;
-    for (Value part : graph_.node(whole).inputs) {
-      Alias alias = resolve_alias(graph_, part);
-      int64_t bytes = graph_.type(part).bytes();
-      Op op = graph_.node(alias.owner).op;
-      bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 &&
-                       graph_.type(alias.owner).bytes() == bytes;
-      if (placeable) place_at(alias.owner, {base.buffer, base.offset + offset});
-      offset += bytes;
-    }
-  }
-
-  // Unless it has a place. What an exchange takes lies where its result does.
-  void place_at(Value owner, View view) {
-    if (!schedule_.views.try_emplace(owner, view).second) return;
-    if (const Value source = taken_over(owner); source.valid()) place_at(source, view);
-  }
-
-  // What an exchange works on, in whose memory its result may lie; else invalid.
-  Value taken_over(Value owner) const {
-    if (!is_exchange(graph_.node(owner))) return {};
-    const Alias source = resolve_alias(graph_, graph_.node(owner).inputs.back());
-    const Op op = graph_.node(source.owner).op;
-    const bool whole = source.offset == 0 && graph_.type(source.owner).bytes() == graph_.type(owner).bytes();
-    return whole && op != Op::variable && op != Op::input && op != Op::constant ? source.owner : Value{};
-  }
-
-  // Memory of a value; opens a buffer for an owner that has none yet.
-  View place(Value value) {
-    Alias alias = resolve_alias(graph_, value);
-    auto at = schedule_.views.find(alias.owner);
-    if (at == schedule_.views.end()) {
-      const Value source = taken_over(alias.owner);
-      const View own = source.valid() ? place(source) : open_buffer(alias.owner);
-      at = schedule_.views.emplace(alias.owner, own).first;
-    }
-    View view{at->second.buffer, at->second.offset + alias.offset};
-    if (alias.owner != value) schedule_.views[value] = view;
-    return view;
-  }
-
-  View open_buffer(Value owner) {
-    const Node& node = graph_.node(owner);
-    return {add_buffer(BufferKind::arena, std::string(name(node.op)), bytes_of(node, owner.out), owner.node), 0};
-  }
-
-  // Packed weights have the library's own size.
-  int64_t bytes_of(const Node& node, int32_t out) const {
-    bool packed = node.op == Op::pack_weights && target_.library;
-    return packed ? target_.library->packed_bytes(graph_, node) : node.type(out).bytes();
-  }
-
-  int64_t bytes_of(Value v) const {
-    const Node& owner = graph_.node(v);
-    if (owner.op == Op::variable) return variable_bytes(*graph_.find_variable(owner.attrs.text("name")));
-    return bytes_of(owner, v.out);
-  }
-
-  View scratch(int64_t bytes) {
-    if (bytes <= 0) return {};
-    return {add_buffer(BufferKind::arena, "scratch", bytes, -1), 0};
-  }
-
   // ---- steps
   // ---------------------------------------------------------------------------------------------------------------------------
 
@@ -227,7 +102,7 @@ class Builder {
   // An all-reduce works in place; what lies elsewhere is copied first.
   void bring_in_place(const Group& group) {
     const Value source = graph_.nodes[static_cast<size_t>(group.nodes.back())].inputs[0];
-    const View to = place(group.outputs.at(0)), from = place(source);
+    const View to = places_.place(group.outputs.at(0)), from = places_.place(source);
     if (from.buffer != to.buffer || from.offset != to.offset) add_copy("bring " + step_name(group), source, from, to);
   }
 
@@ -235,7 +110,7 @@ class Builder {
     step.node = group.nodes.front();
     step.reduction = reductions_++;
     step.name += fmt::format(" {}", step.reduction);
-    add_operand(step, place(group.outputs.at(0)), graph_.type(group.outputs[0]).bytes());
+    add_operand(step, places_.place(group.outputs.at(0)), graph_.type(group.outputs[0]).bytes());
     step.inputs = 0;
   }
 
@@ -264,11 +139,11 @@ class Builder {
   void add_library(const Group& group, Step& step) {
     step.node = group.nodes.front();
     step.epilogue = group.epilogue;
-    for (Value input : group.inputs) add_operand(step, place(input), bytes_of(input));
+    for (Value input : group.inputs) add_operand(step, places_.place(input), places_.bytes_of(input));
     step.inputs = static_cast<int32_t>(step.operands.size());
-    for (Value output : group.outputs) add_operand(step, place(output), bytes_of(output));
+    for (Value output : group.outputs) add_operand(step, places_.place(output), places_.bytes_of(output));
     const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
-    if (target_.library) step.scratch = scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
+    if (target_.library) step.scratch = places_.scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
     step.flops = library_flops(node);
   }
 
@@ -290,9 +165,9 @@ class Builder {
     for (size_t i = 0; i < lowered.operands.size(); ++i) {
       ir::BufferParam& param = lowered.kernel.buffers[i];
       if (param.scratch)
-        add_operand(step, scratch(lowered.scratch_bytes[i]), lowered.scratch_bytes[i]);
+        add_operand(step, places_.scratch(lowered.scratch_bytes[i]), lowered.scratch_bytes[i]);
       else
-        add_operand(step, place(lowered.operands[i]), bytes_of(lowered.operands[i]));
+        add_operand(step, places_.place(lowered.operands[i]), places_.bytes_of(lowered.operands[i]));
       param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kVectorBytes == 0;
     }
     step.kernel = share(lowered.kernel);
@@ -314,7 +189,7 @@ class Builder {
 
   void add_concat_step(const Group& group) {
     Value whole = group.nodes.empty() ? Value{} : Value{group.nodes.back(), 0};
-    View base = place(whole);
+    View base = places_.place(whole);
     Step step;
     step.cls = FusionClass::copy;
     step.nodes = {whole.node};
@@ -335,7 +210,7 @@ class Builder {
     bool zeros = is_zeros(graph_, part);
     int64_t operand = -1;
     if (!zeros) {
-      View from = place(part);
+      View from = places_.place(part);
       if (from.buffer == base.buffer && from.offset == base.offset + offset) return;
       operand = static_cast<int64_t>(step.operands.size());
       add_operand(step, from, bytes);
@@ -370,14 +245,14 @@ class Builder {
     for (const Output& output : graph_.outputs) {
       const Node& owner = graph_.node(resolve_alias(graph_, output.value).owner);
       if (owner.op != Op::variable || !is_written(owner.attrs.text("name"))) continue;
-      View view{add_buffer(BufferKind::output, output.name, graph_.type(output.value).bytes(), output.value.node), 0};
-      add_copy("save for " + output.name, output.value, place(output.value), view);
+      const View view = places_.save_output(output);
+      add_copy("save for " + output.name, output.value, places_.place(output.value), view);
       saved_outputs_[output.value] = view;
     }
     for (const StateWrite& write : graph_.writes) {
       if (!is_variable(write.value)) continue;
-      saved_[write.variable] = scratch(graph_.type(write.value).bytes());
-      add_copy("save for " + write.variable, write.value, place(write.value), saved_[write.variable]);
+      saved_[write.variable] = places_.scratch(graph_.type(write.value).bytes());
+      add_copy("save for " + write.variable, write.value, places_.place(write.value), saved_[write.variable]);
     }
   }
 
@@ -386,14 +261,13 @@ class Builder {
     for (size_t i = 0; i < graph_.writes.size(); ++i) {
       if (ordered_.in_place[i].valid()) continue;
       const StateWrite& write = graph_.writes[i];
-      View from = is_variable(write.value) ? saved_.at(write.variable) : place(write.value);
-      int32_t to = store_buffer(write.variable, variable_bytes(*graph_.find_variable(write.variable)));
-      add_copy("write " + write.variable, write.value, from, {to, 0});
+      View from = is_variable(write.value) ? saved_.at(write.variable) : places_.place(write.value);
+      add_copy("write " + write.variable, write.value, from, places_.store(write.variable));
     }
   }
 
   void view_outputs() {
-    for (const Output& output : graph_.outputs) place(output.value);
+    for (const Output& output : graph_.outputs) places_.place(output.value);
     for (const auto& [value, view] : saved_outputs_) schedule_.views[value] = view;
   }
 
@@ -427,7 +301,7 @@ class Builder {
   const Ordered& ordered_;
   const Target& target_;
   Schedule schedule_;
-  std::unordered_map<std::string, int32_t> stores_;
+  ValuePlaces places_;
   std::unordered_map<std::string, int32_t> kernels_;
   std::vector<Step> under_way_;  // all-reduces that nothing waits for yet
   int32_t reductions_ = 0;
