@@ -35,6 +35,10 @@ struct Overlap {
 using ReductionSeconds = std::function<double(int64_t bytes)>;
 
 // `seconds`: of each step of the schedule; those of waits are not looked at.
-Overlap predict_overlap(const Schedule& schedule, std::span<const double> seconds, const ReductionSeconds& reduction);
+//
+// `bucket_bytes`: neighbouring ranges of one flat vector travel together until they have so many, once the last of them
+// is ready: the step that Workers::bucket_bytes would give, from the schedule of one compiled with smaller buckets.
+Overlap predict_overlap(const Schedule& schedule, std::span<const double> seconds, const ReductionSeconds& reduction,
+                        int64_t bucket_bytes = 0);
 
 }  // namespace kb

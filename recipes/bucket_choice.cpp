@@ -4,17 +4,22 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "recipes/copy_bandwidth.h"
 #include "recipes/multiply_rate.h"
 #include "recipes/network.h"
 #include "recipes/overlap_report.h"
+#include "recipes/plan.h"
 
 namespace kb {
 namespace {
 
-// From the whole of any gradient down.
+// In MB, from the whole of any gradient down.
 constexpr double kCandidates[] = {1e5, 50, 25, 16, 8, 4, 2, 1, 0.5, 0.25, 0.125, 0.0625};
+
+// No more than two segments in one, from which all others are gathered.
+constexpr double kFinestMb = 1e-6;
 
 // By so much a smaller size must be better.
 constexpr double kWorthwhile = 0.995;
@@ -34,6 +39,16 @@ ProcessorRates measure_rates(int threads) {
   return {2 * kBytes / seconds, measure_multiply_rate(pool)};
 }
 
+ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator) {
+  ProcessorRates all = own;
+  for (const std::string& bytes : communicator.all_gather({reinterpret_cast<const char*>(&own), sizeof own})) {
+    ProcessorRates one;
+    std::memcpy(&one, bytes.data(), sizeof one);
+    all = {std::min(all.bytes, one.bytes), std::min(all.operations, one.operations)};
+  }
+  return all;
+}
+
 std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates) {
   std::vector<double> seconds;
   for (const Step& step : schedule.steps) {
@@ -45,22 +60,23 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
   return seconds;
 }
 
-BucketChoice choose_bucket(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
-                           const Residency& residency, const Network& network, const ProcessorRates& rates) {
+Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+                        const Residency& residency) {
+  flags.bucket_mb = kFinestMb;
+  return compile_training(recipe, flags, input, target, residency);
+}
+
+BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
+  const std::vector<double> seconds = estimated_seconds(finely.program.final, rates);
+  const auto gradient_bytes = static_cast<double>(finely.space.length * size_of(finely.space.dtype));
   BucketChoice choice;
   Overlap best, whole;
-  int64_t gradient_bytes = 0;
   for (const double megabytes : kCandidates) {
-    if (gradient_bytes > 0 && 1e6 * megabytes >= static_cast<double>(gradient_bytes)) continue;
-    flags.bucket_mb = megabytes;
-    const Compiled compiled = compile_training(recipe, flags, input, target, residency);
-    const Schedule& final = compiled.program.final;
-    const Overlap overlap = predict_overlap(compiled, estimated_seconds(final, rates), network);
-    if (gradient_bytes == 0) {
-      gradient_bytes = compiled.space.length * size_of(compiled.space.dtype);
-      whole = overlap;
-    }
-    if (choice.megabytes > 0 && overlap.step >= kWorthwhile * best.step) continue;
+    const bool is_whole = choice.megabytes == 0;
+    if (!is_whole && 1e6 * megabytes >= gradient_bytes) continue;
+    const Overlap overlap = predict_overlap(finely, seconds, network, bucket_bytes(megabytes));
+    if (is_whole) whole = overlap;
+    if (!is_whole && overlap.step >= kWorthwhile * best.step) continue;
     best = overlap;
     choice.megabytes = megabytes;
   }

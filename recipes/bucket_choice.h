@@ -13,6 +13,8 @@ struct ProcessorRates {
   double bytes = 0, operations = 0;  // a second
 };
 ProcessorRates measure_rates(int threads);
+// Over all ranks, each of which calls it: who waits for the others' sums is as slow as they are.
+ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator);
 std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates);
 
 struct BucketChoice {
@@ -20,9 +22,13 @@ struct BucketChoice {
   std::string text;      // a line
 };
 
+// The training step with its gradient in the smallest buckets: when each piece is ready, from which the step of any
+// size follows.
+Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+                        const Residency& residency);
+
 // Of 1/16 to 50 MB and the whole gradient, the size with the least step that predict_overlap gives for estimated
 // times, the largest where several do. Bits do not depend on it.
-BucketChoice choose_bucket(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
-                           const Residency& residency, const Network& network, const ProcessorRates& rates);
+BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates);
 
 }  // namespace kb

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "recipes/memory_answer.h"
 #include "runtime/comm/cost.h"
@@ -88,27 +89,33 @@ const Overlap& median_step(const std::vector<Overlap>& steps) {
 }
 
 std::vector<double> profiled_seconds(Session& session) {
-  constexpr size_t kProfiles = 9;
+  constexpr size_t kFewest = 3, kMost = 9;
+  constexpr std::chrono::seconds kLongest{2};  // long steps vary less
   const size_t steps = session.compiled().program.final.steps.size();
   std::vector<std::vector<double>> trials(steps);
   session.profile();
-  for (size_t trial = 0; trial < kProfiles; ++trial) {
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t trial = 0; trial < kMost; ++trial) {
+    if (trial >= kFewest && std::chrono::steady_clock::now() - start > kLongest) break;
     const Profile profile = session.profile();
     const std::span<const StepTime> times = last_program(session, profile);
     for (size_t s = 0; s < steps; ++s) trials[s].push_back(1e-3 * times[s].milliseconds);
   }
   std::vector<double> seconds;
   for (std::vector<double>& one : trials) {
-    std::nth_element(one.begin(), one.begin() + kProfiles / 2, one.end());
-    seconds.push_back(one[kProfiles / 2]);
+    const auto middle = one.begin() + static_cast<std::ptrdiff_t>(one.size() / 2);
+    std::nth_element(one.begin(), middle, one.end());
+    seconds.push_back(*middle);
   }
   return seconds;
 }
 
-Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network) {
+Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
+                        int64_t bucket_bytes) {
   const int ranks = static_cast<int>(compiled.workers.processes);
-  return predict_overlap(compiled.program.final, seconds,
-                         [&](int64_t bytes) { return halving_doubling_seconds(bytes, ranks, network); });
+  return predict_overlap(
+      compiled.program.final, seconds, [&](int64_t bytes) { return halving_doubling_seconds(bytes, ranks, network); },
+      bucket_bytes);
 }
 
 }  // namespace kb

@@ -25,7 +25,8 @@ const Overlap& median_step(const std::vector<Overlap>& steps);
 // Seconds of the steps of `final`, each the median of several profiles.
 std::vector<double> profiled_seconds(Session& session);
 
-// On a network that reduces by halving and doubling.
-Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network);
+// On a network that reduces by halving and doubling; `bucket_bytes` as in compiler/overlap.h.
+Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
+                        int64_t bucket_bytes = 0);
 
 }  // namespace kb

@@ -16,9 +16,9 @@ Flags with_plan(Flags flags) {
   return flags;
 }
 
-int64_t bucket_bytes(const Flags& flags) {
+int64_t bucket_bytes(double megabytes) {
   constexpr double kUsualMb = 25;
-  return std::llround(1e6 * (flags.bucket_mb > 0 ? flags.bucket_mb : kUsualMb));
+  return std::llround(1e6 * (megabytes > 0 ? megabytes : kUsualMb));
 }
 
 RunPlan make_plan(const Flags& flags, int64_t samples) {

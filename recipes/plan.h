@@ -23,9 +23,9 @@ BatchPlan batch_plan(const Flags& flags);
 // The same run with the plan's n for --per-worker and --batch-norm worker: of one plan, one set of words.
 Flags with_plan(Flags flags);
 
-// Of the gradient, summed over processes together: --bucket-mb, or where that is left to a model and there is none,
+// Of the gradient, summed over processes together, for --bucket-mb; where that is left to a model and there is none,
 // 25 MB.
-int64_t bucket_bytes(const Flags& flags);
+int64_t bucket_bytes(double megabytes);
 
 // Throws Error where the minibatch is larger than the data set.
 RunPlan make_plan(const Flags& flags, int64_t samples);

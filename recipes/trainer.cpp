@@ -137,18 +137,18 @@ class Run {
     }
   }
 
-  // The leading process chooses for all: a network that is measured, and a processor's rates, are never the same twice.
+  // Every process for itself, from figures that all have: of the network and of the slowest of their processors.
   void choose_bucket_size(const InputSpec& input, const Residency& residency) {
     // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
     const bool modelled = parse_algorithm(flags_.all_reduce) == Algorithm::halving_doubling;
     if (world_.size() == 1 || flags_.bucket_mb > 0 || !modelled) return;
     const std::optional<Network> described = described_network(flags_);
     const Network network = described ? *described : measure_network(world_.communicator());
-    BucketChoice choice;
-    if (world_.leads())
-      choice = choose_bucket(recipe_, flags_, input, device_.backend->target(), residency, network,
-                             measure_rates(static_cast<int>(own_part(flags_).threads)));
-    flags_.bucket_mb = std::stod(world_.leaders(fmt::to_string(choice.megabytes)));
+    const ProcessorRates rates =
+        slowest(measure_rates(static_cast<int>(own_part(flags_).threads)), world_.communicator());
+    const BucketChoice choice =
+        choose_bucket(compile_finely(recipe_, flags_, input, device_.backend->target(), residency), network, rates);
+    flags_.bucket_mb = choice.megabytes;
     console_.line(choice.text);
   }
 

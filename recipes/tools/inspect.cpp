@@ -81,7 +81,7 @@ void explain_overlap(ToolCall call) {
   const InputSpec input = input_spec(image_source(call.recipe, call.flags));
   const Target& target = device.backend->target();
   if (call.flags.bucket_mb == 0) {
-    const BucketChoice choice = choose_bucket(call.recipe, call.flags, input, target, {}, *network,
+    const BucketChoice choice = choose_bucket(compile_finely(call.recipe, call.flags, input, target, {}), *network,
                                               measure_rates(static_cast<int>(call.flags.threads)));
     call.flags.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);

@@ -16,25 +16,32 @@ const auto kClose = boost::test_tools::tolerance(1e-12);
 struct Timed {
   Schedule schedule;
   std::vector<double> seconds;
+  int32_t buffer = 0;
+  int64_t offset = 0;
 
+  Timed& other_vector() { return ++buffer, offset = 0, *this; }
   Timed& compute(double time) { return add(FusionClass::pointwise, time, -1, 0); }
   Timed& start(int32_t reduction, int64_t bytes, double time = 0) {
     return add(FusionClass::exchange, time, reduction, bytes);
   }
   Timed& wait(int32_t reduction) { return add(FusionClass::wait, 100, reduction, 0); }  // whose time is not looked at
 
+  // Ranges of one vector, one behind the other.
   Timed& add(FusionClass cls, double time, int32_t reduction, int64_t bytes) {
     Step step;
     step.cls = cls;
     step.reduction = reduction;
+    step.operands = {{buffer, offset}};
     step.extents = {bytes};
+    offset += bytes;
     schedule.steps.push_back(step);
     seconds.push_back(time);
     return *this;
   }
   // A second a byte.
-  Overlap predict() const {
-    return predict_overlap(schedule, seconds, [](int64_t bytes) { return static_cast<double>(bytes); });
+  Overlap predict(int64_t bucket_bytes = 0, double latency = 0) const {
+    return predict_overlap(
+        schedule, seconds, [&](int64_t bytes) { return latency + static_cast<double>(bytes); }, bucket_bytes);
   }
 };
 
@@ -114,6 +121,43 @@ BOOST_AUTO_TEST_CASE(times_of_every_bucket) {
   BOOST_TEST(second.end == 15, kClose);
   BOOST_TEST(second.exposed == 3, kClose);
   BOOST_TEST(overlap.step == 17, kClose);
+}
+
+// Eight parts of 2 bytes, each after a second of compute, in buckets of k: 8/k of them, the last ready at 8, each of
+// which takes 1 + 2 k; none is ready before k, and the network is never idle from then on.
+BOOST_AUTO_TEST_CASE(parts_that_travel_together) {
+  Timed timed;
+  for (int i = 0; i < 8; ++i) timed.compute(1).start(i, 2);
+  for (int i = 0; i < 8; ++i) timed.wait(i);
+  for (const int k : {1, 2, 4, 8}) {
+    const Overlap overlap = timed.predict(2 * k, 1);
+    check_sums(overlap);
+    BOOST_REQUIRE(overlap.reductions.size() == size_t(8 / k));
+    BOOST_TEST(overlap.step == k + (8 / k) * (1 + 2 * k), kClose);
+    BOOST_TEST(overlap.reductions[0].ready == k, kClose);
+    BOOST_TEST(overlap.reductions[0].bytes == 2 * k);
+    BOOST_TEST(overlap.reductions.back().reduction == 8 - k);
+    BOOST_TEST(overlap.reductions.back().step == 15u);
+  }
+  // A bucket is full once it has as many bytes, or more.
+  BOOST_REQUIRE(timed.predict(5).reductions.size() == 3u);
+  BOOST_TEST(timed.predict(5).reductions.back().bytes == 4);
+}
+
+// Parts of two vectors, or of one with a gap, stay apart.
+BOOST_AUTO_TEST_CASE(only_neighbours_travel_together) {
+  const auto buckets = [](const Timed& timed) { return timed.predict(1000).reductions.size(); };
+  BOOST_TEST(buckets(Timed().start(0, 4).start(1, 4).wait(0).wait(1)) == 1u);
+  BOOST_TEST(buckets(Timed().start(0, 4).other_vector().start(1, 4).wait(0).wait(1)) == 2u);
+  BOOST_TEST(buckets(Timed().start(0, 4).compute(1).start(1, 4).wait(0).wait(1)) == 1u);
+  Timed gap = Timed().start(0, 4);
+  gap.offset += 64;
+  BOOST_TEST(buckets(gap.start(1, 4).wait(0).wait(1)) == 2u);
+  // In whatever order they are ready.
+  Timed swapped = Timed().start(0, 4);
+  swapped.offset = 8;
+  swapped.start(2, 4).offset = 4;
+  BOOST_TEST(buckets(swapped.start(1, 4).wait(0).wait(1).wait(2)) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(starting_costs_compute_its_time) {

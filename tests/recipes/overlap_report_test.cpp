@@ -4,6 +4,7 @@
 #include <set>
 
 #include "recipes/bucket_choice.h"
+#include "recipes/plan.h"
 #include "recipes/table.h"
 
 namespace kb {
@@ -16,12 +17,13 @@ struct Case {
   Target target = generic_cpu_target();
 
   explicit Case(const std::vector<std::string>& more) {
-    std::vector<std::string> words{"--depth", "8", "--minibatch", "8", "--dataset", "synthetic"};
+    std::vector<std::string> words{"--depth", "8", "--minibatch", "16", "--dataset", "synthetic"};
     words.insert(words.end(), more.begin(), more.end());
     flags = *parse_flags(recipe, "", words);
     input = input_spec(image_source(recipe, flags));
   }
   Compiled compiled() const { return compile_training(recipe, flags, input, target, {}); }
+  Compiled finely() const { return compile_finely(recipe, flags, input, target, {}); }
 };
 
 std::vector<std::string> contents(const Compiled& compiled) {
@@ -76,15 +78,33 @@ BOOST_AUTO_TEST_CASE(the_step_in_the_middle) {
 
 // On a network without a latency the finest cut is best; where a message costs more than a step, one is.
 BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
-  const Case one({"--processes", "2"});
-  const auto choose = [&](const Network& network) {
-    return choose_bucket(one.recipe, one.flags, one.input, one.target, {}, network, kSlow);
-  };
+  const Compiled finely = Case({"--processes", "2"}).finely();
+  const auto choose = [&](const Network& network) { return choose_bucket(finely, network, kSlow); };
   const BucketChoice fine = choose({0, 1e5}), whole = choose({100, 1e9});
   BOOST_TEST(fine.megabytes < 0.3);
   BOOST_TEST(fine.text.find("buckets of") != std::string::npos, fine.text);
   BOOST_TEST(whole.megabytes > 50);
   BOOST_TEST(whole.text.find("the whole gradient in one bucket") == 0u, whole.text);
+}
+
+// The step of a bucket size as it follows from the finest cut, and as it is where that size is compiled.
+BOOST_AUTO_TEST_CASE(a_size_need_not_be_compiled) {
+  for (const char* per_worker : {"8", "4"}) {
+    const std::vector<std::string> words{"--processes", "2", "--per-worker", per_worker};
+    const Compiled finely = Case(words).finely();
+    const std::vector<double> seconds = estimated_seconds(finely.program.final, kSlow);
+    for (const char* megabytes : {"0.03", "0.05", "0.1", "25"}) {
+      std::vector<std::string> more = words;
+      more.insert(more.end(), {"--bucket-mb", megabytes});
+      const Compiled compiled = Case(more).compiled();
+      for (const Network& network : {Network{1e-3, 1e5}, Network{1e-4, 1e7}}) {
+        const Overlap exact = predict_overlap(compiled, estimated_seconds(compiled.program.final, kSlow), network);
+        const Overlap inferred = predict_overlap(finely, seconds, network, bucket_bytes(std::stod(megabytes)));
+        BOOST_TEST(inferred.step == exact.step, boost::test_tools::tolerance(0.02));
+        BOOST_TEST(inferred.reductions.size() == exact.reductions.size());
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_operations) {
