@@ -37,7 +37,12 @@ class CudaBackend : public Backend {
         library_(factories.library({*driver_, device_.handle, device_.compute, device_.capability})),
         target_(device_target(device_)) {
     target_.library = std::make_shared<Query>(device_, *library_);
+    if (!options.communicator || options.communicator->size() == 1) return;
+    collective_ = std::make_unique<Collective>(factories.nccl, device_, *options.communicator, options.all_reduce,
+                                               options.heartbeat);
+    device_.set_watch(collective_.get());
   }
+  ~CudaBackend() override { device_.set_watch(nullptr); }
 
   std::string description() const override {
     return fmt::format("cuda: {}, sm_{}, {} multiprocessors, {} GiB, driver {}.{}, {}, {}{}", device_.name,
@@ -59,7 +64,9 @@ class CudaBackend : public Backend {
 
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
-    return make_executables(schedules, {device_, *compiler_, *library_, options_.sync_steps}, report);
+    return make_executables(
+        schedules,
+        {device_, *compiler_, *library_, target_, collective_.get(), options_.heartbeat, options_.sync_steps}, report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
     return cuda::make_runner(device_, transfers_, std::move(parts), options_.sync_steps);
@@ -73,6 +80,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<DeviceLibrary> library_;
   Target target_;
+  std::unique_ptr<Collective> collective_;  // none where there is one rank
 };
 
 [[noreturn]] void no_device(const std::string& got, const std::string& hint) {

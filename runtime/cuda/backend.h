@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/backend.h"
+#include "runtime/cuda/collective.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/library.h"
@@ -16,6 +17,7 @@ namespace kb::cuda {
 struct Factories {
   std::function<std::unique_ptr<Compiler>(const OpenDevice&)> compiler;
   std::function<std::unique_ptr<DeviceLibrary>(const DeviceHandles&)> library;
+  Collective::OpenNccl nccl = [] { return open_nccl(); };  // for several ranks
 };
 
 // Initialises the driver, opens the device. Throws Error where there is none of that number, saying what is missing.

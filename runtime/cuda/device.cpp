@@ -1,9 +1,16 @@
 #include "runtime/cuda/device.h"
 
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace kb::cuda {
+namespace {
+
+constexpr std::chrono::microseconds kBetweenLooks{20};
+
+}  // namespace
 
 OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_driver) {
   driver(driver.driver_version, &driver_version);
@@ -20,12 +27,13 @@ OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_drive
   memory = static_cast<int64_t>(total);
   driver(driver.stream_create, &compute, kStreamNonBlocking);
   driver(driver.stream_create, &copies, kStreamNonBlocking);
+  driver(driver.stream_create, &communication, kStreamNonBlocking);
 }
 
 // What fails here has been reported by the call that met it, and there is nobody to tell.
 OpenDevice::~OpenDevice() {
   try_make_current();
-  for (Stream stream : {copies, compute}) {
+  for (Stream stream : {copies, communication, compute}) {
     driver.stream_synchronize.function(stream);
     driver.stream_destroy.function(stream);
   }
@@ -39,7 +47,33 @@ int OpenDevice::attribute(DeviceAttribute which) const {
 }
 
 void OpenDevice::wait() const {
-  for (Stream stream : {copies, compute}) driver(driver.stream_synchronize, stream);
+  for (Stream stream : {copies, communication, compute}) wait(stream);
+}
+
+void OpenDevice::wait(Stream stream) const {
+  if (watch_) return poll(driver.stream_query, stream);
+  driver(driver.stream_synchronize, stream);
+}
+
+void OpenDevice::wait(Event event) const {
+  if (watch_) return poll(driver.event_query, event);
+  driver(driver.event_synchronize, event);
+}
+
+// A wait inside the driver would not end where another rank has died.
+template <class Query, class Handle>
+void OpenDevice::poll(const Query& query, Handle handle) const {
+  for (bool waits = false;; waits = true) {
+    const Result result = query.function(handle);
+    if (result != kSuccess && result != kNotReady) driver.fail(query.symbol, result);
+    if (!waits && result == kNotReady) watch_->begin();
+    watch_->look();
+    if (result == kSuccess) {
+      if (waits) watch_->end();
+      return;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 EventHandle::EventHandle(const Driver& driver, unsigned flags) : driver_(driver) {

@@ -1,4 +1,4 @@
-// An open device: its context, the stream of all computation, the stream of input copies.
+// An open device: its context, the streams of computation, of input copies, of sums over ranks.
 #pragma once
 #include <memory>
 #include <string>
@@ -6,6 +6,15 @@
 #include "runtime/cuda/driver.h"
 
 namespace kb::cuda {
+
+// Whoever has to look after something while the host waits for a device.
+class DeviceWatch {
+ public:
+  virtual ~DeviceWatch() = default;
+  virtual void begin() = 0;
+  virtual void look() = 0;  // now and then; what it throws ends the wait
+  virtual void end() = 0;
+};
 
 class OpenDevice {
  public:
@@ -19,8 +28,12 @@ class OpenDevice {
   void make_current() const { driver(driver.context_set_current, context_); }
   // For destructors.
   void try_make_current() const noexcept { driver.context_set_current.function(context_); }
-  // Of all streams; throws CallError where work that was enqueued failed.
+  // For all streams, one, or an event; throw CallError where work that was enqueued failed.
   void wait() const;
+  void wait(Stream stream) const;
+  void wait(Event event) const;
+  // Looks from now on whenever the host waits; null: nobody does.
+  void set_watch(DeviceWatch* watch) { watch_ = watch; }
 
   const Driver& driver;
   Device handle = 0;
@@ -29,11 +42,15 @@ class OpenDevice {
   int processors = 0;      // multiprocessors
   int driver_version = 0;  // 13000
   int64_t memory = 0;      // bytes
-  Stream compute = nullptr, copies = nullptr;
+  Stream compute = nullptr, copies = nullptr, communication = nullptr;
 
  private:
   int attribute(DeviceAttribute which) const;
+  template <class Query, class Handle>
+  void poll(const Query& query, Handle handle) const;
+
   Context context_ = nullptr;
+  DeviceWatch* watch_ = nullptr;
 };
 
 // An event without a clock, or with one. Its context is current on the threads that make and destroy it.
@@ -47,7 +64,6 @@ class EventHandle {
 
   void record(Stream stream) const { driver_(driver_.event_record, event_, stream); }
   void wait_on(Stream stream) const { driver_(driver_.stream_wait, stream, event_, 0u); }
-  void synchronize() const { driver_(driver_.event_synchronize, event_); }
   double milliseconds_since(const EventHandle& start) const;
 
  private:

@@ -1,6 +1,5 @@
 #include "runtime/cuda/driver.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 namespace kb::cuda {
@@ -26,21 +25,6 @@ void Driver::fail(const char* symbol, Result result) const {
   if (get_error_name.function) get_error_name.function(result, &name);
   if (get_error_string.function) get_error_string.function(result, &text);
   throw CallError(symbol, result, name ? name : "an error without a name", text ? text : "no description");
-}
-
-bool open_driver(Driver& driver, const char* library, std::string& why) {
-  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    why = dlerror();
-    return false;
-  }
-  for (const Driver::Slot& slot : driver.slots) {
-    *slot.function = dlsym(handle, slot.symbol);
-    if (*slot.function) continue;
-    why = fmt::format("{} has no {}", library, slot.symbol);
-    return false;
-  }
-  return true;
 }
 
 }  // namespace kb::cuda

@@ -7,7 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "runtime/cuda/function_table.h"
 
 struct CUctx_st;
 struct CUstream_st;
@@ -33,7 +34,7 @@ using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
                         kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
                         kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
-                        kCaptureUnmatched = 903;
+                        kCaptureUnmatched = 903, kCaptureUnjoined = 904;
 
 enum class DeviceAttribute : int { multiprocessors = 16, capability_major = 75, capability_minor = 76 };
 enum class CaptureMode : int { thread_local_ = 1 };
@@ -62,25 +63,7 @@ class CallError : public std::runtime_error {
 };
 
 // Functions by the names that libcuda.so.1 exports; "_v2" and the like are part of the name.
-struct Driver {
-  struct Slot {
-    const char* symbol;
-    void** function;
-  };
-  template <class... P>
-  struct Call {
-    using Function = Result (*)(P...);
-    Call(std::vector<Slot>& slots, const char* name) : symbol(name) {
-      slots.push_back({name, reinterpret_cast<void**>(&function)});
-    }
-    const char* symbol;
-    Function function = nullptr;
-  };
-
-  Driver() = default;
-  Driver(const Driver&) = delete;
-  Driver& operator=(const Driver&) = delete;
-
+struct Driver : FunctionTable {
   // driver(driver.stream_synchronize, stream): throws CallError unless it gives kSuccess.
   template <class... P, class... A>
   void operator()(const Call<P...>& call, A... arguments) const {
@@ -88,7 +71,6 @@ struct Driver {
   }
   [[noreturn]] void fail(const char* symbol, Result result) const;
 
-  std::vector<Slot> slots;  // all of the calls below
   Call<Result, const char**> get_error_name{slots, "cuGetErrorName"};
   Call<Result, const char**> get_error_string{slots, "cuGetErrorString"};
   Call<unsigned> init{slots, "cuInit"};
@@ -97,6 +79,7 @@ struct Driver {
   Call<Device*, int> device_get{slots, "cuDeviceGet"};
   Call<char*, int, Device> device_name{slots, "cuDeviceGetName"};
   Call<int*, DeviceAttribute, Device> device_attribute{slots, "cuDeviceGetAttribute"};
+  Call<char*, int, Device> device_bus_id{slots, "cuDeviceGetPCIBusId"};
   Call<Context*, Device> context_retain{slots, "cuDevicePrimaryCtxRetain"};
   Call<Device> context_release{slots, "cuDevicePrimaryCtxRelease_v2"};
   Call<Context> context_set_current{slots, "cuCtxSetCurrent"};
@@ -114,11 +97,13 @@ struct Driver {
   Call<Stream*, unsigned> stream_create{slots, "cuStreamCreate"};
   Call<Stream> stream_destroy{slots, "cuStreamDestroy_v2"};
   Call<Stream> stream_synchronize{slots, "cuStreamSynchronize"};
+  Call<Stream> stream_query{slots, "cuStreamQuery"};  // kNotReady: not done
   Call<Stream, Event, unsigned> stream_wait{slots, "cuStreamWaitEvent"};
   Call<Event*, unsigned> event_create{slots, "cuEventCreate"};
   Call<Event> event_destroy{slots, "cuEventDestroy_v2"};
   Call<Event, Stream> event_record{slots, "cuEventRecord"};
   Call<Event> event_synchronize{slots, "cuEventSynchronize"};
+  Call<Event> event_query{slots, "cuEventQuery"};
   Call<float*, Event, Event> event_elapsed{slots, "cuEventElapsedTime"};  // milliseconds
 
   Call<Module*, const void*> module_load{slots, "cuModuleLoadData"};
@@ -136,9 +121,5 @@ struct Driver {
   Call<Captured> graph_destroy{slots, "cuGraphDestroy"};
   Call<CapturedExec> graph_exec_destroy{slots, "cuGraphExecDestroy"};
 };
-
-// Fills the table from `library`. False, with the reason in `why`, where the library or one of its functions is
-// missing. The library stays open until the process ends.
-bool open_driver(Driver& driver, const char* library, std::string& why);
 
 }  // namespace kb::cuda

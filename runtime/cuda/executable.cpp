@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "compiler/print_cuda.h"
+#include "runtime/comm/heartbeat.h"
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/modules.h"
 
@@ -21,14 +24,25 @@ double since(Clock::time_point start) {
 
 // One schedule step, ready to be enqueued.
 struct Call {
-  Kernel kernel = nullptr;
-  unsigned blocks = 0, threads = 0;
+  Launch launch;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
-  std::vector<int64_t> arguments;
-  std::vector<void*> parameters;  // a kernel's: the place of each operand, of each argument; a null pointer behind them
+  std::vector<int64_t> arguments;  // a copy's
   size_t inputs = 0;
   void* scratch = nullptr;
+};
+
+// An all-reduce of the schedule: what it does, and the events that order it among what is computed.
+struct UnderWay {
+  explicit UnderWay(const Driver& driver) : ready(driver), done(driver) {}
+  std::unique_ptr<Reduction> reduction;
+  EventHandle ready, done;
+};
+
+// Planned for a schedule, by the numbers of its all-reduces, and the memory that all of a batch share.
+struct Reductions {
+  std::vector<std::unique_ptr<Reduction>> planned;
+  std::shared_ptr<DeviceMemory> scratch;
 };
 
 // Numbers of the buffers that count finished blocks.
@@ -46,11 +60,15 @@ class CudaExecutable : public Executable {
  public:
   // `kernels`: of the schedule, in their order. `modules` holds them.
   CudaExecutable(const Schedule& schedule, const Environment& environment, std::shared_ptr<const Modules> modules,
-                 std::span<const Kernel> kernels)
+                 std::span<const Kernel> kernels, Reductions reductions)
       : schedule_(schedule),
         device_(environment.device),
+        heartbeat_(environment.heartbeat),
         modules_(std::move(modules)),
+        reduction_scratch_(std::move(reductions.scratch)),
         sync_steps_(environment.sync_steps) {
+    for (std::unique_ptr<Reduction>& reduction : reductions.planned)
+      under_way_.emplace_back(device_.driver).reduction = std::move(reduction);
     for (const ir::Kernel& kernel : schedule.kernels) counter_buffers_.push_back(counters_of(kernel.phases.at(0).body));
     place_counters();
     calls_.resize(schedule.steps.size());
@@ -74,25 +92,38 @@ class CudaExecutable : public Executable {
   void run() override {
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
-        enqueue(calls_[s]);
-        if (!has_run_ || sync_steps_) device_.driver(device_.driver.stream_synchronize, device_.compute);
+        enqueue(s);
+        if (!has_run_ || sync_steps_) wait_for(s);
       });
     has_run_ = true;
   }
 
   std::vector<StepTime> profile() override {
-    std::vector<EventHandle> events;
+    std::vector<EventHandle> events, starts, ends;
     for (size_t s = 0; s <= calls_.size(); ++s) events.emplace_back(device_.driver, kEventTimed);
+    for (size_t r = 0; r < under_way_.size(); ++r) {
+      starts.emplace_back(device_.driver, kEventTimed);
+      ends.emplace_back(device_.driver, kEventTimed);
+    }
     events[0].record(device_.compute);
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
-        enqueue(calls_[s]);
+        if (is_exchange(s)) {
+          enqueue_exchange(s, &starts[number_of(s)]);
+          ends[number_of(s)].record(device_.communication);
+        } else {
+          enqueue(s);
+        }
         events[s + 1].record(device_.compute);
       });
-    events.back().synchronize();
+    device_.wait(events.back().get());
     std::vector<StepTime> times(calls_.size());
-    for (size_t s = 0; s < calls_.size(); ++s)
+    for (size_t s = 0; s < calls_.size(); ++s) {
       times[s] = {events[s].milliseconds_since(events[0]), events[s + 1].milliseconds_since(events[s])};
+      if (schedule_.steps[s].cls != FusionClass::wait) continue;
+      times[s].reduction_start = starts[number_of(s)].milliseconds_since(events[0]);
+      times[s].reduction_end = ends[number_of(s)].milliseconds_since(events[0]);
+    }
     return times;
   }
 
@@ -137,27 +168,17 @@ class CudaExecutable : public Executable {
   void prepare(size_t s, const Environment& environment, std::span<const Kernel> kernels) {
     const Step& step = schedule_.steps[s];
     Call& call = calls_[s];
-    call.arguments = step.arguments;
     call.operands.resize(step.operands.size());
     call.inputs = static_cast<size_t>(step.inputs);
-    ensure(step.reduction < 0, "a program for several processes was loaded without a communicator");
-    if (step.cls == FusionClass::library) call.library = plan(step, environment);
-    if (step.kernel >= 0) prepare_kernel(step, kernels[static_cast<size_t>(step.kernel)], call);
-  }
-
-  void prepare_kernel(const Step& step, Kernel kernel, Call& call) const {
-    const ir::Kernel& ir = schedule_.kernels[static_cast<size_t>(step.kernel)];
-    ensure(ir.phases.size() == 1 && step.tiles.size() == 1, "a kernel for a GPU has one phase");
-    ensure(ir.block_threads > 0, "a kernel for a GPU has threads");
-    ensure(ir.buffers.size() == step.operands.size() && static_cast<size_t>(ir.arguments) == step.arguments.size(),
-           "a launch has other operands than its kernel");
-    ensure(step.tiles[0] <= std::numeric_limits<int32_t>::max(), "a launch has more blocks than a grid");
-    call.kernel = kernel;
-    call.blocks = static_cast<unsigned>(step.tiles[0]);
-    call.threads = static_cast<unsigned>(ir.block_threads);
-    for (void*& operand : call.operands) call.parameters.push_back(&operand);
-    for (int64_t& argument : call.arguments) call.parameters.push_back(&argument);
-    call.parameters.push_back(nullptr);
+    if (step.cls == FusionClass::library) {
+      call.library = plan(step, environment);
+    } else if (step.kernel >= 0) {
+      const auto k = static_cast<size_t>(step.kernel);
+      ensure(step.tiles.size() == 1, "a kernel for a GPU has one phase");
+      call.launch = Launch(schedule_.kernels[k], kernels[k], step.tiles[0], step.arguments);
+    } else {
+      call.arguments = step.arguments;
+    }
   }
 
   std::unique_ptr<LibraryOp> plan(const Step& step, const Environment& environment) const {
@@ -169,24 +190,41 @@ class CudaExecutable : public Executable {
     return op;
   }
 
-  void enqueue(Call& call) const {
+  bool is_exchange(size_t s) const { return schedule_.steps[s].cls == FusionClass::exchange; }
+  size_t number_of(size_t s) const { return static_cast<size_t>(schedule_.steps[s].reduction); }
+
+  void enqueue(size_t s) {
+    Call& call = calls_[s];
     if (call.library)
       enqueue_library(call);
-    else if (call.kernel)
-      launch(call);
+    else if (call.launch.is_set())
+      call.launch.enqueue(device_.driver, device_.compute, call.operands);
+    else if (is_exchange(s))
+      enqueue_exchange(s);
+    else if (schedule_.steps[s].cls == FusionClass::wait)
+      under_way_[number_of(s)].done.wait_on(device_.compute);
     else
       enqueue_copies(call);
   }
 
+  // Behind what has been computed, beside what comes next. In a capture the stream of communication forks off here, and
+  // joins where the exchange is waited for: every one is, before its program ends. `start`: a clock, when it may begin.
+  void enqueue_exchange(size_t s, const EventHandle* start = nullptr) {
+    if (heartbeat_) heartbeat_->at(schedule_.steps[s].name);
+    UnderWay& one = under_way_[number_of(s)];
+    one.ready.record(device_.compute);
+    one.ready.wait_on(device_.communication);
+    if (start) start->record(device_.communication);
+    one.reduction->enqueue(device_.communication, static_cast<std::byte*>(calls_[s].operands[0]),
+                           reduction_scratch_->data());
+    one.done.record(device_.communication);
+  }
+
+  void wait_for(size_t s) const { device_.wait(is_exchange(s) ? device_.communication : device_.compute); }
+
   void enqueue_library(const Call& call) const {
     std::span<void* const> all(call.operands);
     call.library->enqueue(device_.compute, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
-  }
-
-  void launch(Call& call) const {
-    if (call.blocks == 0) return;
-    device_.driver(device_.driver.launch, call.kernel, call.blocks, 1u, 1u, call.threads, 1u, 1u, 0u, device_.compute,
-                   call.parameters.data(), static_cast<void**>(nullptr));
   }
 
   // Triples of arguments: where to, how many bytes, from which operand (-1: zeros).
@@ -208,7 +246,10 @@ class CudaExecutable : public Executable {
 
   const Schedule& schedule_;
   const OpenDevice& device_;
+  Heartbeat* const heartbeat_;
   std::shared_ptr<const Modules> modules_;
+  std::shared_ptr<DeviceMemory> reduction_scratch_;
+  std::vector<UnderWay> under_way_;                               // all-reduces, by their numbers
   std::unique_ptr<DeviceMemory> counters_;                        // 0 between launches
   std::map<std::pair<size_t, size_t>, int64_t> counter_offsets_;  // by step and kernel's buffer
   std::vector<std::vector<size_t>> counter_buffers_;              // of each kernel
@@ -216,12 +257,42 @@ class CudaExecutable : public Executable {
   bool sync_steps_, has_run_ = false;
 };
 
-KernelBatch print_kernels(std::span<const Schedule* const> schedules) {
+KernelBatch print_kernels(std::span<const Schedule* const> schedules, std::span<const Reductions> reductions) {
   KernelBatch batch;
   batch.prelude = cuda_prelude();
+  const auto add = [&](const ir::Kernel& kernel) { batch.kernels.push_back({kernel.name, print_cuda(kernel)}); };
   for (const Schedule* schedule : schedules)
-    for (const ir::Kernel& kernel : schedule->kernels) batch.kernels.push_back({kernel.name, print_cuda(kernel)});
+    for (const ir::Kernel& kernel : schedule->kernels) add(kernel);
+  for (const Reductions& all : reductions)
+    for (const std::unique_ptr<Reduction>& one : all.planned)
+      for (const ir::Kernel& kernel : one->kernels()) add(kernel);
   return batch;
+}
+
+// In the order of the schedule's steps, which is that of their numbers.
+std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule, const Environment& environment) {
+  std::vector<std::unique_ptr<Reduction>> planned;
+  for (const Step& step : schedule.steps) {
+    if (step.cls != FusionClass::exchange) continue;
+    ensure(environment.collective != nullptr, "a program for several processes was loaded without a communicator");
+    ensure(step.reduction == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
+    ensure(step.operands.at(0).offset % kReductionAlignment == 0, "an all-reduce works on an aligned array");
+    const Type& type = schedule.graph->nodes[static_cast<size_t>(step.node)].type();
+    planned.push_back(environment.collective->plan(type.elements(), type.dtype, environment.target));
+  }
+  return planned;
+}
+
+std::vector<Reductions> plan_reductions(std::span<const Schedule* const> schedules, const Environment& environment) {
+  std::vector<Reductions> result;
+  int64_t bytes = 0;
+  for (const Schedule* schedule : schedules) {
+    result.push_back({plan_reductions(*schedule, environment), nullptr});
+    for (const auto& one : result.back().planned) bytes = std::max(bytes, one->scratch_bytes());
+  }
+  const std::shared_ptr<DeviceMemory> scratch = allocate_device(environment.device, bytes);
+  for (Reductions& one : result) one.scratch = scratch;
+  return result;
 }
 
 }  // namespace
@@ -229,14 +300,17 @@ KernelBatch print_kernels(std::span<const Schedule* const> schedules) {
 std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedule* const> schedules,
                                                           const Environment& environment, LoadReport& report) {
   environment.device.make_current();
-  const KernelBatch batch = print_kernels(schedules);
+  std::vector<Reductions> reductions = plan_reductions(schedules, environment);
+  const KernelBatch batch = print_kernels(schedules, reductions);
   auto modules = std::make_shared<const Modules>(environment.device, environment.compiler, batch, report);
   std::vector<std::unique_ptr<Executable>> result;
   const Clock::time_point start = Clock::now();
-  for (const Schedule* schedule : schedules) {
+  for (size_t i = 0; i < schedules.size(); ++i) {
     std::vector<Kernel> kernels;
-    for (const ir::Kernel& kernel : schedule->kernels) kernels.push_back(modules->kernel(kernel.name));
-    result.push_back(std::make_unique<CudaExecutable>(*schedule, environment, modules, kernels));
+    for (const ir::Kernel& kernel : schedules[i]->kernels) kernels.push_back(modules->kernel(kernel.name));
+    for (const std::unique_ptr<Reduction>& one : reductions[i].planned) one->use(*modules);
+    result.push_back(
+        std::make_unique<CudaExecutable>(*schedules[i], environment, modules, kernels, std::move(reductions[i])));
   }
   report.library_milliseconds += since(start);
   return result;

@@ -1,10 +1,12 @@
-// Schedules bound to a device: generated kernels, library calls and copies, enqueued on the compute stream.
+// Schedules bound to a device: generated kernels, library calls and copies, enqueued on the compute stream, and sums
+// over ranks on the stream of communication, beside what is computed until they are waited for.
 #pragma once
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/cuda/collective.h"
 #include "runtime/cuda/compiler.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/library.h"
@@ -16,7 +18,10 @@ struct Environment {
   const OpenDevice& device;
   Compiler& compiler;
   DeviceLibrary& library;
-  bool sync_steps = false;  // see CudaOptions
+  const Target& target;
+  const Collective* collective = nullptr;  // of programs for several ranks
+  Heartbeat* heartbeat = nullptr;          // is told of every exchange that is not replayed; may be absent
+  bool sync_steps = false;                 // see CudaOptions
 };
 
 // Kernels of all schedules are printed and compiled as one batch. The first run of an executable - with

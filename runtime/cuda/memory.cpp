@@ -99,7 +99,7 @@ void Transfers::upload(std::byte* to, const std::byte* from, int64_t bytes) {
     const auto part = static_cast<size_t>(std::min(kPiece, bytes - at));
     std::memcpy(piece_->data(), from + at, part);
     driver(driver.copy_to_device, address_of(to + at), piece_->data(), part, device_.compute);
-    driver(driver.stream_synchronize, device_.compute);
+    device_.wait(device_.compute);
   }
 }
 
@@ -109,7 +109,7 @@ void Transfers::download(std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kPiece) {
     const auto part = static_cast<size_t>(std::min(kPiece, bytes - at));
     driver(driver.copy_to_host, piece_->data(), address_of(from + at), part, device_.compute);
-    driver(driver.stream_synchronize, device_.compute);
+    device_.wait(device_.compute);
     std::memcpy(to + at, piece_->data(), part);
   }
 }

@@ -25,7 +25,7 @@ void check_device(const CudaPlaces& places, int ordinal) {
   cuda::Driver driver;
   std::string why;
   int count = 0;
-  if (!cuda::open_driver(driver, places.driver.c_str(), why)) kPlugin.missing("the CUDA driver", why, kNoDriver);
+  if (!cuda::open_table(driver, places.driver.c_str(), why)) kPlugin.missing("the CUDA driver", why, kNoDriver);
   try {
     driver(driver.init, 0u);
     driver(driver.device_count, &count);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/comm/communicator.h"
 
 namespace kb {
 
@@ -15,6 +16,10 @@ struct CudaOptions {
   bool deterministic = true;    // two runs give the same bits
   bool sync_steps = false;      // wait after every schedule step, capture none: a fault is told by its step
   std::string cache_directory;  // "" = from the environment (runtime/options.h)
+  // Of programs for several processes, each of which opens its own device at the same time; both outlive the backend.
+  Communicator* communicator = nullptr;
+  Heartbeat* heartbeat = nullptr;                      // is told where this process waits; may be absent
+  Algorithm all_reduce = Algorithm::halving_doubling;  // or nccl
 };
 
 struct CudaPlaces {

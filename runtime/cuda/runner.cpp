@@ -64,7 +64,8 @@ class CudaRunner : public Runner {
 
   ~CudaRunner() override {
     device_.try_make_current();
-    for (Stream stream : {device_.copies, device_.compute}) device_.driver.stream_synchronize.function(stream);
+    for (Stream stream : {device_.copies, device_.communication, device_.compute})
+      device_.driver.stream_synchronize.function(stream);
     for (Slot& slot : slots_)
       for (CapturedExec graph : slot.graphs)
         if (graph) device_.driver.graph_exec_destroy.function(graph);
@@ -101,7 +102,7 @@ class CudaRunner : public Runner {
     ensure(age >= 0 && age <= lag() && age < steps_, "an output of a step that has not been, or is forgotten");
     device_.make_current();
     Slot& slot = slots_[static_cast<size_t>(steps_ - 1 - age) % 2];
-    slot.computed.synchronize();
+    device_.wait(slot.computed.get());
     const int64_t bytes = parts_.outputs[i].bytes;
     if (is_kept(i)) return slot.results->data() + results_[i].offset;
     ensure(age == 0, "a large output of a step that is not the last");
@@ -122,7 +123,7 @@ class CudaRunner : public Runner {
     const EventHandle begin = clock(device_.copies);
     copy_inputs();
     const EventHandle ready = clock(device_.compute);
-    ready.synchronize();
+    device_.wait(ready.get());
     Profile profile;
     profile.copies.push_back({"inputs", uploaded_bytes(), 0, ready.milliseconds_since(begin)});
     bind(next());
@@ -130,7 +131,7 @@ class CudaRunner : public Runner {
     const EventHandle done = clock(device_.compute);
     send_results(next());
     const EventHandle sent = clock(device_.compute);
-    sent.synchronize();
+    device_.wait(sent.get());
     profile.copies.push_back({"results", result_bytes_, profile.end(), sent.milliseconds_since(done)});
     finish();
     return profile;
@@ -212,7 +213,7 @@ class CudaRunner : public Runner {
   void open() {
     if (is_open_) return;
     device_.make_current();
-    if (steps_ >= 2) next().copied.synchronize();
+    if (steps_ >= 2) device_.wait(next().copied.get());
     is_open_ = true;
   }
 

@@ -25,7 +25,7 @@ class RealGpu : public TestGpu {
   std::unique_ptr<cuda::Driver> bare_driver() override {
     auto driver = std::make_unique<cuda::Driver>();
     std::string why;
-    if (!open_driver(*driver, "libcuda.so.1", why)) throw Error(why);
+    if (!open_table(*driver, "libcuda.so.1", why)) throw Error(why);
     return driver;
   }
 };
@@ -35,7 +35,7 @@ std::string no_gpu() {
   cuda::Driver driver;
   std::string why;
   int count = 0;
-  if (!open_driver(driver, "libcuda.so.1", why)) return why;
+  if (!open_table(driver, "libcuda.so.1", why)) return why;
   try {
     driver(driver.init, 0u);
     driver(driver.device_count, &count);

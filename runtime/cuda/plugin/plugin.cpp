@@ -8,7 +8,7 @@ namespace {
 std::unique_ptr<Backend> open(const CudaOptions& options) {
   auto driver = std::make_unique<Driver>();
   std::string why;
-  if (!open_driver(*driver, "libcuda.so.1", why))
+  if (!open_table(*driver, "libcuda.so.1", why))
     throw Error("no GPU can be used\n  missing: the CUDA driver\n  got:     " + why);
   return make_backend(std::move(driver), options, vendor_factories(options));
 }

@@ -3,36 +3,15 @@
 
 #include <cuda.h>
 
-#include <type_traits>
+#include "runtime/cuda/toolkit/same_call.h"
 
 namespace {
 
 using namespace kb::cuda;
 
-// Equal types, or enumerations and integers of one size, which are passed alike.
-template <class Ours, class Theirs>
-constexpr bool same_argument() {
-  if (std::is_same_v<Ours, Theirs>) return true;
-  constexpr bool numbers =
-      (std::is_enum_v<Ours> || std::is_integral_v<Ours>)&&(std::is_enum_v<Theirs> || std::is_integral_v<Theirs>);
-  return numbers && sizeof(Ours) == sizeof(Theirs);
-}
-
-template <class Ours, class Theirs>
-struct SameCall : std::false_type {};
-template <class... A, class Result, class... B>
-struct SameCall<int (*)(A...), Result (*)(B...)> {
-  static constexpr bool value = [] {
-    if constexpr (sizeof...(A) == sizeof...(B))
-      return std::is_same_v<Result, CUresult> && (same_argument<A, B>() && ...);
-    else
-      return false;
-  }();
-};
-
 // cuda.h renames some of these to the newest version; the table's symbols name the version that has these arguments.
 #define KB_CHECK(member, function) \
-  static_assert(SameCall<decltype(Driver::member)::Function, decltype(&::function)>::value, #function)
+  static_assert(SameCall<CUresult, decltype(Driver::member)::Function, decltype(&::function)>::value, #function)
 KB_CHECK(get_error_name, cuGetErrorName);
 KB_CHECK(get_error_string, cuGetErrorString);
 KB_CHECK(init, cuInit);
@@ -41,6 +20,7 @@ KB_CHECK(device_count, cuDeviceGetCount);
 KB_CHECK(device_get, cuDeviceGet);
 KB_CHECK(device_name, cuDeviceGetName);
 KB_CHECK(device_attribute, cuDeviceGetAttribute);
+KB_CHECK(device_bus_id, cuDeviceGetPCIBusId);
 KB_CHECK(context_retain, cuDevicePrimaryCtxRetain);
 KB_CHECK(context_release, cuDevicePrimaryCtxRelease);
 KB_CHECK(context_set_current, cuCtxSetCurrent);
@@ -56,11 +36,13 @@ KB_CHECK(fill_bytes, cuMemsetD8Async);
 KB_CHECK(stream_create, cuStreamCreate);
 KB_CHECK(stream_destroy, cuStreamDestroy);
 KB_CHECK(stream_synchronize, cuStreamSynchronize);
+KB_CHECK(stream_query, cuStreamQuery);
 KB_CHECK(stream_wait, cuStreamWaitEvent);
 KB_CHECK(event_create, cuEventCreate);
 KB_CHECK(event_destroy, cuEventDestroy);
 KB_CHECK(event_record, cuEventRecord);
 KB_CHECK(event_synchronize, cuEventSynchronize);
+KB_CHECK(event_query, cuEventQuery);
 KB_CHECK(event_elapsed, cuEventElapsedTime);
 KB_CHECK(module_load, cuModuleLoadData);
 KB_CHECK(module_unload, cuModuleUnload);
@@ -96,6 +78,7 @@ static_assert(!is_device_fault(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) &&
 KB_EQUAL(kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 KB_EQUAL(kCaptureInvalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 KB_EQUAL(kCaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+KB_EQUAL(kCaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 KB_EQUAL(DeviceAttribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 KB_EQUAL(DeviceAttribute::capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 KB_EQUAL(DeviceAttribute::capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -10,7 +10,7 @@ BOOST_AUTO_TEST_SUITE(cuda_driver)
 BOOST_AUTO_TEST_CASE(a_missing_library_is_named) {
   Driver driver;
   std::string why;
-  BOOST_TEST(!open_driver(driver, "libcuda_that_is_not_there.so.1", why));
+  BOOST_TEST(!open_table(driver, "libcuda_that_is_not_there.so.1", why));
   BOOST_TEST(why.find("libcuda_that_is_not_there.so.1") != std::string::npos);
   BOOST_TEST(driver.init.function == nullptr);
 }
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_missing_library_is_named) {
 BOOST_AUTO_TEST_CASE(a_missing_function_is_named) {
   Driver driver;
   std::string why;
-  BOOST_TEST(!open_driver(driver, "libm.so.6", why));
+  BOOST_TEST(!open_table(driver, "libm.so.6", why));
   BOOST_TEST(why == "libm.so.6 has no cuGetErrorName");
 }
 

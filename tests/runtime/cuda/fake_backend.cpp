@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "runtime/cpu/library_plan.h"
@@ -10,6 +11,9 @@
 
 namespace kb::test {
 namespace {
+
+// A kernel that two GPUs have is one in memory.
+std::mutex launching;
 
 // The parameters of the one kernel in `text`: "(const float* b0, unsigned* b1, long long n0)".
 std::vector<FakeKernel::Parameter> parameters_of(const std::string& text, const std::string& name) {
@@ -57,6 +61,7 @@ class EmulatedCompiler : public cuda::Compiler {
       std::vector<simt::Region> memory;
       for (size_t i = 0; i < parameters.size(); ++i)
         if (kernel.parameters[i] != FakeKernel::number) add_region(memory, *static_cast<void**>(parameters[i]));
+      const std::scoped_lock lock(launching);
       program->launch(name, {{blocks}, {threads}}, parameters, memory);
     };
   }
@@ -144,8 +149,13 @@ class CpuCall {
 
 class CpuLibraryOp : public cuda::LibraryOp {
  public:
-  CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<CpuCall> call)
-      : gpu_(gpu), pool_(pool), call_(std::move(call)) {}
+  CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<CpuCall> call, const Graph& graph, const Node& node,
+               const Epilogue& epilogue)
+      : gpu_(gpu), pool_(pool), call_(std::move(call)) {
+    for (const Value input : node.inputs) in_bytes_.push_back(graph.type(input).bytes());
+    if (epilogue.bias.valid()) in_bytes_.push_back(graph.type(epilogue.bias).bytes());
+    out_bytes_ = epilogue.result.valid() ? graph.type(epilogue.result).bytes() : node.type().bytes();
+  }
 
   int64_t scratch_bytes() const override { return static_cast<int64_t>(call_->op().scratch_bytes()); }
   std::string implementation() const override { return call_->op().implementation(); }
@@ -153,9 +163,9 @@ class CpuLibraryOp : public cuda::LibraryOp {
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
     std::vector<MemoryRange> reads, writes;
-    for (const void* operand : in) reads.push_back(gpu_.rest_of(operand));
-    for (void* operand : out) writes.push_back(gpu_.rest_of(operand));
-    if (scratch) writes.push_back(gpu_.rest_of(scratch));
+    for (size_t i = 0; i < in.size(); ++i) reads.push_back(MemoryRange::of(in[i], in_bytes_.at(i)));
+    for (void* operand : out) writes.push_back(MemoryRange::of(operand, out_bytes_));
+    if (scratch) writes.push_back(MemoryRange::of(scratch, scratch_bytes()));
     gpu_.enqueue(stream, "library call " + implementation(), reads, writes,
                  [this, from = std::vector<const void*>(in.begin(), in.end()),
                   to = std::vector<void*>(out.begin(), out.end()), scratch] { call_->run(pool_, from, to, scratch); });
@@ -165,6 +175,8 @@ class CpuLibraryOp : public cuda::LibraryOp {
   FakeGpu& gpu_;
   Pool& pool_;
   std::unique_ptr<CpuCall> call_;
+  std::vector<int64_t> in_bytes_;
+  int64_t out_bytes_ = 0;
 };
 
 class CpuLibrary : public cuda::DeviceLibrary {
@@ -178,8 +190,8 @@ class CpuLibrary : public cuda::DeviceLibrary {
   }
   int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
   std::unique_ptr<cuda::LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
-    return std::make_unique<CpuLibraryOp>(gpu_, pool_,
-                                          std::make_unique<CpuCall>(context_, graph, node, epilogue, kShards));
+    return std::make_unique<CpuLibraryOp>(
+        gpu_, pool_, std::make_unique<CpuCall>(context_, graph, node, epilogue, kShards), graph, node, epilogue);
   }
 
   cuda::LibraryPicks picks() const override { return picks_; }
@@ -210,7 +222,11 @@ cuda::Factories FakeTestGpu::factories(const CudaOptions&) {
   const simt::Instrument best = simt::default_instrument();
   const auto instrument = watched_ || best == simt::Instrument::sanitizers ? best : simt::Instrument::none;
   return {[this, instrument](const cuda::OpenDevice&) { return std::make_unique<EmulatedCompiler>(gpu, instrument); },
-          [this](const cuda::DeviceHandles& handles) { return std::make_unique<CpuLibrary>(gpu, handles); }};
+          [this](const cuda::DeviceHandles& handles) { return std::make_unique<CpuLibrary>(gpu, handles); },
+          [this]() -> std::unique_ptr<const cuda::Nccl> {
+            if (!nccl_) throw Error("this fake GPU knows no other");
+            return nccl_->table();
+          }};
 }
 
 }  // namespace kb::test

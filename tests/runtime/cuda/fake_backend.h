@@ -3,6 +3,7 @@
 #pragma once
 #include "tests/gpu/checks/test_gpu.h"
 #include "tests/runtime/cuda/fake_gpu.h"
+#include "tests/runtime/cuda/fake_nccl.h"
 #include "tests/simt/simt.h"
 
 namespace kb::test {
@@ -10,7 +11,9 @@ namespace kb::test {
 class FakeTestGpu : public TestGpu {
  public:
   // Kernels run with the emulator's checks of every access, or as fast as it can.
-  explicit FakeTestGpu(const FakeOptions& options = {}, bool watched = false) : gpu(options), watched_(watched) {}
+  // `nccl`: for backends of several ranks.
+  explicit FakeTestGpu(const FakeOptions& options = {}, bool watched = false, FakeNccl* nccl = nullptr)
+      : gpu(options), watched_(watched), nccl_(nccl) {}
   cuda::Factories factories(const CudaOptions& options) override;
   double slack() const override { return 1; }
 
@@ -19,6 +22,7 @@ class FakeTestGpu : public TestGpu {
  private:
   std::unique_ptr<cuda::Driver> bare_driver() override { return gpu.driver(); }
   const bool watched_;
+  FakeNccl* const nccl_;
 };
 
 }  // namespace kb::test

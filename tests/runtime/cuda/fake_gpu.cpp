@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 #include "runtime/cpu/arena_guard.h"
 
@@ -15,7 +18,11 @@ using namespace cuda;
 constexpr int64_t kRange = int64_t{1} << 33, kPage = 4096;
 constexpr double kOperation = 0.001;  // milliseconds that every one takes
 
-FakeGpu* current = nullptr;
+constexpr std::chrono::seconds kPatience{60};  // with work that cannot go on
+
+std::mutex gpus_mutex;
+std::vector<FakeGpu*> gpus;  // that live
+thread_local FakeGpu* own = nullptr;
 thread_local bool has_context = false;
 
 template <class Handle>
@@ -49,6 +56,8 @@ const char* error_name(Result result) {
       return "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED";
     case kCaptureInvalidated:
       return "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED";
+    case kCaptureUnjoined:
+      return "CUDA_ERROR_STREAM_CAPTURE_UNJOINED";
     default:
       return "CUDA_ERROR_UNKNOWN";
   }
@@ -61,8 +70,12 @@ std::string stream_name(Stream stream) { return fmt::format("s{}", number(stream
 // ---- the host's own ----
 
 FakeGpu::FakeGpu(const FakeOptions& options) : options_(options) {
-  ensure(!current, "two fake GPUs at once");
-  current = this;
+  ensure(!own, "two fake GPUs of one thread at once");
+  {
+    const std::scoped_lock lock(gpus_mutex);
+    gpus.push_back(this);
+  }
+  own = this;
   void* map = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ensure(map != MAP_FAILED, "no addresses for a fake GPU");
   range_ = static_cast<char*>(map);
@@ -72,6 +85,7 @@ FakeGpu::FakeGpu(const FakeOptions& options) : options_(options) {
   modules_.emplace_back().live = false;
   graphs_.emplace_back().live = false;
   execs_.emplace_back().live = false;
+  captures_.emplace_back();
   kernels_.emplace_back();
 }
 
@@ -81,7 +95,16 @@ FakeGpu::~FakeGpu() {
   unpoison(range_, used_);
   munmap(range_, kRange);
   has_context = false;
-  current = nullptr;
+  own = nullptr;
+  const std::scoped_lock lock(gpus_mutex);
+  std::erase(gpus, this);
+}
+
+FakeGpu& FakeGpu::here() {
+  if (own) return *own;
+  const std::scoped_lock lock(gpus_mutex);
+  ensure(gpus.size() == 1, "a thread without a fake GPU, among several");
+  return *gpus[0];
 }
 
 std::string FakeGpu::add_image(std::vector<FakeKernel> kernels) {
@@ -125,14 +148,43 @@ FakeGpu::EventState& FakeGpu::event(Event handle) {
 }
 
 bool FakeGpu::any_capture() const {
-  return std::any_of(streams_.begin(), streams_.end(), [](const StreamState& s) { return s.capturing; });
+  return std::any_of(streams_.begin(), streams_.end(), [](const StreamState& s) { return s.capture != 0; });
 }
 
 // A call that may not stand in a capture spoils it.
 Result FakeGpu::not_while_capturing() {
   if (!any_capture()) return kSuccess;
-  for (StreamState& s : streams_) s.spoilt = s.capturing;
+  for (const StreamState& s : streams_) captures_[s.capture].spoilt = true;
   return kCaptureUnsupported;
+}
+
+// Whether the first stream knows in the end of all that was captured on others.
+bool FakeGpu::is_joined(const Capture& capture) const {
+  std::map<size_t, std::map<size_t, int64_t>> clocks;  // of each stream, by stream
+  std::map<const Record*, std::map<size_t, int64_t>> recorded;
+  for (const auto& [at, operation] : capture.operations) {
+    std::map<size_t, int64_t>& clock = clocks[at];
+    if (operation.wait)
+      for (const auto& [other, time] : recorded.at(operation.wait.get())) clock[other] = std::max(clock[other], time);
+    ++clock[at];
+    if (operation.record) recorded[operation.record.get()] = clock;
+  }
+  for (const auto& [at, clock] : clocks)
+    if (clocks[capture.origin][at] < clock.at(at)) return false;
+  return true;
+}
+
+Result FakeGpu::end_capture(size_t at, Captured* captured) {
+  const size_t number = streams_[at].capture;
+  *captured = nullptr;
+  if (number == 0 || captures_[number].origin != at) return kCaptureUnmatched;
+  for (StreamState& s : streams_)
+    if (s.capture == number) s.capture = 0;
+  if (captures_[number].spoilt) return kCaptureInvalidated;
+  if (!is_joined(captures_[number])) return kCaptureUnjoined;
+  graphs_.push_back({true, std::move(captures_[number])});
+  *captured = handle<Captured>(graphs_.size() - 1);
+  return kSuccess;
 }
 
 // ---- memory ----
@@ -221,6 +273,18 @@ MemoryRange FakeGpu::all_of(const void* data) {
   return {begin, begin + static_cast<uint64_t>(bytes)};
 }
 
+void FakeGpu::know(const std::string& kernel, const void* data, int64_t bytes) {
+  int64_t& most = known_[{kernel, MemoryRange::of(data, 0).begin}];
+  most = std::max(most, bytes);
+}
+
+MemoryRange FakeGpu::touched(const std::string& kernel, uint64_t address) {
+  for (const std::string& name : {kernel, std::string()})
+    if (const auto at = known_.find({name, address}); at != known_.end())
+      return {address, address + static_cast<uint64_t>(at->second)};
+  return rest_of(reinterpret_cast<const void*>(address));
+}
+
 MemoryRange FakeGpu::rest_of(const void* data) { return {MemoryRange::of(data, 0).begin, all_of(data).end}; }
 
 // Of the device's live memory: readable and writable while work runs, and never else.
@@ -244,13 +308,17 @@ void FakeGpu::enqueue(Stream handle, std::string what, std::vector<MemoryRange> 
 
 void FakeGpu::add(size_t at, Operation operation) {
   StreamState& s = streams_[at];
-  if (s.capturing) {
-    s.captured.push_back(std::move(operation));
+  if (s.capture != 0) {
+    captures_[s.capture].operations.emplace_back(at, std::move(operation));
     return;
   }
   order(at, operation);
   s.queue.push_back(std::move(operation));
-  if (!options_.lazy) drain(at, nullptr);
+  if (options_.lazy) return;
+  try {
+    advance(at, nullptr);
+  } catch (const NotYet&) {
+  }
 }
 
 // Gives an operation its place in time and compares it with all that touched its memory before.
@@ -280,13 +348,42 @@ void FakeGpu::note(size_t at, MemoryRange range, bool write, const std::string& 
   accesses.push_back({range, write, at, clock[at], what});
 }
 
-void FakeGpu::drain(size_t at, const Record* until) {
+void FakeGpu::advance(size_t at, const Record* until) {
   StreamState& s = streams_[at];
   while (!s.queue.empty() && !(until && until->done)) {
+    if (const std::shared_ptr<Record> wait = s.queue.front().wait; wait && !wait->done)
+      advance(wait->stream, wait.get());
     Operation operation = std::move(s.queue.front());
     s.queue.pop_front();
-    if (operation.wait && !operation.wait->done) drain(operation.wait->stream, operation.wait.get());
-    execute(operation);
+    try {
+      execute(operation);
+    } catch (const NotYet&) {
+      s.queue.push_front(std::move(operation));
+      throw;
+    }
+  }
+}
+
+// Whether it is done; a host that asks lets work go on.
+Result FakeGpu::ask(size_t at, const Record* until, const Clock& clock) {
+  try {
+    advance(at, until);
+  } catch (const NotYet&) {
+    return kNotReady;
+  }
+  for (size_t i = 0; i < clock.size(); ++i) host_[i] = std::max(host_[i], clock[i]);
+  return wait_result();
+}
+
+void FakeGpu::drain(size_t at, const Record* until) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    try {
+      return advance(at, until);
+    } catch (const NotYet&) {
+      if (std::chrono::steady_clock::now() > end) fault("work that never goes on: " + streams_[at].queue.front().what);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   }
 }
 
@@ -354,7 +451,7 @@ Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threa
     if (kernel.parameters[i] == FakeKernel::number) continue;
     if (value == 0) fault(fmt::format("{}: operand {} is null", what, i));
     auto& ranges = kernel.parameters[i] == FakeKernel::written ? writes : reads;
-    ranges.push_back(rest_of(reinterpret_cast<void*>(value)));
+    ranges.push_back(touched(kernel.name, value));
     check_place(ranges.back(), true, what);
   }
   if (parameters[count]) fault(fmt::format("{}: {} arguments, got more", what, count));
@@ -372,7 +469,26 @@ Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threa
 
 Result FakeGpu::launch_graph(size_t exec, Stream handle) {
   if (exec == 0 || exec >= execs_.size() || !execs_[exec].live) fault("a graph that is not there");
-  for (const Operation& operation : execs_[exec].operations) add(number(handle), operation);
+  const Capture& captured = execs_[exec].captured;
+  std::map<const Record*, std::shared_ptr<Record>> records;  // of this launch, by those of the capture
+  for (const auto& [at, operation] : captured.operations) {
+    size_t lane = number(handle);
+    if (at != captured.origin) {
+      const auto [place, is_new] = side_lanes_.try_emplace(at, streams_.size());
+      if (is_new) {
+        ensure(streams_.size() <= kStreams, "the fake GPU models few streams");
+        streams_.emplace_back();
+      }
+      lane = place->second;
+    }
+    Operation own = operation;
+    if (own.wait) own.wait = records.at(own.wait.get());
+    if (own.record) {
+      own.record = records[own.record.get()] = std::make_shared<Record>();
+      own.record->stream = lane;
+    }
+    add(lane, std::move(own));
+  }
   return kSuccess;
 }
 
@@ -403,42 +519,46 @@ std::unique_ptr<Driver> FakeGpu::driver() {
 
 // The rest of a body where the call is to go on.
 #define KB_CALL(SYMBOL, ARGUMENTS) \
-  FakeGpu& gpu = *current;         \
+  FakeGpu& gpu = FakeGpu::here();  \
   if (const Result early = gpu.called(SYMBOL, ARGUMENTS)) return early;
 
 void FakeGpu::Table::fill(Driver& d) {
   d.get_error_name.function = name;
   d.get_error_string.function = text;
   d.init.function = [](unsigned) -> Result {
-    current->is_initialised_ = true;
-    if (Result early = current->called("cuInit", "", false)) return early;
-    return current->options_.devices > 0 ? kSuccess : kNoDevice;
+    here().is_initialised_ = true;
+    if (Result early = here().called("cuInit", "", false)) return early;
+    return here().options_.devices > 0 ? kSuccess : kNoDevice;
   };
   d.driver_version.function = [](int* version) -> Result { return *version = 13000, kSuccess; };
-  d.device_count.function = [](int* count) -> Result { return *count = current->options_.devices, kSuccess; };
+  d.device_count.function = [](int* count) -> Result { return *count = here().options_.devices, kSuccess; };
   d.device_get.function = [](Device* device, int ordinal) -> Result { return *device = ordinal, kSuccess; };
   d.device_name.function = [](char* text, int length, Device) -> Result {
     std::snprintf(text, static_cast<size_t>(length), "fake GPU");
     return kSuccess;
   };
   d.device_attribute.function = [](int* value, DeviceAttribute which, Device) -> Result {
-    const int capability = current->options_.capability;
+    const int capability = here().options_.capability;
     *value = which == DeviceAttribute::multiprocessors    ? 132
              : which == DeviceAttribute::capability_major ? capability / 10
                                                           : capability % 10;
     return kSuccess;
   };
+  d.device_bus_id.function = [](char* text, int length, Device device) -> Result {
+    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", static_cast<unsigned>(device));
+    return kSuccess;
+  };
   d.context_retain.function = [](Context* context, Device) -> Result {
-    ++current->retained_;
+    ++here().retained_;
     *context = handle<Context>(1);
-    return current->called("cuDevicePrimaryCtxRetain", "", false);
+    return here().called("cuDevicePrimaryCtxRetain", "", false);
   };
   d.context_release.function = [](Device) -> Result {
-    if (--current->retained_ < 0) current->fault("a context released twice");
-    return current->called("cuDevicePrimaryCtxRelease_v2", "", false);
+    if (--here().retained_ < 0) here().fault("a context released twice");
+    return here().called("cuDevicePrimaryCtxRelease_v2", "", false);
   };
   d.context_set_current.function = [](Context context) -> Result {
-    has_context = context != nullptr && current->retained_ > 0;
+    has_context = context != nullptr && here().retained_ > 0;
     return kSuccess;
   };
   fill_memory(d);
@@ -450,8 +570,8 @@ void FakeGpu::Table::fill(Driver& d) {
 
 void FakeGpu::Table::fill_memory(Driver& d) {
   d.memory_info.function = [](size_t* free, size_t* total) -> Result {
-    *total = static_cast<size_t>(current->options_.memory);
-    *free = *total - static_cast<size_t>(current->taken_);
+    *total = static_cast<size_t>(here().options_.memory);
+    *free = *total - static_cast<size_t>(here().taken_);
     return kSuccess;
   };
   d.memory_allocate.function = [](Address* address, size_t bytes) -> Result {
@@ -511,11 +631,23 @@ void FakeGpu::Table::fill_streams(Driver& d) {
     for (size_t i = 0; i < state.clock.size(); ++i) gpu.host_[i] = std::max(gpu.host_[i], state.clock[i]);
     return gpu.wait_result();
   };
+  d.stream_query.function = [](Stream s) -> Result {
+    KB_CALL("cuStreamQuery", stream_name(s))
+    if (Result result = gpu.not_while_capturing()) return result;
+    return gpu.ask(number(s), nullptr, gpu.stream(s).clock);
+  };
   d.stream_wait.function = [](Stream s, Event e, unsigned) -> Result {
     KB_CALL("cuStreamWaitEvent", fmt::format("{} e{}", stream_name(s), number(e)))
     if (gpu.skipped_.contains("cuStreamWaitEvent")) return kSuccess;
-    if (gpu.stream(s).capturing) gpu.fault("a captured stream waits for work outside the capture");
-    if (const auto last = gpu.event(e).last) gpu.add(number(s), {"a wait", {}, {}, {}, last, nullptr});
+    const auto last = gpu.event(e).last;
+    StreamState& state = gpu.stream(s);
+    const size_t captured = last ? last->capture : 0;
+    if (state.capture != 0 && captured != state.capture)
+      gpu.fault("a captured stream waits for work outside the capture");
+    if (captured != 0 && gpu.streams_[gpu.captures_[captured].origin].capture != captured)
+      gpu.fault("a wait for an event of a capture that has ended");
+    state.capture = captured;  // joins it
+    if (last) gpu.add(number(s), {"a wait", {}, {}, {}, last, nullptr});
     return kSuccess;
   };
 }
@@ -534,9 +666,9 @@ void FakeGpu::Table::fill_events(Driver& d) {
   };
   d.event_record.function = [](Event e, Stream s) -> Result {
     KB_CALL("cuEventRecord", fmt::format("e{} {}", number(e), stream_name(s)))
-    if (gpu.stream(s).capturing) gpu.fault("an event recorded in a capture");
     auto record = std::make_shared<Record>();
     record->stream = number(s);
+    record->capture = gpu.stream(s).capture;
     gpu.event(e).last = record;
     gpu.add(number(s), {"a record", {}, {}, {}, nullptr, record});
     return kSuccess;
@@ -547,9 +679,18 @@ void FakeGpu::Table::fill_events(Driver& d) {
     if (Result result = gpu.not_while_capturing()) return result;
     const auto record = gpu.event(e).last;
     if (!record) gpu.fault("a wait for an event that was never recorded");
+    if (record->capture != 0) gpu.fault("a wait of the host for a captured event");
     gpu.drain(record->stream, record.get());
     for (size_t i = 0; i < record->clock.size(); ++i) gpu.host_[i] = std::max(gpu.host_[i], record->clock[i]);
     return gpu.wait_result();
+  };
+  d.event_query.function = [](Event e) -> Result {
+    KB_CALL("cuEventQuery", fmt::format("e{}", number(e)))
+    if (Result result = gpu.not_while_capturing()) return result;
+    const auto record = gpu.event(e).last;
+    if (!record) return kSuccess;
+    if (record->capture != 0) gpu.fault("a question about a captured event");
+    return gpu.ask(record->stream, record.get(), record->clock);
   };
   d.event_elapsed.function = [](float* milliseconds, Event start, Event end) -> Result {
     KB_CALL("cuEventElapsedTime", "")
@@ -592,8 +733,8 @@ void FakeGpu::Table::fill_modules(Driver& d) {
   };
   d.launch.function = [](Kernel kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
                          unsigned shared, Stream s, void** parameters, void** extra) -> Result {
-    if (number(kernel) == 0 || number(kernel) >= current->kernels_.size()) current->fault("no kernel of a module");
-    const auto& [module, known] = current->kernels_[number(kernel)];
+    if (number(kernel) == 0 || number(kernel) >= here().kernels_.size()) here().fault("no kernel of a module");
+    const auto& [module, known] = here().kernels_[number(kernel)];
     KB_CALL("cuLaunchKernel", fmt::format("{} {}x{} {}", known->name, x, threads, stream_name(s)))
     if (!gpu.modules_[module].live) gpu.fault("a kernel of a module that was unloaded");
     if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared != 0 || extra) return kInvalidValue;
@@ -605,28 +746,21 @@ void FakeGpu::Table::fill_graphs(Driver& d) {
   d.capture_begin.function = [](Stream s, CaptureMode) -> Result {
     KB_CALL("cuStreamBeginCapture_v2", stream_name(s))
     StreamState& state = gpu.stream(s);
-    if (state.capturing) gpu.fault("a capture in a capture");
-    state.capturing = true;
-    state.spoilt = false;
-    state.captured.clear();
+    if (state.capture != 0) gpu.fault("a capture in a capture");
+    state.capture = gpu.captures_.size();
+    gpu.captures_.push_back({number(s), false, {}});
     return kSuccess;
   };
   d.capture_end.function = [](Stream s, Captured* captured) -> Result {
     KB_CALL("cuStreamEndCapture", stream_name(s))
-    StreamState& state = gpu.stream(s);
-    if (!state.capturing) return kCaptureUnmatched;
-    state.capturing = false;
-    *captured = nullptr;
-    if (state.spoilt) return kCaptureInvalidated;
-    gpu.graphs_.push_back({true, std::move(state.captured)});
-    *captured = handle<Captured>(gpu.graphs_.size() - 1);
-    return kSuccess;
+    gpu.stream(s);
+    return gpu.end_capture(number(s), captured);
   };
   d.graph_instantiate.function = [](CapturedExec* exec, Captured captured, unsigned long long) -> Result {
     KB_CALL("cuGraphInstantiateWithFlags", "")
     const GraphState& graph = gpu.graphs_.at(number(captured));
     if (!graph.live) gpu.fault("a graph that was destroyed");
-    gpu.execs_.push_back({true, graph.operations});
+    gpu.execs_.push_back({true, graph.captured});
     *exec = handle<CapturedExec>(gpu.execs_.size() - 1);
     return kSuccess;
   };
@@ -643,14 +777,14 @@ void FakeGpu::Table::fill_graphs(Driver& d) {
     KB_CALL("cuGraphDestroy", "")
     GraphState& graph = gpu.graphs_.at(number(captured));
     if (!graph.live) gpu.fault("a graph destroyed twice");
-    graph.live = false;
+    graph = {false, {}};
     return kSuccess;
   };
   d.graph_exec_destroy.function = [](CapturedExec exec) -> Result {
     KB_CALL("cuGraphExecDestroy", "")
     GraphState& graph = gpu.execs_.at(number(exec));
     if (!graph.live) gpu.fault("an executable graph destroyed twice");
-    graph.live = false;
+    graph = {false, {}};
     return kSuccess;
   };
 }

@@ -47,21 +47,32 @@ struct MemoryRange {
   }
 };
 
+// What work throws that cannot go on yet: it stays at the head of its stream, and is tried again.
+struct NotYet {};
+
 class FakeGpu {
  public:
-  // One lives at a time: a table's functions know no object.
+  // A thread makes one at a time, and it is that of all threads where no other lives: a table's functions know no
+  // object.
   explicit FakeGpu(const FakeOptions& options = {});
   ~FakeGpu();
   FakeGpu(const FakeGpu&) = delete;
   FakeGpu& operator=(const FakeGpu&) = delete;
 
   std::unique_ptr<cuda::Driver> driver();
+  // Of the calling thread.
+  static FakeGpu& here();
 
   // Kernels of an image; gives the image's bytes.
   std::string add_image(std::vector<FakeKernel> kernels);
   // What a library does behind the driver's back: work on a stream.
   void enqueue(cuda::Stream stream, std::string what, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                std::function<void()> work);
+  bool is_capturing(cuda::Stream stream) { return this->stream(stream).capture != 0; }
+  [[noreturn]] void fault(const std::string& what);
+  // A kernel given this address touches so many bytes there; of any kernel where it has no name. Without this: all that
+  // is left of the allocation.
+  void know(const std::string& kernel, const void* data, int64_t bytes);
   // A live allocation from `data` on: what work may touch that was given this address; all of it.
   MemoryRange rest_of(const void* data);
   MemoryRange all_of(const void* data);
@@ -96,7 +107,7 @@ class FakeGpu {
     std::vector<Access> accesses;
   };
   struct Record {
-    size_t stream = 0;
+    size_t stream = 0, capture = 0;  // capture: of the one that it was captured in
     bool done = false;
     double time = 0;
     Clock clock{};
@@ -108,10 +119,16 @@ class FakeGpu {
     std::shared_ptr<Record> wait, record;
   };
   struct StreamState {
-    bool live = true, capturing = false, spoilt = false;
+    bool live = true;
+    size_t capture = 0;  // number of the capture that it is in, 0: none
     Clock clock{};
     std::deque<Operation> queue;
-    std::vector<Operation> captured;
+  };
+  // Operations with the streams that they stood on, in the order in which they were enqueued.
+  struct Capture {
+    size_t origin = 0;
+    bool spoilt = false;
+    std::vector<std::pair<size_t, Operation>> operations;
   };
   struct EventState {
     bool live = true, timed = false;
@@ -123,26 +140,32 @@ class FakeGpu {
   };
   struct GraphState {
     bool live = true;
-    std::vector<Operation> operations;
+    Capture captured;
   };
 
-  [[noreturn]] void fault(const std::string& what);
   cuda::Result called(const char* symbol, const std::string& arguments, bool needs_context = true);
   StreamState& stream(cuda::Stream handle);
   EventState& event(cuda::Event handle);
   bool any_capture() const;
   cuda::Result not_while_capturing();
+  bool is_joined(const Capture& capture) const;
+  cuda::Result end_capture(size_t at, cuda::Captured* captured);
 
   cuda::Result allocate(cuda::Address* address, size_t bytes);
   cuda::Result free_device(cuda::Address address);
   cuda::Result allocate_host(void** data, size_t bytes);
   cuda::Result free_host(void* data);
   Allocation& find(MemoryRange range, const std::string& what);
+  MemoryRange touched(const std::string& kernel, uint64_t address);
   void check_place(MemoryRange range, bool on_device, const std::string& what);
 
   void add(size_t stream, Operation operation);
   void order(size_t stream, const Operation& operation);
   void note(size_t stream, MemoryRange range, bool write, const std::string& what);
+  // Runs what is due; throws NotYet.
+  void advance(size_t stream, const Record* until);
+  cuda::Result ask(size_t stream, const Record* until, const Clock& clock);
+  // The same, until it is done.
   void drain(size_t stream, const Record* until);
   void execute(Operation& operation);
   void open_memory(bool open);
@@ -165,9 +188,12 @@ class FakeGpu {
   std::deque<std::vector<FakeKernel>> images_;
   std::deque<ModuleState> modules_;
   std::deque<GraphState> graphs_, execs_;
+  std::deque<Capture> captures_;         // by their numbers
+  std::map<size_t, size_t> side_lanes_;  // where a graph runs what was captured on another stream than its first
   std::deque<std::pair<size_t, const FakeKernel*>> kernels_;  // module, kernel
   std::map<std::string, std::pair<int, cuda::Result>> failures_;
   std::set<std::string> skipped_;
+  std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, by kernel and address
   std::string poisoned_;
   bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
   int retained_ = 0, opened_ = 0;

@@ -1,0 +1,77 @@
+// NCCL for tests: its ranks are threads of this process, each with a fake GPU of its own. What is sent travels when the
+// sender's stream comes to it; a stream that receives stands still until something has come. Misuse is a DriverFault,
+// or one of `faults`.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/nccl.h"
+#include "tests/runtime/cuda/fake_gpu.h"
+
+namespace kb::test {
+
+class FakeNccl {
+ public:
+  // One lives at a time: a table's functions know no object. It outlives the ranks' GPUs.
+  explicit FakeNccl(int version = 22809);
+  ~FakeNccl();
+  FakeNccl(const FakeNccl&) = delete;
+  FakeNccl& operator=(const FakeNccl&) = delete;
+
+  std::unique_ptr<cuda::Nccl> table();
+  // A process that has died: what waits for it never ends, and is told so.
+  void kill(int rank);
+  // Calls of a rank in their order: "send 64 to 1", "all-reduce 16 f32".
+  std::vector<std::string> calls(int rank);
+  std::vector<std::string> faults();
+
+ private:
+  struct Table;
+  struct Letter {
+    std::string kind;  // of the call, and whether it was captured
+    std::vector<std::byte> bytes;
+  };
+  struct Part {
+    bool sends = false;
+    std::byte* data = nullptr;
+    size_t bytes = 0;
+    int peer = 0;
+    bool is_done = false;
+  };
+  struct Pending {  // calls of a group that has not ended
+    int depth = 0;
+    ncclComm* comm = nullptr;
+    cuda::Stream stream = nullptr;
+    std::vector<Part> parts;
+  };
+
+  ncclComm* join(const std::string& id, int ranks, int rank);
+  void call(ncclComm& comm, cuda::Stream stream, const Part& part);
+  void submit(Pending group);
+  void run(ncclComm& comm, const std::string& kind, std::vector<Part>& parts);
+  void submit_sum(ncclComm& comm, cuda::Stream stream, const void* from, void* to, size_t count, DType dtype);
+  void post(int from, int to, Letter letter);
+  // Throws NotYet.
+  std::vector<std::byte> take(ncclComm& comm, int from, const std::string& kind, size_t bytes);
+  void note(int rank, std::string call);
+  void leave(ncclComm& comm, bool aborts);
+
+  static thread_local Pending pending_;
+  const int version_;
+  std::mutex mutex_;  // of everything below
+  std::condition_variable changed_;
+  int groups_ = 0;
+  std::map<std::string, int> present_;  // ranks that have joined a group
+  std::deque<ncclComm> comms_;
+  std::map<std::pair<int, int>, std::deque<Letter>> letters_;  // by (from, to)
+  std::set<int> dead_;
+  std::map<int, std::vector<std::string>> calls_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace kb::test

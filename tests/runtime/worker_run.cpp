@@ -1,0 +1,97 @@
+#include "tests/runtime/worker_run.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/functions.h"
+#include "runtime/session.h"
+#include "tests/compile_check.h"
+
+namespace kb::test {
+namespace {
+
+Graph model(const WorkerRun& run) {
+  Graph g = small_convnet(run.samples);
+  if (run.random) {
+    // A loss that differs by random bits of every sample.
+    Tensor bits = random_bits(g, "noise", {run.samples});
+    Tensor noise = sum(cast(bits, DType::f32) * 1e-12);
+    g.outputs[0].value = (Tensor(g, g.outputs[0].value) * (1.0 + noise)).value();
+  }
+  return g;
+}
+
+// The samples of global worker `worker` at `step`.
+void fill(Session& session, int64_t worker, int64_t step, int64_t workers, int64_t n) {
+  auto* images = reinterpret_cast<float*>(session.input("images"));
+  const int64_t pixels = session.input_type("images").elements();
+  uint32_t word = static_cast<uint32_t>(1 + worker * 977 + step * 7919);
+  for (int64_t i = 0; i < pixels; ++i)
+    images[i] = static_cast<float>((word = word * 1664525u + 1013904223u) >> 8) / (1 << 24) - 0.5f;
+  auto* labels = reinterpret_cast<int32_t*>(session.input("labels"));
+  auto* weights = reinterpret_cast<float*>(session.input("weights"));
+  for (int64_t i = 0; i < n; ++i) {
+    labels[i] = static_cast<int32_t>((worker * n + i + step) % 10);
+    weights[i] = 1.0f / static_cast<float>(workers * n);
+  }
+  session.set_scalar("worker", static_cast<double>(worker));
+}
+
+Overlap profiled_work(Session& session) {
+  const Schedule& final = session.compiled().program.final;
+  const Profile profile = session.profile();
+  return measured_overlap(final, std::span(profile.steps).last(final.steps.size()));
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const WorkerRun& run) {
+  return out << run.split.processes << " x " << run.split.virtual_workers;
+}
+
+WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
+  CompileOptions options;
+  options.target = backend.target();
+  options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes, run.reduce_precision,
+                     run.mean_statistics};
+  options.precision = run.precision;
+  options.optimizer = momentum_sgd();
+  StateStore store(backend);
+  Session session(backend, store, compile(model(run), options));
+  store.initialise(7);
+  session.set_scalar("learning_rate", 0.1);
+  session.set_scalar("momentum", 0.9);
+  session.set_scalar("weight_decay", 1e-4);
+  session.set_scalar("seed", 3);
+  session.set_scalar("loss_scale_interval", 2);
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(options.workers.total()));
+  WorkerOutcome outcome;
+  const int64_t workers = options.workers.total();
+  for (int64_t step = 0; step < run.steps; ++step) {
+    session.set_scalar("step", static_cast<double>(step));
+    for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
+      fill(session, run.first_worker + rank * run.split.virtual_workers + v, step, workers, run.samples);
+      if (run.profiled && v + 1 == run.split.virtual_workers)
+        outcome.overlaps.push_back(profiled_work(session));
+      else
+        session.work(v);
+    }
+    outcome.losses.push_back(session.read_scalar("loss"));
+  }
+  outcome.state = store.state_sha256();
+  outcome.tensors = store.canonical();
+  return outcome;
+}
+
+void check_clock(const Overlap& overlap) {
+  BOOST_TEST(overlap.reductions.size() >= 2u);
+  for (const ReductionTimes& one : overlap.reductions) {
+    BOOST_TEST(0 <= one.ready);
+    BOOST_TEST(one.ready <= one.start);
+    BOOST_TEST(one.start <= one.end);
+    BOOST_TEST(one.end <= overlap.step);
+    BOOST_TEST(one.exposed >= 0);
+  }
+  BOOST_TEST(overlap.compute > 0);
+}
+
+}  // namespace kb::test

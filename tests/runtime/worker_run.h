@@ -1,0 +1,45 @@
+// Some steps of a small net, shared among processes and virtual workers, as one process takes its part.
+#pragma once
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "compiler/passes.h"
+#include "runtime/backend.h"
+#include "runtime/state_store.h"
+
+namespace kb::test {
+
+struct WorkerSplit {
+  int processes = 1, virtual_workers = 1;
+};
+
+struct WorkerRun {
+  WorkerSplit split = {};
+  int64_t samples = 2, steps = 3;  // of a worker; of the run
+  Precision precision = Precision::f32;
+  int64_t bucket_bytes = 0;
+  bool random = false;
+  DType reduce_precision = DType::f32;
+  bool mean_statistics = false;
+  int64_t first_worker = 0;
+  bool profiled = false;  // the last virtual worker with a clock around its parts
+};
+
+std::ostream& operator<<(std::ostream& out, const WorkerRun& run);
+
+struct WorkerOutcome {
+  std::string state;
+  std::vector<double> losses;
+  std::vector<NamedTensor> tensors;
+  std::vector<Overlap> overlaps;  // of profiled steps
+  bool operator==(const WorkerOutcome& other) const { return state == other.state && losses == other.losses; }
+};
+
+// What process `rank` does.
+WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank);
+
+// Two reductions at least, each in its time; what is not waiting is compute.
+void check_clock(const Overlap& overlap);
+
+}  // namespace kb::test
