@@ -8,6 +8,7 @@
 
 #include "recipes/line_diff.h"
 #include "recipes/network.h"
+#include "recipes/plan.h"
 #include "runtime/comm/open.h"
 #include "runtime/cpu/pool.h"
 
@@ -84,10 +85,9 @@ bool World::any(bool wanted) {
 std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command) {
   const RuntimeOptions options = RuntimeOptions::from_environment();
   const int started = options.launcher.processes;
-  if (flags.processes > 1 && started == 1)
-    become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
+  const bool launches = flags.processes > 1 && started == 1;
   const std::optional<Network> network = described_network(flags);
-  if (network && started == 1)
+  if (network && started == 1 && !launches)
     throw UsageError(
         "--net: expected several processes, got one, which sends nothing\n  hint:     --processes P; or ./run "
         "inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
@@ -95,6 +95,10 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
   if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
+  if (launches) {
+    if (flags.resume.empty()) batch_plan(flags);  // a fault of the flags is told once, not by every process
+    become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
+  }
   if (network) wanted.throttle = &*network;
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
   if (flags.processes > 1 && flags.processes != world->size())

@@ -42,7 +42,7 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 // OpenMPI binds a process, all its threads, to one core or socket, refuses more processes than cores, and root.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) kPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
-  std::vector<std::string> all{mpirun, "--bind-to", "none"};
+  std::vector<std::string> all{mpirun, "-q", "--bind-to", "none"};  // -q: faults speak for themselves
   if (processes > usable_processors()) all.push_back("--oversubscribe");
   if (::geteuid() == 0) all.push_back("--allow-run-as-root");
   all.insert(all.end(), {"-n", std::to_string(processes)});
