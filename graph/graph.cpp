@@ -59,6 +59,18 @@ std::string_view name(Role role) {
   throw InternalError("unknown role");
 }
 
+std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::training:
+      return "training";
+    case Mode::inference:
+      return "inference";
+    case Mode::statistics:
+      return "statistics";
+  }
+  throw InternalError("unknown mode");
+}
+
 std::string_view name(VariableKind kind) {
   switch (kind) {
     case VariableKind::parameter:

@@ -118,7 +118,9 @@ struct StateWrite {
   Value value;
 };
 
-enum class Mode : uint8_t { training, inference };
+// statistics: batch norm sees a minibatch as in training and notes what it is like; all else is as in inference.
+enum class Mode : uint8_t { training, inference, statistics };
+std::string_view name(Mode mode);
 
 class Graph {
  public:

@@ -32,12 +32,23 @@ struct Statistics {
   Tensor mean, variance;
 };
 
+// A share of 1 takes nothing of the running value, which may not be finite.
+void add_share(Tensor running, Tensor batch) {
+  Tensor share = scalar_input(batch.graph(), kStatisticsShare, batch.dtype());
+  write_state(running, select(ge(share, 1.0), batch, running * (1.0 - share) + batch * share));
+}
+
 // Statistics of the minibatch, which also move the running ones. running_var is the unbiased one, as PyTorch's.
 Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Tensor running_var, double momentum) {
   const Moments batch = moments(x, axes);
   Tensor n = count(x, axes);
-  write_state(running_mean, running_mean * (1 - momentum) + batch.mean * momentum);
-  write_state(running_var, running_var * (1 - momentum) + batch.variance * (n / (n - 1.0) * momentum));
+  if (x.graph().mode == Mode::statistics) {
+    add_share(running_mean, batch.mean);
+    add_share(running_var, batch.variance * (n / (n - 1.0)));
+  } else {
+    write_state(running_mean, running_mean * (1 - momentum) + batch.mean * momentum);
+    write_state(running_var, running_var * (1 - momentum) + batch.variance * (n / (n - 1.0) * momentum));
+  }
   return {batch.mean, batch.variance};
 }
 
@@ -100,8 +111,8 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   const DType dtype = x.dtype();
   const int64_t channels = x.size(1);
   const Ints axes = x.rank() == 2 ? Ints{0} : Ints{0, 2, 3};
-  const bool training = x.graph().mode == Mode::training;
-  if (training && x.type().elements() <= channels)
+  const bool of_batch = x.graph().mode != Mode::inference;
+  if (of_batch && x.type().elements() <= channels)
     report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),
                           "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});
   x = cast(x, parameter_dtype(dtype));
@@ -111,7 +122,7 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   Tensor bias = parameter(graph, "bias", Role::norm_shift, type, constant_init(0));
   Tensor running_mean = state(graph, "running_mean", type, constant_init(0));
   Tensor running_var = state(graph, "running_var", type, constant_init(1));
-  const Statistics by = training ? batch_statistics(x, axes, running_mean, running_var, options.momentum)
+  const Statistics by = of_batch ? batch_statistics(x, axes, running_mean, running_var, options.momentum)
                                  : Statistics{running_mean, running_var};
   Tensor scale = weight * rsqrt(by.variance + options.epsilon);
   return cast((x - over_channels(by.mean, x)) * over_channels(scale, x) + over_channels(bias, x), dtype);
@@ -155,7 +166,7 @@ Tensor dropout(const std::string& name, Tensor x, double p, Where where) {
   require_float("dropout", x.type());
   if (!(p >= 0 && p < 1)) report("dropout", {"p out of range", "0 <= p < 1", number_text(p), "p is what is zeroed"});
   if (x.rank() < 1) report("dropout", {"x has no axis of samples", "x [N, ...]", "a scalar", ""});
-  if (p == 0 || x.graph().mode == Mode::inference) return x;
+  if (p == 0 || x.graph().mode != Mode::training) return x;
   Tensor kept = ge(random_bits(x.graph(), name, x.shape()), std::floor(p * 4294967296.0));
   return select(kept, x * (1 / (1 - p)), 0.0);
 }

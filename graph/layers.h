@@ -22,13 +22,17 @@ struct LinearOptions {
 Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options = {},
               Where where = Where::current());
 
+constexpr const char* kStatisticsShare = "statistics_share";
+
 struct BatchNormOptions {
   double epsilon = 1e-5;
   double momentum = 0.1;     // PyTorch's: running = (1 - momentum) running + momentum batch
   double weight_init = 1.0;  // 0 for the last one of a residual block (Goyal et al. 2017, section 5.1)
 };
 // x (N, C) or (N, C, H, W), normalised over all axes but C. Training: batch statistics, and running_mean, running_var
-// (unbiased) are written; inference: running statistics. num_batches_tracked is not kept.
+// (unbiased) are written; inference: running statistics. Statistics: as in training, but the scalar input
+// `statistics_share` stands for the momentum: 1 writes the batch's over whatever was there, then 1/2, 1/3, ... 1/N
+// leave the mean over N batches. num_batches_tracked is not kept.
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options = {},
                   Where where = Where::current());
 
@@ -40,8 +44,7 @@ Tensor layer_norm(const std::string& name, Tensor x, int64_t axes = 1, double ep
 Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t features,
                  Where where = Where::current());
 
-// Zeroes with probability p in training, scaled by 1 / (1 - p); the identity in inference. x's first axis is the
-// samples.
+// Zeroes with probability p in training, scaled by 1 / (1 - p); else the identity. x's first axis is the samples.
 Tensor dropout(const std::string& name, Tensor x, double p, Where where = Where::current());
 
 }  // namespace kb

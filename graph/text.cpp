@@ -133,7 +133,7 @@ void put_variable(Buffer& out, const Variable& variable) {
 
 std::string to_text(const Graph& graph, const TextOptions& options) {
   Buffer out;
-  put(out, "graph {} {}\n", quoted(graph.name), graph.mode == Mode::training ? "training" : "inference");
+  put(out, "graph {} {}\n", quoted(graph.name), name(graph.mode));
   if (!graph.variables.empty()) put(out, "variables\n");
   for (const Variable& variable : graph.variables) put_variable(out, variable);
   put(out, "nodes\n");

@@ -102,7 +102,8 @@ class Parser {
   Graph run() {
     word("graph");
     graph_.name = string();
-    graph_.mode = choose<Mode>({{"training", Mode::training}, {"inference", Mode::inference}});
+    graph_.mode =
+        choose<Mode>({{"training", Mode::training}, {"inference", Mode::inference}, {"statistics", Mode::statistics}});
     if (accept("variables")) {
       while (token_.kind == Token::Kind::string) variable();
     }

@@ -138,6 +138,10 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
              &Flags::reduce_precision, {"f32", "bf16", "f16"}),
       choice({"--running-statistics", "OF", "of batch norm, where a step has several workers"},
              &Flags::running_statistics, {"first", "mean"}),
+      whole({"--recompute-bn", "N",
+             "training minibatches whose mean batch norm's running statistics are set to before every evaluation; 0: "
+             "they stay the moving average of training"},
+            &Flags::recompute_bn, true),
       bucket_mb(),
       net(),
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),

@@ -30,9 +30,10 @@ struct Flags {
   int64_t processes = 1;
   std::string all_reduce = "halving-doubling", reduce_precision = "f32";
   std::string running_statistics = "first";
-  double bucket_mb = 0;  // of the gradient, summed over processes together; 0: as a cost model says
-  std::string net;       // network between processes, see recipes/network.h; "" = as it is
-  int64_t steps = 0;     // 0 = as the epochs say
+  int64_t recompute_bn = 0;  // minibatches of batch norm's statistics at evaluation; 0: as training left them
+  double bucket_mb = 0;      // of the gradient, summed over processes together; 0: as a cost model says
+  std::string net;           // network between processes, see recipes/network.h; "" = as it is
+  int64_t steps = 0;         // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's
   double lr = 0;                   // at base_minibatch

@@ -123,6 +123,16 @@ Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_
   return graph;
 }
 
+Graph build_statistics_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                             const OptionValues& options, DType real) {
+  Graph graph(recipe.name + ".statistics", Mode::statistics);
+  Declared declared = declare(graph, recipe, input, minibatch, options, {}, real);
+  if (graph.writes.empty())
+    throw Error(fmt::format("--recompute-bn: expected a model with batch norm, got {}, which has none", recipe.name));
+  add_output(graph, "count", sum(declared.weights));
+  return graph;
+}
+
 void check_same_parameters(const Graph& training, const Graph& inference) {
   auto in_training = owned(training), in_inference = owned(inference);
   std::string differences;

@@ -84,6 +84,12 @@ Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                             const OptionValues& options, DType real = DType::f32);
 
+// What estimates batch norm's running statistics anew: the inputs of inference that they depend on, without
+// augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error where no layer has
+// such statistics.
+Graph build_statistics_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
+                             const OptionValues& options, DType real = DType::f32);
+
 // Throws Error naming what differs unless both have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);
 

@@ -25,6 +25,11 @@ RunPlan make_plan(const Flags& flags, int64_t samples) {
   if (flags.minibatch > samples)
     throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, flags.dataset,
                             flags.minibatch));
+  const int64_t n = batch_plan(flags).per_worker;
+  if (flags.recompute_bn > samples / n)
+    throw Error(
+        fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
+                    samples / n, n, samples, flags.dataset, flags.recompute_bn));
   RunPlan plan{samples, flags.minibatch, samples / flags.minibatch, flags.steps};
   if (plan.steps == 0) plan.steps = flags.epochs * plan.steps_per_epoch;
   return plan;

@@ -27,7 +27,7 @@ Flags with_plan(Flags flags);
 // 25 MB.
 int64_t bucket_bytes(double megabytes);
 
-// Throws Error where the minibatch is larger than the data set.
+// Throws Error where the minibatch, or those of --recompute-bn together, are larger than the data set.
 RunPlan make_plan(const Flags& flags, int64_t samples);
 
 }  // namespace kb

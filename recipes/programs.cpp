@@ -91,12 +91,16 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   Dumps dumps(flags, programs.dumps);
   const DType real = graph_dtype(parse_precision(flags.precision));
   Graph training = training_graph(recipe, flags, input);
-  Graph inference = build_inference_graph(recipe, input, batch_plan(flags).per_worker, flags.options, real);
+  const int64_t n = batch_plan(flags).per_worker;
+  Graph inference = build_inference_graph(recipe, input, n, flags.options, real);
+  std::optional<Graph> statistics;
+  if (flags.recompute_bn > 0) statistics = build_statistics_graph(recipe, input, n, flags.options, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);
   dumps.graph("train", training);
   dumps.graph("predict", inference);
+  if (statistics) dumps.graph("statistics", *statistics);
 
   CompileOptions options = training_options(recipe, flags, target);
   CompileOptions for_inference;
@@ -109,6 +113,10 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
+  if (!statistics) return programs;
+  dumps.hook("statistics", for_inference);
+  programs.statistics = compile(std::move(*statistics), for_inference);
+  dumps.compiled("statistics", programs.statistics->program, target);
   return programs;
 }
 
@@ -118,7 +126,9 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       dumps(std::move(compiled.dumps)),
       store(backend),
       training(backend, store, std::move(compiled.training)),
-      inference(backend, store, std::move(compiled.inference)) {
+      inference(backend, store, std::move(compiled.inference)),
+      statistics(compiled.statistics ? std::make_unique<Session>(backend, store, std::move(*compiled.statistics))
+                                     : nullptr) {
   store.initialise(seed);
 }
 

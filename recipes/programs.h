@@ -1,6 +1,7 @@
 // The compiled programs of a recipe: the training step and the evaluation, which share parameters.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,12 +20,14 @@ struct DumpFile {
 
 struct Programs {
   Compiled training, inference;
-  int64_t parameters = 0;       // elements
-  std::string training_text;    // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps;  // as flags.dump asks
+  std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
+  int64_t parameters = 0;              // elements
+  std::string training_text;           // the graph of a step as the model gave it
+  std::vector<DumpFile> dumps;         // as flags.dump asks
 };
 
-// Builds, checks and compiles both graphs. Throws Error for a mistake in the model. `residency` changes no hash.
+// Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
+// program of statistics is sent its few batches.
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                           const Residency& residency = {});
 
@@ -41,6 +44,7 @@ struct LoadedPrograms {
   std::vector<DumpFile> dumps;
   StateStore store;
   Session training, inference;
+  std::unique_ptr<Session> statistics;  // null where there is none
 };
 
 }  // namespace kb

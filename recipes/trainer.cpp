@@ -82,7 +82,7 @@ class Run {
     RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
-                       training, inference, store, record, world_, console_, start});
+                       training, inference, store, record, world_, console_, start, programs_->statistics.get()});
     return finish(loop.run(), store, record);
   }
 
@@ -268,8 +268,16 @@ class Run {
         compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
         a.compiled + b.compiled, a.cache_hits + b.cache_hits));
     console_.line(to_text(memory_answer(compiled)));
-    const MemoryAnswer more = memory_answer(inference.compiled());
-    console_.line(fmt::format("evaluation takes {} more", bytes_text(more.data + more.arena + more.inputs)));
+    const auto more = [](const Session& session) {
+      const MemoryAnswer answer = memory_answer(session.compiled());
+      return bytes_text(answer.prepared + answer.data + answer.arena + answer.inputs);
+    };
+    console_.line(fmt::format("evaluation takes {} more", more(inference)));
+    if (!programs_->statistics) return;
+    console_.line(
+        fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
+                    "{} more",
+                    flags_.recompute_bn, batch_.per_worker, more(*programs_->statistics)));
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {

@@ -50,6 +50,9 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       losses_(parts_.start.losses) {
   result_.steps = told_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
+  if (parts_.statistics)
+    batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.flags.seed,
+                        parts_.flags.recompute_bn);
   set_constants();
   open_loader();
 }
@@ -203,6 +206,7 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
 void TrainingLoop::evaluate(int64_t done) {
   tell_until(done);
   parts_.world.at("evaluation");
+  if (batch_norm_) batch_norm_->run();
   const Evaluation evaluation = evaluator_.run();
   const double epoch = parts_.plan.epochs(done);
   parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compiler/overlap.h"
+#include "recipes/batch_norm_estimate.h"
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
 #include "recipes/interrupt.h"
@@ -51,6 +52,7 @@ struct LoopParts {
   World& world;
   Console& console;
   LoopStart start;
+  Session* statistics = nullptr;  // of batch norm, before every evaluation
 };
 
 class TrainingLoop {
@@ -93,6 +95,7 @@ class TrainingLoop {
   std::vector<HostBatch> slots_;
   std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
   Evaluator evaluator_;
+  std::optional<BatchNormEstimate> batch_norm_;
   Interrupt interrupt_;
   std::vector<double> loss_;
   ScheduleHash schedule_;

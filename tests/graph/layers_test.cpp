@@ -181,6 +181,24 @@ BOOST_AUTO_TEST_CASE(batch_norm_at_inference_uses_the_running_statistics) {
   BOOST_TEST(run(graph, bindings).at(0) == 7);
 }
 
+// Shares of 1, 1/2, 1/3 leave the means over three minibatches, whatever stood there before.
+BOOST_AUTO_TEST_CASE(batch_norm_in_statistics_notes_the_mean_over_minibatches) {
+  Graph graph("statistics", Mode::statistics);
+  Tensor x = input(graph, "x", f64, {3, 1}, "NC");
+  batch_norm("bn", dropout("drop", x, 0.5), {.momentum = 0.25});
+  for (const Node& node : graph.nodes) BOOST_TEST((node.op != Op::random_bits));
+  Bindings bindings = initial(graph);
+  for (const char* name : {"bn.running_mean", "bn.running_var"}) bindings[name].data = {std::nan("")};
+  const std::vector<std::vector<double>> minibatches = {{1, 2, 6}, {0, 0, 3}, {5, 7, 9}};  // means 3, 1, 7
+  for (size_t i = 0; i < minibatches.size(); ++i) {
+    bindings["x"] = {x.type(), minibatches[i]};
+    bindings[kStatisticsShare] = {{f64, {}, ""}, {1.0 / static_cast<double>(i + 1)}};
+    for (auto& [name, value] : interpret(graph, bindings).writes) bindings[name] = value;
+  }
+  BOOST_TEST(near(bindings["bn.running_mean"].data[0], 11.0 / 3, 1e-14));
+  BOOST_TEST(near(bindings["bn.running_var"].data[0], (7.0 + 3 + 4) / 3, 1e-14));  // unbiased
+}
+
 // Ba et al. 2016, equation 3, on rows.
 BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
   Graph graph;

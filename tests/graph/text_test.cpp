@@ -83,6 +83,8 @@ BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
   const Graph parsed = parse_graph(to_text(g));
   BOOST_TEST(parsed.name == g.name);
   BOOST_TEST((parsed.mode == Mode::inference));
+  g.mode = Mode::statistics;
+  BOOST_TEST((parse_graph(to_text(g)).mode == Mode::statistics));
 }
 
 BOOST_AUTO_TEST_CASE(places) {
@@ -105,7 +107,7 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
   check("", "graph text, line 1: expected \"graph\", got the end of the text");
   check("graph 12", "graph text, line 1: expected a quoted name, got 12");
   check("graph \"g", "graph text, line 1: expected a closing \", got the end of the line");
-  check("graph \"g\" test", "graph text, line 1: expected training | inference, got test");
+  check("graph \"g\" test", "graph text, line 1: expected training | inference | statistics, got test");
   check("graph \"g\" training\n\noutputs", "graph text, line 3: expected \"nodes\", got outputs");
   check(head + "  %2 = relu %0 : f32[2,3]", "graph text, line 4: expected %1, got %2");
   check(head + "  %1 = rely %0 : f32[2,3]", "graph text, line 4: expected an op, got rely");

@@ -66,6 +66,17 @@ BOOST_AUTO_TEST_CASE(every_split_ends_in_one_state) {
   BOOST_TEST(test::trace(folder.path() / "2") == test::trace(folder.path() / "1"));
 }
 
+// Every process estimates them itself, from the same minibatches.
+BOOST_AUTO_TEST_CASE(statistics_estimated_anew_are_those_of_one_process) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--steps 3 --recompute-bn 5";
+  const std::string alone = state_after(folder.path() / "1", 1, more);
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_after(folder.path() / "2", 2, more) == alone);
+  BOOST_TEST(state_after(folder.path() / "0", 1, "--steps 3") != alone);
+}
+
 // Neither a slow network nor the cut of the gradient changes a bit; the table has a line a bucket.
 BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
   if (!can_share()) return;

@@ -175,6 +175,7 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_it) {
       {"--precision", "bf16", "--augment", "flip"},
       {"--precision", "f64", "--augment", "mixup", "--loader-threads", "3"},
       {"--per-worker", "5", "--augment", "crop,flip"},
+      {"--recompute-bn", "3", "--augment", "flip"},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
     const auto out = [&](const char* resident) { return *this / fmt::format("{}-{}", resident, i); };

@@ -96,6 +96,24 @@ BOOST_AUTO_TEST_CASE(after_any_step_to_the_same_bits) {
   BOOST_TEST(!manifest.at("resumed")[0].contains("versions"));
 }
 
+// Also where the evaluation that the checkpoint was made at is not among the metrics, and is done again.
+BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
+  train({"--recompute-bn", "4"});
+  for (const int64_t step : {4, 10, 13, 19}) {
+    die_after(step);
+    std::string kept;
+    for (const Json& line : lines_of(whole))
+      if (line.at("kind") == "step") kept += line.dump() + "\n";
+    test::write_file(out / "metrics.jsonl", kept);
+    BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+    BOOST_TEST(state_sha256(out) == state_sha256(whole));
+    for (const fs::path& path : list_checkpoints(out / "checkpoints"))
+      BOOST_TEST(test::read_file(path) == test::read_file(whole / "checkpoints" / path.filename()), path);
+    if (step == 10) BOOST_TEST(trace(out) == trace(whole));
+  }
+  BOOST_TEST(contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
+}
+
 BOOST_AUTO_TEST_CASE(again_and_again) {
   train();
   die_after(3);

@@ -65,6 +65,13 @@ void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   check_beside_cpu(gpu, other, 5, 1e-4, 1e-3);
 }
 
+// With evaluations between the steps, each behind statistics of its own.
+void batch_norm_is_estimated_as_on_the_cpu(TestGpu& gpu) {
+  Training training = resnet8();
+  training.words.insert(training.words.end(), {"--recompute-bn", "3"});
+  check_beside_cpu(gpu, training, 5, 1e-4, 1e-3);
+}
+
 void two_runs_have_one_state_sha256(TestGpu& gpu) {
   for (const char* precision : {"f32", "bf16"}) {
     const TemporaryDirectory folder;
@@ -142,6 +149,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"resnet_cifar_8_trains_as_on_the_cpu", resnet_cifar_8_trains_as_on_the_cpu, replays, true},
           {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
           {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
+          {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
           {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},

@@ -40,7 +40,7 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
     RunRecord record(folder, false, programs.store, facts, flags.keep);
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
                        choose_loader_threads(flags), input.data, programs.training, programs.inference, programs.store,
-                       record, world, console, start});
+                       record, world, console, start, programs.statistics.get()});
     loop.run();
   }
   return {lines_of(folder_path), programs.store.canonical(), folder_path};
