@@ -49,6 +49,21 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
   }
 }
 
+// Without gradients or optimizer, the share of the minibatch an input.
+BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_layout) {
+  Recipe recipe = resnet_cifar();
+  recipe.synthetic.shape = {3, 8, 8};
+  OptionValues options(recipe.options);
+  options.set("depth", 8);
+  const Graph graph = build_statistics_graph(recipe, input_spec({"synthetic", recipe.synthetic}), 4, options);
+  BOOST_TEST(graph.writes.size() == 14u);
+  for (const char* isa : {"avx512", "avx2", "generic"}) {
+    test::CheckOptions check{.tolerance = 1e-4, .optimizer = {}};
+    check.target.isa = isa;
+    test::check_compiled(graph, check);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb
