@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
 
 namespace kb {
@@ -89,10 +88,9 @@ std::string without_effect_note(const Backend& backend, const Flags& flags) {
                           : "its steps run one after the other anyway");
 }
 
-int choose_loader_threads(const Flags& flags) {
+int choose_loader_threads(const Flags& flags, int processors) {
   if (flags.loader_threads != kAutoThreads) return static_cast<int>(flags.loader_threads);
-  const int cores = usable_processors();
-  const int left = cores - (flags.threads > 0 ? static_cast<int>(flags.threads) : cores);
+  const int left = processors - (flags.threads > 0 ? static_cast<int>(flags.threads) : processors);
   return std::clamp(left, 1, kMostLoaderThreads);
 }
 

@@ -31,7 +31,8 @@ std::string precision_note(const Backend& backend, const Flags& flags);
 // otherwise.
 std::string without_effect_note(const Backend& backend, const Flags& flags);
 
-// Threads of the loader, as --loader-threads asks, or for auto as many as cores are left beside the backend's, 1 to 4.
-int choose_loader_threads(const Flags& flags);
+// Threads of the loader, as --loader-threads asks, or for auto as many as are left of the process's processors beside
+// the backend's, 1 to 4.
+int choose_loader_threads(const Flags& flags, int processors);
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "recipes/memory_answer.h"
 #include "runtime/comm/cost.h"
@@ -88,11 +89,18 @@ const Overlap& median_step(const std::vector<Overlap>& steps) {
   return *sorted[sorted.size() / 2];
 }
 
-std::vector<double> profiled_seconds(Session& session) {
+double TimedStep::sum() const { return std::accumulate(final.begin(), final.end(), prepare); }
+
+void TimedStep::scale(double factor) {
+  prepare *= factor;
+  for (double& seconds : final) seconds *= factor;
+}
+
+TimedStep profiled_step(Session& session) {
   constexpr size_t kFewest = 3, kMost = 9;
   constexpr std::chrono::seconds kLongest{2};  // long steps vary less
   const size_t steps = session.compiled().program.final.steps.size();
-  std::vector<std::vector<double>> trials(steps);
+  std::vector<std::vector<double>> trials(steps + 1);  // that of `prepare` last
   session.profile();
   const auto start = std::chrono::steady_clock::now();
   for (size_t trial = 0; trial < kMost; ++trial) {
@@ -100,6 +108,10 @@ std::vector<double> profiled_seconds(Session& session) {
     const Profile profile = session.profile();
     const std::span<const StepTime> times = last_program(session, profile);
     for (size_t s = 0; s < steps; ++s) trials[s].push_back(1e-3 * times[s].milliseconds);
+    double prepare = 0;
+    for (const StepTime& time : std::span(profile.steps).first(profile.steps.size() - steps))
+      prepare += 1e-3 * time.milliseconds;
+    trials[steps].push_back(prepare);
   }
   std::vector<double> seconds;
   for (std::vector<double>& one : trials) {
@@ -107,7 +119,9 @@ std::vector<double> profiled_seconds(Session& session) {
     std::nth_element(one.begin(), middle, one.end());
     seconds.push_back(*middle);
   }
-  return seconds;
+  const double prepare = seconds.back();
+  seconds.pop_back();
+  return {prepare, std::move(seconds)};
 }
 
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,

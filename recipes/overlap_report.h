@@ -22,8 +22,14 @@ Overlap measured_overlap(const Session& session, const Profile& profile);
 // That of the median time; the steps are not empty.
 const Overlap& median_step(const std::vector<Overlap>& steps);
 
-// Seconds of the steps of `final`, each the median of several profiles.
-std::vector<double> profiled_seconds(Session& session);
+// Seconds of the steps of `final`, and of all of `prepare` before it; each the median of several profiles.
+struct TimedStep {
+  double prepare = 0;
+  std::vector<double> final = {};
+  double sum() const;
+  void scale(double factor);
+};
+TimedStep profiled_step(Session& session);
 
 // On a network that reduces by halving and doubling; `bucket_bytes` as in compiler/overlap.h.
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,

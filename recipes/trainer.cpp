@@ -89,7 +89,7 @@ class Run {
  private:
   // Of the machine, which other processes of the run may share.
   Flags own_part(Flags flags) const {
-    flags.threads = threads_of(flags, world_.communicator().placement());
+    flags.threads = threads_of(flags, world_);
     return flags;
   }
 
@@ -124,7 +124,7 @@ class Run {
     }
     Input input = load_input(source);
     data_ = std::move(input.data);
-    loader_threads_ = choose_loader_threads(flags_);
+    loader_threads_ = choose_loader_threads(own_part(flags_), world_.processors());
     input_ = input.spec;
     residency_ = residency(input_);
     plan_ = make_plan(flags_, input_.train_count);

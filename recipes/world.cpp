@@ -8,9 +8,9 @@
 
 #include "recipes/line_diff.h"
 #include "recipes/network.h"
+#include "recipes/placement.h"
 #include "recipes/plan.h"
 #include "runtime/comm/open.h"
-#include "runtime/cpu/pool.h"
 
 namespace kb {
 namespace {
@@ -22,6 +22,7 @@ constexpr double kMessageSeconds = 900;
 
 World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
   if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
+  processors_ = share_of_processors(*communicator_);
 }
 
 void World::at_step(int64_t step) {
@@ -108,9 +109,8 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
   return world;
 }
 
-int64_t threads_of(const Flags& flags, const Placement& placement) {
-  if (flags.threads > 0 || placement.local_size == 1) return flags.threads;
-  return std::max(1, usable_processors() / placement.local_size);
+int64_t threads_of(const Flags& flags, const World& world) {
+  return flags.threads > 0 || world.size() == 1 ? flags.threads : world.processors();
 }
 
 }  // namespace kb

@@ -23,6 +23,7 @@ class World {
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // none where there is one process
+  int processors() const { return processors_; }       // its share of those of the machine, see placement.h
   bool leads() const { return rank() == 0; }           // the one that writes files and speaks
   std::string note() const;                            // what cannot be watched; "" where all is
 
@@ -44,6 +45,7 @@ class World {
  private:
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
   std::unique_ptr<Communicator> communicator_;
+  int processors_ = 1;
   std::optional<int64_t> ticket_;
   std::unique_ptr<Heartbeat> heartbeat_;
 };
@@ -53,7 +55,7 @@ class World {
 // where something is missing.
 std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command);
 
-// Threads of a process, of those that share its machine: --threads, or a part of the cores.
-int64_t threads_of(const Flags& flags, const Placement& placement);
+// Threads of this process: --threads, or where several share a run, its share of the processors.
+int64_t threads_of(const Flags& flags, const World& world);
 
 }  // namespace kb

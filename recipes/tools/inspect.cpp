@@ -94,7 +94,7 @@ void explain_overlap(ToolCall call) {
   const BatchPlan batch = batch_plan(call.flags);
   fmt::print("{}; predicted over {} from the times of its steps in one process{}\n", batch.derivation(),
              network_text(*network), batch.virtual_workers > 1 ? ", the last virtual worker's part" : "");
-  fmt::print("{}", overlap_text(compiled, predict_overlap(compiled, profiled_seconds(loaded.training), *network)));
+  fmt::print("{}", overlap_text(compiled, predict_overlap(compiled, profiled_step(loaded.training).final, *network)));
 }
 
 int inspect(const std::vector<std::string>& arguments) {

@@ -1,35 +1,76 @@
 // summary: forecasts a recipe's speed on 1 to 4096 workers of a described cluster
 #include <fmt/format.h>
 
+#include <atomic>
 #include <charconv>
+#include <numeric>
+#include <thread>
 
 #include "recipes/device.h"
 #include "recipes/network.h"
 #include "recipes/overlap_report.h"
 #include "recipes/plan.h"
 #include "recipes/programs.h"
+#include "recipes/scaling.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
-#include "runtime/comm/cluster.h"
+#include "runtime/atomic_file.h"
+#include "runtime/cpu/pool.h"
 
 namespace {
 
 using namespace kb;
 
-constexpr int64_t kMostWorkers = 4096;
+constexpr int kMostWorkers = 4096;
 constexpr double kBucketMb = 8;  // where --bucket-mb is not given
 
 struct Wishes {
   int64_t per_node = 8;
+  int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
   int64_t samples = 0;  // of an epoch; 0: the data set's
-  std::string inside, between, step;
+  std::string inside, between, step, picture;
 };
 
-// What one worker of several does, and how long its steps take.
+// One of two processes, which has the all-reduces in it; alone, so that nothing goes anywhere.
 struct Worker {
-  Compiled compiled;
-  std::vector<double> seconds;  // of the steps of `final`
-  double samples = 0;
+  World world{make_local_communicator()};
+  Device device;
+  LoadedPrograms loaded;
+
+  Worker(const Recipe& recipe, const Flags& flags, const InputSpec& input)
+      : device(choose_device(flags, &world)),
+        loaded(*device.backend, compile_programs(recipe, flags, input, device.backend->target()),
+               static_cast<uint32_t>(flags.seed)) {
+    fill_timed_inputs(loaded.training, recipe, input, flags);
+  }
+};
+
+// Take steps until the end of the scope.
+class Neighbours {
+ public:
+  explicit Neighbours(std::span<const std::unique_ptr<Worker>> workers) {
+    for (const std::unique_ptr<Worker>& worker : workers)
+      threads_.emplace_back([this, &session = worker->loaded.training] {
+        while (!stop_) session.step();
+      });
+  }
+  ~Neighbours() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// What is timed, and what of it is forecast.
+struct Timed {
+  std::vector<std::unique_ptr<Worker>> workers;  // the first is timed
+  ScaleWorker one;
+  std::string text;  // "resnet50, 32 samples a worker: ..."
 };
 
 double milliseconds_of(const std::string& text) {
@@ -40,61 +81,64 @@ double milliseconds_of(const std::string& text) {
   return value;
 }
 
-// Timed here, alone, as one of two processes, which has the all-reduces in it; with --step-ms its steps keep their
-// shares of a step of that length.
-Worker time_worker(const ToolCall& call, const Wishes& wishes) {
+// Of one worker of a run.
+Flags flags_of_worker(const ToolCall& call, const Wishes& wishes) {
   Flags flags = call.flags;
-  flags.processes = 1;
-  const BatchPlan one = batch_plan(flags);
+  const BatchPlan one = make_batch_plan(flags.minibatch, flags.per_worker, 1);
   if (one.virtual_workers != 1)
-    throw UsageError(
-        "scale: expected one virtual worker, whose samples are --minibatch; leave --per-worker and --batch-norm out");
-  flags = with_plan(std::move(flags));
+    throw UsageError("scale: expected one virtual worker, whose samples are --minibatch; leave --per-worker out");
   flags.processes = 2;
   flags.minibatch = 2 * one.per_worker;
   if (flags.bucket_mb == 0) flags.bucket_mb = kBucketMb;
-  World world(make_local_communicator());
-  Device device = choose_device(flags, &world);
-  const InputSpec input = input_spec(image_source(call.recipe, flags));
-  LoadedPrograms loaded(*device.backend, compile_programs(call.recipe, flags, input, device.backend->target()),
-                        static_cast<uint32_t>(flags.seed));
-  fill_timed_inputs(loaded.training, call.recipe, input, flags);
-  Worker worker{loaded.training.compiled(), profiled_seconds(loaded.training), static_cast<double>(one.per_worker)};
-  double sum = 0;
-  for (double seconds : worker.seconds) sum += seconds;
-  fmt::print("{}, {} samples a worker: {:.3g} ms a step on {}", call.recipe.name, one.per_worker, 1e3 * sum,
-             device.backend->description());
+  if (wishes.cores > 0 && flags.threads == 0) flags.threads = std::max<int64_t>(1, wishes.cores / wishes.per_node);
+  return flags;
+}
+
+// By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
+void time_steps(Timed& timed, const ToolCall& call, const Flags& flags, const Wishes& wishes) {
+  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  timed.workers.push_back(std::make_unique<Worker>(call.recipe, flags, input));
+  ScaleWorker& one = timed.one;
+  one.threads = flags.threads > 0 ? static_cast<int>(flags.threads) : usable_processors();
+  one.cores = static_cast<int>(wishes.cores);
+  if (one.cores > 0 && timed.workers[0]->device.backend->target().processor != Processor::cpu)
+    throw UsageError("--cores: expected workers that are processes on a CPU, got a GPU\n  hint:     --device cpu");
+  const int most = std::min(one.at_a_time(static_cast<int>(wishes.per_node)), usable_processors() / one.threads);
+  for (int at_a_time = 1;; at_a_time = std::min(2 * at_a_time, most)) {
+    while (timed.workers.size() < static_cast<size_t>(at_a_time))
+      timed.workers.push_back(std::make_unique<Worker>(call.recipe, flags, input));
+    const Neighbours neighbours(std::span(timed.workers).subspan(1));
+    one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.training);
+    if (at_a_time >= most) break;
+  }
+}
+
+// With --step-ms a worker's steps keep their shares of one of that length.
+Timed time_worker(const ToolCall& call, const Wishes& wishes) {
+  const Flags flags = flags_of_worker(call, wishes);
+  Timed timed;
+  time_steps(timed, call, flags, wishes);
+  timed.one.samples = static_cast<double>(flags.minibatch) / 2;
+  timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
+  const double alone = timed.one.steps.at(1).sum();
+  timed.text = fmt::format("{}, {} samples a worker: {:.3g} ms a step on {}", call.recipe.name, timed.one.samples,
+                           1e3 * alone, timed.workers[0]->device.backend->description());
+  for (const auto& [at_a_time, step] : timed.one.steps)
+    if (at_a_time > 1) timed.text += fmt::format(", {:.3g} ms where {} compute", 1e3 * step.sum(), at_a_time);
   if (!wishes.step.empty()) {
     const double wanted = 1e-3 * milliseconds_of(wishes.step);
-    for (double& seconds : worker.seconds) seconds *= wanted / sum;
-    fmt::print(", taken as {:.3g} ms", 1e3 * wanted);
+    for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
+    timed.text += fmt::format(", taken as {:.3g} ms", 1e3 * wanted);
   }
-  fmt::print("; buckets of {:.3g} MB\n", flags.bucket_mb);
-  return worker;
+  timed.text += fmt::format("; buckets of {:.3g} MB", flags.bucket_mb);
+  return timed;
 }
 
-std::string time_text(double seconds) {
-  if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
-  return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
-}
-
-Overlap forecast(const Worker& worker, int workers, Algorithm algorithm, const Cluster& cluster) {
-  return predict_overlap(worker.compiled.program.final, worker.seconds,
-                         [&](int64_t bytes) { return all_reduce_seconds(algorithm, bytes, workers, cluster); });
-}
-
-void print_rows(const Worker& worker, const Cluster& cluster, double samples_of_a_run, Algorithm algorithm) {
-  fmt::print("\n{}\n{:>7} {:>9} {:>9} {:>11} {:>10} {:>9} {:>9} {:>9}  {}\n", name(algorithm), "workers", "kn",
-             "step ms", "samples/s", "efficiency", "of a node", "comm ms", "exposed", "a run");
-  const double alone = forecast(worker, 1, algorithm, cluster).step;
-  const double node = forecast(worker, cluster.per_node, algorithm, cluster).step;
-  for (int workers = 1; workers <= kMostWorkers; workers *= 2) {
-    const Overlap one = forecast(worker, workers, algorithm, cluster);
-    const double rate = workers * worker.samples / one.step;
-    fmt::print("{:>7} {:>9.0f} {:>9.2f} {:>11.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>9.2f}  {}\n", workers,
-               workers * worker.samples, 1e3 * one.step, rate, 100 * alone / one.step, 100 * node / one.step,
-               1e3 * one.communication, 1e3 * one.exposed, time_text(samples_of_a_run / rate));
-  }
+std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
+  std::string text = fmt::format("nodes of {}", cluster.per_node);
+  if (worker.cores > 0) text += fmt::format(" on {} cores, {} threads each", worker.cores, worker.threads);
+  if (cluster.per_node > 1) text += fmt::format(", inside {}", network_text(cluster.inside));
+  return text + fmt::format(", between {}", network_text(cluster.between));
 }
 
 int scale(const std::vector<std::string>& arguments) {
@@ -102,25 +146,32 @@ int scale(const std::vector<std::string>& arguments) {
   const std::optional<ToolCall> call = parse_tool_call(
       "scale", arguments,
       {{{"--node", "G", "workers of a node"}, nullptr, &wishes.per_node},
+       {{"--cores", "C", "of a node, which its workers, on CPUs, share"}, nullptr, &wishes.cores},
        {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &wishes.samples},
        {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &wishes.inside},
        {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &wishes.between},
-       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step}});
+       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step},
+       {{"--picture", "FILE.svg", "draws it"}, nullptr, nullptr, &wishes.picture}});
   if (!call) return 0;
   if (wishes.between.empty() || (wishes.inside.empty() && wishes.per_node > 1))
     throw UsageError("scale: expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside");
   const Cluster cluster{static_cast<int>(wishes.per_node),
                         wishes.inside.empty() ? Network{} : parse_network(wishes.inside),
                         parse_network(wishes.between)};
-  const Worker worker = time_worker(*call, wishes);
+  const Timed timed = time_worker(*call, wishes);
+  const std::string nodes = cluster_text(cluster, timed.one);
   const int64_t epoch =
       wishes.samples > 0 ? wishes.samples : input_spec(image_source(call->recipe, call->flags)).train_count;
-  const double samples = static_cast<double>(call->flags.epochs * epoch);
-  fmt::print("nodes of {}, inside {}, between {}; a run is {} epochs of {} samples\n", cluster.per_node,
-             wishes.inside.empty() ? "nothing" : network_text(cluster.inside), network_text(cluster.between),
-             call->flags.epochs, epoch);
-  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring})
-    print_rows(worker, cluster, samples, algorithm);
+  fmt::print("{}\n{}; an epoch is {} images\n", timed.text, nodes, epoch);
+  std::vector<ScaleLine> lines;
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
+    lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
+    fmt::print("\n{}", scale_table(lines.back(), epoch, call->flags.epochs));
+  }
+  if (!wishes.picture.empty()) {
+    write_file_atomically(wishes.picture, scale_picture(lines, timed.text, nodes));
+    fmt::print("\npicture: {}\n", wishes.picture);
+  }
   return 0;
 }
 

@@ -11,6 +11,7 @@ double all_reduce_seconds(Algorithm algorithm, int64_t bytes, int ranks, const N
   if (algorithm == Algorithm::halving_doubling) return halving_doubling_seconds(bytes, ranks, network);
   if (algorithm != Algorithm::ring)
     throw Error(fmt::format("there is no model of the all-reduce \"{}\"", name(algorithm)));
+  if (ranks == 1) return 0;
   return 2.0 * (ranks - 1) * (network.latency + static_cast<double>(bytes) / ranks / network.bandwidth);
 }
 

@@ -39,8 +39,8 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
   {
     RunRecord record(folder, false, programs.store, facts, flags.keep);
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
-                       choose_loader_threads(flags), input.data, programs.training, programs.inference, programs.store,
-                       record, world, console, start, programs.statistics.get()});
+                       choose_loader_threads(flags, world.processors()), input.data, programs.training,
+                       programs.inference, programs.store, record, world, console, start, programs.statistics.get()});
     loop.run();
   }
   return {lines_of(folder_path), programs.store.canonical(), folder_path};

@@ -1,0 +1,28 @@
+// Which processors are a process's own, of those that it shares with others of its run.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+// Where a process may run: a machine, and processors there by the numbers of its kernel.
+struct Processors {
+  std::string machine;
+  std::vector<int> numbers;
+
+  std::string text() const;  // "MACHINE 0 1 5"
+  static Processors parse(const std::string& text);
+};
+
+// As a launcher has bound this process, or all of the machine.
+Processors own_processors();
+
+// How many threads `rank` may keep busy where each of a processor's processes has an equal part of it: at least 1.
+int share_of_processors(const std::vector<Processors>& ranks, size_t rank);
+
+// The same for this process; every rank calls it.
+int share_of_processors(Communicator& communicator);
+
+}  // namespace kb

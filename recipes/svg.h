@@ -1,0 +1,44 @@
+// Pictures: a writer of self-contained SVG, in the few shapes that charts are made of. Lengths are in pixels, y grows
+// downwards.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kb {
+
+class Svg {
+ public:
+  struct Stroke {
+    std::string color = "#333";
+    double width = 1;
+    std::string dashes = "";  // "4 3"; empty: a whole line
+  };
+  struct Letters {
+    double size = 12;
+    std::string anchor = "start";  // "middle", "end"
+    std::string color = "#333";
+    bool bold = false;
+    double turn = 0;  // degrees, clockwise
+  };
+  using Points = std::vector<std::pair<double, double>>;
+
+  Svg(double width, double height);
+  // `tip`: shown where the pointer rests; none where it is empty.
+  void rect(double x, double y, double width, double height, const std::string& fill, const std::string& tip = "");
+  void circle(double x, double y, double radius, const std::string& fill, const std::string& tip = "");
+  void line(double x1, double y1, double x2, double y2, const Stroke& stroke);
+  void lines(const Points& points, const Stroke& stroke);  // from each to the next
+  void text(double x, double y, const std::string& text, const Letters& letters);
+
+  std::string str() const { return text_ + "</svg>\n"; }
+
+ private:
+  void closed(const std::string& shape, const std::string& fill, const std::string& tip);
+  std::string text_;
+};
+
+// As it may stand in XML.
+std::string xml_text(const std::string& text);
+
+}  // namespace kb

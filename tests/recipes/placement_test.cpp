@@ -1,0 +1,85 @@
+// How processes of a run share a machine's processors, from the affinity masks that launchers set.
+#include "recipes/placement.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/device.h"
+#include "runtime/cpu/pool.h"
+
+namespace kb {
+namespace {
+
+// Processors begin to end - 1 of a machine.
+Processors range(int begin, int end, const std::string& machine = "a") {
+  Processors result{machine, {}};
+  for (int number = begin; number < end; ++number) result.numbers.push_back(number);
+  return result;
+}
+
+std::vector<int> shares(const std::vector<Processors>& ranks) {
+  std::vector<int> result;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) result.push_back(share_of_processors(ranks, rank));
+  return result;
+}
+
+using Shares = std::vector<int>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(placement)
+
+// mpirun --bind-to none: every mask is the machine.
+BOOST_AUTO_TEST_CASE(processes_that_are_bound_to_nothing_divide_the_machine) {
+  BOOST_TEST(shares({range(0, 16)}) == Shares({16}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 16), range(0, 16)}) == Shares({8, 8}), boost::test_tools::per_element());
+  const std::vector<Processors> three(3, range(0, 8));
+  BOOST_TEST(shares(three) == Shares({2, 2, 2}), boost::test_tools::per_element());
+  const std::vector<Processors> four(4, range(0, 2));
+  BOOST_TEST(shares(four) == Shares({1, 1, 1, 1}), boost::test_tools::per_element());
+}
+
+// mpirun's own binding, to a core or a socket: a mask is a process's own, and is not divided again.
+BOOST_AUTO_TEST_CASE(processes_that_are_bound_keep_what_they_have) {
+  BOOST_TEST(shares({range(0, 1), range(1, 2)}) == Shares({1, 1}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 16), range(16, 32)}) == Shares({16, 16}), boost::test_tools::per_element());
+  // Two a socket.
+  BOOST_TEST(shares({range(0, 16), range(0, 16), range(16, 32), range(16, 32)}) == Shares({8, 8, 8, 8}),
+             boost::test_tools::per_element());
+  // Unequal parts, and masks that overlap in part: 2 + 6/2, 6/2 + 4.
+  BOOST_TEST(shares({range(0, 3), range(3, 8)}) == Shares({3, 5}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 8), range(2, 12)}) == Shares({5, 7}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(processes_on_other_machines_take_nothing) {
+  BOOST_TEST(shares({range(0, 4, "a"), range(0, 4, "b"), range(0, 4, "b")}) == Shares({4, 2, 2}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
+  const Processors own = own_processors();
+  BOOST_TEST(own.numbers.size() == static_cast<size_t>(usable_processors()));
+  BOOST_TEST(!own.machine.empty());
+  const Processors again = Processors::parse(own.text());
+  BOOST_TEST(again.machine == own.machine);
+  BOOST_TEST(again.numbers == own.numbers, boost::test_tools::per_element());
+}
+
+// Of a process's own share, not of the machine.
+BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
+  Flags flags;
+  const auto loader_threads = [&](int64_t threads, int processors) {
+    flags.threads = threads;
+    return choose_loader_threads(flags, processors);
+  };
+  BOOST_TEST(loader_threads(0, 16) == 1);
+  BOOST_TEST(loader_threads(8, 8) == 1);
+  BOOST_TEST(loader_threads(6, 8) == 2);
+  BOOST_TEST(loader_threads(1, 16) == 4);
+  BOOST_TEST(loader_threads(4, 1) == 1);
+  flags.loader_threads = 0;
+  BOOST_TEST(loader_threads(1, 16) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
