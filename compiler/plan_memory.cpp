@@ -66,22 +66,30 @@ Plan place(const std::vector<Block>& blocks, const std::vector<int32_t>& sequenc
   return plan;
 }
 
-int64_t liveness_bound(const std::vector<Block>& blocks, size_t steps) {
-  std::vector<int64_t> change(steps + 2, 0);
+// Differences at the ends of the ranges, summed.
+std::vector<int64_t> live_bytes(const std::vector<Block>& blocks, size_t steps) {
+  std::vector<int64_t> live(steps + 2, 0);
   for (const Block& block : blocks) {
-    change[static_cast<size_t>(block.first)] += block.bytes;
-    change[static_cast<size_t>(block.last) + 1] -= block.bytes;
+    live[static_cast<size_t>(block.first)] += block.bytes;
+    live[static_cast<size_t>(block.last) + 1] -= block.bytes;
   }
-  int64_t live = 0, most = 0;
-  for (int64_t delta : change) most = std::max(most, live += delta);
-  return most;
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.resize(std::max<size_t>(steps, 1));
+  return live;
 }
 
 }  // namespace
 
+std::vector<int64_t> live_bytes(const Schedule& schedule, int64_t redzone_bytes) {
+  std::vector<int64_t> live = live_bytes(blocks_of(schedule, redzone_bytes), schedule.steps.size());
+  live.resize(schedule.steps.size());
+  return live;
+}
+
 void plan_memory(Schedule& schedule, int64_t redzone_bytes) {
   std::vector<Block> blocks = blocks_of(schedule, redzone_bytes);
-  schedule.liveness_bound_bytes = liveness_bound(blocks, schedule.steps.size());
+  const std::vector<int64_t> live = live_bytes(blocks, schedule.steps.size());
+  schedule.liveness_bound_bytes = *std::max_element(live.begin(), live.end());
   auto length = [](const Block& b) { return static_cast<double>(b.last - b.first + 1); };
   using Before = bool (*)(const Block&, const Block&);
   Before by_size = [](const Block& a, const Block& b) { return a.bytes > b.bytes; };

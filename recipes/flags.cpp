@@ -189,6 +189,11 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       toggle({"--explain-overlap", "",
               "print how the all-reduces of a step overlap with its compute, each with its times, at the end"},
              &Flags::explain_overlap),
+      path({"--picture", "FILE.svg",
+            "draw a step: what its lanes did when, of which of your lines, and the live memory"},
+           &Flags::picture, "a file"),
+      path({"--trace", "FILE.json", "the same of every process, for ui.perfetto.dev or chrome://tracing"},
+           &Flags::trace, "a file"),
       toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
              &Flags::sync_steps),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
@@ -220,6 +225,7 @@ constexpr EffectRow kEffects[] = {
     {"sync-steps", FlagEffect::call},    {"processes", FlagEffect::comfort},
     {"resident", FlagEffect::comfort},   {"bucket-mb", FlagEffect::comfort},
     {"net", FlagEffect::call},           {"explain-overlap", FlagEffect::call},
+    {"picture", FlagEffect::call},       {"trace", FlagEffect::call},
     {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 

@@ -54,6 +54,7 @@ struct Flags {
   std::vector<std::string> dump;
   bool dry_run = false, quiet = false;
   bool explain_overlap = false;
+  std::string picture, trace;         // files, "" = none
   bool fast = false;                  // bits may differ from run to run
   bool sync_steps = false;            // on a GPU
   OptionValues options;               // of the recipe's own

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/plan_memory.h"
+
 namespace kb {
 namespace {
 
@@ -24,19 +26,6 @@ int64_t input_bytes(const Program& program) {
     for (const Buffer& buffer : schedule->buffers)
       if (buffer.kind == BufferKind::input && seen.insert(buffer.name).second) bytes += buffer.bytes;
   return bytes;
-}
-
-// Live bytes at each step: differences at the ends of the ranges, summed.
-std::vector<int64_t> live_bytes(const Schedule& schedule) {
-  std::vector<int64_t> live(schedule.steps.size() + 1, 0);
-  for (const Buffer& buffer : schedule.buffers) {
-    if (!in_arena(buffer) || buffer.last < buffer.first) continue;
-    live[static_cast<size_t>(buffer.first)] += buffer.bytes;
-    live[std::min(static_cast<size_t>(buffer.last) + 1, live.size() - 1)] -= buffer.bytes;
-  }
-  live.pop_back();
-  for (size_t s = 1; s < live.size(); ++s) live[s] += live[s - 1];
-  return live;
 }
 
 LiveTensor describe(const Schedule& schedule, const Buffer& buffer) {
@@ -95,10 +84,15 @@ std::string to_text(const MemoryAnswer& a) {
 
 Peak memory_peak(const Program& program, size_t most) {
   const std::vector<const Schedule*> all = program.all();
-  const Schedule& schedule = **std::max_element(all.begin(), all.end(), [](const Schedule* a, const Schedule* b) {
-    return a->liveness_bound_bytes < b->liveness_bound_bytes;
-  });
-  std::vector<int64_t> live = live_bytes(schedule);
+  return memory_peak(**std::max_element(all.begin(), all.end(),
+                                        [](const Schedule* a, const Schedule* b) {
+                                          return a->liveness_bound_bytes < b->liveness_bound_bytes;
+                                        }),
+                     most);
+}
+
+Peak memory_peak(const Schedule& schedule, size_t most) {
+  const std::vector<int64_t> live = live_bytes(schedule);
   if (live.empty()) return {};
   Peak peak;
   peak.step = static_cast<size_t>(std::max_element(live.begin(), live.end()) - live.begin());

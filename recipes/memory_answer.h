@@ -38,6 +38,7 @@ struct Peak {
   std::vector<LiveTensor> tensors;  // the largest first
 };
 
+Peak memory_peak(const Schedule& schedule, size_t most);
 // Of the largest program.
 Peak memory_peak(const Program& program, size_t most);
 

@@ -43,6 +43,18 @@ std::string scopes_text(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(scopes, ", "));
 }
 
+// Behind one that warms up.
+std::vector<Profile> several_profiles(Session& session) {
+  constexpr size_t kFewest = 3, kMost = 9;
+  constexpr std::chrono::seconds kLongest{2};  // long steps vary less
+  session.profile();
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Profile> profiles;
+  while (profiles.size() < kMost && (profiles.size() < kFewest || std::chrono::steady_clock::now() - start <= kLongest))
+    profiles.push_back(session.profile());
+  return profiles;
+}
+
 // The times of `final`.
 std::span<const StepTime> last_program(const Session& session, const Profile& profile) {
   return std::span(profile.steps).last(session.compiled().program.final.steps.size());
@@ -96,22 +108,11 @@ void TimedStep::scale(double factor) {
   for (double& seconds : final) seconds *= factor;
 }
 
-TimedStep profiled_step(Session& session) {
-  constexpr size_t kFewest = 3, kMost = 9;
-  constexpr std::chrono::seconds kLongest{2};  // long steps vary less
-  const size_t steps = session.compiled().program.final.steps.size();
-  std::vector<std::vector<double>> trials(steps + 1);  // that of `prepare` last
-  session.profile();
-  const auto start = std::chrono::steady_clock::now();
-  for (size_t trial = 0; trial < kMost; ++trial) {
-    if (trial >= kFewest && std::chrono::steady_clock::now() - start > kLongest) break;
-    const Profile profile = session.profile();
-    const std::span<const StepTime> times = last_program(session, profile);
-    for (size_t s = 0; s < steps; ++s) trials[s].push_back(1e-3 * times[s].milliseconds);
-    double prepare = 0;
-    for (const StepTime& time : std::span(profile.steps).first(profile.steps.size() - steps))
-      prepare += 1e-3 * time.milliseconds;
-    trials[steps].push_back(prepare);
+std::vector<double> routine_seconds(Session& session) {
+  std::vector<std::vector<double>> trials;
+  for (const Profile& profile : several_profiles(session)) {
+    trials.resize(profile.steps.size());
+    for (size_t s = 0; s < trials.size(); ++s) trials[s].push_back(1e-3 * profile.steps[s].milliseconds);
   }
   std::vector<double> seconds;
   for (std::vector<double>& one : trials) {
@@ -119,17 +120,42 @@ TimedStep profiled_step(Session& session) {
     std::nth_element(one.begin(), middle, one.end());
     seconds.push_back(*middle);
   }
-  const double prepare = seconds.back();
-  seconds.pop_back();
-  return {prepare, std::move(seconds)};
+  return seconds;
+}
+
+TimedStep profiled_step(Session& session) {
+  const std::vector<double> all = routine_seconds(session);
+  const auto final = all.end() - std::ssize(session.compiled().program.final.steps);
+  return {std::accumulate(all.begin(), final, 0.0), {final, all.end()}};
+}
+
+Profile median_profile(Session& session) {
+  std::vector<Profile> profiles = several_profiles(session);
+  const auto middle = profiles.begin() + static_cast<std::ptrdiff_t>(profiles.size() / 2);
+  std::nth_element(profiles.begin(), middle, profiles.end(),
+                   [](const Profile& a, const Profile& b) { return a.end() < b.end(); });
+  return *middle;
+}
+
+ReductionSeconds reduction_seconds(const Compiled& compiled, const Network& network) {
+  const int ranks = static_cast<int>(compiled.workers.processes);
+  return [=](int64_t bytes) { return halving_doubling_seconds(bytes, ranks, network); };
+}
+
+Profile predicted_profile(std::span<const Schedule* const> programs, std::span<const double> seconds,
+                          const ReductionSeconds& reduction) {
+  Profile profile;
+  for (const Schedule* schedule : programs) {
+    const size_t steps = schedule->steps.size();
+    profile.append(predicted_times(*schedule, seconds.first(steps), reduction));
+    seconds = seconds.subspan(steps);
+  }
+  return profile;
 }
 
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes) {
-  const int ranks = static_cast<int>(compiled.workers.processes);
-  return predict_overlap(
-      compiled.program.final, seconds, [&](int64_t bytes) { return halving_doubling_seconds(bytes, ranks, network); },
-      bucket_bytes);
+  return predict_overlap(compiled.program.final, seconds, reduction_seconds(compiled, network), bucket_bytes);
 }
 
 }  // namespace kb

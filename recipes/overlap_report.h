@@ -22,7 +22,9 @@ Overlap measured_overlap(const Session& session, const Profile& profile);
 // That of the median time; the steps are not empty.
 const Overlap& median_step(const std::vector<Overlap>& steps);
 
-// Seconds of the steps of `final`, and of all of `prepare` before it; each the median of several profiles.
+// Seconds of the steps of the routine that ends a step (Session::profiled), each the median of several profiles.
+std::vector<double> routine_seconds(Session& session);
+// The same, all of `prepare` as one.
 struct TimedStep {
   double prepare = 0;
   std::vector<double> final = {};
@@ -30,8 +32,14 @@ struct TimedStep {
   void scale(double factor);
 };
 TimedStep profiled_step(Session& session);
+// That of the median time of several.
+Profile median_profile(Session& session);
 
-// On a network that reduces by halving and doubling; `bucket_bytes` as in compiler/overlap.h.
+// By halving and doubling.
+ReductionSeconds reduction_seconds(const Compiled& compiled, const Network& network);
+Profile predicted_profile(std::span<const Schedule* const> programs, std::span<const double> seconds,
+                          const ReductionSeconds& reduction);
+// Of `final`; `bucket_bytes` as in compiler/overlap.h.
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes = 0);
 

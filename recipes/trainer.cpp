@@ -81,8 +81,11 @@ class Run {
     const LoopStart start = shared_start();
     RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
+    const StepPicture picture(recipe_, flags_, device_.backend->description(), world_, console_, start.step,
+                              plan_.steps);
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
-                       training, inference, store, record, world_, console_, start, programs_->statistics.get()});
+                       training, inference, store, record, world_, console_, start, picture,
+                       programs_->statistics.get()});
     return finish(loop.run(), store, record);
   }
 
@@ -363,7 +366,11 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
     std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
     command.insert(command.end(), arguments.begin(), arguments.end());
+    if (flags->dry_run && wants_picture(*flags))
+      throw UsageError(
+          "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
     const std::unique_ptr<World> world = join_world(*flags, command);
+    if (world->leads()) check_picture_files(*flags);
     return flags->resume.empty() ? Run(recipe, *flags, *world).go() : resume(recipe, *flags, *world, arguments);
   });
 }

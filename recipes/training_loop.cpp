@@ -130,16 +130,20 @@ void TrainingLoop::step(int64_t step) {
     parts_.world.at_worker(worker);
     started.wait_ms += next_batch();
     parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
-    work(worker);
+    work(step, worker);
   }
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
   tell_until(step + 1 - parts_.training.lag());
 }
 
-void TrainingLoop::work(int64_t worker) {
-  const bool is_timed = parts_.flags.explain_overlap && worker + 1 == parts_.batch.virtual_workers;
-  if (!is_timed) return parts_.training.work(worker);
-  result_.overlaps.push_back(measured_overlap(parts_.training, parts_.training.profile()));
+// What ends a step may have a clock around its parts: it does the same.
+void TrainingLoop::work(int64_t step, int64_t worker) {
+  const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.picture.is_of(step);
+  if (!is_last || !(parts_.flags.explain_overlap || is_drawn)) return parts_.training.work(worker);
+  if (is_drawn) parts_.picture.begin();
+  Profile profile = parts_.training.profile();
+  if (parts_.flags.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
+  if (is_drawn) drawn_ = std::move(profile);
 }
 
 void TrainingLoop::tell_until(int64_t end) {
@@ -194,6 +198,7 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
 
 void TrainingLoop::after_step(int64_t done) {
   parts_.record.check();
+  if (drawn_) parts_.picture.draw(parts_.training, *std::exchange(drawn_, std::nullopt));
   if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
   if (checkpoint_is_due(done)) save_checkpoint(done);
 }

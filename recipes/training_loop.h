@@ -9,6 +9,7 @@
 #include "recipes/interrupt.h"
 #include "recipes/resume.h"
 #include "recipes/run_record.h"
+#include "recipes/step_picture.h"
 #include "recipes/world.h"
 
 namespace kb {
@@ -52,6 +53,7 @@ struct LoopParts {
   World& world;
   Console& console;
   LoopStart start;
+  const StepPicture& picture;
   Session* statistics = nullptr;  // of batch norm, before every evaluation
 };
 
@@ -72,7 +74,7 @@ class TrainingLoop {
   double next_batch();  // of the next virtual worker
   void begin();
   void step(int64_t step);
-  void work(int64_t worker);
+  void work(int64_t step, int64_t worker);
   void tell_until(int64_t end);
   void tell(int64_t step);
   void set_scalars(int64_t step);
@@ -98,6 +100,7 @@ class TrainingLoop {
   std::optional<BatchNormEstimate> batch_norm_;
   Interrupt interrupt_;
   std::vector<double> loss_;
+  std::optional<Profile> drawn_;  // of the step that was just taken
   ScheduleHash schedule_;
   LoopResult result_;
   std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2

@@ -33,6 +33,10 @@ struct Profile {
   double end() const;  // of the last step
 };
 
+// The times of a program whose steps take `seconds` each, its all-reduces as predict_overlap has them go.
+std::vector<StepTime> predicted_times(const Schedule& schedule, std::span<const double> seconds,
+                                      const ReductionSeconds& reduction);
+
 // How the all-reduces of a program went, of whose steps these are the times.
 Overlap measured_overlap(const Schedule& schedule, std::span<const StepTime> times);
 

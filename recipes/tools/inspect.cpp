@@ -7,8 +7,10 @@
 #include "recipes/inspect.h"
 #include "recipes/network.h"
 #include "recipes/overlap_report.h"
+#include "recipes/picture.h"
 #include "recipes/plan.h"
 #include "recipes/programs.h"
+#include "recipes/step_picture.h"
 #include "recipes/table.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
@@ -69,6 +71,23 @@ Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
   return programs;
 }
 
+std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
+  Programs programs = compile_programs(call.recipe, call.flags, input, device.backend->target());
+  auto loaded =
+      std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.flags.seed));
+  for (Session* session : {&loaded->training, &loaded->inference})
+    fill_timed_inputs(*session, call.recipe, input, call.flags);
+  return loaded;
+}
+
+void draw(const ToolCall& call, const Session& session, const Profile& profile, const std::string& what,
+          const Device& device) {
+  const Timeline timeline =
+      step_timeline(session.compiled(), session.profiled(), profile,
+                    {fmt::format("{}, {}", call.recipe.name, what), device.backend->description()});
+  fmt::print("{}\n", write_pictures(call.flags, timeline, {trace_events(timeline, 0)}));
+}
+
 // The step of one of the processes is timed here, alone.
 void explain_overlap(ToolCall call) {
   const std::optional<Network> network = described_network(call.flags);
@@ -86,15 +105,47 @@ void explain_overlap(ToolCall call) {
     call.flags.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }
-  Programs programs = compile_programs(call.recipe, call.flags, input, target);
-  LoadedPrograms loaded(*device.backend, std::move(programs), static_cast<uint32_t>(call.flags.seed));
-  fill_timed_inputs(loaded.training, call.recipe, input, call.flags);
-  const Compiled& compiled = loaded.training.compiled();
+  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
+  const Compiled& compiled = loaded->training.compiled();
   print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
   const BatchPlan batch = batch_plan(call.flags);
   fmt::print("{}; predicted over {} from the times of its steps in one process{}\n", batch.derivation(),
              network_text(*network), batch.virtual_workers > 1 ? ", the last virtual worker's part" : "");
-  fmt::print("{}", overlap_text(compiled, predict_overlap(compiled, profiled_step(loaded.training).final, *network)));
+  const std::vector<double> seconds = routine_seconds(loaded->training);
+  const Profile profile =
+      predicted_profile(loaded->training.profiled(), seconds, reduction_seconds(compiled, *network));
+  fmt::print("{}", overlap_text(compiled, measured_overlap(loaded->training, profile)));
+  if (wants_picture(call.flags))
+    draw(call, loaded->training, profile,
+         fmt::format("{}: a step, predicted over {} from the times of its parts", batch.derivation(),
+                     network_text(*network)),
+         device);
+}
+
+// One step, on this machine.
+void draw_measured(const ToolCall& call, const Wishes& wishes) {
+  World world(make_local_communicator());
+  const Device device = choose_device(call.flags, &world);
+  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
+  Session& session = wishes.predict ? loaded->inference : loaded->training;
+  draw(call, session, median_profile(session),
+       wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.flags.minibatch)
+                      : batch_plan(call.flags).derivation() + ": a step, measured",
+       device);
+}
+
+void check_picture(const Flags& flags, const Wishes& wishes) {
+  if (!wants_picture(flags)) return;
+  if (!wishes.target.empty())
+    throw UsageError(
+        "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --device cuda "
+        "on a machine with one");
+  if (flags.processes > 1 && !flags.explain_overlap)
+    throw UsageError(
+        "--picture, --trace: of several processes inspect runs one, and predicts what lies between them\n  hint:     "
+        "--explain-overlap --net LATENCY,BANDWIDTH; or --picture with the recipe itself, which measures");
+  check_picture_files(flags);
 }
 
 int inspect(const std::vector<std::string>& arguments) {
@@ -108,6 +159,7 @@ int inspect(const std::vector<std::string>& arguments) {
         nullptr,
         &wishes.target}});
   if (!call) return 0;
+  check_picture(call->flags, wishes);
   if (call->flags.explain_overlap) {
     if (wishes.json || wishes.predict || !wishes.target.empty())
       throw UsageError(
@@ -118,6 +170,7 @@ int inspect(const std::vector<std::string>& arguments) {
   const Programs programs =
       wishes.target.empty() ? inspect_on_device(*call, wishes) : inspect_for_target(*call, wishes);
   write_dumps(call->flags, programs.dumps);
+  if (wants_picture(call->flags)) draw_measured(*call, wishes);
   return 0;
 }
 

@@ -92,6 +92,40 @@ BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
   BOOST_TEST(alone.code == 2, alone.text);
 }
 
+// Of a drawn step every process tells, on one clock; the bits are those of a run that is not drawn.
+BOOST_AUTO_TEST_CASE(every_process_is_in_the_trace) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path picture = folder / "a.svg", trace = folder / "a.json";
+  for (const std::string per_worker : {"8", "4"}) {
+    const std::string steps = "--steps 3 --bucket-mb 0.05";
+    const auto split = [&](const std::string& out) {
+      std::string text = words(folder / out, 2, steps);
+      return text.replace(text.find("--per-worker 4"), 14, "--per-worker " + per_worker);
+    };
+    BOOST_REQUIRE(run_shell(kProgram + split("plain")).code == 0);
+    const Ended drawn =
+        run_shell(kProgram + split("drawn") + " --picture " + picture.string() + " --trace " + trace.string());
+    BOOST_TEST(drawn.code == 0, drawn.text);
+    BOOST_TEST(drawn.text.find(": step 2, measured: picture " + picture.string()) != std::string::npos, drawn.text);
+    BOOST_TEST(test::state_sha256(folder / "drawn") == test::state_sha256(folder / "plain"));
+    std::map<int, std::vector<std::string>> ids;  // of each rank
+    int reductions = 0;
+    const nlohmann::json events = nlohmann::json::parse(test::read_file(trace)).at("traceEvents");
+    for (const nlohmann::json& event : events) {
+      if (event.at("ph") != "X") continue;
+      ids[event.at("pid").get<int>()].push_back(event.at("args").at("id"));
+      reductions += event.at("cat") == "all_reduce" ? 1 : 0;
+    }
+    BOOST_TEST(ids.size() == 2u);
+    for (auto& [rank, all] : ids) std::sort(all.begin(), all.end());
+    BOOST_TEST(ids[0] == ids[1], boost::test_tools::per_element());
+    BOOST_TEST(reductions > 8);
+    BOOST_TEST(test::read_file(picture).find("rank 0 of 2: ") != std::string::npos);
+    for (const char* out : {"plain", "drawn"}) fs::remove_all(folder / out);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

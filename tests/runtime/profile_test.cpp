@@ -13,6 +13,7 @@ Step step(FusionClass cls, int32_t reduction = -1, int64_t bytes = 0) {
   Step result;
   result.cls = cls;
   result.reduction = reduction;
+  result.operands = {{reduction, 0}};
   result.extents = {bytes};
   return result;
 }
@@ -70,6 +71,31 @@ BOOST_AUTO_TEST_CASE(reductions_of_a_measured_program) {
   BOOST_TEST(overlap.exposed == 5e-3, kClose);
   BOOST_TEST(overlap.compute == 7e-3, kClose);
   BOOST_TEST(overlap.communication == 8.75e-3, kClose);
+}
+
+// Predicted times, read as measured ones, give the prediction.
+BOOST_AUTO_TEST_CASE(predicted_times_are_those_of_the_prediction) {
+  const Schedule schedule = two_buckets();
+  const std::vector<double> seconds{2, 0, 3, 0, 99, 99, 1};
+  const ReductionSeconds reduction = [](int64_t bytes) { return 0.1 * static_cast<double>(bytes); };
+  const Overlap expected = predict_overlap(schedule, seconds, reduction);
+  const std::vector<StepTime> times = predicted_times(schedule, seconds, reduction);
+  const Overlap got = measured_overlap(schedule, times);
+  BOOST_TEST(got.step == expected.step, kClose);
+  BOOST_TEST(got.compute == expected.compute, kClose);
+  BOOST_TEST(got.exposed == expected.exposed, kClose);
+  BOOST_TEST(got.communication == expected.communication, kClose);
+  BOOST_REQUIRE(got.reductions.size() == 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const ReductionTimes &a = got.reductions[i], &b = expected.reductions[i];
+    BOOST_TEST(a.step == b.step);
+    BOOST_TEST(a.ready == b.ready, kClose);
+    BOOST_TEST(a.start == b.start, kClose);
+    BOOST_TEST(a.end == b.end, kClose);
+    BOOST_TEST(a.exposed == b.exposed, kClose);
+  }
+  for (size_t s = 1; s < times.size(); ++s)
+    BOOST_TEST(times[s].start == times[s - 1].start + times[s - 1].milliseconds, kClose);
 }
 
 BOOST_AUTO_TEST_CASE(times_of_another_program_are_refused) {
