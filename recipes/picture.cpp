@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "recipes/svg.h"
+
 namespace kb {
 namespace {
 
@@ -25,29 +27,6 @@ constexpr Colour kColours[] = {
     {"full_reduce", "#b07aa1"}, {"window", "#76b7b2"},    {"scatter", "#9c755f"},    {"copy", "#bab0ac"},
     {"carry", "#86bcb6"},       {"exchange", "#d37295"},  {"all_reduce", "#a0467a"}, {"wait", "#e15759"},
 };
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= ' ' || c == '\n') result += c;  // XML has no other control characters
-    }
-  }
-  return result;
-}
 
 std::string time_text(double milliseconds) {
   return milliseconds >= 0.1 ? fmt::format("{:.3g} ms", milliseconds) : fmt::format("{:.3g} us", 1e3 * milliseconds);
@@ -105,7 +84,7 @@ class Picture {
     text_ += '\n';
   }
   void say(double left, double base, std::string_view style, std::string_view what) {
-    add(R"(<text x="{:.1f}" y="{:.1f}" class="{}">{}</text>)", left, base, style, escaped(what));
+    add(R"(<text x="{:.1f}" y="{:.1f}" class="{}">{}</text>)", left, base, style, xml_text(what));
   }
 
   std::string head() const {
@@ -165,7 +144,7 @@ class Picture {
   void draw(const Box& box, const Band& band) {
     const double left = x(box.start), width = std::max(0.5, x(box.end()) - left);
     add(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}" class="{}{}"><title>{}</title></rect>)", left,
-        band.top, width, band.height, width > 3 ? "k " : "", box.kind, escaped(tooltip(box)));
+        band.top, width, band.height, width > 3 ? "k " : "", box.kind, xml_text(tooltip(box)));
     if (width >= kLeastLabel) label(box, left, width, band);
   }
 
@@ -177,11 +156,11 @@ class Picture {
       const std::string words = shortened(all, width - 6);
       if (!words.empty())
         add(R"(<text x="{:.1f}" y="{:.1f}" class="l">{}</text>)", left + 3, band.top + band.height / 2 + 3.5,
-            escaped(words));
+            xml_text(words));
       return;
     }
     add(R"-(<text transform="translate({:.1f} {:.1f}) rotate(-90)" class="l">{}</text>)-", left + width / 2 + 3.5,
-        band.bottom() - 4, escaped(shortened(all, band.height - 8)));
+        band.bottom() - 4, xml_text(shortened(all, band.height - 8)));
   }
 
   static std::string shortened(const std::string& words, double room) {

@@ -9,8 +9,6 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kPaperEpochs = 90;
-
 std::string time_text(double seconds) {
   if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
   return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);

@@ -41,11 +41,16 @@ struct ScaleLine {
 };
 ScaleLine scale_line(const ScaleWorker& worker, Algorithm algorithm, const Cluster& cluster, int most_workers);
 
-// `epoch`: its samples; the last columns are the times of 90 epochs (Goyal et al. 2017), and of `epochs`.
+inline constexpr int64_t kPaperEpochs = 90;  // Goyal et al. 2017
+
+// `epoch`: its samples; the last columns are the times of 90 epochs, and of `epochs`.
 std::string scale_table(const ScaleLine& line, double epoch, int64_t epochs);
 
-// As SVG: images/s, efficiency, and the communication of a step with the part of it that compute waits for, against
-// workers.
-std::string scale_picture(const std::vector<ScaleLine>& lines, const std::string& title, const std::string& subtitle);
+// As SVG: images/s, efficiency, the communication of a step with the part of it that compute waits for, and the time of
+// 90 epochs, against workers.
+struct ScaleWords {
+  std::string title, worker, nodes;
+};
+std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, const ScaleWords& words);
 
 }  // namespace kb

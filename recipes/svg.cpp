@@ -12,7 +12,7 @@ std::string stroke_text(const Svg::Stroke& stroke) {
 
 }  // namespace
 
-std::string xml_text(const std::string& text) {
+std::string xml_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
     switch (c) {
@@ -29,7 +29,7 @@ std::string xml_text(const std::string& text) {
         result += "&quot;";
         break;
       default:
-        result += c;
+        if (static_cast<unsigned char>(c) >= ' ' || c == '\n') result += c;  // XML has no other control characters
     }
   }
   return result;

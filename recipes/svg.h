@@ -2,6 +2,7 @@
 // downwards.
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,6 @@ class Svg {
 };
 
 // As it may stand in XML.
-std::string xml_text(const std::string& text);
+std::string xml_text(std::string_view text);
 
 }  // namespace kb

@@ -12,6 +12,7 @@
 #include "recipes/plan.h"
 #include "recipes/programs.h"
 #include "recipes/scaling.h"
+#include "recipes/step_picture.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
 #include "runtime/atomic_file.h"
@@ -28,7 +29,7 @@ struct Wishes {
   int64_t per_node = 8;
   int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
   int64_t samples = 0;  // of an epoch; 0: the data set's
-  std::string inside, between, step, picture;
+  std::string inside, between, step;
 };
 
 // One of two processes, which has the all-reduces in it; alone, so that nothing goes anywhere.
@@ -70,7 +71,7 @@ class Neighbours {
 struct Timed {
   std::vector<std::unique_ptr<Worker>> workers;  // the first is timed
   ScaleWorker one;
-  std::string text;  // "resnet50, 32 samples a worker: ..."
+  std::string text;  // "a step takes 40 ms on ..."
 };
 
 double milliseconds_of(const std::string& text) {
@@ -121,14 +122,14 @@ Timed time_worker(const ToolCall& call, const Wishes& wishes) {
   timed.one.samples = static_cast<double>(flags.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
-  timed.text = fmt::format("{}, {} samples a worker: {:.3g} ms a step on {}", call.recipe.name, timed.one.samples,
-                           1e3 * alone, timed.workers[0]->device.backend->description());
+  timed.text =
+      fmt::format("a step alone takes {:.1f} ms on {}", 1e3 * alone, timed.workers[0]->device.backend->description());
   for (const auto& [at_a_time, step] : timed.one.steps)
-    if (at_a_time > 1) timed.text += fmt::format(", {:.3g} ms where {} compute", 1e3 * step.sum(), at_a_time);
+    if (at_a_time > 1) timed.text += fmt::format(", {:.1f} ms where {} compute", 1e3 * step.sum(), at_a_time);
   if (!wishes.step.empty()) {
     const double wanted = 1e-3 * milliseconds_of(wishes.step);
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
-    timed.text += fmt::format(", taken as {:.3g} ms", 1e3 * wanted);
+    timed.text += fmt::format(", taken as {:.1f} ms", 1e3 * wanted);
   }
   timed.text += fmt::format("; buckets of {:.3g} MB", flags.bucket_mb);
   return timed;
@@ -136,7 +137,8 @@ Timed time_worker(const ToolCall& call, const Wishes& wishes) {
 
 std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
   std::string text = fmt::format("nodes of {}", cluster.per_node);
-  if (worker.cores > 0) text += fmt::format(" on {} cores, {} threads each", worker.cores, worker.threads);
+  if (worker.cores > 0)
+    text += fmt::format(" on {} cores, {} thread{} each", worker.cores, worker.threads, worker.threads == 1 ? "" : "s");
   if (cluster.per_node > 1) text += fmt::format(", inside {}", network_text(cluster.inside));
   return text + fmt::format(", between {}", network_text(cluster.between));
 }
@@ -150,27 +152,30 @@ int scale(const std::vector<std::string>& arguments) {
        {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &wishes.samples},
        {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &wishes.inside},
        {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &wishes.between},
-       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step},
-       {{"--picture", "FILE.svg", "draws it"}, nullptr, nullptr, &wishes.picture}});
+       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step}});
   if (!call) return 0;
   if (wishes.between.empty() || (wishes.inside.empty() && wishes.per_node > 1))
     throw UsageError("scale: expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside");
   const Cluster cluster{static_cast<int>(wishes.per_node),
                         wishes.inside.empty() ? Network{} : parse_network(wishes.inside),
                         parse_network(wishes.between)};
+  if (!call->flags.trace.empty())
+    throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
+  check_picture_files(call->flags);
   const Timed timed = time_worker(*call, wishes);
   const std::string nodes = cluster_text(cluster, timed.one);
   const int64_t epoch =
       wishes.samples > 0 ? wishes.samples : input_spec(image_source(call->recipe, call->flags)).train_count;
-  fmt::print("{}\n{}; an epoch is {} images\n", timed.text, nodes, epoch);
+  const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
+  fmt::print("{}: {}\n{}; an epoch is {} images\n", title, timed.text, nodes, epoch);
   std::vector<ScaleLine> lines;
   for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
     lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
     fmt::print("\n{}", scale_table(lines.back(), epoch, call->flags.epochs));
   }
-  if (!wishes.picture.empty()) {
-    write_file_atomically(wishes.picture, scale_picture(lines, timed.text, nodes));
-    fmt::print("\npicture: {}\n", wishes.picture);
+  if (!call->flags.picture.empty()) {
+    write_file_atomically(call->flags.picture, scale_picture(lines, epoch, {title, timed.text, nodes}));
+    fmt::print("\npicture: {}\n", call->flags.picture);
   }
   return 0;
 }

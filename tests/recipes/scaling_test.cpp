@@ -140,15 +140,16 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
     text += scale_table(lines.back(), 1281167, 5) + "\n";
   }
   test::golden("scaling.txt", text);
-  const std::string picture = scale_picture(lines, "a recipe, 32 samples a worker", "nodes of 8 & <more>");
+  const std::string picture = scale_picture(
+      lines, 1281167, {"a recipe, 32 samples a worker", "a step alone takes 300 ms", "nodes of 8 & <more>"});
   test::golden("scaling.svg", picture);
   const auto count = [&](const std::string& part) {
     size_t found = 0;
     for (size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1)) ++found;
     return found;
   };
-  BOOST_TEST(count("<circle") == 3u * 2 * 13);   // a chart, an algorithm, a count of workers
-  BOOST_TEST(count("<polyline") == 2u + 2 * 4);  // ideals; rate, efficiency, exposed, all communication
+  BOOST_TEST(count("<circle") == 4u * 2 * 13);   // a chart, an algorithm, a count of workers
+  BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // ideals; a chart each, and all communication
   BOOST_TEST(count("nodes of 8 &amp; &lt;more&gt;") == 1u);
   BOOST_TEST(count("nan") + count("inf<") == 0u);
 }
