@@ -17,6 +17,10 @@ ProcessorRates measure_rates(int threads);
 ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator);
 std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates);
 
+// Of GPUs, whose rates and network nothing here measures: large enough for NVLink's bandwidth and InfiniBand's, small
+// enough that the first goes long before the backward pass ends. What PyTorch's DistributedDataParallel begins with.
+inline constexpr double kGpuBucketMb = 25;
+
 struct BucketChoice {
   double megabytes = 0;  // for --bucket-mb
   std::string text;      // a line

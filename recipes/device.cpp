@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/open.h"
 
 namespace kb {
@@ -20,32 +21,52 @@ std::string what_is_missing(const std::string& error) {
                                     : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
 }
 
+// Of --device auto; empty where GPUs may be asked for.
+std::string what_only_cpus_have(const Flags& flags, bool shared) {
+  if (!shared) return "";
+  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  if (algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl)
+    return fmt::format("--all-reduce {} sums in the memory of the host", flags.all_reduce);
+  return flags.net.empty() ? "" : "--net slows down the messages of the host";
+}
+
 }  // namespace
 
 Device choose_device(const Flags& flags, World* world) {
-  const CudaOptions on_gpu{.deterministic = !flags.fast, .sync_steps = flags.sync_steps, .cache_directory = ""};
   const bool shared = world && world->size() > 1;
-  if (shared && flags.device == "cuda")
-    throw Error(fmt::format("--device cuda: expected one process, got {}\n  or:      --device cpu", world->size()));
-  if (flags.device == "cuda") {
-    try {
-      return {open_cuda_backend(on_gpu), "--device cuda"};
-    } catch (const Error& error) {
-      throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
-    }
-  }
+  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  const auto gpu = [&](std::string reason) -> Device {
+    CudaOptions options{.deterministic = !flags.fast,
+                        .sync_steps = flags.sync_steps,
+                        .cache_directory = "",
+                        .communicator = world ? &world->communicator() : nullptr,
+                        .heartbeat = world ? world->heartbeat() : nullptr,
+                        .all_reduce = shared ? algorithm : Algorithm::halving_doubling};
+    Device device{open_cuda_backend(options), std::move(reason), ""};
+    if (shared) device.sums = fmt::format("{}, {}", cuda::open_nccl()->version_text(), flags.all_reduce);
+    return device;
+  };
   const auto cpu = [&](std::string reason) -> Device {
+    if (algorithm == Algorithm::nccl) throw UsageError(fmt::format("--all-reduce nccl: expected GPUs, got {}", reason));
     return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
                               .shards = static_cast<int>(flags.shards),
                               .cache_directory = "",
                               .communicator = world ? &world->communicator() : nullptr,
                               .heartbeat = world ? world->heartbeat() : nullptr}),
-            std::move(reason)};
+            std::move(reason), ""};
   };
+  if (flags.device == "cuda") {
+    try {
+      return gpu("--device cuda");
+    } catch (const Error& error) {
+      throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
+    }
+  }
   if (flags.device == "cpu") return cpu("--device cpu");
-  if (shared) return cpu("--device auto: several processes");
+  if (const std::string only = what_only_cpus_have(flags, shared); !only.empty())
+    return cpu(fmt::format("--device auto: {}", only));
   try {
-    return {open_cuda_backend(on_gpu), "--device auto: there is a GPU"};
+    return gpu(shared ? "--device auto: there is a GPU for each process" : "--device auto: there is a GPU");
   } catch (const Error& error) {
     return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
   }

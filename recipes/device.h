@@ -11,10 +11,11 @@ namespace kb {
 struct Device {
   std::unique_ptr<Backend> backend;
   std::string reason;  // "as --device cpu asks"
+  std::string sums;    // how GPUs sum their gradients: "NCCL 2.28.9, halving-doubling"; else empty
 };
 
 // Throws Error for a device that is not there; there is no fallback. `world`: the processes of the run, where there may
-// be several; it outlives the device.
+// be several; it outlives the device. All of them take the same kind of device, each a GPU of its own.
 Device choose_device(const Flags& flags, World* world = nullptr);
 
 // A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.

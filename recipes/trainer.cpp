@@ -54,6 +54,7 @@ class Run {
     if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (world.size() > 1) console_.line(world.communicator().description());
+    if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
     if (const std::string note = world.note(); !note.empty()) console_.line(note);
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
@@ -105,6 +106,8 @@ class Run {
     for (const Schedule* program : programs_->training.compiled().program.all()) schedule += to_text(*program);
     all.emplace_back("schedule", std::move(schedule));
     all.emplace_back("state", programs_->store.state_sha256());
+    if (on_gpu()) all.emplace_back("device", device_.backend->description());
+    all.emplace_back("library's implementations", picks());
     world_.check_alike(all);
   }
 
@@ -112,7 +115,7 @@ class Run {
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, flags_);
     const auto compile = [this](const InputSpec& spec, const Residency& residency) {
-      Programs programs = compile_programs(recipe_, flags_, spec, device_.backend->target(), residency);
+      Programs programs = compile_alike(spec, residency);
       return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
                                               static_cast<uint32_t>(flags_.seed));
     };
@@ -140,11 +143,37 @@ class Run {
     }
   }
 
+  // What compiling a GPU's programs measures, the leading process measures for all, so that all compute the same bits.
+  // Between this and its end no other thread of this process uses the communicator.
+  Programs compile_alike(const InputSpec& input, const Residency& residency) {
+    const auto compile = [&] { return compile_programs(recipe_, flags_, input, device_.backend->target(), residency); };
+    if (!on_gpu() || world_.size() == 1) return compile();
+    if (!world_.leads()) {
+      use_picks(*device_.backend, world_.leaders(""));
+      return compile();
+    }
+    try {
+      Programs programs = compile();
+      world_.leaders(picks_text(*device_.backend));
+      return programs;
+    } catch (const Error&) {
+      world_.leaders(picks_text(*device_.backend));  // the others meet the same error
+      throw;
+    }
+  }
+
+  bool on_gpu() const { return device_.backend->target().processor == Processor::gpu; }
+
   // Every process for itself, from figures that all have: of the network and of the slowest of their processors.
   void choose_bucket_size(const InputSpec& input, const Residency& residency) {
     // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
     const bool modelled = parse_algorithm(flags_.all_reduce) == Algorithm::halving_doubling;
-    if (world_.size() == 1 || flags_.bucket_mb > 0 || !modelled) return;
+    if (world_.size() == 1 || flags_.bucket_mb > 0) return;
+    if (on_gpu()) {
+      flags_.bucket_mb = kGpuBucketMb;
+      console_.line(fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb));
+    }
+    if (on_gpu() || !modelled) return;
     const std::optional<Network> described = described_network(flags_);
     const Network network = described ? *described : measure_network(world_.communicator());
     const ProcessorRates rates =

@@ -83,6 +83,26 @@ bool World::any(bool wanted) {
   return any_did;
 }
 
+namespace {
+
+// What one kind of device has and the other has not.
+void check_device(const Flags& flags) {
+  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  const bool on_cpus = algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl;
+  if (flags.device == "cuda" && on_cpus)
+    throw UsageError(
+        fmt::format("--all-reduce {}: expected halving-doubling or nccl, which GPUs have\n  or:       --device cpu",
+                    flags.all_reduce));
+  if (flags.device == "cpu" && algorithm == Algorithm::nccl)
+    throw UsageError("--all-reduce nccl: expected GPUs, which it sums on\n  or:       --all-reduce mpi");
+  if (flags.device == "cuda" && !flags.net.empty())
+    throw UsageError(
+        "--net: it slows down messages that go through the host's memory, and GPUs send theirs themselves\n  or:       "
+        "--device cpu; or ./run inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
+}
+
+}  // namespace
+
 std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command) {
   const RuntimeOptions options = RuntimeOptions::from_environment();
   const int started = options.launcher.processes;
@@ -96,10 +116,12 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
   if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
+  check_device(flags);
   if (launches) {
     if (flags.resume.empty()) batch_plan(flags);  // a fault of the flags is told once, not by every process
     become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
   }
+  if (wanted.algorithm == Algorithm::nccl) wanted.algorithm = Algorithm::halving_doubling;  // of the host's own sums
   if (network) wanted.throttle = &*network;
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));
   if (flags.processes > 1 && flags.processes != world->size())

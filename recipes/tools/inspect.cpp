@@ -99,6 +99,7 @@ void explain_overlap(ToolCall call) {
   Device device = choose_device(call.flags, &world);
   const InputSpec input = input_spec(image_source(call.recipe, call.flags));
   const Target& target = device.backend->target();
+  if (call.flags.bucket_mb == 0 && target.processor == Processor::gpu) call.flags.bucket_mb = kGpuBucketMb;
   if (call.flags.bucket_mb == 0) {
     const BucketChoice choice = choose_bucket(compile_finely(call.recipe, call.flags, input, target, {}), *network,
                                               measure_rates(static_cast<int>(call.flags.threads)));

@@ -64,9 +64,11 @@ class CudaBackend : public Backend {
 
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
+    const int ranks = options_.communicator ? options_.communicator->size() : 0;
     return make_executables(
         schedules,
-        {device_, *compiler_, *library_, target_, collective_.get(), options_.heartbeat, options_.sync_steps}, report);
+        {device_, *compiler_, *library_, target_, ranks, collective_.get(), options_.heartbeat, options_.sync_steps},
+        report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
     return cuda::make_runner(device_, transfers_, std::move(parts), options_.sync_steps);

@@ -22,7 +22,7 @@ namespace kb::cuda {
 // Of the arrays that are reduced, in bytes: their sums go by vectors.
 inline constexpr int64_t kReductionAlignment = 16;
 
-// All-reduces of arrays of one length, planned.
+// All-reduces of arrays of one length, planned; as it is here, that of one rank.
 class Reduction {
  public:
   virtual ~Reduction() = default;
@@ -32,7 +32,7 @@ class Reduction {
   virtual int64_t scratch_bytes() const { return 0; }
   // Sums the array at `data`, in place. Reductions stand on one stream, in the same order on every rank; they may share
   // their scratch, and be captured where each has run uncaptured before.
-  virtual void enqueue(Stream stream, std::byte* data, std::byte* scratch) = 0;
+  virtual void enqueue(Stream, std::byte* /*data*/, std::byte* /*scratch*/) {}
 };
 
 // One a device. Outlived by the device, and outlives every captured graph that holds its work.

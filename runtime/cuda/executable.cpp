@@ -109,8 +109,7 @@ class CudaExecutable : public Executable {
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
         if (is_exchange(s)) {
-          enqueue_exchange(s, &starts[number_of(s)]);
-          ends[number_of(s)].record(device_.communication);
+          enqueue_exchange(s, &starts[number_of(s)], &ends[number_of(s)]);
         } else {
           enqueue(s);
         }
@@ -208,8 +207,9 @@ class CudaExecutable : public Executable {
   }
 
   // Behind what has been computed, beside what comes next. In a capture the stream of communication forks off here, and
-  // joins where the exchange is waited for: every one is, before its program ends. `start`: a clock, when it may begin.
-  void enqueue_exchange(size_t s, const EventHandle* start = nullptr) {
+  // joins where the exchange is waited for: every one is, before its program ends. `start`, `end`: clocks, when
+  // it may begin and when it is done.
+  void enqueue_exchange(size_t s, const EventHandle* start = nullptr, const EventHandle* end = nullptr) {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name);
     UnderWay& one = under_way_[number_of(s)];
     one.ready.record(device_.compute);
@@ -217,6 +217,7 @@ class CudaExecutable : public Executable {
     if (start) start->record(device_.communication);
     one.reduction->enqueue(device_.communication, static_cast<std::byte*>(calls_[s].operands[0]),
                            reduction_scratch_->data());
+    if (end) end->record(device_.communication);
     one.done.record(device_.communication);
   }
 
@@ -274,11 +275,13 @@ std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule
   std::vector<std::unique_ptr<Reduction>> planned;
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::exchange) continue;
-    ensure(environment.collective != nullptr, "a program for several processes was loaded without a communicator");
+    ensure(environment.ranks > 0, "a program for several processes was loaded without a communicator");
     ensure(step.reduction == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
     ensure(step.operands.at(0).offset % kReductionAlignment == 0, "an all-reduce works on an aligned array");
     const Type& type = schedule.graph->nodes[static_cast<size_t>(step.node)].type();
-    planned.push_back(environment.collective->plan(type.elements(), type.dtype, environment.target));
+    planned.push_back(environment.collective
+                          ? environment.collective->plan(type.elements(), type.dtype, environment.target)
+                          : std::make_unique<Reduction>());
   }
   return planned;
 }

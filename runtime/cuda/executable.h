@@ -19,7 +19,8 @@ struct Environment {
   Compiler& compiler;
   DeviceLibrary& library;
   const Target& target;
-  const Collective* collective = nullptr;  // of programs for several ranks
+  int ranks = 0;                           // of programs for several processes; 0: there may be none
+  const Collective* collective = nullptr;  // where there are several ranks
   Heartbeat* heartbeat = nullptr;          // is told of every exchange that is not replayed; may be absent
   bool sync_steps = false;                 // see CudaOptions
 };

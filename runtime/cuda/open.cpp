@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/share.h"
 #include "runtime/plugin.h"
 
 namespace kb {
@@ -21,19 +23,35 @@ constexpr const char* kNoDriver =
 constexpr const char* kNoDevice =
     "nvidia-smi shows which GPUs the driver sees; CUDA_VISIBLE_DEVICES hides some, a container needs --gpus all";
 
-void check_device(const CudaPlaces& places, int ordinal) {
+// Where each of the devices that the driver shows sits in its machine.
+std::vector<std::string> visible_devices(const CudaPlaces& places) {
   cuda::Driver driver;
   std::string why;
-  int count = 0;
   if (!cuda::open_table(driver, places.driver.c_str(), why)) kPlugin.missing("the CUDA driver", why, kNoDriver);
+  std::vector<std::string> bus_ids;
   try {
+    int count = 0;
     driver(driver.init, 0u);
     driver(driver.device_count, &count);
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      cuda::Device device = 0;
+      std::array<char, 32> text{};
+      driver(driver.device_get, &device, ordinal);
+      driver(driver.device_bus_id, text.data(), static_cast<int>(text.size()) - 1, device);
+      bus_ids.emplace_back(text.data());
+    }
   } catch (const cuda::CallError& error) {
     kPlugin.missing("a CUDA device", error.what(), kNoDevice);
   }
-  if (ordinal >= count)
-    kPlugin.missing("a CUDA device", fmt::format("{} devices, number {} asked for", count, ordinal), kNoDevice);
+  return bus_ids;
+}
+
+std::vector<std::string> check_device(const CudaPlaces& places, int ordinal) {
+  std::vector<std::string> devices = visible_devices(places);
+  if (ordinal >= static_cast<int>(devices.size()))
+    kPlugin.missing("a CUDA device", fmt::format("{} devices, number {} asked for", devices.size(), ordinal),
+                    kNoDevice);
+  return devices;
 }
 
 }  // namespace
@@ -42,10 +60,18 @@ CudaPlaces cuda_places() { return {kPlugin.places()}; }
 
 // What is cheap to ask comes first: the plug-in brings libraries of hundreds of megabytes.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places) {
-  const fs::path plugin = kPlugin.find(places.plugins);
-  check_device(places, options.device);
+  fs::path plugin;
+  const auto check = [&] {
+    plugin = kPlugin.find(places.plugins);
+    return check_device(places, options.device);
+  };
+  CudaOptions own = options;
+  if (options.communicator && options.communicator->size() > 1)
+    own.device = cuda::share_devices(*options.communicator, check);
+  else
+    check();
   const auto open = reinterpret_cast<CudaPluginOpen>(kPlugin.symbol(plugin, "kilobatch_cuda_open"));
-  return std::unique_ptr<Backend>(open(&options));
+  return std::unique_ptr<Backend>(open(&own));
 }
 
 DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places) {

@@ -12,7 +12,7 @@
 namespace kb {
 
 struct CudaOptions {
-  int device = 0;               // ordinal
+  int device = 0;               // ordinal, of a process alone
   bool deterministic = true;    // two runs give the same bits
   bool sync_steps = false;      // wait after every schedule step, capture none: a fault is told by its step
   std::string cache_directory;  // "" = from the environment (runtime/options.h)
@@ -29,7 +29,8 @@ struct CudaPlaces {
 // libkilobatch_cuda.so beside the program, or in the `lib` folder next to the program's.
 CudaPlaces cuda_places();
 
-// Throws Error, with "missing: ..." and a hint, where a GPU cannot be used.
+// Throws Error, with "missing: ..." and a hint, where a GPU cannot be used. Where the communicator has several ranks,
+// each takes a device of its own in place of options.device, and all of them throw where one has none.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places = cuda_places());
 
 // What the plug-in's libraries answer of an architecture's device that need not be here: convolutions are planned, not

@@ -79,6 +79,7 @@ WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
   }
   outcome.state = store.state_sha256();
   outcome.tensors = store.canonical();
+  if (run.leaves) run.leaves();
   return outcome;
 }
 

@@ -1,5 +1,6 @@
 // Some steps of a small net, shared among processes and virtual workers, as one process takes its part.
 #pragma once
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct WorkerRun {
   DType reduce_precision = DType::f32;
   bool mean_statistics = false;
   int64_t first_worker = 0;
-  bool profiled = false;  // the last virtual worker with a clock around its parts
+  bool profiled = false;              // the last virtual worker with a clock around its parts
+  std::function<void()> leaves = {};  // behind the last step, with everything still open
 };
 
 std::ostream& operator<<(std::ostream& out, const WorkerRun& run);

@@ -2,6 +2,7 @@
 #include "runtime/cuda/collective.h"
 
 #include <boost/test/unit_test.hpp>
+#include <map>
 #include <mutex>
 
 #include "compiler/print_cuda.h"
@@ -95,6 +96,47 @@ WorkerOutcome run_on_gpus(const WorkerRun& run, const CudaOptions& options = {},
   return outcomes[0];
 }
 
+// ---- faults planted
+
+// Waits of one stream for what another has recorded do nothing. Streams have numbers: 1 computes, 3 communicates.
+struct PlantedGap {
+  cuda::Stream waits = nullptr, records = nullptr;
+  std::map<cuda::Event, cuda::Stream> recorded;
+};
+thread_local PlantedGap gap;
+cuda::Result (*stream_wait)(cuda::Stream, cuda::Event, unsigned) = nullptr;
+cuda::Result (*event_record)(cuda::Event, cuda::Stream) = nullptr;
+
+cuda::Stream stream_number(size_t number) { return reinterpret_cast<cuda::Stream>(number << 4); }
+
+std::unique_ptr<const cuda::Driver> driver_with_gap(const FakeRank& rank, size_t waits, size_t records) {
+  auto driver = rank.gpu.gpu.driver();
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    stream_wait = driver->stream_wait.function;
+    event_record = driver->event_record.function;
+  });
+  gap = {stream_number(waits), stream_number(records), {}};
+  driver->event_record.function = [](cuda::Event event, cuda::Stream stream) {
+    gap.recorded[event] = stream;
+    return event_record(event, stream);
+  };
+  driver->stream_wait.function = [](cuda::Stream stream, cuda::Event event, unsigned flags) {
+    return stream == gap.waits && gap.recorded[event] == gap.records ? cuda::kSuccess
+                                                                     : stream_wait(stream, event, flags);
+  };
+  return driver;
+}
+
+// `profiled`: steps that are not captured, and that no host waits for in between.
+void train_with_gap(size_t waits, size_t records, bool profiled) {
+  const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096, .profiled = profiled};
+  on_fake_ranks(2, [&](const FakeRank& rank) {
+    const auto backend = rank.backend({}, driver_with_gap(rank, waits, records));
+    run_process(run, *backend, rank.number());
+  });
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_collective)
@@ -144,6 +186,65 @@ BOOST_AUTO_TEST_CASE(the_librarys_own_all_reduce_trains_too) {
   const WorkerOutcome fast = run_on_gpus(run, {.cache_directory = "", .all_reduce = Algorithm::nccl});
   // Of two ranks there is but one sum.
   BOOST_TEST((fast == run_on_gpus(run)));
+}
+
+// What is computed may be summed, and what is summed be read, only behind an event. A captured step without it is none.
+BOOST_AUTO_TEST_CASE(a_missing_wait_is_seen) {
+  for (const auto& [waits, records] : {std::pair{3, 1}, std::pair{1, 3}})
+    BOOST_CHECK_EXCEPTION(train_with_gap(waits, records, true), DriverFault,
+                          says({"touch the same memory in no order"}));
+  BOOST_CHECK_EXCEPTION(train_with_gap(3, 1, false), DriverFault,
+                        says({"a captured stream waits for work outside the capture"}));
+  BOOST_CHECK_EXCEPTION(train_with_gap(1, 3, false), std::exception, says({"CUDA_ERROR_STREAM_CAPTURE_UNJOINED"}));
+  BOOST_CHECK_NO_THROW(train_with_gap(2, 3, false));  // a wait that nobody makes
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_does_not_join_is_not_captured) {
+  on_fake_ranks(2, [](const FakeRank& rank) {
+    const auto driver = initialised(rank);
+    const cuda::OpenDevice device(*driver, 0);
+    cuda::EventHandle ready(*driver), done(*driver);
+    const auto capture = [&](bool joins) {
+      (*driver)(driver->capture_begin, device.compute, cuda::CaptureMode::thread_local_);
+      ready.record(device.compute);
+      ready.wait_on(device.communication);
+      done.record(device.communication);
+      if (joins) done.wait_on(device.compute);
+      cuda::Captured captured = nullptr;
+      const cuda::Result result = driver->capture_end.function(device.compute, &captured);
+      if (captured) (*driver)(driver->graph_destroy, captured);
+      return result;
+    };
+    if (capture(false) != cuda::kCaptureUnjoined) throw Error("a stream that does not come back");
+    if (capture(true) != cuda::kSuccess) throw Error("a stream that comes back");
+  });
+}
+
+// What waits for the dead rank is ended, its captured graphs go, and then its communicator.
+BOOST_AUTO_TEST_CASE(a_dead_rank_is_an_error_of_the_others) {
+  std::string error;
+  on_fake_ranks(3, [&](const FakeRank& rank) {
+    const auto backend = rank.backend();
+    WorkerRun run{.split = {3, 1}, .steps = rank.number() == 2 ? 4 : 6, .bucket_bytes = 4096};
+    if (rank.number() == 2) run.leaves = [&] { rank.nccl.kill(2); };
+    try {
+      run_process(run, *backend, rank.number());
+    } catch (const Error& caught) {
+      if (rank.number() == 0) error = caught.what();
+      if (rank.number() == 2) throw;
+    }
+  });
+  BOOST_TEST(error.starts_with("rank 0: NCCL cannot go on: remote process exited (6)\n  hint: another rank has died"));
+}
+
+BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
+  const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
+  WorkerRun timed = run;
+  timed.profiled = true;
+  const WorkerOutcome got = run_on_gpus(timed);
+  BOOST_TEST((got == run_on_gpus(run)));
+  BOOST_TEST(got.overlaps.size() == 4u);
+  for (const Overlap& overlap : got.overlaps) check_clock(overlap);
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_library_is_every_ranks_error) {

@@ -21,9 +21,15 @@ constexpr double kOperation = 0.001;  // milliseconds that every one takes
 constexpr std::chrono::seconds kPatience{60};  // with work that cannot go on
 
 std::mutex gpus_mutex;
-std::vector<FakeGpu*> gpus;  // that live
+std::map<size_t, FakeGpu*> gpus;  // that live, by number
+size_t gpus_made = 0;
 thread_local FakeGpu* own = nullptr;
 thread_local bool has_context = false;
+
+size_t next_number() {
+  const std::scoped_lock lock(gpus_mutex);
+  return ++gpus_made;
+}
 
 template <class Handle>
 size_t number(Handle handle) {
@@ -69,11 +75,11 @@ std::string stream_name(Stream stream) { return fmt::format("s{}", number(stream
 
 // ---- the host's own ----
 
-FakeGpu::FakeGpu(const FakeOptions& options) : options_(options) {
+FakeGpu::FakeGpu(const FakeOptions& options) : options_(options), number_(next_number()) {
   ensure(!own, "two fake GPUs of one thread at once");
   {
     const std::scoped_lock lock(gpus_mutex);
-    gpus.push_back(this);
+    gpus[number_] = this;
   }
   own = this;
   void* map = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -97,14 +103,14 @@ FakeGpu::~FakeGpu() {
   has_context = false;
   own = nullptr;
   const std::scoped_lock lock(gpus_mutex);
-  std::erase(gpus, this);
+  gpus.erase(number_);
 }
 
 FakeGpu& FakeGpu::here() {
   if (own) return *own;
   const std::scoped_lock lock(gpus_mutex);
   ensure(gpus.size() == 1, "a thread without a fake GPU, among several");
-  return *gpus[0];
+  return *gpus.begin()->second;
 }
 
 std::string FakeGpu::add_image(std::vector<FakeKernel> kernels) {
@@ -550,7 +556,7 @@ void FakeGpu::Table::fill(Driver& d) {
   };
   d.context_retain.function = [](Context* context, Device) -> Result {
     ++here().retained_;
-    *context = handle<Context>(1);
+    *context = handle<Context>(here().number_);
     return here().called("cuDevicePrimaryCtxRetain", "", false);
   };
   d.context_release.function = [](Device) -> Result {
@@ -558,7 +564,13 @@ void FakeGpu::Table::fill(Driver& d) {
     return here().called("cuDevicePrimaryCtxRelease_v2", "", false);
   };
   d.context_set_current.function = [](Context context) -> Result {
-    has_context = context != nullptr && here().retained_ > 0;
+    has_context = false;
+    if (!context) return kSuccess;
+    const std::scoped_lock lock(gpus_mutex);
+    const auto at = gpus.find(number(context));
+    if (at == gpus.end()) return kInvalidContext;
+    own = at->second;
+    has_context = own->retained_ > 0;
     return kSuccess;
   };
   fill_memory(d);

@@ -52,8 +52,8 @@ struct NotYet {};
 
 class FakeGpu {
  public:
-  // A thread makes one at a time, and it is that of all threads where no other lives: a table's functions know no
-  // object.
+  // A table's functions know no object: a thread's calls go to the GPU that it made, one at a time, or whose context it
+  // has made current, or to the only one that lives.
   explicit FakeGpu(const FakeOptions& options = {});
   ~FakeGpu();
   FakeGpu(const FakeGpu&) = delete;
@@ -180,6 +180,7 @@ class FakeGpu {
   cuda::Result launch_graph(size_t exec, cuda::Stream handle);
 
   FakeOptions options_;
+  const size_t number_;    // of its context
   char* range_ = nullptr;  // addresses of device memory
   int64_t used_ = 0, taken_ = 0;
   std::map<uint64_t, Allocation> allocations_;  // by address, dead ones too

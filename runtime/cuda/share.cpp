@@ -1,0 +1,82 @@
+#include "runtime/cuda/share.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+
+#include "graph/error.h"
+
+namespace kb::cuda {
+namespace {
+
+// What a rank tells the others.
+struct Seen {
+  std::string failure;  // empty: the rest holds
+  std::string node, bus_id;
+  int gpus = 0;
+};
+
+std::string to_text(const Seen& seen) {
+  return seen.failure.empty() ? fmt::format("+{}\n{}\n{}", seen.gpus, seen.node, seen.bus_id) : "-" + seen.failure;
+}
+
+Seen from_text(const std::string& text) {
+  Seen seen;
+  if (text.at(0) == '-') {
+    seen.failure = text.substr(1);
+    return seen;
+  }
+  const size_t node = text.find('\n') + 1, bus_id = text.find('\n', node) + 1;
+  seen.gpus = std::stoi(text.substr(1));
+  seen.node = text.substr(node, bus_id - 1 - node);
+  seen.bus_id = text.substr(bus_id);
+  return seen;
+}
+
+std::string node_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+void check_each_has_its_own(const std::vector<Seen>& all) {
+  std::map<std::pair<std::string, std::string>, size_t> owners;
+  std::map<std::string, int> ranks;  // of a node
+  for (const Seen& seen : all) ++ranks[seen.node];
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Seen& seen = all[rank];
+    const auto [owner, is_new] = owners.try_emplace({seen.node, seen.bus_id}, rank);
+    if (is_new) continue;
+    throw Error(fmt::format(
+        "every process needs a GPU of its own\n  expected: {} GPUs on {}, which has {} ranks\n  got:      {} that rank "
+        "{} sees; ranks {} and {} would share {}\n  hint:     fewer processes a node (--processes, mpirun --map-by "
+        "ppr:{}:node), or what hides GPUs: CUDA_VISIBLE_DEVICES, a container's --gpus",
+        ranks[seen.node], seen.node, ranks[seen.node], seen.gpus, rank, owner->second, rank, seen.bus_id, seen.gpus));
+  }
+}
+
+}  // namespace
+
+// A launcher may show every rank of a node all its GPUs, or each the one that is meant for it.
+int share_devices(Communicator& ranks, const std::function<std::vector<std::string>()>& bus_ids) {
+  Seen own;
+  int ordinal = 0;
+  try {
+    const std::vector<std::string> gpus = bus_ids();
+    ensure(!gpus.empty(), "share_devices: no GPU, and no error that says so");
+    ordinal = ranks.placement().local_rank % static_cast<int>(gpus.size());
+    own = {"", node_name(), gpus[static_cast<size_t>(ordinal)], static_cast<int>(gpus.size())};
+  } catch (const Error& error) {
+    own.failure = error.what();
+  }
+  std::vector<Seen> all;
+  for (const std::string& text : ranks.all_gather(to_text(own))) all.push_back(from_text(text));
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    if (!all[rank].failure.empty()) throw Error(fmt::format("rank {}: {}", rank, all[rank].failure));
+  check_each_has_its_own(all);
+  return ordinal;
+}
+
+}  // namespace kb::cuda
