@@ -202,8 +202,8 @@ Collective::Collective(const OpenNccl& open, const OpenDevice& device, Communica
 
 Collective::~Collective() {
   device_.try_make_current();
-  if (aborting_.joinable())
-    aborting_.join();
+  if (giving_up_.joinable())
+    giving_up_.join();
   else if (std::uncaught_exceptions() > 0)
     nccl_->comm_abort.function(comm_);
   else
@@ -227,10 +227,10 @@ void Collective::end() {
 
 void Collective::look() {
   NcclResult result = kNcclSuccess;
-  if (aborting_.joinable()) return;
+  if (giving_up_.joinable()) return;
   (*nccl_)(nccl_->comm_async_error, comm_, &result);
   if (result == kNcclSuccess || result == kNcclInProgress) return;
-  abort();
+  give_up();
   throw Error(fmt::format(
       "rank {}: NCCL cannot go on: {} ({})\n  hint: another rank has died, or its network; NCCL_DEBUG=INFO in the "
       "environment makes NCCL say what it met",
@@ -238,8 +238,9 @@ void Collective::look() {
 }
 
 // Kernels that wait for a lost rank end at once, and streams drain; the call itself waits for captured graphs to go.
-void Collective::abort() {
-  aborting_ = std::thread([this] {
+void Collective::give_up() {
+  if (giving_up_.joinable()) return;
+  giving_up_ = std::thread([this] {
     device_.try_make_current();
     nccl_->comm_abort.function(comm_);
   });

@@ -56,16 +56,17 @@ class Collective : public DeviceWatch {
   void look() override;
   void end() override;
 
- private:
-  void abort();
+  // Ends what is under way here: streams drain, and what they compute is lost.
+  void give_up();
 
+ private:
   std::unique_ptr<const Nccl> nccl_;
   const OpenDevice& device_;
   const int rank_, ranks_;
   const Algorithm algorithm_;
   Heartbeat* const heartbeat_;
   NcclComm comm_ = nullptr;
-  std::thread aborting_;  // returns once no captured graph holds work of the communicator
+  std::thread giving_up_;  // returns once no captured graph holds work of the communicator
 };
 
 }  // namespace kb::cuda

@@ -63,6 +63,7 @@ class CudaExecutable : public Executable {
                  std::span<const Kernel> kernels, Reductions reductions)
       : schedule_(schedule),
         device_(environment.device),
+        collective_(environment.collective),
         heartbeat_(environment.heartbeat),
         modules_(std::move(modules)),
         reduction_scratch_(std::move(reductions.scratch)),
@@ -215,8 +216,13 @@ class CudaExecutable : public Executable {
     one.ready.record(device_.compute);
     one.ready.wait_on(device_.communication);
     if (start) start->record(device_.communication);
-    one.reduction->enqueue(device_.communication, static_cast<std::byte*>(calls_[s].operands[0]),
-                           reduction_scratch_->data());
+    try {
+      one.reduction->enqueue(device_.communication, static_cast<std::byte*>(calls_[s].operands[0]),
+                             reduction_scratch_->data());
+    } catch (...) {
+      if (collective_) collective_->give_up();  // or streams would wait for ever for the half that went
+      throw;
+    }
     if (end) end->record(device_.communication);
     one.done.record(device_.communication);
   }
@@ -247,6 +253,7 @@ class CudaExecutable : public Executable {
 
   const Schedule& schedule_;
   const OpenDevice& device_;
+  Collective* const collective_;
   Heartbeat* const heartbeat_;
   std::shared_ptr<const Modules> modules_;
   std::shared_ptr<DeviceMemory> reduction_scratch_;

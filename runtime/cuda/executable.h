@@ -19,10 +19,10 @@ struct Environment {
   Compiler& compiler;
   DeviceLibrary& library;
   const Target& target;
-  int ranks = 0;                           // of programs for several processes; 0: there may be none
-  const Collective* collective = nullptr;  // where there are several ranks
-  Heartbeat* heartbeat = nullptr;          // is told of every exchange that is not replayed; may be absent
-  bool sync_steps = false;                 // see CudaOptions
+  int ranks = 0;                     // of programs for several processes; 0: there may be none
+  Collective* collective = nullptr;  // where there are several ranks
+  Heartbeat* heartbeat = nullptr;    // is told of every exchange that is not replayed; may be absent
+  bool sync_steps = false;           // see CudaOptions
 };
 
 // Kernels of all schedules are printed and compiled as one batch. The first run of an executable - with

@@ -63,6 +63,15 @@ bool skipped(bool beside_cpu) {
   return !gpu.empty() || !compiler.empty();
 }
 
+std::string no_nccl() {
+  try {
+    cuda::check_version(*cuda::open_nccl());
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 void on_a_gpu(const GpuCheck& check) {
   if (skipped(check.beside_cpu)) return;
   RealGpu gpu;
@@ -85,6 +94,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(gpu_recipes)
 BOOST_DATA_TEST_CASE(recipes, make(recipe_checks()), check) { on_a_gpu(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(gpu_collective)
+BOOST_DATA_TEST_CASE(over_nccl, make(collective_checks()), check) {
+  const std::string nccl = no_nccl();
+  if (nccl.empty()) return on_a_gpu(check);
+  std::printf("SKIPPED: no NCCL: %s\n", nccl.substr(0, nccl.find('\n')).c_str());
+}
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(gpu_plugin)

@@ -8,6 +8,7 @@
 #include "recipes/run_folder.h"
 #include "recipes/table.h"
 #include "recipes/tool.h"
+#include "recipes/world.h"
 
 namespace kb {
 namespace {
@@ -212,6 +213,25 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
     return std::string(error.what()).find("--device cuda: no GPU can be used") != std::string::npos;
   });
+}
+
+// Before any process is started.
+BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
+  const auto refused = [](std::vector<std::string> words) -> std::string {
+    words.insert(words.end(), {"--fast", "--processes", "2"});
+    Flags flags = parse(words);
+    try {
+      join_world(flags, {});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  BOOST_TEST(refused({"--device", "cuda", "--all-reduce", "ring"}) ==
+             "--all-reduce ring: expected halving-doubling or nccl, which GPUs have\n  or:       --device cpu");
+  BOOST_TEST(refused({"--device", "cpu", "--all-reduce", "nccl"}) ==
+             "--all-reduce nccl: expected GPUs, which it sums on\n  or:       --all-reduce mpi");
+  BOOST_TEST(refused({"--device", "cuda", "--net", "1us,1GB/s"}).starts_with("--net: it slows down messages that go "));
 }
 
 // A command line for a GPU is taken on a CPU, which says what of it has no meaning there.

@@ -26,6 +26,8 @@ std::vector<GpuCheck> library_checks();
 std::vector<GpuCheck> session_checks();
 // Recipes beside the CPU: the loop, the loader, evaluations, metrics, checkpoints.
 std::vector<GpuCheck> recipe_checks();
+// Sums over NCCL: of one rank, and of as many as there are devices.
+std::vector<GpuCheck> collective_checks();
 
 // Runs it, and fails the running test where the device had no part in it.
 void run_check(const GpuCheck& check, TestGpu& gpu);

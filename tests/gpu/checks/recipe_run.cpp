@@ -18,8 +18,15 @@ Recipe on_noise(Recipe recipe, ImageShape shape, int64_t test_count) {
 
 Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from) {
+  World world(make_local_communicator());
+  return train(backend, world, recipe, words, folder_path, from);
+}
+
+Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::vector<std::string>& words,
+              const std::filesystem::path& folder_path, const std::filesystem::path& from) {
   Flags flags = *parse_flags(recipe, recipe.name, words);
   flags.shards = 2;
+  flags.processes = world.size();
   Input input = load_input(image_source(recipe, flags));
   const RunPlan plan = make_plan(flags, input.data.train.count());
   const Residency residency = choose_residency(flags, input.spec, backend.target(), backend.memory_bytes());
@@ -33,17 +40,17 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
     load_checkpoint(programs.store, checkpoint);
     start.step = checkpoint.step;
   }
-  const RunFolder folder(recipe.name, folder_path.string());
+  std::optional<RunFolder> folder;
+  if (world.leads()) folder.emplace(recipe.name, folder_path.string());
   Console console(true);
-  World world(make_local_communicator());
   {
-    RunRecord record(folder, false, programs.store, facts, flags.keep);
+    RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, flags.keep) : RunRecord();
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
                        choose_loader_threads(flags, world.processors()), input.data, programs.training,
                        programs.inference, programs.store, record, world, console, start, programs.statistics.get()});
     loop.run();
   }
-  return {lines_of(folder_path), programs.store.canonical(), folder_path};
+  return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};
 }
 
 void check_lines(const Outcome& expected, const Outcome& got, double bound) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/model.h"
+#include "recipes/world.h"
 #include "runtime/state_store.h"
 
 namespace kb::test {
@@ -19,6 +20,10 @@ struct Outcome {
 
 // With the flags in `words`, into a new folder; from a checkpoint where there is one.
 Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::string>& words,
+              const std::filesystem::path& folder_path, const std::filesystem::path& from = {});
+
+// As one of the processes of a run, whose first alone writes the folder.
+Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from = {});
 
 // Same lines in the same order; losses differ by at most `bound` times the larger of themselves and 1, errors, which

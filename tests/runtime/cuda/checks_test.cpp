@@ -16,9 +16,11 @@ using boost::unit_test::data::make;
 namespace {
 
 void on_the_fake(const GpuCheck& check, const FakeOptions& options = {}, bool watched = false) {
-  FakeTestGpu gpu(options, watched);
+  FakeNccl nccl;
+  FakeTestGpu gpu(options, watched, &nccl);
   run_check(check, gpu);
   BOOST_TEST(gpu.gpu.live_allocations() == 0);
+  BOOST_TEST(nccl.faults().empty());
 }
 
 }  // namespace
@@ -39,6 +41,10 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(cuda_recipes)
 BOOST_DATA_TEST_CASE(recipes, make(recipe_checks()), check) { on_the_fake(check); }
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(cuda_sums)
+BOOST_DATA_TEST_CASE(over_nccl, make(collective_checks()), check) { on_the_fake(check); }
 BOOST_AUTO_TEST_SUITE_END()
 
 // Whole steps with every access of every kernel watched, in the memory that the planner gave it.

@@ -5,11 +5,12 @@
 #include <map>
 #include <mutex>
 
-#include "compiler/print_cuda.h"
-#include "runtime/cuda/memory.h"
-#include "tests/runtime/comm/conformance.h"
+#include "recipes/table.h"
+#include "tests/gpu/checks/collective_checks.h"
+#include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_ranks.h"
 #include "tests/runtime/worker_run.h"
+#include "tests/support.h"
 
 using namespace kb;
 using namespace kb::test;
@@ -25,59 +26,18 @@ auto says(std::vector<std::string> parts) {
   };
 }
 
-// ---- reductions alone
-
-struct Case {
-  DType dtype;
-  int64_t elements;
-  std::unique_ptr<cuda::Reduction> reduction;
-};
-
 std::unique_ptr<const cuda::Driver> initialised(const FakeRank& rank) {
   auto driver = rank.gpu.gpu.driver();
   (*driver)(driver->init, 0u);
   return driver;
 }
 
-// Every dtype and size, one after the other on one stream; "" or what is wrong.
-std::string conforms_on_gpus(const FakeRank& rank, Algorithm algorithm, std::initializer_list<int64_t> sizes) {
+// Reductions alone.
+void conform(const FakeRank& rank, Algorithm algorithm, std::initializer_list<int64_t> sizes) {
   const auto driver = initialised(rank);
-  cuda::OpenDevice device(*driver, 0);
-  cuda::Collective collective([&] { return rank.nccl.table(); }, device, rank.communicator, algorithm);
-  const Target target = cuda::device_target(device);
-  std::vector<Case> cases;
-  KernelBatch batch;
-  batch.prelude = cuda_prelude();
-  int64_t scratch_bytes = 0;
-  for (const int64_t elements : sizes)
-    for (const DType dtype : kSummed) {
-      Case& c = cases.emplace_back(Case{dtype, elements, collective.plan(elements, dtype, target)});
-      scratch_bytes = std::max(scratch_bytes, c.reduction->scratch_bytes());
-      for (const ir::Kernel& kernel : c.reduction->kernels())
-        batch.kernels.push_back({kernel.name, print_cuda(kernel)});
-    }
-  const auto compiler = rank.gpu.factories({}).compiler(device);
-  LoadReport report;
-  const cuda::Modules modules(device, *compiler, batch, report);
-  const auto scratch = cuda::allocate_device(device, scratch_bytes);
-  cuda::Transfers transfers(device);
-  const int ranks = rank.communicator.size();
-  for (size_t i = 0; i < cases.size(); ++i) {
-    Case& c = cases[i];
-    c.reduction->use(modules);
-    const auto number = static_cast<int>(i);
-    Bytes data = contribution(c.dtype, c.elements, rank.number(), number);
-    const auto array = cuda::allocate_device(device, std::ssize(data));
-    transfers.upload(array->data(), data.data(), std::ssize(data));
-    c.reduction->enqueue(device.communication, array->data(), scratch->data());
-    device.wait(device.communication);
-    transfers.download(data.data(), array->data(), std::ssize(data));
-    const std::string wrong = algorithm == Algorithm::halving_doubling
-                                  ? difference(c.dtype, tree_sum(c.dtype, c.elements, 0, ranks, number), data)
-                                  : distance(c.dtype, c.elements, ranks, number, data);
-    if (!wrong.empty()) return std::to_string(c.elements) + " " + std::string(name(c.dtype)) + ": " + wrong;
-  }
-  return "";
+  const cuda::OpenDevice device(*driver, 0);
+  const std::string wrong = sums_conform(device, rank.gpu.factories({}), rank.communicator, algorithm, sizes);
+  if (!wrong.empty()) throw Error(wrong);
 }
 
 // ---- sessions
@@ -143,17 +103,13 @@ BOOST_AUTO_TEST_SUITE(cuda_collective)
 
 BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_the_hosts) {
   for (const int ranks : {1, 2, 3, 4, 5, 8})
-    on_fake_ranks(ranks, [](const FakeRank& rank) {
-      const std::string wrong = conforms_on_gpus(rank, Algorithm::halving_doubling, {0, 1, 997, 20000});
-      if (!wrong.empty()) throw Error(wrong);
-    });
+    on_fake_ranks(ranks, [](const FakeRank& rank) { conform(rank, Algorithm::halving_doubling, {0, 1, 997, 20000}); });
 }
 
 BOOST_AUTO_TEST_CASE(the_librarys_own_all_reduce_sums_too) {
   for (const int ranks : {1, 3, 4})
     on_fake_ranks(ranks, [](const FakeRank& rank) {
-      const std::string wrong = conforms_on_gpus(rank, Algorithm::nccl, {0, 1, 997});
-      if (!wrong.empty()) throw Error(wrong);
+      conform(rank, Algorithm::nccl, {0, 1, 997});
       const std::vector<std::string> calls = rank.nccl.calls(rank.number());
       if (calls.at(0) != "all-reduce 1 f64") throw Error("the library was not asked: " + calls[0]);
     });
@@ -237,6 +193,20 @@ BOOST_AUTO_TEST_CASE(a_dead_rank_is_an_error_of_the_others) {
   BOOST_TEST(error.starts_with("rank 0: NCCL cannot go on: remote process exited (6)\n  hint: another rank has died"));
 }
 
+// Half of a group may have gone: nothing waits for the other half.
+BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
+  const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
+  BOOST_CHECK_EXCEPTION(
+      on_fake_ranks(2,
+                    [&](const FakeRank& rank) {
+                      const auto backend = rank.backend();
+                      if (rank.number() == 1) rank.nccl.fail_send(1, 3);
+                      run_process(run, *backend, rank.number());
+                    }),
+      Error,
+      says({"ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", ": all_reduce gradient"}));
+}
+
 BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
   const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
   WorkerRun timed = run;
@@ -245,6 +215,33 @@ BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
   BOOST_TEST((got == run_on_gpus(run)));
   BOOST_TEST(got.overlaps.size() == 4u);
   for (const Overlap& overlap : got.overlaps) check_clock(overlap);
+}
+
+// The loop, the loader, evaluations that the ranks share, what the first of them writes: as one process with as many
+// virtual workers.
+BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
+  const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 20);
+  for (const int processes : {2, 4}) {
+    const TemporaryDirectory folder;
+    const std::vector<std::string> words = {"--minibatch",  "8", "--per-worker",     std::to_string(8 / processes),
+                                            "--epochs",     "1", "--bucket-mb",      "0.02",
+                                            "--eval-every", "1", "--loader-threads", "1"};
+    Outcome alone;
+    on_fake_ranks(1, [&](const FakeRank& rank) {
+      const auto backend = rank.backend();
+      alone = train(*backend, recipe, words, folder / "alone");
+    });
+    const auto network = make_in_process_network(processes);
+    std::vector<Outcome> outcomes(static_cast<size_t>(processes));
+    on_fake_ranks(processes, [&](const FakeRank& rank) {
+      const auto backend = rank.backend();
+      World world(make_in_process_communicator(network, rank.number()));
+      outcomes[static_cast<size_t>(rank.number())] = train(*backend, world, recipe, words, folder / "shared");
+    });
+    for (const Outcome& outcome : outcomes)
+      BOOST_TEST(state_sha256(views_of(outcome.state)) == state_sha256(views_of(alone.state)));
+    check_lines(alone, outcomes[0], 0);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_library_is_every_ranks_error) {

@@ -52,6 +52,7 @@ struct FakeNccl::Table {
   }
   static NcclResult send(const void* from, size_t count, NcclType type, int to, NcclComm comm, Stream stream) {
     if (type != NcclType::bytes || count == 0 || to < 0 || to >= comm->ranks) return kNcclInvalidUsage;
+    if (network->fails(comm->rank)) return kNcclInvalidUsage;
     network->note(comm->rank, fmt::format("send {} to {}", count, to));
     auto* data = const_cast<std::byte*>(static_cast<const std::byte*>(from));
     network->call(*comm, stream, {true, data, count, to});
@@ -209,6 +210,17 @@ std::vector<std::byte> FakeNccl::take(ncclComm& comm, int from, const std::strin
 void FakeNccl::note(int rank, std::string call) {
   const std::scoped_lock lock(mutex_);
   calls_[rank].push_back(std::move(call));
+}
+
+void FakeNccl::fail_send(int rank, int number) {
+  const std::scoped_lock lock(mutex_);
+  failing_[rank] = number;
+}
+
+bool FakeNccl::fails(int rank) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = failing_.find(rank);
+  return at != failing_.end() && at->second-- == 0;
 }
 
 void FakeNccl::kill(int rank) {

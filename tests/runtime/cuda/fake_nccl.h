@@ -26,6 +26,8 @@ class FakeNccl {
   std::unique_ptr<cuda::Nccl> table();
   // A process that has died: what waits for it never ends, and is told so.
   void kill(int rank);
+  // A rank's send with this number, from now on (0: the next), fails.
+  void fail_send(int rank, int number);
   // Calls of a rank in their order: "send 64 to 1", "all-reduce 16 f32".
   std::vector<std::string> calls(int rank);
   std::vector<std::string> faults();
@@ -59,6 +61,7 @@ class FakeNccl {
   // Throws NotYet.
   std::vector<std::byte> take(ncclComm& comm, int from, const std::string& kind, size_t bytes);
   void note(int rank, std::string call);
+  bool fails(int rank);
   void leave(ncclComm& comm, bool aborts);
 
   static thread_local Pending pending_;
@@ -70,6 +73,7 @@ class FakeNccl {
   std::deque<ncclComm> comms_;
   std::map<std::pair<int, int>, std::deque<Letter>> letters_;  // by (from, to)
   std::set<int> dead_;
+  std::map<int, int> failing_;  // sends that a rank has left before one fails
   std::map<int, std::vector<std::string>> calls_;
   std::vector<std::string> faults_;
 };
