@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
                       run_process(run, *backend, rank.number());
                     }),
       Error,
-      says({"ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", ": all_reduce gradient"}));
+      says({"ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", " of final: all_reduce "}));
 }
 
 BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {

@@ -128,6 +128,9 @@ int64_t FakeGpu::live_allocations() const {
 void FakeGpu::fault(const std::string& what) {
   has_faulted_ = true;
   for (StreamState& s : streams_) s.queue.clear();
+  for (auto* graphs : {&graphs_, &execs_})
+    for (GraphState& graph : *graphs) graph.captured.operations.clear();
+  for (Capture& capture : captures_) capture.operations.clear();
   throw DriverFault(what);
 }
 
