@@ -5,6 +5,7 @@
 #include "recipes/device.h"
 #include "recipes/learning.h"
 #include "recipes/programs.h"
+#include "recipes/step_picture.h"
 #include "recipes/training_loop.h"
 #include "tests/recipes/small_run.h"
 
@@ -45,9 +46,11 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   Console console(true);
   {
     RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, flags.keep) : RunRecord();
+    const StepPicture picture(recipe, flags, backend.description(), world, console, start.step, plan.steps);
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
                        choose_loader_threads(flags, world.processors()), input.data, programs.training,
-                       programs.inference, programs.store, record, world, console, start, programs.statistics.get()});
+                       programs.inference, programs.store, record, world, console, start, picture,
+                       programs.statistics.get()});
     loop.run();
   }
   return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};
