@@ -89,8 +89,9 @@ Beat& BeatPage::operator[](int rank) const { return static_cast<Beat*>(memory_)[
 Presence BeatPage::presence(int rank) const {
   const Beat& beat = (*this)[rank];
   const Presence presence = beat.presence;
-  const bool has_died = is_local(rank) && presence == Presence::here && !is_alive(beat.process);
-  return has_died ? Presence::died : presence;
+  if (!is_local(rank) || presence != Presence::here || is_alive(beat.process)) return presence;
+  const Presence last = beat.presence;  // it may have left meanwhile
+  return last == Presence::here ? Presence::died : last;
 }
 
 std::string BeatPage::name(int rank) const {

@@ -16,8 +16,9 @@ enum class Presence : int32_t {
   absent,  // not here yet, or gone for good
   here,
   died,
-  lost,   // another machine's, of which nothing more is heard
-  ended,  // for a fault that it found
+  lost,    // another machine's, of which nothing more is heard
+  failed,  // left with an error of its own
+  ended,   // for a fault that it found
 };
 
 // What a process does. Written by one process; a torn text would only spoil a message.

@@ -264,6 +264,10 @@ std::string BeatRelay::connect_to_hub(Communicator& communicator) {
 }
 
 void BeatRelay::exchange() {
+  const int64_t now = machine_time();
+  for (const std::unique_ptr<Peer>& peer : peers_)
+    if (now - exchanged_ > silence_ / 3) peer->heard = now;  // this process was suspended, and they with it
+  exchanged_ = now;
   for (const std::unique_ptr<Peer>& peer : peers_)
     if (peer->socket.is_open()) receive(*peer);
   for (const std::unique_ptr<Peer>& peer : peers_)
@@ -326,7 +330,7 @@ std::string BeatRelay::beats_for(const Peer& peer, bool leaves) const {
     if (page_.leader(rank) == peer.rank) continue;
     if (rank_ != 0 && !page_.is_local(rank)) continue;
     SentBeat beat = sent_beat(page_, rank);
-    if (leaves) beat.presence = Presence::absent;
+    if (leaves && beat.presence == Presence::here) beat.presence = Presence::absent;
     append(text, beat);
     ++head.beats;
   }

@@ -37,7 +37,8 @@ class BeatRelay {
 
   const BeatPage& page_;
   int rank_;
-  int64_t silence_;  // nanoseconds
+  int64_t silence_;                     // nanoseconds
+  int64_t exchanged_ = machine_time();  // last
   std::string fault_;
   std::vector<std::unique_ptr<Peer>> peers_;  // rank 0's: the other machines' first; theirs: rank 0
 };

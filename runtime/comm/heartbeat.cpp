@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -28,7 +31,8 @@ class Heartbeat::Watch {
   }
 
   ~Watch() {
-    own().presence = Presence::absent;
+    own().since = machine_time();
+    own().presence = std::uncaught_exceptions() > 0 ? Presence::failed : Presence::absent;
     thread_.request_stop();
     changed_.notify_all();
   }
@@ -41,17 +45,17 @@ class Heartbeat::Watch {
   }
 
   void at(std::string_view place, bool waits, bool steps) {
+    end_part();
     Beat& beat = own();
     beat.set_place(place);
     beat.waits = waits;
     beat.steps = steps;
-    beat.since = machine_time();
     ++beat.count;
   }
 
   void waits(bool waits) {
+    end_part();
     own().waits = waits;
-    own().since = machine_time();
   }
 
   void set_hint(std::string hint) {
@@ -62,11 +66,20 @@ class Heartbeat::Watch {
  private:
   Beat& own() const { return page_[rank_]; }
 
+  // What this process was at until now.
+  void end_part() {
+    Beat& beat = own();
+    const int64_t now = machine_time();
+    if (beat.steps && !beat.waits) longest_part_ = std::max<int64_t>(longest_part_, now - beat.since);
+    beat.since = now;
+  }
+
   void watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const auto interval = std::chrono::duration<double>(options_.interval);
     while (!changed_.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) {
       relay_.exchange();
+      notice_pause();
       const std::string fault = find_fault();
       if (fault.empty()) continue;
       const std::string message = hint_.empty() ? fault : fault + "\n  hint:     " + hint_;
@@ -75,48 +88,77 @@ class Heartbeat::Watch {
     }
   }
 
+  // All processes of a run are suspended together, and do not wake together: the time before does not count.
+  void notice_pause() {
+    const int64_t now = machine_time();
+    if (static_cast<double>(now - looked_) > 1e9 * options_.patience / 3) awake_ = now;
+    looked_ = now;
+  }
+
   // Of several, one that says more than that another process found it.
   std::string find_fault() const {
     std::string fault;
+    bool all_wait = is_still(own(), options_.long_patience) && own().waits, alone = true;
     for (int rank = 0; rank < page_.size(); ++rank) {
       const Presence presence = page_.presence(rank);
       if (rank == rank_ || presence == Presence::absent) continue;
       const Beat& beat = page_[rank];
       if (presence == Presence::ended)
         fault = page_.name(rank) + " has ended the run";
-      else if (presence != Presence::here)
-        return fmt::format("{} {} at {}; rank {} stands at {}", page_.name(rank),
-                           presence == Presence::died ? "has died" : "is no longer heard of: it stood", beat.text(),
-                           rank_, own().text());
+      else if (presence == Presence::died || presence == Presence::lost)
+        return departure(rank, presence == Presence::died ? "has died" : "is no longer heard of: it stood");
+      else if (presence == Presence::failed && is_still(beat, options_.grace))
+        return departure(rank, "has ended with an error");
       else if (is_behind(beat))
         return fmt::format("rank {} has not reached {} for {:.0f} s; it stands at {}", rank, own().text(),
                            patience_with(beat), beat.text());
+      all_wait &= is_still(beat, options_.long_patience) && beat.waits;
+      alone = false;
     }
-    return fault;
+    if (!fault.empty() || alone || !all_wait) return fault;
+    return fmt::format(
+        "every process has been waiting for others for {:.0f} s: nothing comes through; rank {} stands at {}",
+        options_.long_patience, rank_, own().text());
   }
 
-  double patience_with(const Beat& beat) const { return beat.steps ? options_.patience : options_.long_patience; }
+  std::string departure(int rank, const char* what) const {
+    return fmt::format("{} {} at {}; rank {} stands at {}", page_.name(rank), what, page_[rank].text(), rank_,
+                       own().text());
+  }
+
+  // The parts of a step take about as long everywhere: one that took this process long may take another longer.
+  double patience_with(const Beat& beat) const {
+    if (!beat.steps) return options_.long_patience;
+    return std::max(options_.patience, 2e-9 * static_cast<double>(longest_part_));
+  }
+
+  bool is_still(const Beat& beat, double seconds) const {
+    return static_cast<double>(machine_time() - std::max<int64_t>(beat.since, awake_)) > 1e9 * seconds;
+  }
 
   // Both have stood still for long, and this process waits for the other, which does not wait itself or came by fewer
   // places.
   bool is_behind(const Beat& beat) const {
-    const auto patience = static_cast<int64_t>(patience_with(beat) * 1e9);
-    const int64_t time = machine_time();
-    const bool still = time - beat.since > patience && time - own().since > patience;
-    return still && own().waits && (!beat.waits || beat.count < own().count);
+    const double patience = patience_with(beat);
+    return is_still(beat, patience) && is_still(own(), patience) && own().waits &&
+           (!beat.waits || beat.count < own().count);
+  }
+
+  // Whether another process has found a fault, and tells it; of two at the same time the lower rank does.
+  bool is_told(int ranks) const {
+    for (int rank = 0; rank < ranks; ++rank)
+      if (rank != rank_ && page_[rank].presence == Presence::ended) return true;
+    return false;
   }
 
   [[noreturn]] void end(const std::string& message) {
-    bool first = true;
-    for (int rank = 0; rank < rank_; ++rank) {
-      const Presence presence = page_.presence(rank);
-      first &= presence != Presence::here && presence != Presence::ended;
-    }
+    bool told = is_told(page_.size());
     own().presence = Presence::ended;
     relay_.exchange();
-    if (first) fmt::print(stderr, "{}\n", message);
+    told = told || is_told(rank_);
+    if (!told) fmt::print(stderr, "{}\n", message);
     std::fflush(nullptr);
-    std::this_thread::sleep_for(std::chrono::milliseconds(first ? 0 : 500));  // the message before the end
+    std::this_thread::sleep_for(std::chrono::milliseconds(told ? 500 : 0));  // the message before the end
     std::_Exit(1);
   }
 
@@ -127,7 +169,9 @@ class Heartbeat::Watch {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::string hint_;
-  std::jthread thread_;  // last: it stops before anything it uses is destroyed
+  std::atomic<int64_t> longest_part_{0};               // nanoseconds, inside steps
+  int64_t looked_ = machine_time(), awake_ = looked_;  // last; without a pause since
+  std::jthread thread_;                                // last: it stops before anything it uses is destroyed
 };
 
 Heartbeat::Heartbeat(Communicator& communicator, HeartbeatOptions options)

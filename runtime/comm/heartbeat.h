@@ -13,11 +13,13 @@ namespace kb {
 
 struct HeartbeatOptions {
   double interval = 0.1;  // seconds between two looks at the others
-  // Seconds after which one that goes no further is named: inside a step, and at work that takes its time.
+  // Seconds after which one that goes no further is named: inside a step, or twice as long as the longest part of a
+  // step took here, whichever is more; and at work that takes its time.
   double patience = 30, long_patience = 600;
+  double grace = 5;     // seconds in which processes that meet the same error end by themselves
   int32_t process = 0;  // that is watched; 0: this one
   // Called once, by a thread of its own, in every process that finds a fault; by default the message is printed by the
-  // lowest rank that is left, and the process ended.
+  // first that does, and the process ended.
   std::function<void(const std::string& message)> on_fault = {};
 };
 
@@ -25,7 +27,8 @@ class Heartbeat {
  public:
   // Every process of the run makes its own at the same time. Throws Error where there is no shared memory.
   explicit Heartbeat(Communicator& communicator, HeartbeatOptions options = {});
-  ~Heartbeat();  // the others no longer miss this process
+  // The others no longer miss this process; with an exception under way, they end soon.
+  ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 

@@ -56,6 +56,7 @@ struct Ranks {
     beats[at] = std::make_unique<Heartbeat>(*communicators[at], HeartbeatOptions{.interval = 0.01,
                                                                                  .patience = patience,
                                                                                  .long_patience = 5 * patience,
+                                                                                 .grace = patience,
                                                                                  .process = idle[at].process(),
                                                                                  .on_fault = tell});
   }
@@ -110,6 +111,44 @@ BOOST_AUTO_TEST_CASE(work_outside_of_steps_is_waited_for) {
   const std::string dead = std::to_string(pair.idle[0].process());
   pair.idle[0].kill();
   BOOST_TEST(pair.fault(1) == "rank 0 (process " + dead + ") has died at wait; rank 1 stands at checkpoint");
+}
+
+// Steps of minutes on machines that are not equally fast.
+BOOST_AUTO_TEST_CASE(long_parts_of_a_step_are_waited_for) {
+  Ranks pair(0.1);
+  pair.beats[0]->at_step(1);
+  pair.beats[1]->at_step(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  pair.beats[0]->at("wait", true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  pair.beats[1]->at("wait", true);
+  BOOST_TEST(pair.fault(0, 0.1) == "none");
+}
+
+BOOST_AUTO_TEST_CASE(all_that_wait_for_each_other_are_told) {
+  Ranks pair(0.1);
+  for (const auto& beat : pair.beats) beat->at_step(4);
+  for (const auto& beat : pair.beats) beat->at("wait", true);
+  BOOST_TEST(pair.fault(1) ==
+             "every process has been waiting for others for 0 s: nothing comes through; rank 1 stands at step 4 wait");
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_with_an_error_is_missed) {
+  for (const bool apart : {false, true}) {
+    Ranks pair(0.2, 2, apart);
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    pair.beats[1]->at_step(5);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    try {
+      const std::unique_ptr<Heartbeat> leaving = std::move(pair.beats[1]);
+      throw 1;
+    } catch (int) {
+    }
+    BOOST_TEST(pair.fault(0) == "rank 1 (process " + std::to_string(pair.idle[1].process()) +
+                                    (apart ? std::string(" on ") + host : "") +
+                                    ") has ended with an error at step 5; rank 0 stands at start");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(machines_hear_of_each_other) {

@@ -1,8 +1,11 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
-// hangs (`stop`) or is killed (`kill`) between reductions, or is the first of a second machine of two ranks and killed
-// (`leader`).
+// hangs (`stop`) or is killed (`kill`) between reductions, is the first of a second machine of two ranks and killed
+// (`leader`), or never comes where the others wait from different times on (`late`); or with all suspended for a while
+// (`suspend`).
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <string_view>
@@ -93,6 +96,43 @@ void lose_a_leader(const Launcher& launcher) {
   std::this_thread::sleep_for(std::chrono::seconds(20));
 }
 
+// Rank 2 finds it, while rank 0 has not waited long enough.
+void wait_for_rank_1(const Launcher& launcher) {
+  const auto communicator = open_communicator({}, launcher);
+  Heartbeat heartbeat(*communicator, {.patience = 1});
+  heartbeat.at_step(5);
+  communicator->barrier();
+  if (communicator->rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(450));
+  if (communicator->rank() != 1) heartbeat.at("wait for all_reduce 2", true);
+  std::this_thread::sleep_for(std::chrono::seconds(20));
+}
+
+// Stops this process a second and a half after its start, and lets it go on two seconds later.
+void suspend_soon() {
+  const pid_t process = ::getpid();
+  if (::fork() != 0) return;
+  ::usleep(1'500'000);
+  ::kill(process, SIGSTOP);
+  ::sleep(2);
+  ::kill(process, SIGCONT);
+  ::_exit(0);
+}
+
+// Rank 0 waits before, after and in between; rank 1 works, longer than it is suspended.
+void suspend_all(const Launcher& launcher) {
+  const auto start = std::chrono::steady_clock::now();
+  suspend_soon();
+  const auto communicator = open_communicator({}, launcher);
+  Heartbeat heartbeat(*communicator, {.patience = 1.2});
+  heartbeat.at_step(5);
+  communicator->barrier();
+  std::this_thread::sleep_until(start + std::chrono::seconds(1));
+  if (communicator->rank() == 0) heartbeat.at("wait for all_reduce 2", true);
+  std::this_thread::sleep_until(start + std::chrono::milliseconds(4000));
+  communicator->barrier();
+  if (communicator->rank() == 0) fmt::print("nobody was missed\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -106,6 +146,10 @@ int main(int argc, char** argv) {
       lose_a_rank(launcher, SIGKILL);
     else if (mode == "leader")
       lose_a_leader(launcher);
+    else if (mode == "late")
+      wait_for_rank_1(launcher);
+    else if (mode == "suspend")
+      suspend_all(launcher);
     else
       wrong = conform(launcher, mode == "throttle");
     if (wrong.empty()) return 0;
