@@ -10,6 +10,7 @@ namespace kb {
 namespace {
 
 std::string time_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
   if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
   return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
 }

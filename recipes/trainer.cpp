@@ -56,6 +56,8 @@ class Run {
     if (world.size() > 1) console_.line(world.communicator().description());
     if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
     if (const std::string note = world.note(); !note.empty()) console_.line(note);
+    if (const std::string note = threads_note(flags.threads, world.processors()); world.size() > 1 && !note.empty())
+      console_.line(note);
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (checkpoint())

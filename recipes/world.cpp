@@ -135,4 +135,12 @@ int64_t threads_of(const Flags& flags, const World& world) {
   return flags.threads > 0 || world.size() == 1 ? flags.threads : world.processors();
 }
 
+std::string threads_note(int64_t threads, int processors) {
+  if (threads <= processors) return "";
+  return fmt::format(
+      "NOTE: --threads {}: a process's share of the processors is {}, so that processes take them from each other; "
+      "without --threads it has as many",
+      threads, processors);
+}
+
 }  // namespace kb

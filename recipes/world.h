@@ -57,5 +57,7 @@ std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& 
 
 // Threads of this process: --threads, or where several share a run, its share of the processors.
 int64_t threads_of(const Flags& flags, const World& world);
+// A line where so many are more than its share; empty otherwise.
+std::string threads_note(int64_t threads, int processors);
 
 }  // namespace kb

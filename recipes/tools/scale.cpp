@@ -82,6 +82,10 @@ double milliseconds_of(const std::string& text) {
   return value;
 }
 
+std::string milliseconds_text(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.0f} ms", 1e3 * seconds);
+}
+
 // Of one worker of a run.
 Flags flags_of_worker(const ToolCall& call, const Wishes& wishes) {
   Flags flags = call.flags;
@@ -122,14 +126,14 @@ Timed time_worker(const ToolCall& call, const Wishes& wishes) {
   timed.one.samples = static_cast<double>(flags.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
-  timed.text =
-      fmt::format("a step alone takes {:.1f} ms on {}", 1e3 * alone, timed.workers[0]->device.backend->description());
+  timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
+                           timed.workers[0]->device.backend->description());
   for (const auto& [at_a_time, step] : timed.one.steps)
-    if (at_a_time > 1) timed.text += fmt::format(", {:.1f} ms where {} compute", 1e3 * step.sum(), at_a_time);
+    if (at_a_time > 1) timed.text += fmt::format(", {} where {} compute", milliseconds_text(step.sum()), at_a_time);
   if (!wishes.step.empty()) {
     const double wanted = 1e-3 * milliseconds_of(wishes.step);
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
-    timed.text += fmt::format(", taken as {:.1f} ms", 1e3 * wanted);
+    timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
   }
   timed.text += fmt::format("; buckets of {:.3g} MB", flags.bucket_mb);
   return timed;

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/device.h"
+#include "recipes/world.h"
 #include "runtime/cpu/pool.h"
 
 namespace kb {
@@ -78,6 +79,12 @@ BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
   BOOST_TEST(loader_threads(4, 1) == 1);
   flags.loader_threads = 0;
   BOOST_TEST(loader_threads(1, 16) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(more_threads_than_processors_are_told) {
+  BOOST_TEST(threads_note(0, 4) == "");
+  BOOST_TEST(threads_note(4, 4) == "");
+  BOOST_TEST(threads_note(8, 4).starts_with("NOTE: --threads 8: a process's share of the processors is 4"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
