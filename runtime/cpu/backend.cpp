@@ -39,15 +39,16 @@ class CpuLibraryQuery : public LibraryQuery {
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(const CpuOptions& options)
-      : cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-        pool_(options.threads > 0 ? options.threads : cores_),
+      : pool_(options.threads),
         runtime_(RuntimeOptions::from_environment()),
         communicator_(options.communicator),
         heartbeat_(options.heartbeat),
         target_(generic_cpu_target()) {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
-    target_.shards = options.shards > 0 ? options.shards : cores_;
+    // Of the machine, not of what a launcher leaves to this process: bits follow from it.
+    const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+    target_.shards = options.shards > 0 ? options.shards : static_cast<int>(processors);
     target_.redzone_bytes = kRedzone;
     target_.library = std::make_shared<CpuLibraryQuery>(library_, target_.shards);
   }
@@ -69,14 +70,14 @@ class CpuBackend : public Backend {
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
-    return make_cpu_executables(
-        schedules, {pool_, alone_, library_, runtime_, target_.isa, target_.shards, cores_, communicator_, heartbeat_},
-        report);
+    return make_cpu_executables(schedules,
+                                {pool_, alone_, library_, runtime_, target_.isa, target_.shards, usable_processors(),
+                                 communicator_, heartbeat_},
+                                report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override { return make_cpu_runner(*this, std::move(parts)); }
 
  private:
-  int cores_;
   Pool pool_;
   Pool alone_{1};
   RuntimeOptions runtime_;

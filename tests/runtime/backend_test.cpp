@@ -1,7 +1,10 @@
 // Graphs through the whole compiler and the CPU backend, judged by the graph interpreter.
+#include <sched.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <thread>
 
 #include "compiler/schedule_interpreter.h"
 #include "runtime/session.h"
@@ -236,6 +239,25 @@ BOOST_AUTO_TEST_CASE(a_load_is_reported) {
   fill_inputs(session, graph, 1);
   BOOST_TEST(session.profile().steps.size() == steps);
   BOOST_TEST(session.arena_bytes() >= session.compiled().program.final.arena_bytes);
+}
+
+// A launcher may bind a process to a part of the machine: its threads stay in there, and bits are those of any process.
+BOOST_AUTO_TEST_CASE(threads_of_a_bound_process) {
+  std::string bound;
+  std::thread([&] {
+    cpu_set_t all, one;
+    BOOST_REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &all)) ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    BOOST_REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    bound = make_cpu_backend({.cache_directory = ""})->description();
+  }).join();
+  const std::string free = make_cpu_backend({.cache_directory = ""})->description();
+  const auto shards = [](const std::string& text) { return text.substr(text.find(" shard") - 1); };
+  BOOST_TEST(bound.find(", 1 thread, ") != std::string::npos, bound);
+  BOOST_TEST(shards(bound) == shards(free));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
