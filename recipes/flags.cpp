@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "recipes/augment.h"
 #include "recipes/flag_rows.h"
@@ -230,6 +231,10 @@ constexpr EffectRow kEffects[] = {
     {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 
+// Of a process and its machine; the data and weights that lie there are compared once they are read.
+constexpr const char* kOwnFlags[] = {"data",           "init",     "out",  "resume", "checkpoint", "threads",
+                                     "loader-threads", "resident", "keep", "quiet",  "dump"};
+
 std::string help_line(const FlagText& text, const std::string& fallback) {
   std::string name = text.value.empty() ? text.name : text.name + " " + text.value;
   return fmt::format("  {:<22} {}{}\n", name, text.doc, fallback.empty() ? "" : fmt::format("  [{}]", fallback));
@@ -331,6 +336,14 @@ std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags) {
     if (!row.text.value.empty()) words.push_back(value);
   }
   return words;
+}
+
+std::string shared_flags(const Recipe& recipe, const Flags& flags) {
+  std::string text;
+  for (const auto& [name, value] : flag_values(recipe, flags))
+    if (std::find(std::begin(kOwnFlags), std::end(kOwnFlags), name) == std::end(kOwnFlags))
+      text += fmt::format("--{} {}\n", name, value);
+  return text;
 }
 
 std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags) {

@@ -101,6 +101,8 @@ FlagEffect flag_effect(const std::string& name);  // "threads"
 // Every flag but those of FlagEffect::call as words of a command line that gives the same run; in the order of the
 // table.
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags);
+// Those that all processes of a run must be given alike, a line each: how they speak with each other follows from them.
+std::string shared_flags(const Recipe& recipe, const Flags& flags);
 // {"minibatch", "64"}: every flag by its name without dashes.
 std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags);
 

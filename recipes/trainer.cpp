@@ -45,7 +45,7 @@ class Run {
   Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
         flags_(absolute(flags)),
-        world_(world),
+        world_(with_equal_flags(world, recipe, flags)),
         resumed_(std::move(resumed)),
         console_(flags.quiet || !world.leads(), world.size() == 1),
         batch_(batch_plan(flags)),
@@ -99,11 +99,16 @@ class Run {
     return flags;
   }
 
+  // Before anything that they do together.
+  static World& with_equal_flags(World& world, const Recipe& recipe, const Flags& flags) {
+    world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, flags)}});
+    return world;
+  }
+
   // Every process takes the same steps.
   void check_alike(const std::map<std::string, std::string>& facts) {
     if (world_.size() == 1) return;
-    World::Facts all{{"version", KB_VERSION}, {"shards", std::to_string(flags_.shards)}};
-    for (const char* name : {"recipe", "flags", "graph", "data"}) all.emplace_back(name, facts.at(name));
+    World::Facts all{{"shards", std::to_string(flags_.shards)}, {"graph", facts.at("graph")}};
     std::string schedule;
     for (const Schedule* program : programs_->training.compiled().program.all()) schedule += to_text(*program);
     all.emplace_back("schedule", std::move(schedule));
@@ -138,6 +143,9 @@ class Run {
     plan_ = make_plan(flags_, input_.train_count);
     describe_plan();
     if (compiling.valid()) programs_ = compiling.get();
+    // Whether they compile anew follows from these.
+    const std::string resident = fmt::format("{} training and {} test samples", residency_.train, residency_.test);
+    world_.check_alike({{"data", data_.name + " " + data_.fingerprint}, {"what is on the device", resident}});
     if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
       programs_.reset();
       choose_bucket_size(input_, residency_);

@@ -140,17 +140,20 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
   BOOST_TEST(test::state_sha256(out) == whole);
 }
 
+// Also in what they would send each other before that.
 BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
   const auto mpirun = mpirun_command(RuntimeOptions::from_environment().mpirun, 1, {});
   std::string command;
   for (const std::string& word : mpirun) command += word + " ";
-  const Ended ended = run_shell(command + kProgram + words(folder.path() / "run", 1) + " --seed 1 : -n 1 " + kProgram +
-                                words(folder.path() / "run", 1) + " --seed 2");
-  BOOST_TEST(ended.code != 0);
-  BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
-  BOOST_TEST(ended.text.find("+ --seed 2") != std::string::npos, ended.text);
+  for (const std::string differs : {"--seed 2", "--bucket-mb 1", "--save-every 3"}) {
+    const Ended ended = run_shell(command + kProgram + words(folder.path() / "run", 1) + " : -n 1 " + kProgram +
+                                  words(folder.path() / "run", 1) + " " + differs);
+    BOOST_TEST(ended.code != 0);
+    BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
+    BOOST_TEST(ended.text.find("+ " + differs) != std::string::npos, ended.text);
+  }
 }
 
 // Process `rank` of the run that writes to `out`; 0 where there is none.
