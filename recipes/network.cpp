@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "recipes/bucket_choice.h"
 #include "recipes/flag_rows.h"
 
 namespace kb {
@@ -17,7 +18,9 @@ struct Unit {
   double value = 1;
 };
 constexpr Unit kTimes[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
-constexpr Unit kRates[] = {{"", 1}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"Gbit/s", 0.125e9}};
+constexpr Unit kRates[] = {{"", 1},       {"B/s", 1},     {"kB/s", 1e3},      {"MB/s", 1e6},
+                           {"GB/s", 1e9}, {"TB/s", 1e12}, {"Gbit/s", 0.125e9}};
+constexpr Unit kOperations[] = {{"", 1}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}};
 
 // -1: not a number >= 0 with one of the units.
 double quantity(std::string_view text, std::span<const Unit> units) {
@@ -39,6 +42,16 @@ Network parse_network(const std::string& text) {
   if (latency < 0 || !(bandwidth > 0))
     refuse_value("--net", "LATENCY,BANDWIDTH such as 50us,1GB/s or 0.00005,1e9", text);
   return {latency, bandwidth};
+}
+
+ProcessorRates parse_rates(const std::string& text) {
+  const size_t comma = std::min(text.find(','), text.size());
+  const std::string_view all(text);
+  const ProcessorRates rates{quantity(all.substr(0, comma), kRates),
+                             comma == text.size() ? -1 : quantity(all.substr(comma + 1), kOperations)};
+  if (!(rates.bytes > 0) || !(rates.operations > 0))
+    refuse_value("--rates", "BYTES,OPERATIONS a second such as 4.8TB/s,60TFLOP/s", text);
+  return rates;
 }
 
 std::optional<Network> described_network(const Flags& flags) {

@@ -12,6 +12,10 @@ namespace kb {
 // bytes a second. Throws UsageError.
 Network parse_network(const std::string& text);
 
+// "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
+struct ProcessorRates;
+ProcessorRates parse_rates(const std::string& text);
+
 // What --net says; nothing where it is not given.
 std::optional<Network> described_network(const Flags& flags);
 

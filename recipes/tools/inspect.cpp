@@ -17,6 +17,7 @@
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
 #include "runtime/options.h"
+#include "runtime/worker_programs.h"
 
 namespace {
 
@@ -24,7 +25,7 @@ using namespace kb;
 
 struct Wishes {
   bool json = false, predict = false;
-  std::string target;
+  std::string target, rates;
 };
 
 const Compiled& chosen(const Programs& programs, const Wishes& wishes) {
@@ -71,6 +72,36 @@ Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
   return programs;
 }
 
+// Gives a line to print.
+std::string draw(const ToolCall& call, const Compiled& compiled, std::span<const Schedule* const> programs,
+                 const Profile& profile, const std::string& what, const std::string& device) {
+  const Timeline timeline =
+      step_timeline(compiled, programs, profile, {fmt::format("{}, {}", call.recipe.name, what), device});
+  return write_pictures(call.flags, timeline, {trace_events(timeline, 0)});
+}
+
+// A step of a GPU that need not be there, every part as long as its bytes or its operations.
+std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Compiled& compiled) {
+  const ProcessorRates rates = parse_rates(wishes.rates);
+  const std::optional<Network> network = described_network(call.flags);
+  const WorkerPrograms all = worker_programs(compiled.program, compiled.workers.virtual_workers);
+  std::vector<const Schedule*> programs;
+  std::vector<double> seconds;
+  for (const size_t number : all.routines.at(0)) {
+    programs.push_back(all.programs[number].schedule);
+    const std::vector<double> more = estimated_seconds(*programs.back(), rates);
+    seconds.insert(seconds.end(), more.begin(), more.end());
+  }
+  const Profile profile =
+      predicted_profile(programs, seconds, reduction_seconds(compiled, network.value_or(Network{})));
+  const std::string what = wishes.predict ? fmt::format("minibatch {}: an evaluation", call.flags.minibatch)
+                                          : batch_plan(call.flags).derivation() + ": a step";
+  return draw(
+      call, compiled, programs, profile,
+      fmt::format("{}, predicted from {}{}", what, wishes.rates, network ? " over " + network_text(*network) : ""),
+      wishes.target);
+}
+
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
   Programs programs = compile_programs(call.recipe, call.flags, input, device.backend->target());
   auto loaded =
@@ -80,12 +111,9 @@ std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Devic
   return loaded;
 }
 
-void draw(const ToolCall& call, const Session& session, const Profile& profile, const std::string& what,
-          const Device& device) {
-  const Timeline timeline =
-      step_timeline(session.compiled(), session.profiled(), profile,
-                    {fmt::format("{}, {}", call.recipe.name, what), device.backend->description()});
-  fmt::print("{}\n", write_pictures(call.flags, timeline, {trace_events(timeline, 0)}));
+std::string draw(const ToolCall& call, const Session& session, const Profile& profile, const std::string& what,
+                 const Device& device) {
+  return draw(call, session.compiled(), session.profiled(), profile, what, device.backend->description());
 }
 
 // The step of one of the processes is timed here, alone.
@@ -117,32 +145,35 @@ void explain_overlap(ToolCall call) {
       predicted_profile(loaded->training.profiled(), seconds, reduction_seconds(compiled, *network));
   fmt::print("{}", overlap_text(compiled, measured_overlap(loaded->training, profile)));
   if (wants_picture(call.flags))
-    draw(call, loaded->training, profile,
-         fmt::format("{}: a step, predicted over {} from the times of its parts", batch.derivation(),
-                     network_text(*network)),
-         device);
+    fmt::print("{}\n", draw(call, loaded->training, profile,
+                            fmt::format("{}: a step, predicted over {} from the times of its parts", batch.derivation(),
+                                        network_text(*network)),
+                            device));
 }
 
 // One step, on this machine.
-void draw_measured(const ToolCall& call, const Wishes& wishes) {
+std::string draw_measured(const ToolCall& call, const Wishes& wishes) {
   World world(make_local_communicator());
   const Device device = choose_device(call.flags, &world);
   const InputSpec input = input_spec(image_source(call.recipe, call.flags));
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
   Session& session = wishes.predict ? loaded->inference : loaded->training;
-  draw(call, session, median_profile(session),
-       wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.flags.minibatch)
-                      : batch_plan(call.flags).derivation() + ": a step, measured",
-       device);
+  return draw(call, session, median_profile(session),
+              wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.flags.minibatch)
+                             : batch_plan(call.flags).derivation() + ": a step, measured",
+              device);
 }
 
 void check_picture(const Flags& flags, const Wishes& wishes) {
   if (!wants_picture(flags)) return;
-  if (!wishes.target.empty())
+  if (!wishes.target.empty() && wishes.rates.empty())
     throw UsageError(
-        "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --device cuda "
-        "on a machine with one");
-  if (flags.processes > 1 && !flags.explain_overlap)
+        "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --rates "
+        "BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
+  if (flags.processes == 1) return check_picture_files(flags);
+  if (!wishes.target.empty() && flags.net.empty())
+    throw UsageError("--picture, --trace: expected --net LATENCY,BANDWIDTH, the network between the processes");
+  if (wishes.target.empty() && !flags.explain_overlap)
     throw UsageError(
         "--picture, --trace: of several processes inspect runs one, and predicts what lies between them\n  hint:     "
         "--explain-overlap --net LATENCY,BANDWIDTH; or --picture with the recipe itself, which measures");
@@ -158,8 +189,14 @@ int inspect(const std::vector<std::string>& arguments) {
        {{"--target", "ARCH", "for a GPU that need not be here, its kernels by NVRTC: sm_80, sm_90, sm_100"},
         nullptr,
         nullptr,
-        &wishes.target}});
+        &wishes.target},
+       {{"--rates", "B,F", "what that GPU moves and computes a second, of which --picture predicts: 4.8TB/s,60TFLOP/s"},
+        nullptr,
+        nullptr,
+        &wishes.rates}});
   if (!call) return 0;
+  if (!wishes.rates.empty() && (wishes.target.empty() || !wants_picture(call->flags)))
+    throw UsageError("--rates: expected --target ARCH and --picture or --trace, which it is for");
   check_picture(call->flags, wishes);
   if (call->flags.explain_overlap) {
     if (wishes.json || wishes.predict || !wishes.target.empty())
@@ -171,7 +208,10 @@ int inspect(const std::vector<std::string>& arguments) {
   const Programs programs =
       wishes.target.empty() ? inspect_on_device(*call, wishes) : inspect_for_target(*call, wishes);
   write_dumps(call->flags, programs.dumps);
-  if (wants_picture(call->flags)) draw_measured(*call, wishes);
+  if (!wants_picture(call->flags)) return 0;
+  const std::string line =
+      wishes.target.empty() ? draw_measured(*call, wishes) : draw_from_rates(*call, wishes, chosen(programs, wishes));
+  fmt::print(wishes.json ? stderr : stdout, "{}\n", line);
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "recipes/picture.h"
 #include "recipes/step_picture.h"
 #include "recipes/table.h"
+#include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
@@ -342,6 +343,46 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_told_before_the_run) {
     BOOST_TEST(test::run(folder / "run", {flag, (folder / "a").string(), "--dry-run"}) == 2);
     BOOST_TEST(!fs::exists(folder / "a"));
   }
+}
+
+// Inspect: a step timed here, or predicted: over a network, or for a GPU that is not here.
+BOOST_AUTO_TEST_CASE(inspect_draws) {
+  test::TemporaryDirectory folder;
+  const std::string picture = (folder / "a.svg").string(), trace = (folder / "a.json").string();
+  const auto inspect = [&](std::vector<std::string> words, int status) {
+    fs::remove(picture);
+    fs::remove(trace);
+    words.insert(words.begin(), {KB_BIN "/inspect", "lenet_mnist", "--minibatch", "8", "--threads", "1", "--picture",
+                                 picture, "--trace", trace});
+    const ProcessResult result = Process(words).wait();
+    BOOST_TEST(result.status == status, result.output);
+    BOOST_TEST(fs::exists(picture) == (status == 0));
+    return status == 0 ? test::read_file(picture) : result.output;
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    BOOST_TEST(text.find(part) != std::string::npos, part + " in\n" + text);
+  };
+  const auto reductions = [&] {
+    size_t count = 0;
+    for (const Json& event : of_phase(test::read_file(trace), "X")) count += event.at("cat") == "all_reduce" ? 1 : 0;
+    return count;
+  };
+  has(inspect({}, 0), "lenet_mnist, kn 8 = 1 process x 1 virtual worker x 8: a step, measured");
+  BOOST_TEST(reductions() == 0u);
+  has(inspect({"--predict"}, 0), "lenet_mnist, minibatch 8: an evaluation, measured");
+  const std::vector<std::string> two{"--processes", "2", "--net", "50us,1GB/s"};
+  has(inspect({"--processes", "2", "--net", "50us,1GB/s", "--explain-overlap"}, 0), "predicted over 50 us, 1 GB/s");
+  BOOST_TEST(reductions() >= 2u);
+  has(inspect(two, 2), "--explain-overlap --net");
+  has(inspect({"--target", "sm_90"}, 2), "--rates");
+  has(inspect({"--rates", "1GB/s,1GFLOP/s"}, 2), "--rates: expected --target");
+  has(inspect({"--target", "sm_90", "--rates", "4.8TB/s"}, 2), "--rates: expected BYTES,OPERATIONS");
+  const std::vector<std::string> gpu{"--target", "sm_90", "--rates", "4.8TB/s,60TFLOP/s"};
+  has(inspect(gpu, 0), "predicted from 4.8TB/s,60TFLOP/s");
+  std::vector<std::string> gpus = gpu;
+  gpus.insert(gpus.end(), two.begin(), two.end());
+  has(inspect(gpus, 0), "over 50 us, 1 GB/s");
+  BOOST_TEST(reductions() >= 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
