@@ -322,6 +322,10 @@ class LayoutPass {
     int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
     rewriter_.replace({n, 0}, {fresh, 0});
     native({n, 0}) = weights ? filters : forward ? out : in;
+    if (!weights) return;
+    // Here and not at its reader, which stands behind the whole backward pass: a bucket of gradients may go early.
+    rewriter_.replace({n, 0}, to_logical(node, {n, 0}));
+    native({n, 0}) = {};
   }
 
   // Filters are images too: (O, I, H, W), or (O, H, W, I).
