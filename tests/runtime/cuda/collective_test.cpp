@@ -268,6 +268,19 @@ BOOST_AUTO_TEST_CASE(a_missing_library_is_every_ranks_error) {
   BOOST_TEST(errors == std::vector<std::string>(3, "rank 1: none here"), boost::test_tools::per_element());
 }
 
+// NVIDIA's own, where it is: no device is needed to look for its functions.
+BOOST_AUTO_TEST_CASE(the_real_library_has_every_function) {
+  std::unique_ptr<const cuda::Nccl> nccl;
+  try {
+    nccl = cuda::open_nccl();
+  } catch (const Error& error) {
+    BOOST_TEST_MESSAGE("SKIPPED: " << error.what());
+    return;
+  }
+  BOOST_CHECK_NO_THROW(cuda::check_version(*nccl));
+  BOOST_TEST(nccl->version_text().starts_with("NCCL 2."));
+}
+
 BOOST_AUTO_TEST_CASE(an_old_library_is_named_with_what_it_lacks) {
   for (const auto& [version, text] : {std::pair{20904, "NCCL 2.9.4"}, std::pair{2708, "NCCL 2.7.8"}}) {
     FakeNccl old(version);
