@@ -90,6 +90,22 @@ std::string use_picks(Backend& backend, const std::string& text) {
   return "";
 }
 
+Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile) {
+  if (backend.target().processor == Processor::cpu || world.size() == 1) return compile();
+  if (!world.leads()) {
+    use_picks(backend, world.leaders(""));
+    return compile();
+  }
+  try {
+    Programs programs = compile();
+    world.leaders(picks_text(backend));
+    return programs;
+  } catch (const Error&) {
+    world.leaders(picks_text(backend));  // the others meet the same error
+    throw;
+  }
+}
+
 std::string precision_note(const Backend& backend, const Flags& flags) {
   const Precision precision = parse_precision(flags.precision);
   if (!is_mixed(precision)) return "";

@@ -1,8 +1,10 @@
 // The backend that --device names, and why it was taken.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "recipes/programs.h"
 #include "recipes/world.h"
 #include "runtime/backend.h"
 
@@ -23,6 +25,10 @@ std::string picks_text(const Backend& backend);
 // Has the backend use the choices of a text. A line to tell where it cannot, because they were made on another device
 // or with another version of a library; else empty.
 std::string use_picks(Backend& backend, const std::string& text);
+
+// What `compile` gives, for whose library calls the leading process chooses implementations by measuring, and all
+// others use its choices: so all of them compute the same bits. Every process calls it at the same time.
+Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile);
 
 // One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
 // widen, so the run means the same and gains no speed. Empty otherwise.

@@ -122,7 +122,10 @@ class Run {
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, flags_);
     const auto compile = [this](const InputSpec& spec, const Residency& residency) {
-      Programs programs = compile_alike(spec, residency);
+      // Until this has ended no other thread of this process uses the communicator.
+      Programs programs = compile_alike(world_, *device_.backend, [&] {
+        return compile_programs(recipe_, flags_, spec, device_.backend->target(), residency);
+      });
       return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
                                               static_cast<uint32_t>(flags_.seed));
     };
@@ -150,25 +153,6 @@ class Run {
       programs_.reset();
       choose_bucket_size(input_, residency_);
       programs_ = compile(input_, residency_);
-    }
-  }
-
-  // What compiling a GPU's programs measures, the leading process measures for all, so that all compute the same bits.
-  // Between this and its end no other thread of this process uses the communicator.
-  Programs compile_alike(const InputSpec& input, const Residency& residency) {
-    const auto compile = [&] { return compile_programs(recipe_, flags_, input, device_.backend->target(), residency); };
-    if (!on_gpu() || world_.size() == 1) return compile();
-    if (!world_.leads()) {
-      use_picks(*device_.backend, world_.leaders(""));
-      return compile();
-    }
-    try {
-      Programs programs = compile();
-      world_.leaders(picks_text(*device_.backend));
-      return programs;
-    } catch (const Error&) {
-      world_.leaders(picks_text(*device_.backend));  // the others meet the same error
-      throw;
     }
   }
 

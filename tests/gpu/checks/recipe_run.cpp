@@ -31,8 +31,8 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   Input input = load_input(image_source(recipe, flags));
   const RunPlan plan = make_plan(flags, input.data.train.count());
   const Residency residency = choose_residency(flags, input.spec, backend.target(), backend.memory_bytes());
-  LoadedPrograms programs(backend, compile_programs(recipe, flags, input.spec, backend.target(), residency),
-                          static_cast<uint32_t>(flags.seed));
+  const auto compile = [&] { return compile_programs(recipe, flags, input.spec, backend.target(), residency); };
+  LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(flags.seed));
   const std::map<std::string, std::string> facts = checkpoint_facts(recipe, flags, programs, input.data);
   LoopStart start;
   if (!from.empty()) {

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
 }
 
 // The loop, the loader, evaluations that the ranks share, what the first of them writes: as one process with as many
-// virtual workers.
+// virtual workers. The library's choices are the first rank's.
 BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
   const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 20);
   for (const int processes : {2, 4}) {
@@ -235,8 +235,11 @@ BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
     std::vector<Outcome> outcomes(static_cast<size_t>(processes));
     on_fake_ranks(processes, [&](const FakeRank& rank) {
       const auto backend = rank.backend();
+      backend->use_picks({{"a call", "as rank " + std::to_string(rank.number()) + " measured it"}});
       World world(make_in_process_communicator(network, rank.number()));
       outcomes[static_cast<size_t>(rank.number())] = train(*backend, world, recipe, words, folder / "shared");
+      const Backend::Picks picks = backend->picks();
+      if (picks.size() < 2 || picks.at("a call") != "as rank 0 measured it") throw Error("other choices");
     });
     for (const Outcome& outcome : outcomes)
       BOOST_TEST(state_sha256(views_of(outcome.state)) == state_sha256(views_of(alone.state)));

@@ -189,9 +189,11 @@ Result FakeGpu::end_capture(size_t at, Captured* captured) {
   if (number == 0 || captures_[number].origin != at) return kCaptureUnmatched;
   for (StreamState& s : streams_)
     if (s.capture == number) s.capture = 0;
-  if (captures_[number].spoilt) return kCaptureInvalidated;
-  if (!is_joined(captures_[number])) return kCaptureUnjoined;
-  graphs_.push_back({true, std::move(captures_[number])});
+  const Capture capture = std::move(captures_[number]);
+  captures_[number] = {};
+  if (capture.spoilt) return kCaptureInvalidated;
+  if (!is_joined(capture)) return kCaptureUnjoined;
+  graphs_.push_back({true, capture});
   *captured = handle<Captured>(graphs_.size() - 1);
   return kSuccess;
 }
