@@ -209,9 +209,12 @@ BeatRelay::BeatRelay(Communicator& communicator, const BeatPage& page, double si
   if (!fault_.empty()) peers_.clear();
 }
 
+// A socket that is closed with something unread may take back what was sent.
 BeatRelay::~BeatRelay() {
-  for (const std::unique_ptr<Peer>& peer : peers_)
+  for (const std::unique_ptr<Peer>& peer : peers_) {
+    if (peer->socket.is_open()) receive(*peer);
     if (peer->socket.is_open()) send(*peer, true);
+  }
 }
 
 std::string BeatRelay::open(Communicator& communicator) {

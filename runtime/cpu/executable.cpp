@@ -162,10 +162,12 @@ class CpuExecutable : public Executable {
   void run_exchange(size_t s, const Call& call) {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name, call.waits);
     int64_t& ticket = tickets_[static_cast<size_t>(call.reduction)];
-    if (call.waits)
-      waited_ = communicator_->wait(ticket);
-    else
+    if (!call.waits) {
       ticket = communicator_->all_reduce(static_cast<std::byte*>(call.operands[0]), call.elements, call.dtype);
+      return;
+    }
+    waited_ = communicator_->wait(ticket);
+    if (heartbeat_) heartbeat_->waits(false);
   }
 
   const Schedule& schedule_;
