@@ -150,7 +150,9 @@ class Picture {
 
   // Along the box where it fits, upright where only that does.
   void label(const Box& box, double left, double width, const Band& band) {
-    const std::string all = box.place.empty() ? box.name : box.name + "  " + box.place.substr(0, box.place.find(','));
+    const std::string what =  // the lane says that it is an all-reduce
+        box.lane == Lane::communication ? box.name.substr(box.name.find(' ') + 1) : box.name;
+    const std::string all = box.place.empty() ? what : what + "  " + box.place.substr(0, box.place.find(','));
     const double length = kLetter * static_cast<double>(all.size());
     if (length + 6 <= width || band.height <= std::max(width, kLeastUpright)) {
       const std::string words = shortened(all, width - 6);
