@@ -298,7 +298,10 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   app.allow_extras();
   for (const ToolSwitch& item : switches) {
     if (item.set) app.add_flag(item.text.name, *item.set);
-    if (item.number) app.add_option(item.text.name, *item.number)->check(CLI::PositiveNumber);
+    if (item.number)
+      app.add_option_function<std::string>(item.text.name, [&](const std::string& value) {
+        *item.number = parse_whole(item.text.name, value, "a whole number >= 1", 1);
+      });
     if (item.word) app.add_option(item.text.name, *item.word);
   }
   for (const FlagRow& row : table) {

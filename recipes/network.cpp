@@ -34,13 +34,12 @@ double quantity(std::string_view text, std::span<const Unit> units) {
 
 }  // namespace
 
-Network parse_network(const std::string& text) {
+Network parse_network(const std::string& text, const std::string& flag) {
   const size_t comma = std::min(text.find(','), text.size());
   const std::string_view all(text);
   const double latency = quantity(all.substr(0, comma), kTimes);
   const double bandwidth = comma == text.size() ? -1 : quantity(all.substr(comma + 1), kRates);
-  if (latency < 0 || !(bandwidth > 0))
-    refuse_value("--net", "LATENCY,BANDWIDTH such as 50us,1GB/s or 0.00005,1e9", text);
+  if (latency < 0 || !(bandwidth > 0)) refuse_value(flag, "LATENCY,BANDWIDTH such as 50us,1GB/s or 0.00005,1e9", text);
   return {latency, bandwidth};
 }
 

@@ -10,7 +10,7 @@ namespace kb {
 
 // "50us,1GB/s": latency in s, ms or us, bandwidth in B/s, kB/s, MB/s, GB/s or Gbit/s; a bare number is in seconds, in
 // bytes a second. Throws UsageError.
-Network parse_network(const std::string& text);
+Network parse_network(const std::string& text, const std::string& flag = "--net");
 
 // "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
 struct ProcessorRates;

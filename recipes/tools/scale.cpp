@@ -91,7 +91,8 @@ Flags flags_of_worker(const ToolCall& call, const Wishes& wishes) {
   Flags flags = call.flags;
   const BatchPlan one = make_batch_plan(flags.minibatch, flags.per_worker, 1);
   if (one.virtual_workers != 1)
-    throw UsageError("scale: expected one virtual worker, whose samples are --minibatch; leave --per-worker out");
+    throw UsageError(
+        "--per-worker: expected one virtual worker, whose samples are --minibatch\n  hint:     leave it out");
   flags.processes = 2;
   flags.minibatch = 2 * one.per_worker;
   if (flags.bucket_mb == 0) flags.bucket_mb = kBucketMb;
@@ -159,10 +160,12 @@ int scale(const std::vector<std::string>& arguments) {
        {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step}});
   if (!call) return 0;
   if (wishes.between.empty() || (wishes.inside.empty() && wishes.per_node > 1))
-    throw UsageError("scale: expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside");
+    throw UsageError(
+        "expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside LATENCY,BANDWIDTH\n"
+        "  hint:     --between 50us,50Gbit/s --inside 10us,20GB/s; or --node 1 for a worker a node");
   const Cluster cluster{static_cast<int>(wishes.per_node),
-                        wishes.inside.empty() ? Network{} : parse_network(wishes.inside),
-                        parse_network(wishes.between)};
+                        wishes.inside.empty() ? Network{} : parse_network(wishes.inside, "--inside"),
+                        parse_network(wishes.between, "--between")};
   if (!call->flags.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
   check_picture_files(call->flags);

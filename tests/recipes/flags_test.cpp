@@ -317,6 +317,22 @@ BOOST_AUTO_TEST_CASE(networks_and_buckets) {
     BOOST_TEST(usage_error({"--bucket-mb", wrong}).find("--bucket-mb: expected auto, or a number > 0") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(flags_of_a_tool) {
+  const Recipe recipe = find_recipe("mlp_mnist");
+  int64_t nodes = 8;
+  const std::vector<ToolSwitch> switches{{{"--node", "G", "workers of a node"}, nullptr, &nodes}};
+  BOOST_TEST(parse_flags(recipe, "", {"--node", "4"}, switches).has_value());
+  BOOST_TEST(nodes == 4);
+  for (const char* value : {"0", "-1", "2.5", "x"}) {
+    const std::string expected = std::string("--node: expected a whole number >= 1, got '") + value + "'";
+    BOOST_CHECK_EXCEPTION(parse_flags(recipe, "", {std::string("--node=") + value}, switches), UsageError,
+                          [&](const UsageError& error) { return error.what() == expected; });
+  }
+  BOOST_CHECK_EXCEPTION(parse_network("50us", "--between"), UsageError, [](const UsageError& error) {
+    return std::string(error.what()).starts_with("--between: expected LATENCY,BANDWIDTH");
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb
