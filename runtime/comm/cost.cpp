@@ -2,25 +2,86 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "graph/error.h"
+#include "runtime/comm/halving_doubling.h"
 
 namespace kb {
+namespace {
 
-double halving_doubling_bytes(int64_t bytes, int ranks) {
-  double most = 0;
-  for (auto left = static_cast<unsigned>(ranks); left > 0; left &= left - 1) {
-    // The blocks of `ranks` from the smallest up: the bits that are set.
-    const unsigned block = left & -left;
-    const bool has_smaller = left != static_cast<unsigned>(ranks), has_larger = left != block;
-    const double pieces = 2.0 * (block - 1) + (has_smaller ? 1 : 0) + (has_larger ? 1 : 0);
-    most = std::max(most, pieces / block);
+constexpr double kNotYet = -1;
+
+// What a rank does one after the other, each with the number of the move that its partner makes at the same time.
+struct RankReplay {
+  std::vector<Move> moves;
+  std::vector<size_t> partners_move;
+  std::vector<double> begun;  // seconds, of each move
+  size_t next = 0;
+  double in_free = 0;  // when its port has carried what came so far
+};
+
+// The k-th of a rank's moves with another is the k-th of that one's with it.
+std::vector<RankReplay> plan_replay(int64_t bytes, int ranks) {
+  std::vector<RankReplay> all(static_cast<size_t>(ranks));
+  std::map<std::pair<int, int>, std::vector<size_t>> between;
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankReplay& one = all[static_cast<size_t>(rank)];
+    plan_halving_doubling(rank, ranks, bytes, 1, one.moves);
+    one.begun.assign(one.moves.size() + 1, kNotYet);
+    one.begun[0] = 0;
+    for (size_t m = 0; m < one.moves.size(); ++m) between[{rank, one.moves[m].partner}].push_back(m);
   }
-  return most * static_cast<double>(bytes);
+  for (const auto& [ranks_of, moves] : between) {
+    RankReplay& one = all[static_cast<size_t>(ranks_of.first)];
+    one.partners_move.resize(one.moves.size());
+    const std::vector<size_t>& theirs = between.at({ranks_of.second, ranks_of.first});
+    for (size_t k = 0; k < moves.size(); ++k) one.partners_move[moves[k]] = theirs.at(k);
+  }
+  return all;
 }
+
+// When the next move has ended that the partner began at `theirs`: a message leaves when its sender has come to it, and
+// is away when its receiver has, too.
+double end_of_next(RankReplay& own, double theirs, const Network& network) {
+  const Move& move = own.moves[own.next];
+  const double begun = own.begun[own.next];
+  double end = begun;
+  if (move.send.elements() > 0)
+    end = std::max(begun + static_cast<double>(move.send.elements()) / network.bandwidth, theirs);
+  if (move.receive.elements() == 0) return end;
+  own.in_free = std::max(theirs + network.latency, own.in_free) +
+                static_cast<double>(move.receive.elements()) / network.bandwidth;
+  return std::max(end, own.in_free);
+}
+
+double replayed_seconds(int64_t bytes, int ranks, const Network& network) {
+  std::vector<RankReplay> all = plan_replay(bytes, ranks);
+  double last = 0;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (RankReplay& own : all)
+      for (; own.next < own.moves.size(); ++own.next, goes_on = true) {
+        const RankReplay& partner = all[static_cast<size_t>(own.moves[own.next].partner)];
+        const double theirs = partner.begun[own.partners_move[own.next]];
+        if (theirs == kNotYet) break;
+        own.begun[own.next + 1] = end_of_next(own, theirs, network);
+        last = std::max(last, own.begun[own.next + 1]);
+      }
+  }
+  for (const RankReplay& one : all) ensure(one.next == one.moves.size(), "ranks of an all-reduce wait for each other");
+  return last;
+}
+
+}  // namespace
 
 double halving_doubling_seconds(int64_t bytes, int ranks, const Network& network) {
   if (ranks == 1) return 0;
+  if (!std::has_single_bit(static_cast<unsigned>(ranks))) return replayed_seconds(bytes, ranks, network);
   const int steps = 2 * (std::bit_width(static_cast<unsigned>(ranks)) - 1);
-  return steps * network.latency + halving_doubling_bytes(bytes, ranks) / network.bandwidth;
+  return steps * network.latency + 2.0 * static_cast<double>(bytes) * (ranks - 1) / ranks / network.bandwidth;
 }
 
 }  // namespace kb
