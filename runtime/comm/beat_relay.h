@@ -9,6 +9,8 @@
 
 namespace kb {
 
+struct SentBeat;
+
 class BeatRelay {
  public:
   // For every process of the run at the same time. After `silence` seconds without a word a machine is lost.
@@ -20,8 +22,8 @@ class BeatRelay {
   // Why machines hear nothing of each other, the same everywhere; "" where they do, or there is one.
   const std::string& fault() const { return fault_; }
 
-  // Brings the page's beats of other machines up to date and sends those of this one; at once, and every time it is
-  // called. Never waits.
+  // Brings the page's beats of other machines up to date and sends those of this one: who has come, left or died at
+  // once, the rest the more seldom the more machines there are. To be called often; never waits.
   void exchange();
 
  private:
@@ -29,6 +31,7 @@ class BeatRelay {
   std::string open(Communicator& communicator);
   std::string listen_and_accept(Communicator& communicator);
   std::string connect_to_hub(Communicator& communicator);
+  bool look();
   void receive(Peer& peer);
   void apply(Peer& peer);
   void lose(Peer& peer) const;
@@ -39,6 +42,8 @@ class BeatRelay {
   int rank_;
   int64_t silence_;                     // nanoseconds
   int64_t exchanged_ = machine_time();  // last
+  int64_t sent_ = 0;                    // last, to all
+  std::vector<SentBeat> beats_;         // as last looked at
   std::string fault_;
   std::vector<std::unique_ptr<Peer>> peers_;  // rank 0's: the other machines' first; theirs: rank 0
 };

@@ -1,7 +1,6 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
-// hangs (`stop`) or is killed (`kill`) between reductions, is the first of a second machine of two ranks and killed
-// (`leader`), or never comes where the others wait from different times on (`late`); or with all suspended for a while
-// (`suspend`).
+// hangs (`stop`) or is killed (`kill`) between reductions, is the first of another machine and killed (`leader`), or
+// never comes where the others wait from different times on (`late`); or with all suspended for a while (`suspend`).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -85,8 +84,9 @@ void lose_a_rank(const Launcher& launcher, int signal) {
   }
 }
 
+// Of 4, one of its machine is left, who sees it; of 3 only others hear no more of it.
 void lose_a_leader(const Launcher& launcher) {
-  Apart communicator(open_communicator({}, launcher), 2);
+  Apart communicator(open_communicator({}, launcher), launcher.processes / 2);
   Heartbeat heartbeat(communicator);
   if (!heartbeat.note().empty()) throw Error(heartbeat.note());
   heartbeat.at_step(11);
