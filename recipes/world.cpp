@@ -11,6 +11,7 @@
 #include "recipes/placement.h"
 #include "recipes/plan.h"
 #include "runtime/comm/open.h"
+#include "runtime/sha256.h"
 
 namespace kb {
 namespace {
@@ -57,15 +58,18 @@ World::~World() {
   }
 }
 
+// Texts are long and ranks many: those that differ travel alone.
 void World::check_alike(const Facts& facts) {
   for (const auto& [name, own] : facts) {
-    const std::vector<std::string> all = communicator_->all_gather(own);
-    for (size_t rank = 1; rank < all.size(); ++rank)
-      if (all[rank] != all[0])
-        throw Error(
-            fmt::format("the processes of a run must be alike, but {} of rank {} differs (- rank 0, + rank {})\n{}\n"
-                        "  hint:     every process needs the same program, flags, data and kind of processor",
-                        name, rank, rank, line_diff(all[0], all[rank])));
+    const std::vector<std::string> hashes = communicator_->all_gather(sha256_hex(own));
+    const auto other = std::find_if(hashes.begin(), hashes.end(), [&](const auto& hash) { return hash != hashes[0]; });
+    if (other == hashes.end()) continue;
+    const auto differs = other - hashes.begin();
+    const std::vector<std::string> texts = communicator_->all_gather(leads() || rank() == differs ? own : "");
+    throw Error(
+        fmt::format("the processes of a run must be alike, but {} of rank {} differs (- rank 0, + rank {})\n{}\n"
+                    "  hint:     every process needs the same program, flags, data and kind of processor",
+                    name, differs, differs, line_diff(texts[0], texts[static_cast<size_t>(differs)])));
   }
 }
 
