@@ -14,12 +14,20 @@
 #include "runtime/comm/beat_relay.h"
 
 namespace kb {
+namespace {
+
+// Every process looks at all of its machine: at more than so many less often, or a machine of hundreds would do little
+// else.
+constexpr int kLookedAt = 8;
+
+}  // namespace
 
 class Heartbeat::Watch {
  public:
   Watch(Communicator& communicator, HeartbeatOptions options)
       : rank_(communicator.rank()),
         options_(std::move(options)),
+        interval_(options_.interval * std::max(1, communicator.placement().local_size / kLookedAt)),
         page_(communicator),
         relay_(communicator, page_, options_.patience) {
     own().step = -1;
@@ -76,8 +84,7 @@ class Heartbeat::Watch {
 
   void watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    const auto interval = std::chrono::duration<double>(options_.interval);
-    while (!changed_.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) {
+    while (!changed_.wait_for(lock, stop, interval_, [&] { return stop.stop_requested(); })) {
       relay_.exchange();
       notice_pause();
       const std::string fault = find_fault();
@@ -164,6 +171,7 @@ class Heartbeat::Watch {
 
   const int rank_;
   const HeartbeatOptions options_;
+  const std::chrono::duration<double> interval_;
   const BeatPage page_;
   BeatRelay relay_;
   std::mutex mutex_;

@@ -12,7 +12,7 @@
 namespace kb {
 
 struct HeartbeatOptions {
-  double interval = 0.1;  // seconds between two looks at the others
+  double interval = 0.1;  // seconds between two looks at up to 8 others of a machine
   // Seconds after which one that goes no further is named: inside a step, or twice as long as the longest part of a
   // step took here, whichever is more; and at work that takes its time.
   double patience = 30, long_patience = 600;
