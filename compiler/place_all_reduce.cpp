@@ -2,9 +2,9 @@
 // worker_sum of its own; leaves, where a step has several workers, one in which all that leaves a worker goes through
 // the worker_sums of two flat vectors: the gradient, cut into buckets - contiguous ranges of the flat gradient in the
 // order in which the backward pass finishes them, so that nothing is copied into a bucket and the first are summed
-// while later ones are computed -, and "rest": losses, and the new running statistics. It stands behind the last
-// rewrite of what a worker computes, so that a worker computes the same bits in every split; `cut` turns worker_sums
-// into carries and all-reduces.
+// while later ones are computed -, and "rest": losses, and the new running statistics, which go first and are waited
+// for last, behind the update. It stands behind the last rewrite of what a worker computes, so that a worker computes
+// the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
 //
 // Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
 // other worker gives zeros to the sum (x + 0 = x but for the sign of a zero). Or their mean, where that is asked for:
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "compiler/materialise.h"
 #include "compiler/parameter_space.h"
@@ -65,17 +66,21 @@ int32_t find_flat_gradient(const Graph& graph) {
 class Placer {
  public:
   Placer(const Graph& from, const Workers& workers)
-      : from_(from), workers_(workers), to_(from.name, from.mode), rewriter_(from, to_) {}
+      : from_(from), workers_(workers), to_(from.name, from.mode), rewriter_(from, to_), own_(of_one_worker(from)) {}
 
   Graph run() {
     flat_ = find_flat_gradient(from_);
     if (flat_ >= 0) plan_buckets();
     const std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (needed[static_cast<size_t>(n)] && old(n).op == Op::worker_sum && !in_gradient_.contains(n))
+        rest_sums_.insert(n);
+    const int32_t rest_ready = find_rest_ready();
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
       if (needed[static_cast<size_t>(n)]) visit(n);
       sum_buckets_up_to(n);
+      if (n == rest_ready) gather_rest();
     }
-    gather_rest();
     finish();
     return std::move(to_);
   }
@@ -173,7 +178,8 @@ class Placer {
       if (leaving_dtype() == own_dtype()) return rewriter_.replace({n, 0}, total);
       return rewriter_.replace({n, 0}, to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}));
     }
-    if (node.op == Op::worker_sum) return visit_sum(n);
+    // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.
+    if (node.op == Op::worker_sum) return rewriter_.replace({n, 0}, rewriter_.map(node.inputs[0]));
     for (Value input : node.inputs)
       if (rest_sums_.contains(input.node)) refuse_inner_sum(node, old(input.node));
     rewriter_.copy(n);
@@ -187,26 +193,32 @@ class Placer {
                     from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
   }
 
-  // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.
-  void visit_sum(int32_t n) {
-    const Value own = rewriter_.map(old(n).inputs[0]);
-    rewriter_.replace({n, 0}, own);
-    if (!in_gradient_.contains(n)) rest_sums_[n] = own;
-  }
-
   // ---- the rest
 
-  void gather_rest() {
-    const std::vector<uint8_t> own = of_one_worker(from_);
-    for (const auto& [n, value] : rest_sums_) take({n, 0}, value);
+  bool is_own(Value value) const { return own_[static_cast<size_t>(value.node)] != 0; }
+
+  // The node that computes the last of it: losses and statistics are of the forward pass, so that their sum hides
+  // behind the whole backward pass.
+  int32_t find_rest_ready() const {
+    int32_t last = -1;
+    for (const int32_t n : rest_sums_) last = std::max(last, ready(old(n).inputs[0]));
     for (const StateWrite& write : from_.writes)
-      if (own[static_cast<size_t>(write.value.node)]) take(write.value, statistics(rewriter_.map(write.value)));
+      if (is_own(write.value)) last = std::max(last, ready(write.value));
+    for (const Output& output : from_.outputs)
+      if (is_own(output.value)) last = std::max(last, ready(output.value));
+    return last;
+  }
+
+  void gather_rest() {
+    for (const int32_t n : rest_sums_) take({n, 0}, mapped(old(n).inputs[0]));
+    for (const StateWrite& write : from_.writes)
+      if (is_own(write.value)) take(write.value, statistics(mapped(write.value)));
     for (const Output& output : from_.outputs) {
-      if (!own[static_cast<size_t>(output.value.node)]) continue;
+      if (!is_own(output.value)) continue;
       if (output.merge == Merge::per_sample)
         throw Error(fmt::format("graph \"{}\": output \"{}\" has a row a sample: expected one worker, got {}",
                                 from_.name, output.name, workers_.total()));
-      const Value value = rewriter_.map(output.value);
+      const Value value = mapped(output.value);
       take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
     }
     if (rest_.empty()) return;
@@ -214,7 +226,7 @@ class Placer {
   }
 
   void take(Value old_value, Value fresh) {
-    if (taken_.emplace(old_value, rest_.size()).second) rest_.push_back({old_value, fresh});
+    if (taken_.insert(old_value).second) rest_.push_back({old_value, fresh});
   }
 
   Value statistics(Value value) {
@@ -256,20 +268,20 @@ class Placer {
     }
     // At least two parts, so that the vector has memory of its own.
     parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
-    const Value total = sum(join(parts), "rest", 0);
+    rest_sum_ = sum(join(parts), "rest", 0);
+  }
+
+  // Behind everything else: whoever reads a sum waits for it.
+  void finish() {
     int64_t offset = 0;
     for (const auto& [old_value, fresh] : rest_) {
       Segment segment;
       segment.type = to_.type(fresh);
       segment.offset = offset;
       segment.length = segment.type.elements();
-      totals_[old_value] = segment_view(to_, total, segment);
+      rewriter_.replace(old_value, segment_view(to_, rest_sum_, segment));
       offset += segment.length;
     }
-  }
-
-  void finish() {
-    for (const auto& [old_value, total] : totals_) rewriter_.replace(old_value, total);
     rewriter_.finish();
   }
 
@@ -281,14 +293,15 @@ class Placer {
   const Workers& workers_;
   Graph to_;
   Rewriter rewriter_;
+  const std::vector<uint8_t> own_;  // see of_one_worker
   int32_t flat_ = -1;
   std::vector<Bucket> buckets_;
   size_t next_ = 0;  // bucket that is not summed yet
   std::map<int32_t, bool> in_gradient_;
-  std::map<int32_t, Value> rest_sums_;  // new values, not summed
+  std::set<int32_t> rest_sums_;  // worker_sums of what is no gradient
   std::vector<Leaving> rest_;
-  std::map<Value, size_t> taken_;
-  std::map<Value, Value> totals_;
+  std::set<Value> taken_;
+  Value rest_sum_ = {};
   Value is_first_;
 };
 

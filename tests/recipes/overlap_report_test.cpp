@@ -43,27 +43,39 @@ BOOST_AUTO_TEST_SUITE(overlap_report)
 BOOST_AUTO_TEST_CASE(what_a_bucket_sums) {
   const std::vector<std::string> whole = contents(Case({"--processes", "2"}).compiled());
   BOOST_REQUIRE(whole.size() == 2);
-  BOOST_TEST(whole[0] == "linear.*, layer3.*, layer2.*, layer1.*, bn1.*, conv1.*");
-  BOOST_TEST(whole[1] == "losses, statistics");
+  BOOST_TEST(whole[0] == "losses, statistics");
+  BOOST_TEST(whole[1] == "linear.*, layer3.*, layer2.*, layer1.*, bn1.*, conv1.*");
 
-  // The last of the network is first: gradients are ready from the end.
+  // Losses are there before any gradient, of which the last of the network is first.
   const std::vector<std::string> cut = contents(Case({"--processes", "2", "--bucket-mb", "0.05"}).compiled());
   BOOST_TEST(cut.size() > 3u);
-  BOOST_TEST(cut.front() == "linear.*, layer3.*");
-  BOOST_TEST(cut.back() == "losses, statistics");
-  BOOST_TEST(cut.at(cut.size() - 2).ends_with("conv1.*"));
+  BOOST_TEST(cut.at(0) == "losses, statistics");
+  BOOST_TEST(cut.at(1) == "linear.*, layer3.*");
+  BOOST_TEST(cut.back().ends_with("conv1.*"));
+}
+
+// Nothing but the sums' readers comes behind their wait.
+BOOST_AUTO_TEST_CASE(losses_hide_behind_the_whole_backward_pass) {
+  const Compiled compiled = Case({"--processes", "2"}).compiled();
+  std::vector<std::string> exchanges;
+  for (const Step& step : compiled.program.final.steps)
+    if (step.reduction >= 0)
+      exchanges.push_back((step.cls == FusionClass::wait ? "wait " : "") +
+                          reduction_contents(compiled, step.reduction).substr(0, 6));
+  const std::vector<std::string> expected{"losses", "linear", "wait linear", "wait losses"};
+  BOOST_TEST(exchanges == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_table_and_its_sum) {
   const Compiled compiled = Case({"--processes", "2"}).compiled();
   Overlap overlap;
-  overlap.reductions = {{0, 3, 1'000'000, 0.010, 0.011, 0.021, 0.0031}};
+  overlap.reductions = {{1, 3, 1'000'000, 0.010, 0.011, 0.021, 0.0031}};
   overlap.step = 0.041;
   overlap.communication = 0.010;
   overlap.exposed = 0.0031;
   const std::string text = overlap_text(compiled, overlap);
   BOOST_TEST(
-      text.find("     0      1 MB    10.000    11.000    21.000     3.100  linear.*, layer3.*") != std::string::npos,
+      text.find("     1      1 MB    10.000    11.000    21.000     3.100  linear.*, layer3.*") != std::string::npos,
       text);
   BOOST_TEST(text.ends_with("exposed 3.1 ms of 41 ms; communication 10 ms, of which 6.9 ms are hidden\n"), text);
 }
