@@ -71,8 +71,8 @@ CompileOptions training_options(const Recipe& recipe, const Flags& flags, const 
   CompileOptions options;
   options.target = target;
   options.precision = parse_precision(flags.precision);
-  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags.bucket_mb), parse_dtype(flags.reduce_precision),
-                     flags.running_statistics == "mean"};
+  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags.bucket_mb),
+                     parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
   options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
   return options;
 }
