@@ -102,6 +102,11 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, ignored);
 }
 
+void allow_libraries_their_leaks() {
+  const char* options = std::getenv("ASAN_OPTIONS");
+  ::setenv("ASAN_OPTIONS", (std::string(options ? options : "") + ":detect_leaks=0").c_str(), 1);
+}
+
 SmallDisk::SmallDisk(const fs::path& folder, int64_t kibibytes) : folder_(folder) {
   if (::mount("tmpfs", folder.c_str(), "tmpfs", 0, fmt::format("size={}k", kibibytes).c_str()) != 0)
     reason_ = std::strerror(errno);

@@ -46,6 +46,9 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+// For programs that this process starts from now on: MPI, cuDNN and cuBLASLt keep what a sanitizer calls leaked.
+void allow_libraries_their_leaks();
+
 // A file system of its own in a folder that is there, where mounting is allowed; else the reason why not.
 class SmallDisk {
  public:

@@ -347,6 +347,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_told_before_the_run) {
 
 // Inspect: a step timed here, or predicted: over a network, or for a GPU that is not here.
 BOOST_AUTO_TEST_CASE(inspect_draws) {
+  test::allow_libraries_their_leaks();
   test::TemporaryDirectory folder;
   const std::string picture = (folder / "a.svg").string(), trace = (folder / "a.json").string();
   const auto inspect = [&](std::vector<std::string> words, int status) {
