@@ -11,6 +11,7 @@
 #include "recipes/network.h"
 #include "recipes/overlap_report.h"
 #include "recipes/plan.h"
+#include "runtime/comm/measure_network.h"
 
 namespace kb {
 namespace {
@@ -90,6 +91,19 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
       best.reductions.size() - 1, choice.megabytes, network_text(network), 1e3 * best.exposed, 1e3 * best.step,
       1e3 * whole.exposed);
   return choice;
+}
+
+BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const Residency& residency, World& world) {
+  if (world.size() == 1 || flags.bucket_mb > 0) return {flags.bucket_mb, ""};
+  if (target.processor == Processor::gpu)
+    return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
+  // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
+  if (parse_algorithm(flags.all_reduce) != Algorithm::halving_doubling) return {flags.bucket_mb, ""};
+  const std::optional<Network> described = described_network(flags);
+  const Network network = described ? *described : measure_network(world.communicator());
+  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(flags.threads)), world.communicator());
+  return choose_bucket(compile_finely(recipe, flags, input, target, residency), network, rates);
 }
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "recipes/programs.h"
+#include "recipes/world.h"
 #include "runtime/comm/communicator.h"
 
 namespace kb {
@@ -34,5 +35,11 @@ Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& inpu
 // Of 1/16 to 50 MB and the whole gradient, the size with the least step that predict_overlap gives for estimated
 // times, the largest where several do. Bits do not depend on it.
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates);
+
+// Of a run that has the threads of `flags` in this process: --bucket-mb as it is given or where nothing is chosen, with
+// no text. Every process chooses for itself, from figures that all have: of the network and of the slowest of their
+// processors.
+BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const Residency& residency, World& world);
 
 }  // namespace kb

@@ -14,14 +14,12 @@
 #include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
-#include "recipes/network.h"
 #include "recipes/overlap_report.h"
 #include "recipes/start_time.h"
 #include "recipes/table.h"
 #include "recipes/training_loop.h"
 #include "recipes/world.h"
 #include "runtime/atomic_file.h"
-#include "runtime/comm/measure_network.h"
 
 namespace kb {
 namespace {
@@ -158,24 +156,11 @@ class Run {
 
   bool on_gpu() const { return device_.backend->target().processor == Processor::gpu; }
 
-  // Every process for itself, from figures that all have: of the network and of the slowest of their processors.
   void choose_bucket_size(const InputSpec& input, const Residency& residency) {
-    // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
-    const bool modelled = parse_algorithm(flags_.all_reduce) == Algorithm::halving_doubling;
-    if (world_.size() == 1 || flags_.bucket_mb > 0) return;
-    if (on_gpu()) {
-      flags_.bucket_mb = kGpuBucketMb;
-      console_.line(fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb));
-    }
-    if (on_gpu() || !modelled) return;
-    const std::optional<Network> described = described_network(flags_);
-    const Network network = described ? *described : measure_network(world_.communicator());
-    const ProcessorRates rates =
-        slowest(measure_rates(static_cast<int>(own_part(flags_).threads)), world_.communicator());
     const BucketChoice choice =
-        choose_bucket(compile_finely(recipe_, flags_, input, device_.backend->target(), residency), network, rates);
+        bucket_of_run(recipe_, own_part(flags_), input, device_.backend->target(), residency, world_);
     flags_.bucket_mb = choice.megabytes;
-    console_.line(choice.text);
+    if (!choice.text.empty()) console_.line(choice.text);
   }
 
   Residency residency(const InputSpec& input) const {

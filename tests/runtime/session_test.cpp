@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/runtime/hand_program.h"
+#include "tests/says.h"
 
 using namespace kb;
 using namespace kb::test;
@@ -14,10 +15,6 @@ struct Fixture {
   StateStore store{*backend};
   Session session{*backend, store, hand_program(hand_schedule(300, backend->target()))};
 };
-
-auto says(std::string part) {
-  return [part](const std::exception& error) { return std::string(error.what()).find(part) != std::string::npos; };
-}
 
 }  // namespace
 

@@ -4,14 +4,12 @@
 
 #include "compiler/parameter_space.h"
 #include "graph/interpreter.h"
+#include "tests/says.h"
 
 using namespace kb;
+using test::says;
 
 namespace {
-
-auto says(std::string part) {
-  return [part](const std::exception& error) { return std::string(error.what()).find(part) != std::string::npos; };
-}
 
 Variable parameter(const std::string& name, Dims shape, Role role, Init init) {
   return {name, {DType::f32, std::move(shape), ""}, VariableKind::parameter, role, init, {}, 0};

@@ -10,21 +10,13 @@
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_ranks.h"
 #include "tests/runtime/worker_run.h"
+#include "tests/says.h"
 #include "tests/support.h"
 
 using namespace kb;
 using namespace kb::test;
 
 namespace {
-
-auto says(std::vector<std::string> parts) {
-  return [parts](const std::exception& error) {
-    BOOST_TEST_MESSAGE(error.what());
-    return std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
-      return std::string(error.what()).find(part) != std::string::npos;
-    });
-  };
-}
 
 std::unique_ptr<const cuda::Driver> initialised(const FakeRank& rank) {
   auto driver = rank.gpu.gpu.driver();
@@ -147,11 +139,10 @@ BOOST_AUTO_TEST_CASE(the_librarys_own_all_reduce_trains_too) {
 // What is computed may be summed, and what is summed be read, only behind an event. A captured step without it is none.
 BOOST_AUTO_TEST_CASE(a_missing_wait_is_seen) {
   for (const auto& [waits, records] : {std::pair{3, 1}, std::pair{1, 3}})
-    BOOST_CHECK_EXCEPTION(train_with_gap(waits, records, true), DriverFault,
-                          says({"touch the same memory in no order"}));
+    BOOST_CHECK_EXCEPTION(train_with_gap(waits, records, true), DriverFault, says("touch the same memory in no order"));
   BOOST_CHECK_EXCEPTION(train_with_gap(3, 1, false), DriverFault,
-                        says({"a captured stream waits for work outside the capture"}));
-  BOOST_CHECK_EXCEPTION(train_with_gap(1, 3, false), std::exception, says({"CUDA_ERROR_STREAM_CAPTURE_UNJOINED"}));
+                        says("a captured stream waits for work outside the capture"));
+  BOOST_CHECK_EXCEPTION(train_with_gap(1, 3, false), std::exception, says("CUDA_ERROR_STREAM_CAPTURE_UNJOINED"));
   BOOST_CHECK_NO_THROW(train_with_gap(2, 3, false));  // a wait that nobody makes
 }
 
@@ -204,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
                       run_process(run, *backend, rank.number());
                     }),
       Error,
-      says({"ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", " of final: all_reduce "}));
+      says("ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", " of final: all_reduce "));
 }
 
 BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
@@ -250,8 +241,8 @@ BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
 BOOST_AUTO_TEST_CASE(a_missing_library_is_every_ranks_error) {
   BOOST_CHECK_EXCEPTION(
       cuda::open_nccl("libnccl_that_is_not_there.so.2"), Error,
-      says({"several GPUs cannot be used\n  missing: libnccl.so.2\n", "hint:    apt install libnccl2"}));
-  BOOST_CHECK_EXCEPTION(cuda::open_nccl("libm.so.6"), Error, says({"libm.so.6 has no ncclGetErrorString"}));
+      says("several GPUs cannot be used\n  missing: libnccl.so.2\n", "hint:    apt install libnccl2"));
+  BOOST_CHECK_EXCEPTION(cuda::open_nccl("libm.so.6"), Error, says("libm.so.6 has no ncclGetErrorString"));
   std::mutex mutex;
   std::vector<std::string> errors;
   on_fake_ranks(3, [&](const FakeRank& rank) {
@@ -288,8 +279,8 @@ BOOST_AUTO_TEST_CASE(an_old_library_is_named_with_what_it_lacks) {
   for (const auto& [version, text] : {std::pair{20904, "NCCL 2.9.4"}, std::pair{2708, "NCCL 2.7.8"}}) {
     FakeNccl old(version);
     BOOST_CHECK_EXCEPTION(cuda::check_version(*old.table()), Error,
-                          says({"missing: NCCL 2.10.0 or newer: send and receive in captured graphs, sums of bf16\n",
-                                std::string("got:     ") + text + "\n"}));
+                          says("missing: NCCL 2.10.0 or newer: send and receive in captured graphs, sums of bf16\n",
+                               std::string("got:     ") + text + "\n"));
   }
   FakeNccl least(cuda::kLeastNccl);
   BOOST_CHECK_NO_THROW(cuda::check_version(*least.table()));

@@ -5,19 +5,13 @@
 #include <cstring>
 
 #include "runtime/cuda/memory.h"
+#include "tests/says.h"
 
 using namespace kb;
 using namespace kb::cuda;
 using namespace kb::test;
 
 namespace {
-
-auto says(std::string part) {
-  return [part](const std::exception& error) {
-    BOOST_TEST_MESSAGE(error.what());
-    return std::string(error.what()).find(part) != std::string::npos;
-  };
-}
 
 struct Fixture {
   FakeGpu gpu;

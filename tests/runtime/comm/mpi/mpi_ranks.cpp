@@ -86,7 +86,7 @@ void lose_a_rank(const Launcher& launcher, int signal) {
 
 // Of 4, one of its machine is left, who sees it; of 3 only others hear no more of it.
 void lose_a_leader(const Launcher& launcher) {
-  std::signal(SIGTERM, SIG_IGN);  // mpirun's word at a rank's death; a training loop hears it too, and goes on for now
+  std::signal(SIGTERM, SIG_IGN);  // mpirun sends it at a rank's death; a training loop does not end by it either
   Apart communicator(open_communicator({}, launcher), launcher.processes / 2);
   Heartbeat heartbeat(communicator);
   if (!heartbeat.note().empty()) throw Error(heartbeat.note());
