@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/open.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
@@ -80,13 +81,13 @@ std::string picks_text(const Backend& backend) {
 
 std::string use_picks(Backend& backend, const std::string& text) {
   if (text.empty() || backend.target().processor == Processor::cpu) return "";
-  const auto json = nlohmann::json::parse(text);
-  const std::string before = json.at("made_by");
+  const JsonValue json = parse_json(text, "picks");
+  const std::string before = json.get<std::string>("made_by");
   if (before != backend.description())
     return fmt::format(
         "NOTE: the library's implementations are chosen anew, so bits may differ: those of this run were chosen on {}",
         before);
-  backend.use_picks(json.at("picks").get<Backend::Picks>());
+  backend.use_picks(json.at("picks").texts());
   return "";
 }
 

@@ -1,27 +1,49 @@
 #include "recipes/metrics_cut.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
 
-using Json = nlohmann::json;
-
-std::string text_of(const std::filesystem::path& path) { return std::filesystem::exists(path) ? read_file(path) : ""; }
-
-// The whole line at `at` with its end; an object that is null where it is torn or no JSON.
-std::pair<std::string_view, Json> line_at(std::string_view text, size_t at) {
-  const size_t end = text.find('\n', at);
-  if (end == std::string_view::npos) return {text.substr(at), nullptr};
-  Json json = Json::parse(text.substr(at, end - at), nullptr, false);
-  return {text.substr(at, end + 1 - at), json.is_object() ? json : nullptr};
+std::string text_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const bool is_there = std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found;
+  return is_there ? read_file(path) : "";
 }
 
-double number(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_number() ? at->get<double>() : 0;
+struct Line {
+  std::string kind;
+  int64_t step = 0, steps = 0;  // of a step, of an end
+  Evaluation evaluation;        // of a step the loss alone
+};
+
+// A number that is not finite is written as null.
+double number(const JsonValue& json, const char* key) {
+  return !json.has(key) || json.at(key).kind() == JsonValue::Kind::null ? 0 : json.get<double>(key);
+}
+
+Line parse_line(std::string_view text) {
+  const JsonValue json = parse_json(std::string(text), "metrics.jsonl");
+  Line line{json.get<std::string>("kind"), 0, 0, {number(json, "loss"), number(json, "error"), 0}};
+  if (line.kind == "step") line.step = json.get<int64_t>("step");
+  if (line.kind == "eval") line.evaluation.count = json.get<int64_t>("count");
+  if (line.kind == "end") line.steps = json.get<int64_t>("steps");
+  return line;
+}
+
+// The whole line at `at` with its end; nothing where it is torn or damaged.
+std::pair<std::string_view, std::optional<Line>> line_at(std::string_view text, size_t at) {
+  const size_t end = text.find('\n', at);
+  if (end == std::string_view::npos) return {text.substr(at), std::nullopt};
+  try {
+    return {text.substr(at, end + 1 - at), parse_line(text.substr(at, end - at))};
+  } catch (const Error&) {
+    return {text.substr(at, end + 1 - at), std::nullopt};
+  }
 }
 
 class Cutter {
@@ -29,11 +51,9 @@ class Cutter {
   explicit Cutter(int64_t step) : step_(step) {}
 
   // False where the line lies past the checkpoint.
-  bool take(std::string_view line, const Json& json) {
-    if (json.is_null()) return false;
-    const std::string kind = json.value("kind", "");
-    if (kind == "step") return take_step(line, json);
-    if (kind == "eval") take_evaluation(line, json);
+  bool take(std::string_view text, const Line& line) {
+    if (line.kind == "step") return take_step(text, line);
+    if (line.kind == "eval") take_evaluation(text, line);
     return true;  // an end or a stop is passed over
   }
 
@@ -47,23 +67,22 @@ class Cutter {
   const MetricsCut& cut() const { return cut_; }
 
  private:
-  bool take_step(std::string_view line, const Json& json) {
-    const int64_t step = json.value("step", int64_t{0});
-    if (step >= step_) return false;
+  bool take_step(std::string_view text, const Line& line) {
+    if (line.step >= step_) return false;
     cut_.evaluation.reset();
-    cut_.last_step = step;
-    cut_.loss_sum += number(json, "loss");
+    cut_.last_step = line.step;
+    cut_.loss_sum += line.evaluation.loss;
     ++cut_.losses;
-    kept_ += line;
+    kept_ += text;
     return true;
   }
 
-  void take_evaluation(std::string_view line, const Json& json) {
+  void take_evaluation(std::string_view text, const Line& line) {
     before_evaluation_ = kept_.size();
     earlier_ = cut_;
     earlier_.evaluation.reset();
-    kept_ += line;
-    cut_.evaluation = {number(json, "loss"), number(json, "error"), json.value("count", int64_t{0})};
+    kept_ += text;
+    cut_.evaluation = line.evaluation;
     cut_.loss_sum = 0;
     cut_.losses = 0;
   }
@@ -80,9 +99,9 @@ MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_
   const std::string text = text_of(path);
   Cutter cutter(step);
   for (size_t at = 0; at < text.size();) {
-    const auto [line, json] = line_at(text, at);
-    if (!cutter.take(line, json)) break;
-    at += line.size();
+    const auto [bytes, line] = line_at(text, at);
+    if (!line || !cutter.take(bytes, *line)) break;
+    at += bytes.size();
   }
   if (!is_due) cutter.drop_evaluation();
   MetricsCut result = cutter.cut();
@@ -95,9 +114,8 @@ MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_
 std::optional<int64_t> ended_after(const std::filesystem::path& path) {
   const std::string text = text_of(path);
   const size_t begin = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
-  const Json json = line_at(text, begin).second;
-  if (json.is_null() || json.value("kind", "") != "end") return std::nullopt;
-  return json.value("steps", int64_t{0});
+  const std::optional<Line> line = line_at(text, begin).second;
+  return line && line->kind == "end" ? std::optional(line->steps) : std::nullopt;
 }
 
 }  // namespace kb

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "graph/error.h"
-#include "runtime/atomic_file.h"
 #include "runtime/cpu/pool.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 

@@ -2,41 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "recipes/line_diff.h"
 #include "recipes/metrics_cut.h"
-#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kVersion = "kilobatch_checkpoint";
 
-Json read_manifest(const RunFolder& folder) {
+// Its text too, which is kept in the new one.
+std::pair<JsonValue, std::string> read_manifest(const RunFolder& folder) {
   const fs::path path = folder.file("manifest.json");
-  if (!fs::exists(path))
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() == fs::file_type::not_found)
     throw Error(fmt::format("--resume: {} holds no run: there is no manifest.json", folder.path().string()));
-  Json manifest = Json::parse(read_file(path), nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("arguments") || !manifest["arguments"].is_array())
-    throw Error(fmt::format("--resume: {} is no manifest of a run that can be resumed", path.string()));
-  return manifest;
+  std::string text = read_file(path);
+  JsonValue manifest = parse_json(text, "--resume: " + path.string());
+  return {std::move(manifest), std::move(text)};
 }
 
-void check_recipe(const Recipe& recipe, const Json& manifest, const fs::path& folder) {
-  const std::string name = manifest.value("recipe", "");
+void check_recipe(const Recipe& recipe, const JsonValue& manifest, const fs::path& folder) {
+  const std::string name = manifest.get<std::string>("recipe");
   if (name != recipe.name)
     throw Error(fmt::format("--resume: {} is a run of {}, not of {}\n  hint: ./run {} --resume {}", folder.string(),
                             name, recipe.name, name, shell_quoted(folder.string())));
 }
 
-Flags flags_of(const Recipe& recipe, const Json& manifest) {
+Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
   try {
-    return *parse_flags(recipe, recipe.name, manifest["arguments"].get<std::vector<std::string>>());
+    return *parse_flags(recipe, recipe.name, manifest.at("arguments").list<std::string>());
   } catch (const UsageError& error) {
     throw Error(fmt::format("--resume: this Kilobatch does not take the run's own flags: {}", error.what()));
   }
@@ -103,7 +103,7 @@ std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
 ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use) {
   RunFolder folder = RunFolder::open(given.resume, use);
-  const Json manifest = read_manifest(folder);
+  const auto [manifest, text] = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
   const Flags own = flags_of(recipe, manifest);
   Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
@@ -112,8 +112,8 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
   check_flags(recipe, own, wanted, folder.path());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
   const bool ended = same_length && wanted.checkpoint.empty() &&
-                     ended_after(folder.file("metrics.jsonl")) == manifest.value("steps", int64_t{-1});
-  ResumedRun run{std::move(folder), wanted, manifest.dump(2) + "\n", std::nullopt, ended};
+                     ended_after(folder.file("metrics.jsonl")) == manifest.get<int64_t>("steps");
+  ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended};
   if (ended) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   run.checkpoint = wanted.checkpoint.empty()

@@ -14,6 +14,8 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/host_compiler.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
 
@@ -63,6 +65,9 @@ nlohmann::ordered_json versions() {
   result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
   return result;
 }
+
+// Of what another process wrote, checked when it was parsed.
+nlohmann::ordered_json copy_of(const JsonValue& value) { return nlohmann::ordered_json::parse(value.source()); }
 
 }  // namespace
 
@@ -134,7 +139,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["parameters"] = facts.parameters;
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
-  if (!facts.picks.empty()) manifest["picks"] = nlohmann::ordered_json::parse(facts.picks);
+  if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
   manifest["versions"] = versions();
   return manifest;
 }
@@ -149,21 +154,22 @@ std::string manifest_text(const ManifestFacts& facts) {
 
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note) {
-  const nlohmann::ordered_json before = nlohmann::ordered_json::parse(old);
+  const JsonValue before = parse_json(old, "manifest.json");
+  const nlohmann::ordered_json versions = copy_of(before.at("versions"));
   nlohmann::ordered_json manifest = manifest_of(facts);
-  const nlohmann::ordered_json now = manifest["versions"];
   nlohmann::ordered_json entry = {{"at", time_text()}, {"step", step}};
-  for (const auto& [key, value] : now.items()) {
-    const auto was = before.at("versions").find(key);
-    if (was != before.at("versions").end() && *was == value) continue;
+  for (const auto& [key, value] : manifest["versions"].items()) {
+    const auto was = versions.find(key);
+    if (was != versions.end() && *was == value) continue;
     entry["versions"][key] = value;
-    note(fmt::format("{} was {}, is {}", key, was == before.at("versions").end() ? "unknown" : was->dump(),
-                     value.dump()));
+    note(fmt::format("{} was {}, is {}", key, was == versions.end() ? "unknown" : was->dump(), value.dump()));
   }
   for (const char* key : {"started", "init_sha256"})
-    if (before.contains(key)) manifest[key] = before[key];
-  manifest["versions"] = before.at("versions");
-  manifest["resumed"] = before.value("resumed", nlohmann::ordered_json::array());
+    if (before.has(key)) manifest[key] = before.get<std::string>(key);
+  manifest["versions"] = versions;
+  manifest["resumed"] = nlohmann::ordered_json::array();
+  if (before.has("resumed"))
+    for (const JsonValue& earlier : before.at("resumed").items()) manifest["resumed"].push_back(copy_of(earlier));
   manifest["resumed"].push_back(entry);
   return manifest.dump(2) + "\n";
 }

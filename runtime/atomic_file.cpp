@@ -24,18 +24,6 @@ void flush_directory(const std::filesystem::path& directory) {
   ::close(descriptor);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() { ::close(value_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
 std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
 // What there is and what is wanted, where the error is one of room.
@@ -113,25 +101,6 @@ void write_file_atomically(const std::filesystem::path& target, std::string_view
   AtomicFile file(target, std::ssize(content));
   file.write(content);
   file.commit();
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status;
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) throw_file_error("read", path, errno);
-  std::string content(static_cast<size_t>(status.st_size), '\0');
-  size_t filled = 0;
-  while (true) {
-    // One byte more than the size tells the end from a file that grew or has no size (/proc).
-    if (filled == content.size()) content.resize(filled + 4096);
-    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_file_error("read", path, errno);
-    if (got == 0) break;
-    filled += static_cast<size_t>(got);
-  }
-  content.resize(filled);
-  return content;
 }
 
 }  // namespace kb

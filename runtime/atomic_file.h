@@ -36,9 +36,6 @@ class AtomicFile {
 
 void write_file_atomically(const std::filesystem::path& target, std::string_view content);
 
-// The whole file.
-std::string read_file(const std::filesystem::path& path);
-
 // Throws Error("cannot ACTION PATH: <text of errno>"); of a full disk also how much is free there, and how much was
 // needed where `bytes` is not 0.
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number,

@@ -11,6 +11,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
 
 namespace kb {

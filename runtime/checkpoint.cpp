@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
 
@@ -77,23 +78,26 @@ void prune(const fs::path& folder, int64_t step, int64_t keep) {
     if (step_of(path) > step || ++kept > keep) fs::remove(path, ignored);
 }
 
-// Checks the header alone; gives its end.
-size_t check_header(const fs::path& path, const std::string& bytes) {
+// With its length before it, checked against its own hash.
+std::string read_header(const InputFile& file) {
+  const fs::path& path = file.path();
   uint64_t length = 0;
-  if (bytes.size() < 8) damaged(path, fmt::format("it is cut short: {} bytes", bytes.size()));
-  for (size_t i = 0; i < 8; ++i) length |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  if (length > bytes.size() - 8)
+  if (file.size() < sizeof length) damaged(path, fmt::format("it is cut short: {} bytes", file.size()));
+  const std::string digits = file.read(0, sizeof length);
+  for (size_t i = 0; i < sizeof length; ++i) length |= uint64_t{static_cast<unsigned char>(digits[i])} << (8 * i);
+  if (length > file.size() - sizeof length)
     damaged(path, fmt::format("it is cut short or damaged: {} bytes, of which the header is said to take {}",
-                              bytes.size(), length));
-  std::string header = bytes.substr(0, 8 + length);
-  const size_t at = value_begin(header, kHeader);
-  if (at == std::string::npos || at + kHashDigits > header.size())
+                              file.size(), length));
+  const std::string written = file.read(0, sizeof length + length);
+  const size_t at = value_begin(written, kHeader);
+  if (at == std::string::npos || at + kHashDigits > written.size())
     damaged(path, fmt::format("it is none, or damaged: there is no {} in its header", kHeader));
-  const std::string expected = header.substr(at, kHashDigits);
+  const std::string expected = written.substr(at, kHashDigits);
+  std::string header = written;
   header.replace(at, kHashDigits, kHashDigits, '0');
   if (const std::string got = sha256_hex(header); got != expected)
     damaged(path, fmt::format("its header is damaged: SHA-256\n  expected: {}\n  got:      {}", expected, got));
-  return header.size();
+  return written;
 }
 
 }  // namespace
@@ -177,14 +181,13 @@ const std::string& Checkpoint::fact(const std::string& key) const {
 }
 
 Checkpoint read_checkpoint(const fs::path& path) {
-  const std::string bytes = read_file(path);
-  const size_t body = check_header(path, bytes);
-  const size_t at = value_begin(bytes, kBytes);
-  const int64_t expected = at == std::string::npos ? -1 : number(bytes.substr(at, bytes.find('"', at) - at));
-  if (expected != static_cast<int64_t>(bytes.size() - body))
-    damaged(path, fmt::format("it is cut short or too long: expected {} bytes of tensors, got {}", expected,
-                              bytes.size() - body));
-  SafetensorsFile file = parse_safetensors(path, bytes);
+  const InputFile input(path);
+  const std::string header = read_header(input);
+  const size_t at = value_begin(header, kBytes), body = input.size() - header.size();
+  const int64_t expected = at == std::string::npos ? -1 : number(header.substr(at, header.find('"', at) - at));
+  if (expected != static_cast<int64_t>(body))
+    damaged(path, fmt::format("it is cut short or too long: expected {} bytes of tensors, got {}", expected, body));
+  SafetensorsFile file = read_safetensors(input);
   Checkpoint result{path, 0, 0, std::move(file.metadata), std::move(file.tensors)};
   result.step = number(result.fact(kStep));
   result.samples = number(result.fact(kSamples));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "runtime/sha256.h"
 
 namespace kb {

@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kMaxHeader = 100'000'000;  // bytes; the format's own bound
@@ -33,8 +30,9 @@ const char* format_name(DType dtype) {
   return std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& row) { return row.dtype == dtype; })->name;
 }
 
-Json header_object(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
+nlohmann::ordered_json header_object(std::span<const TensorView> tensors,
+                                     const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   size_t offset = 0;
   for (const TensorView& tensor : tensors) {
@@ -48,17 +46,16 @@ Json header_object(std::span<const TensorView> tensors, const std::map<std::stri
   return header;
 }
 
-// Reads one file's header; every complaint names the file.
+// Reads one file, its tensors only when the header accounts for every byte; every complaint names the file.
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, const std::string& bytes) : path_(path), bytes_(bytes) {}
+  explicit Reader(const InputFile& file) : file_(file) {}
 
   SafetensorsFile read() {
-    Json header = parse_header();
     SafetensorsFile file;
-    for (const auto& [name, item] : header.items()) {
+    for (const auto& [name, item] : read_header().members()) {
       if (name == kMetadata)
-        file.metadata = read_metadata(item);
+        file.metadata = item.texts();
       else
         entries_.push_back(read_entry(name, item));
     }
@@ -75,90 +72,54 @@ class Reader {
     size_t begin = 0, end = 0;
   };
 
-  [[noreturn]] void fail(const std::string& what, const std::string& expected, const std::string& got) const {
-    throw Error(fmt::format("{}: not a safetensors file: {}\n  expected: {}\n  got:      {}", path_.string(), what,
-                            expected, got));
-  }
+  std::string label() const { return file_.path().string() + ": not a safetensors file"; }
 
   void check(bool holds, const std::string& what, const std::string& expected, const std::string& got) const {
-    if (!holds) fail(what, expected, got);
+    if (!holds) throw Error(fmt::format("{}: {}\n  expected: {}\n  got:      {}", label(), what, expected, got));
   }
 
   size_t body_begin() const { return kLengthBytes + header_bytes_; }
-  size_t body_bytes() const { return bytes_.size() - body_begin(); }
+  size_t body_bytes() const { return file_.size() - body_begin(); }
 
-  Json parse_header() {
-    check(bytes_.size() >= kLengthBytes, "too short", "at least 8 bytes of header length",
-          fmt::format("{} bytes", bytes_.size()));
-    for (size_t i = 0; i < kLengthBytes; ++i)
-      header_bytes_ |= static_cast<size_t>(static_cast<unsigned char>(bytes_[i])) << (8 * i);
-    size_t most = std::min(kMaxHeader, bytes_.size() - kLengthBytes);
+  JsonValue read_header() {
+    check(file_.size() >= kLengthBytes, "too short", "at least 8 bytes of header length",
+          fmt::format("{} bytes", file_.size()));
+    for (const char c : reversed(file_.read(0, kLengthBytes)))
+      header_bytes_ = header_bytes_ << 8 | static_cast<unsigned char>(c);
+    const size_t most = std::min(kMaxHeader, file_.size() - kLengthBytes);
     check(header_bytes_ <= most, "header length", fmt::format("at most {} bytes", most),
           fmt::format("{} bytes", header_bytes_));
-    Json header;
-    try {
-      header = Json::parse(
-          bytes_.begin() + kLengthBytes, bytes_.begin() + static_cast<ptrdiff_t>(body_begin()),
-          [this](int depth, Json::parse_event_t event, Json& parsed) { return note_key(depth, event, parsed); });
-    } catch (const nlohmann::json::parse_error& error) {
-      fail("header", "a JSON object", error.what());
-    }
-    check(header.is_object(), "header", "a JSON object", header.type_name());
-    return header;
+    return parse_json(file_.read(kLengthBytes, header_bytes_), label() + ": header");
   }
 
-  bool note_key(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key)
-      check(names_.insert(parsed.get<std::string>()).second, "header", "each name once",
-            fmt::format("'{}' twice", parsed.get<std::string>()));
-    return true;
+  static std::string reversed(std::string text) {
+    std::reverse(text.begin(), text.end());
+    return text;
   }
 
-  std::map<std::string, std::string> read_metadata(const Json& item) const {
-    check(item.is_object(), kMetadata, "an object of strings", item.type_name());
-    std::map<std::string, std::string> metadata;
-    for (const auto& [key, value] : item.items()) {
-      check(value.is_string(), fmt::format("{} '{}'", kMetadata, key), "a string", value.type_name());
-      metadata[key] = value.get<std::string>();
-    }
-    return metadata;
+  static Dims whole_numbers(const JsonValue& value) {
+    Dims numbers = value.list<int64_t>();
+    if (std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; }))
+      value.refuse("whole numbers >= 0");
+    return numbers;
   }
 
-  const Json& member(const std::string& name, const Json& item, const char* key) const {
-    check(item.is_object() && item.contains(key), fmt::format("tensor '{}'", name),
-          "an object with dtype, shape and data_offsets", item.dump().substr(0, 80));
-    return item[key];
-  }
-
-  std::vector<int64_t> integers(const std::string& name, const Json& item, const char* key) const {
-    const Json& value = member(name, item, key);
-    std::vector<int64_t> result;
-    std::string expected = "an array of whole numbers >= 0";
-    check(value.is_array(), fmt::format("tensor '{}': {}", name, key), expected, value.dump().substr(0, 80));
-    for (const Json& number : value) {
-      check(number.is_number_unsigned() && number.get<uint64_t>() <= INT64_MAX,
-            fmt::format("tensor '{}': {}", name, key), expected, number.dump().substr(0, 80));
-      result.push_back(number.get<int64_t>());
-    }
-    return result;
-  }
-
-  DType read_dtype(const std::string& name, const Json& item) const {
-    const Json& value = member(name, item, "dtype");
-    std::string text = value.is_string() ? value.get<std::string>() : value.dump().substr(0, 80), known;
+  static DType read_dtype(const JsonValue& value) {
+    const std::string text = value.as<std::string>();
+    std::string known;
     for (const DTypeRow& row : kDTypes) {
       if (row.name == text) return row.dtype;
       known += (known.empty() ? "one of " : ", ") + std::string(row.name);
     }
-    fail(fmt::format("tensor '{}': dtype", name), known, text);
+    value.refuse(known);
   }
 
-  Entry read_entry(const std::string& name, const Json& item) const {
-    Entry entry{{name, {read_dtype(name, item), integers(name, item, "shape"), ""}, {}}, 0, 0};
-    std::vector<int64_t> offsets = integers(name, item, "data_offsets");
-    bool ordered = offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= static_cast<int64_t>(body_bytes());
-    check(ordered, fmt::format("tensor '{}': data_offsets", name),
-          fmt::format("[begin, end] within {} bytes", body_bytes()), fmt::format("[{}]", fmt::join(offsets, ", ")));
+  Entry read_entry(const std::string& name, const JsonValue& item) const {
+    Entry entry{{name, {read_dtype(item.at("dtype")), whole_numbers(item.at("shape")), ""}, {}}, 0, 0};
+    const Dims offsets = whole_numbers(item.at("data_offsets"));
+    const bool ordered =
+        offsets.size() == 2 && offsets[0] <= offsets[1] && static_cast<size_t>(offsets[1]) <= body_bytes();
+    if (!ordered) item.at("data_offsets").refuse(fmt::format("[begin, end] within {} bytes", body_bytes()));
     entry.begin = static_cast<size_t>(offsets[0]);
     entry.end = static_cast<size_t>(offsets[1]);
     check(has_size(entry), fmt::format("tensor '{}'", name),
@@ -189,15 +150,12 @@ class Reader {
 
   NamedTensor load(Entry& entry) const {
     entry.tensor.data.resize(entry.end - entry.begin);
-    if (!entry.tensor.data.empty())
-      std::memcpy(entry.tensor.data.data(), bytes_.data() + body_begin() + entry.begin, entry.tensor.data.size());
+    file_.read(body_begin() + entry.begin, entry.tensor.data.data(), entry.tensor.data.size());
     return std::move(entry.tensor);
   }
 
-  const std::filesystem::path& path_;
-  const std::string& bytes_;
+  const InputFile& file_;
   size_t header_bytes_ = 0;
-  std::set<std::string> names_;
   std::vector<Entry> entries_;
 };
 
@@ -223,10 +181,8 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   file.commit();
 }
 
-SafetensorsFile parse_safetensors(const std::filesystem::path& path, const std::string& bytes) {
-  return Reader(path, bytes).read();
-}
+SafetensorsFile read_safetensors(const InputFile& file) { return Reader(file).read(); }
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) { return parse_safetensors(path, read_file(path)); }
+SafetensorsFile read_safetensors(const std::filesystem::path& path) { return read_safetensors(InputFile(path)); }
 
 }  // namespace kb

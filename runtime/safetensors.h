@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/input_file.h"
 #include "runtime/state_store.h"
 
 namespace kb {
@@ -25,9 +26,9 @@ std::string safetensors_header(std::span<const TensorView> tensors,
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-// Throws Error, with the path, what was expected and what was got, for every malformed file.
+// Throws Error, with the path, what was expected and what was got, for every malformed file. Memory is taken for
+// tensors only when the header accounts for every byte of the file.
 SafetensorsFile read_safetensors(const std::filesystem::path& path);
-// The same from the file's bytes; `path` is for the complaints.
-SafetensorsFile parse_safetensors(const std::filesystem::path& path, const std::string& bytes);
+SafetensorsFile read_safetensors(const InputFile& file);
 
 }  // namespace kb

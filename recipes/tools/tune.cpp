@@ -14,6 +14,7 @@
 #include "recipes/layout_rows.h"
 #include "recipes/trainer.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "runtime/processor.h"
 
 namespace {

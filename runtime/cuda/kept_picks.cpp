@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 
 namespace kb::cuda {
 namespace {

@@ -12,6 +12,7 @@
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/cuda/cubin.h"
+#include "runtime/input_file.h"
 #include "runtime/kernel_units.h"
 
 namespace kb::cuda {

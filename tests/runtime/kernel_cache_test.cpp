@@ -18,6 +18,7 @@
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/cache_listing.h"
+#include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
 #include "tests/support.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "graph/error.h"
+#include "tests/says.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -95,29 +96,41 @@ BOOST_AUTO_TEST_CASE(malformed_headers_are_refused) {
   BOOST_TEST(complaint("abc") == fault("too short", "at least 8 bytes of header length", "3 bytes"));
   BOOST_TEST(complaint(std::string(8, '\xff')) ==
              fault("header length", "at most 0 bytes", "18446744073709551615 bytes"));
-  BOOST_TEST(complaint(with_header("{", "")).starts_with("not a safetensors file: header\n  expected: a JSON object"));
-  BOOST_TEST(complaint(with_header("[]", "")) == fault("header", "a JSON object", "array"));
+  BOOST_TEST(complaint(with_header("{", "")).starts_with("not a safetensors file: header: line 1\n  expected: JSON"));
+  BOOST_TEST(complaint(with_header("[]", "")) == fault("header: line 1", "an object", "[]"));
+  BOOST_TEST(complaint(with_header(std::string(1'000'000, '['), "")) ==
+             fault("header: line 1", "at most 64 arrays and objects inside of each other", "more"));
   std::string w = R"("w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
-  BOOST_TEST(complaint(with_header("{" + w + "," + w + "}", "x")) == fault("header", "each name once", "'w' twice"));
+  BOOST_TEST(complaint(with_header("{" + w + "," + w + "}", "x")) ==
+             fault("header: line 1", "each key once", "\"w\" twice"));
   BOOST_TEST(complaint(with_header(R"({"__metadata__":{"a":1}})", "")) ==
-             fault("__metadata__ 'a'", "a string", "number"));
+             fault("header: line 1, \"__metadata__.a\"", "a text", "1"));
 }
 
 BOOST_AUTO_TEST_CASE(malformed_tensors_are_refused) {
   auto one = [](const std::string& item, const std::string& body) {
     return complaint(with_header("{\"w\":" + item + "}", body));
   };
-  BOOST_TEST(one("3", "") == fault("tensor 'w'", "an object with dtype, shape and data_offsets", "3"));
+  BOOST_TEST(one("3", "") == fault("header: line 1, \"w\"", "an object with \"dtype\"", "3"));
   BOOST_TEST(one(R"({"dtype":"F8","shape":[1],"data_offsets":[0,1]})", "x") ==
-             fault("tensor 'w': dtype", "one of F64, F32, BF16, F16, I32, U32, U8, I64, BOOL", "F8"));
+             fault("header: line 1, \"w.dtype\"", "one of F64, F32, BF16, F16, I32, U32, U8, I64, BOOL", "\"F8\""));
   BOOST_TEST(one(R"({"dtype":"U8","shape":[-1],"data_offsets":[0,1]})", "x") ==
-             fault("tensor 'w': shape", "an array of whole numbers >= 0", "-1"));
+             fault("header: line 1, \"w.shape\"", "whole numbers >= 0", "[-1]"));
   BOOST_TEST(one(R"({"dtype":"U8","shape":[2],"data_offsets":[0,2]})", "x") ==
-             fault("tensor 'w': data_offsets", "[begin, end] within 1 bytes", "[0, 2]"));
+             fault("header: line 1, \"w.data_offsets\"", "[begin, end] within 1 bytes", "[0,2]"));
   BOOST_TEST(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,2]})", "xx") ==
              fault("tensor 'w'", "as many bytes as F32 [1] takes", "2 bytes"));
   BOOST_TEST(one(R"({"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]})", "")
                  .starts_with("not a safetensors file: tensor 'w'"));
+}
+
+// 4 TB of zeros that take no room on the disk: they were to be read before the header was.
+BOOST_AUTO_TEST_CASE(no_memory_is_taken_for_what_the_header_does_not_tell_of) {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "x.safetensors";
+  test::write_file(path, with_header("{}", ""));
+  std::filesystem::resize_file(path, uintmax_t{4} << 40);
+  BOOST_CHECK_EXCEPTION(read_safetensors(path), Error, test::says("length\n  expected: 0 bytes of tensors"));
 }
 
 BOOST_AUTO_TEST_CASE(gaps_overlaps_and_tails_are_refused) {

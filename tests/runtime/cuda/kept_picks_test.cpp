@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "tests/support.h"
 
 using namespace kb;

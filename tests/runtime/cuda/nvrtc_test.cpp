@@ -12,6 +12,7 @@
 #include "runtime/cache_listing.h"
 #include "runtime/cuda/cubin.h"
 #include "runtime/cuda/nvrtc_compiler.h"
+#include "runtime/input_file.h"
 #include "tests/support.h"
 
 namespace kb {
