@@ -7,6 +7,7 @@ namespace kb {
 
 ValuePlaces::ValuePlaces(const Graph& graph, const Ordered& ordered, const Target& target, Schedule& schedule)
     : graph_(graph), ordered_(ordered), target_(target), schedule_(schedule) {
+  find_lives();
   place_variables_and_inputs();
   place_state_writes();
   place_outputs();
@@ -63,6 +64,22 @@ void ValuePlaces::place_outputs() {
   }
 }
 
+void ValuePlaces::find_lives() {
+  for (size_t g = 0; g < ordered_.groups.size(); ++g) {
+    const Group& group = ordered_.groups[g];
+    for (Value input : group.inputs) last_reader_[resolve_alias(graph_, input).owner] = g;
+    if (group.outputs.empty()) continue;
+    if (const Value source = taken_over(group.outputs[0]); source.valid()) exchanged_at_[source] = g;
+  }
+}
+
+// With one sample a worker the gradient of a bias is that of the layer's output, which the backward pass goes on with
+// while the bucket is summed.
+bool ValuePlaces::is_read_behind_exchange(Value part, Value whole) const {
+  const auto read = last_reader_.find(part), exchanged = exchanged_at_.find(whole);
+  return read != last_reader_.end() && exchanged != exchanged_at_.end() && read->second > exchanged->second;
+}
+
 // The parts of a placed concat that nothing else has placed go straight into its memory.
 void ValuePlaces::place_concat(const Group& group) {
   Value whole = group.outputs.empty() ? Value{group.nodes.back(), 0} : group.outputs[0];
@@ -73,7 +90,7 @@ void ValuePlaces::place_concat(const Group& group) {
     int64_t bytes = graph_.type(part).bytes();
     Op op = graph_.node(alias.owner).op;
     bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 &&
-                     graph_.type(alias.owner).bytes() == bytes;
+                     graph_.type(alias.owner).bytes() == bytes && !is_read_behind_exchange(alias.owner, whole);
     if (placeable) place_at(alias.owner, {base.buffer, base.offset + offset});
     offset += bytes;
   }

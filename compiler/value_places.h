@@ -4,6 +4,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/order.h"
 #include "compiler/schedule.h"
@@ -30,6 +31,8 @@ class ValuePlaces {
   void place_variables_and_inputs();
   void place_state_writes();
   void place_outputs();
+  void find_lives();
+  bool is_read_behind_exchange(Value part, Value whole) const;
   void place_concat(const Group& group);
   void place_at(Value owner, View view);
   Value taken_over(Value owner) const;
@@ -42,6 +45,8 @@ class ValuePlaces {
   const Target& target_;
   Schedule& schedule_;
   std::unordered_map<std::string, int32_t> stores_;
+  // By launch: the last that reads a value's memory, and the exchange that overwrites it.
+  std::unordered_map<Value, size_t, ValueHash> last_reader_, exchanged_at_;
 };
 
 }  // namespace kb

@@ -93,6 +93,22 @@ BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
   BOOST_TEST(alone.code == 2, alone.text);
 }
 
+// The gradient of a bias is then that of the layer's output, which the backward pass reads while its bucket is summed.
+BOOST_AUTO_TEST_CASE(one_sample_a_worker_in_buckets_of_any_size) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const auto state = [&](const std::string& name, const std::string& more) {
+    const Ended ended = run_shell(KB_BIN "/mlp_mnist --dataset synthetic --minibatch 4 --per-worker 1 --steps 3 " +
+                                  std::string("--threads 1 --out ") + (folder / name).string() + " " + more);
+    BOOST_TEST(ended.code == 0, ended.text);
+    return test::state_sha256(folder / name);
+  };
+  const std::string alone = state("1", "");
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state("2", "--processes 2") == alone);
+  BOOST_TEST(state("4", "--processes 4 --bucket-mb 0.000001") == alone);
+}
+
 // Of a drawn step every process tells, on one clock; the bits are those of a run that is not drawn.
 BOOST_AUTO_TEST_CASE(every_process_is_in_the_trace) {
   if (!can_share()) return;
