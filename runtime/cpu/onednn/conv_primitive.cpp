@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "runtime/cpu/onednn/version.h"
 
 namespace kb::onednn {
 
@@ -31,10 +32,13 @@ struct Descs {
   memory::dims stride, dilation, padding, padding_end;
 };
 
+// Gradients of weights are f32 whatever the tensors are.
+DType weight_dtype(const ConvSpec& s) { return s.kind == ConvKind::weight_grad ? DType::f32 : s.dtype; }
+
 memory::desc any_weights(const ConvSpec& s) {
   memory::dims dims{s.o / s.groups, s.c / s.groups, s.kh, s.kw};
   if (s.groups > 1) dims.insert(dims.begin(), s.groups);
-  return {dims, s.kind == ConvKind::weight_grad ? memory::data_type::f32 : data_type(s.dtype), Tag::any};
+  return {dims, data_type(weight_dtype(s)), Tag::any};
 }
 
 Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
@@ -58,7 +62,7 @@ dnnl::primitive_attr attributes(bool relu) {
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (relu) {
     dnnl::post_ops post;
-    post.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    append_relu(post);
     attr.set_post_ops(post);
   }
   return attr;
@@ -69,11 +73,12 @@ constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
   using Forward = dnnl::convolution_forward;
   const auto prop = dnnl::prop_kind::forward_training;
-  const Forward::desc desc = s.bias ? Forward::desc(prop, kDirect, d.source, d.weights, d.bias, d.result, d.stride,
-                                                    d.dilation, d.padding, d.padding_end)
-                                    : Forward::desc(prop, kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
-                                                    d.padding, d.padding_end);
-  return {desc, attributes(s.relu), engine.engine};
+  const dnnl::primitive_attr attr = attributes(s.relu);
+  if (!s.bias)
+    return primitive_desc<Forward>(engine.engine, attr, prop, kDirect, d.source, d.weights, d.result, d.stride,
+                                   d.dilation, d.padding, d.padding_end);
+  return primitive_desc<Forward>(engine.engine, attr, prop, kDirect, d.source, d.weights, d.bias, d.result, d.stride,
+                                 d.dilation, d.padding, d.padding_end);
 }
 
 // oneDNN asks gradients for a forward description as a hint; its weights' form is of no matter.
@@ -84,16 +89,10 @@ dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec, co
   return forward_desc(engine, spec, forward);
 }
 
-dnnl::convolution_backward_data::primitive_desc input_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
-  const dnnl::convolution_backward_data::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
-                                                   d.padding, d.padding_end);
-  return {desc, attributes(false), engine.engine, hint(engine, s, d)};
-}
-
-dnnl::convolution_backward_weights::primitive_desc weight_grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
-  const dnnl::convolution_backward_weights::desc desc(kDirect, d.source, d.weights, d.result, d.stride, d.dilation,
-                                                      d.padding, d.padding_end);
-  return {desc, attributes(false), engine.engine, hint(engine, s, d)};
+template <class Gradient>
+typename Gradient::primitive_desc grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
+  return gradient_desc<Gradient>(engine.engine, attributes(false), hint(engine, s, d), kDirect, d.source, d.weights,
+                                 d.result, d.stride, d.dilation, d.padding, d.padding_end);
 }
 
 template <class P, class D>
@@ -118,11 +117,11 @@ std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, Tags tags,
     fill<dnnl::convolution_forward>(*made, desc, d, create);
     made->weights = desc.weights_desc();
   } else if (spec.kind == ConvKind::input_grad) {
-    const auto desc = input_grad_desc(engine, spec, d);
+    const auto desc = grad_desc<dnnl::convolution_backward_data>(engine, spec, d);
     fill<dnnl::convolution_backward_data>(*made, desc, d, create);
     made->weights = desc.weights_desc();
   } else {
-    const auto desc = weight_grad_desc(engine, spec, d);
+    const auto desc = grad_desc<dnnl::convolution_backward_weights>(engine, spec, d);
     fill<dnnl::convolution_backward_weights>(*made, desc, d, create);
     made->weights = desc.diff_weights_desc();
   }
@@ -223,30 +222,29 @@ Detour plan_detour(Engine& engine, const ConvSpec& spec) {
 
 WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
   WeightLayout layout;
-  layout.dtype = desc.data_type() == memory::data_type::f32 ? DType::f32 : DType::bf16;
+  layout.dtype = weight_dtype(spec);
   layout.groups = spec.groups;
   layout.outputs = spec.o / spec.groups;
   layout.inputs = spec.c / spec.groups;
   layout.taps = spec.kh * spec.kw;
   layout.elements = static_cast<int64_t>(desc.get_size()) / size_of(layout.dtype);
 
-  const dnnl_memory_desc_t& md = desc.data;
-  const dnnl_blocking_desc_t& blocking = md.format_desc.blocking;
+  const Blocking blocking = blocking_of(desc);
   // The term of index `i` of dimension `d`: its digits in the inner blocks, last block first, then the outer stride.
   const auto place = [&](int d, int64_t i) {
     int64_t sum = 0, inner = 1;
-    for (int b = blocking.inner_nblks - 1; b >= 0; --b) {
-      if (blocking.inner_idxs[b] == d) {
-        sum += i % blocking.inner_blks[b] * inner;
-        i /= blocking.inner_blks[b];
+    for (size_t b = blocking.inner_blocks.size(); b-- > 0;) {
+      if (blocking.inner_axes[b] == d) {
+        sum += i % blocking.inner_blocks[b] * inner;
+        i /= blocking.inner_blocks[b];
       }
-      inner *= blocking.inner_blks[b];
+      inner *= blocking.inner_blocks[b];
     }
     return sum + i * blocking.strides[d];
   };
   const auto places = [&](int d) {
     std::vector<int64_t> result;
-    for (int64_t i = 0; i < md.padded_dims[d]; ++i) result.push_back(place(d, i));
+    for (int64_t i = 0; i < blocking.padded[d]; ++i) result.push_back(place(d, i));
     return result;
   };
   const int first = spec.groups > 1 ? 1 : 0;

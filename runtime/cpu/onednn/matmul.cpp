@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/cpu/onednn/engine.h"
+#include "runtime/cpu/onednn/version.h"
 
 namespace kb::onednn {
 
@@ -36,12 +37,13 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (whole.relu) {
     dnnl::post_ops post;
-    post.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    append_relu(post);
     attr.set_post_ops(post);
   }
-  const dnnl::matmul::desc desc = whole.bias ? dnnl::matmul::desc(made->source, made->weights, made->bias, made->result)
-                                             : dnnl::matmul::desc(made->source, made->weights, made->result);
-  const dnnl::matmul::primitive_desc primitive(desc, attr, engine.engine);
+  const dnnl::matmul::primitive_desc primitive =
+      whole.bias
+          ? primitive_desc<dnnl::matmul>(engine.engine, attr, made->source, made->weights, made->bias, made->result)
+          : primitive_desc<dnnl::matmul>(engine.engine, attr, made->source, made->weights, made->result);
   made->implementation = primitive.impl_info_str();
   made->scratchpad = primitive.scratchpad_desc();
   made->scratch = made->scratchpad.get_size();
