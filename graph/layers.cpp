@@ -24,6 +24,9 @@ Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char*
 // A vector over the channels, axis 1 of x, in x's shape.
 Tensor over_channels(Tensor vector, Tensor x) { return broadcast_axes(vector, x.shape(), {1}); }
 
+// One value a channel of x.
+Type channel_vector(Tensor x) { return {x.dtype(), {x.size(1)}, "C"}; }
+
 void require_positive(std::string_view op, int64_t value, const char* what) {
   if (value < 1) report(op, {std::string(what) + " out of range", "1 or more", std::to_string(value), ""});
 }
@@ -116,12 +119,11 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
     report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),
                           "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});
   x = cast(x, parameter_dtype(dtype));
-  const Type type{x.dtype(), {channels}, "C"};
   Graph& graph = x.graph();
-  Tensor weight = parameter(graph, "weight", Role::norm_scale, type, constant_init(options.weight_init));
-  Tensor bias = parameter(graph, "bias", Role::norm_shift, type, constant_init(0));
-  Tensor running_mean = state(graph, "running_mean", type, constant_init(0));
-  Tensor running_var = state(graph, "running_var", type, constant_init(1));
+  Tensor weight = parameter(graph, "weight", Role::norm_scale, channel_vector(x), constant_init(options.weight_init));
+  Tensor bias = parameter(graph, "bias", Role::norm_shift, channel_vector(x), constant_init(0));
+  Tensor running_mean = state(graph, "running_mean", channel_vector(x), constant_init(0));
+  Tensor running_var = state(graph, "running_var", channel_vector(x), constant_init(1));
   const Statistics by = of_batch ? batch_statistics(x, axes, running_mean, running_var, options.momentum)
                                  : Statistics{running_mean, running_var};
   Tensor scale = weight * rsqrt(by.variance + options.epsilon);
