@@ -5,13 +5,16 @@
 #include <string>
 
 #include "compiler/print_cpp.h"
+#include "compiler/print_cpp_clang.h"
 #include "compiler/print_prelude.h"
 
 namespace kb {
 namespace {
 
 constexpr std::string_view kTypes =
-    R"(#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // lanes past a tail: kept, never used
+    R"(#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // lanes past a tail: kept, never used
+#endif
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -59,7 +62,7 @@ constexpr std::string_view kVectorHelpers = R"(
 KB_INLINE f32x@ splat_f32x@(float x) { return f32x@{$x}; }
 KB_INLINE i32x@ splat_i32x@(int x) { return i32x@{$x}; }
 KB_INLINE u32x@ splat_u32x@(u32 x) { return u32x@{$x}; }
-static const i32x@ iota_i32x@ = {$i};
+__attribute__((unused)) static const i32x@ iota_i32x@ = {$i};
 KB_INLINE i32x@ first_x@(long n) { return iota_i32x@ < (int)index_min(index_max(n, 0), @); }
 KB_INLINE i32x@ maximum(i32x@ x, i32x@ y) { return x > y ? x : y; }
 KB_INLINE i32x@ minimum(i32x@ x, i32x@ y) { return x < y ? x : y; }
@@ -95,7 +98,7 @@ typedef double f64x@m __attribute__((vector_size(@ * 8), aligned(8), may_alias))
 typedef long i64x@ __attribute__((vector_size(@ * 8)));
 KB_INLINE f64x@ splat_f64x@(double x) { return f64x@{$x}; }
 KB_INLINE i64x@ splat_i64x@(long x) { return i64x@{$x}; }
-static const i64x@ iota_i64x@ = {$i};
+__attribute__((unused)) static const i64x@ iota_i64x@ = {$i};
 KB_INLINE i32x@ narrow(i64x@ x) { return __builtin_convertvector(x, i32x@); }
 KB_INLINE i64x@ wide(i32x@ x) { return __builtin_convertvector(x, i64x@); }
 KB_INLINE u32x@ whole_u32(f64x@ x) {
@@ -138,8 +141,8 @@ constexpr std::string_view kFusedByLane = R"(
 KB_INLINE %x@ fused(%x@ x, %x@ y, %x@ z) { %x@ r = x; KB_EACH r[l] = fused(x[l], y[l], z[l]); return r; }
 )";
 constexpr std::string_view kExtremes = R"(
-KB_INLINE %x@ maximum(%x@ x, %x@ y) { return (x > y) | (x != x) ? x : y; }
-KB_INLINE %x@ minimum(%x@ x, %x@ y) { return (x < y) | (x != x) ? x : y; }
+KB_INLINE %x@ maximum(%x@ x, %x@ y) { return ((x > y) | (x != x)) ? x : y; }
+KB_INLINE %x@ minimum(%x@ x, %x@ y) { return ((x < y) | (x != x)) ? x : y; }
 )";
 constexpr std::string_view kRootByLane = R"(
 KB_INLINE %x@ root(%x@ x) { %x@ r = x; KB_EACH r[l] = root(x[l]); return r; }
@@ -371,7 +374,7 @@ std::string streams(int vector_bytes) {
 int vector_bytes(std::string_view isa) { return isa == "avx512" ? 64 : isa == "avx2" ? 32 : 16; }
 
 std::string cpp_prelude(int vector_bytes) {
-  std::string text = fmt::format("{}{}{}", kTypes, kSharedPrelude, kScalars);
+  std::string text = fmt::format("{}{}{}{}", kTypes, kClangBuiltins, kSharedPrelude, kScalars);
   text += vectors(vector_bytes, false);
   text += vectors(vector_bytes, true);
   text += "typedef float kb_v4 __attribute__((vector_size(16)));\n";

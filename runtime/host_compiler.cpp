@@ -33,7 +33,7 @@ std::vector<std::string> compile_flags(const std::string& sanitize) {
 
 // Without the start files and the C++ library the link takes a third of the time; what generated code may call is
 // named here: libm for f64, libgcc for conversions that the instruction set lacks.
-std::vector<std::string> link_libraries() { return {"-x", "none", "-lm", "-lgcc"}; }
+std::vector<std::string> link_libraries() { return {"-lm", "-lgcc"}; }
 
 // Size and time of the file behind `path`, as text; empty where there is none.
 std::string file_stamp(const fs::path& path) {
@@ -107,6 +107,17 @@ void require_compiler(const HostCompiler& compiler) {
                   compiler.path, compiler.origin));
 }
 
+// A program that is no compiler may end without an error and without a shared object, or fail without a word.
+CompileResult judge(const CompileJob& job, ProcessResult process) {
+  const bool ended = process.status == 0;
+  if (ended && !file_stamp(job.object).empty()) return {.ok = true, .diagnostics = std::move(process.output)};
+  if (ended)
+    return {.diagnostics = fmt::format("it ended without an error but wrote no {}: is it a C++ compiler?\n{}",
+                                       job.object.filename().string(), process.output)};
+  if (process.output.empty()) return {.diagnostics = fmt::format("it ended with status {}", process.status)};
+  return {.diagnostics = std::move(process.output)};
+}
+
 }  // namespace
 
 HostCompiler find_host_compiler(const RuntimeOptions& options) {
@@ -123,10 +134,7 @@ std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, 
   std::deque<Process> running;
   for (const CompileJob& job : jobs) running.emplace_back(arguments(compiler, job));
   std::vector<CompileResult> results;
-  for (Process& process : running) {
-    ProcessResult result = process.wait();
-    results.push_back({.ok = result.status == 0, .diagnostics = std::move(result.output)});
-  }
+  for (size_t i = 0; i < jobs.size(); ++i) results.push_back(judge(jobs[i], running[i].wait()));
   return results;
 }
 

@@ -176,8 +176,8 @@ class Loader {
                                    const std::string& diagnostics) const {
     const std::string kernel = blamed_kernel(unit, diagnostics);
     if (kernel.empty())
-      throw Error(fmt::format("the host C++ compiler {} could not do its work:\n{}\ncommand: {}", compiler_.path,
-                              diagnostics, command_line(compiler_, job)));
+      throw Error(fmt::format("the host C++ compiler {} (named by {}) could not do its work:\n{}\ncommand: {}",
+                              compiler_.path, compiler_.origin, diagnostics, command_line(compiler_, job)));
     const fs::path parent = job.source.parent_path().parent_path();
     CompileJob kept = {.source = parent / fmt::format("{}{}.cpp", kFailedPrefix, sha256_hex(diagnostics).substr(0, 16)),
                        .object = "/dev/null"};

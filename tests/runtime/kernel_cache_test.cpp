@@ -371,11 +371,19 @@ BOOST_AUTO_TEST_CASE(a_refused_prelude_is_named) {
   });
 }
 
+// /bin/false fails without a word; /bin/true takes any arguments, compiles nothing and reports no error.
 BOOST_AUTO_TEST_CASE(trouble_of_the_compiler_itself_is_not_a_kernels_fault) {
-  compiler.path = "/bin/false";
-  BOOST_CHECK_EXCEPTION(load(make_batch(1)), kb::Error, [](const kb::Error& error) {
-    return contains(error.what(), "/bin/false could not do its work");
-  });
+  compiler.origin = "KB_CXX";
+  const auto refused = [&](const std::string& path, const std::string& reason) {
+    compiler.path = path;
+    BOOST_CHECK_EXCEPTION(load(make_batch(2), 1), kb::Error, [&](const kb::Error& error) {
+      return contains(error.what(),
+                      "the host C++ compiler " + path + " (named by KB_CXX) could not do its work:\n" + reason);
+    });
+    BOOST_TEST(leftovers(cache).empty());
+  };
+  refused("/bin/false", "it ended with status 1\n");
+  refused("/bin/true", "it ended without an error but wrote no unit0.so: is it a C++ compiler?\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_text_without_its_function_is_ours) {
