@@ -30,6 +30,9 @@ struct Beat {
   std::atomic<bool> waits{false};                     // for other processes
   std::atomic<bool> steps{false};                     // inside a step, whose parts all take about as long everywhere
   std::atomic<int64_t> step{-1}, count{0}, since{0};  // since: nanoseconds of this machine's clock
+  std::atomic<int64_t> looked{0};  // likewise: when its watch last looked; known on its machine alone
+  std::atomic<int32_t> asked{0};   // the signal that asked it to stop, see stop_vote.h; 0: none
+  std::atomic<int64_t> vote{0};    // one more than what it has begun; 0: it has not voted
   std::atomic<char> place[kPlaceBytes]{};
 
   void set_place(std::string_view text);

@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <random>
 #include <utility>
 
@@ -27,6 +26,8 @@ struct SentBeat {
   int32_t process = 0;
   int32_t waits = 0, steps = 0;
   int64_t step = 0, count = 0, age = 0;  // age: nanoseconds since Beat::since
+  int64_t vote = 0;
+  int32_t asked = 0;
   std::array<char, Beat::kPlaceBytes> place{};
 };
 
@@ -152,16 +153,41 @@ Socket connected(const std::string& address, uint16_t port, int milliseconds) {
   return Socket();
 }
 
-std::optional<Hello> receive_hello(const Socket& socket, const Deadline& deadline) {
-  Hello hello;
-  char* to = reinterpret_cast<char*>(&hello);
-  for (size_t got = 0; got < sizeof hello;) {
-    if (!socket.wait(POLLIN, deadline.milliseconds_left())) return std::nullopt;
-    const ssize_t more = ::recv(socket.handle(), to + got, sizeof hello - got, 0);
-    if (more <= 0) return std::nullopt;
-    got += static_cast<size_t>(more);
+// Who has connected and not said yet who it is: a stranger may never do so, and holds up nobody.
+struct Caller {
+  Socket socket;
+  std::string said = {};
+
+  bool has_said_all() const { return said.size() == sizeof(Hello); }
+  Hello hello() const {
+    Hello hello;
+    std::memcpy(&hello, said.data(), sizeof hello);
+    return hello;
   }
-  return hello;
+  // Closes where the other has closed.
+  void listen() {
+    std::array<char, sizeof(Hello)> part;
+    const ssize_t got = ::recv(socket.handle(), part.data(), part.size() - said.size(), 0);
+    if (got > 0) said.append(part.data(), static_cast<size_t>(got));
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) socket.close();
+  }
+};
+
+// Those who have connected, once anything has come from them or from the listener, or the time is over.
+void hear(const Socket& listener, std::vector<Caller>& callers, const Deadline& deadline) {
+  constexpr size_t kMostStrangers = 256;
+  std::vector<pollfd> all{{listener.handle(), POLLIN, 0}};
+  for (const Caller& caller : callers) all.push_back({caller.socket.handle(), POLLIN, 0});
+  if (::poll(all.data(), all.size(), deadline.milliseconds_left()) <= 0) return;
+  for (size_t i = 0; i < callers.size(); ++i)
+    if (all[i + 1].revents != 0) callers[i].listen();
+  std::erase_if(callers, [](const Caller& caller) { return !caller.socket.is_open(); });
+  if (all[0].revents == 0) return;
+  Socket socket(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.is_open()) return;
+  socket.do_not_wait();
+  if (callers.size() == kMostStrangers) callers.erase(callers.begin());
+  callers.push_back({std::move(socket)});
 }
 
 template <class T>
@@ -178,7 +204,9 @@ SentBeat sent_beat(const BeatPage& page, int rank) {
                 .steps = beat.steps,
                 .step = beat.step,
                 .count = beat.count,
-                .age = machine_time() - beat.since};
+                .age = machine_time() - beat.since,
+                .vote = beat.vote,
+                .asked = beat.asked};
   std::copy(std::begin(beat.place), std::end(beat.place), sent.place.begin());
   return sent;
 }
@@ -191,6 +219,8 @@ void set(Beat& beat, const SentBeat& sent) {
   beat.count = sent.count;
   beat.since = machine_time() - sent.age;
   std::copy(sent.place.begin(), sent.place.end(), std::begin(beat.place));
+  beat.asked = sent.asked;
+  beat.vote = sent.vote;
   beat.presence = sent.presence;
 }
 
@@ -233,25 +263,33 @@ std::string BeatRelay::listen_and_accept(Communicator& communicator) {
   socklen_t length = sizeof any;
   const bool listens = listener.is_open() &&
                        ::bind(listener.handle(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 &&
-                       ::listen(listener.handle(), communicator.placement().nodes) == 0 &&
+                       ::listen(listener.handle(), SOMAXCONN) == 0 &&
                        ::getsockname(listener.handle(), reinterpret_cast<sockaddr*>(&any), &length) == 0;
   if (!listens) hub.addresses.clear();
+  listener.do_not_wait();
   const std::string fault = "rank 0 cannot listen: " + reason();
   hub.port = ntohs(any.sin_port);
   communicator.all_gather(hub.text());
   const Deadline deadline;
   const std::ptrdiff_t machines = communicator.placement().nodes;
-  while (listens && std::ssize(peers_) + 1 < machines && listener.wait(POLLIN, deadline.milliseconds_left())) {
-    Socket socket(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC));
-    const std::optional<Hello> hello = receive_hello(socket, deadline);
-    if (!hello || hello->secret != hub.secret || page_.is_local(hello->rank)) continue;
-    socket.do_not_wait();
-    peers_.push_back(std::make_unique<Peer>(Peer{hello->rank, std::move(socket), "", ""}));
+  std::vector<Caller> callers;
+  while (listens && std::ssize(peers_) + 1 < machines && deadline.milliseconds_left() > 0) {
+    hear(listener, callers, deadline);
+    for (Caller& caller : callers)
+      if (caller.has_said_all() && caller.hello().secret == hub.secret && is_awaited(caller.hello().rank))
+        peers_.push_back(std::make_unique<Peer>(Peer{caller.hello().rank, std::move(caller.socket), "", ""}));
+    std::erase_if(callers, [](const Caller& caller) { return caller.has_said_all(); });
   }
   if (!listens) return fault;
   return std::ssize(peers_) + 1 == machines
              ? ""
              : fmt::format("rank 0 hears of {} machines, of {}", peers_.size() + 1, machines);
+}
+
+// The first of another machine, which has not come yet.
+bool BeatRelay::is_awaited(int rank) const {
+  return rank > 0 && rank < page_.size() && !page_.is_local(rank) && page_.leader(rank) == rank &&
+         std::none_of(peers_.begin(), peers_.end(), [&](const auto& peer) { return peer->rank == rank; });
 }
 
 std::string BeatRelay::connect_to_hub(Communicator& communicator) {
@@ -284,13 +322,15 @@ void BeatRelay::exchange() {
     if (peer->socket.is_open() && (is_due || !peer->out.empty())) send(*peer, false);
 }
 
-// At the beats that may be sent. Whether one has come, left or died, which does not wait for the next round.
+// At the beats that may be sent. Whether one has come, left, died or voted, which does not wait for the next round.
 bool BeatRelay::look() {
   const std::vector<SentBeat> before = std::exchange(beats_, {});
   for (int rank = 0; rank < page_.size(); ++rank)
     if (rank_ == 0 || page_.is_local(rank)) beats_.push_back(sent_beat(page_, rank));
   return !std::equal(before.begin(), before.end(), beats_.begin(), beats_.end(),
-                     [](const SentBeat& a, const SentBeat& b) { return a.presence == b.presence; });
+                     [](const SentBeat& a, const SentBeat& b) {
+                       return a.presence == b.presence && a.asked == b.asked && a.vote == b.vote;
+                     });
 }
 
 void BeatRelay::receive(Peer& peer) {
@@ -309,18 +349,20 @@ void BeatRelay::receive(Peer& peer) {
   }
 }
 
-// All whole messages.
+// All whole messages. One that no process of this run sends ends the connection, as if its machine were lost.
 void BeatRelay::apply(Peer& peer) {
   size_t at = 0;
   Head head;
   while (peer.in.size() - at >= sizeof head) {
     std::memcpy(&head, peer.in.data() + at, sizeof head);
+    if (head.beats < 0 || head.beats > page_.size()) return lose(peer);
     const size_t bytes = sizeof head + static_cast<size_t>(head.beats) * sizeof(SentBeat);
     if (peer.in.size() - at < bytes) break;
     for (size_t b = 0; b < static_cast<size_t>(head.beats); ++b) {
       SentBeat beat;
       std::memcpy(&beat, peer.in.data() + at + sizeof head + b * sizeof beat, sizeof beat);
-      if (beat.rank >= 0 && beat.rank < page_.size() && !page_.is_local(beat.rank)) set(page_[beat.rank], beat);
+      if (beat.rank < 0 || beat.rank >= page_.size() || page_.is_local(beat.rank)) return lose(peer);
+      set(page_[beat.rank], beat);
     }
     at += bytes;
     if (head.leaves) peer.socket.close();
@@ -330,7 +372,8 @@ void BeatRelay::apply(Peer& peer) {
 
 void BeatRelay::lose(Peer& peer) const {
   Beat& beat = page_[peer.rank];
-  if (beat.presence == Presence::here) beat.presence = Presence::lost;
+  const Presence before = beat.presence;  // absent: nothing has come from it yet; who leaves closes the connection
+  if (before == Presence::here || before == Presence::absent) beat.presence = Presence::lost;
   peer.socket.close();
 }
 

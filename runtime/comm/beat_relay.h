@@ -22,14 +22,15 @@ class BeatRelay {
   // Why machines hear nothing of each other, the same everywhere; "" where they do, or there is one.
   const std::string& fault() const { return fault_; }
 
-  // Brings the page's beats of other machines up to date and sends those of this one: who has come, left or died at
-  // once, the rest the more seldom the more machines there are. To be called often; never waits.
+  // Brings the page's beats of other machines up to date and sends those of this one: who has come, left, died or voted
+  // at once, the rest the more seldom the more machines there are. To be called often; never waits.
   void exchange();
 
  private:
   struct Peer;
   std::string open(Communicator& communicator);
   std::string listen_and_accept(Communicator& communicator);
+  bool is_awaited(int rank) const;
   std::string connect_to_hub(Communicator& communicator);
   bool look();
   void receive(Peer& peer);

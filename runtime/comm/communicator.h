@@ -91,6 +91,7 @@ struct CommunicatorOptions {
   Algorithm algorithm = Algorithm::halving_doubling;
   double timeout = 30;                // seconds a message may be waited for
   const Network* throttle = nullptr;  // makes every message take as long as on this network, without using a core
+  int node = -1;                      // of a test: the machine that this process is said to be on; -1: the real one
 };
 
 // Of one rank: does nothing.

@@ -12,6 +12,7 @@
 
 #include "runtime/comm/beat_page.h"
 #include "runtime/comm/beat_relay.h"
+#include "runtime/comm/stop_vote.h"
 
 namespace kb {
 namespace {
@@ -29,8 +30,10 @@ class Heartbeat::Watch {
         options_(std::move(options)),
         interval_(options_.interval * std::max(1, communicator.placement().local_size / kLookedAt)),
         page_(communicator),
-        relay_(communicator, page_, options_.patience) {
+        relay_(communicator, page_, options_.silence),
+        votes_(page_, rank_) {
     own().step = -1;
+    own().looked = machine_time();
     at("start", false, false);
     own().process = options_.process > 0 ? options_.process : ::getpid();
     own().presence = Presence::here;
@@ -46,6 +49,7 @@ class Heartbeat::Watch {
   }
 
   const std::string& note() const { return relay_.fault(); }
+  StopVote& votes() { return votes_; }
 
   void at_step(int64_t step) {
     own().step = step;
@@ -85,6 +89,8 @@ class Heartbeat::Watch {
   void watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, stop, interval_, [&] { return stop.stop_requested(); })) {
+      own().looked = machine_time();
+      if (note().empty()) votes_.look(options_.asked ? options_.asked() : 0);
       relay_.exchange();
       notice_pause();
       const std::string fault = find_fault();
@@ -116,6 +122,9 @@ class Heartbeat::Watch {
         return departure(rank, presence == Presence::died ? "has died" : "is no longer heard of: it stood");
       else if (presence == Presence::failed && is_still(beat, options_.grace))
         return departure(rank, "has ended with an error");
+      else if (is_stopped(rank))
+        return departure(
+            rank, fmt::format("has been stopped: nothing of it has run for {:.0f} s; it stands", options_.silence));
       else if (is_behind(beat))
         return fmt::format("rank {} has not reached {} for {:.0f} s; it stands at {}", rank, own().text(),
                            patience_with(beat), beat.text());
@@ -128,7 +137,7 @@ class Heartbeat::Watch {
         options_.long_patience, rank_, own().text());
   }
 
-  std::string departure(int rank, const char* what) const {
+  std::string departure(int rank, const std::string& what) const {
     return fmt::format("{} {} at {}; rank {} stands at {}", page_.name(rank), what, page_[rank].text(), rank_,
                        own().text());
   }
@@ -141,6 +150,13 @@ class Heartbeat::Watch {
 
   bool is_still(const Beat& beat, double seconds) const {
     return static_cast<double>(machine_time() - std::max<int64_t>(beat.since, awake_)) > 1e9 * seconds;
+  }
+
+  // A process that waits looks around as well, so one that does not is not there to be waited for. Processes of other
+  // machines are looked at by those beside them.
+  bool is_stopped(int rank) const {
+    const int64_t silent = machine_time() - std::max<int64_t>(page_[rank].looked, awake_);
+    return page_.is_local(rank) && static_cast<double>(silent) > 1e9 * options_.silence;
   }
 
   // Both have stood still for long, and this process waits for the other, which does not wait itself or came by fewer
@@ -174,6 +190,7 @@ class Heartbeat::Watch {
   const std::chrono::duration<double> interval_;
   const BeatPage page_;
   BeatRelay relay_;
+  StopVote votes_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::string hint_;
@@ -190,6 +207,9 @@ void Heartbeat::at_step(int64_t step) { watch_->at_step(step); }
 void Heartbeat::waits(bool waits) { watch_->waits(waits); }
 void Heartbeat::at(std::string_view place, bool waits) { watch_->at(place, waits, true); }
 void Heartbeat::at_work(std::string_view place) { watch_->at(place, false, false); }
+bool Heartbeat::begin() { return watch_->votes().begin(); }
+bool Heartbeat::is_over() const { return watch_->votes().is_over(); }
+int Heartbeat::stop_reason() const { return watch_->votes().reason(); }
 void Heartbeat::set_hint(std::string hint) { watch_->set_hint(std::move(hint)); }
 
 }  // namespace kb

@@ -1,6 +1,6 @@
 // A watch over the processes of a run: one that has died or goes no further is named, in the words of the schedule,
 // long before a message's time is over. Processes of a machine see each other in a page of memory, machines hear of
-// each other over sockets.
+// each other over sockets. By the same way they agree on where to stop.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,10 +17,13 @@ struct HeartbeatOptions {
   // step took here, whichever is more; and at work that takes its time.
   double patience = 30, long_patience = 600;
   double grace = 5;     // seconds in which processes that meet the same error end by themselves
+  double silence = 30;  // seconds in which nothing of a process runs, after which it is stopped or its machine lost
   int32_t process = 0;  // that is watched; 0: this one
   // Called once, by a thread of its own, in every process that finds a fault; by default the message is printed by the
   // first that does, and the process ended.
   std::function<void(const std::string& message)> on_fault = {};
+  // What this process was asked to stop with, 0 for nothing; called by a thread of its own. All processes stop then.
+  std::function<int()> asked = {};
 };
 
 class Heartbeat {
@@ -42,6 +45,12 @@ class Heartbeat {
   // The same place: whether others must come before it goes on.
   void waits(bool waits);
   void at_work(std::string_view place);
+
+  // Stopping together, see stop_vote.h; only where note() is empty.
+  bool begin();
+  bool is_over() const;
+  int stop_reason() const;
+
   // What to add to a message: how the run can go on.
   void set_hint(std::string hint);
 

@@ -35,7 +35,7 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
   const fs::path plugin = kPlugin.find(places);
   const auto make_link = reinterpret_cast<MpiPluginLink>(kPlugin.symbol(plugin, "kilobatch_mpi_link"));
   return std::make_unique<LinkCommunicator>(
-      [&] { return throttled(std::unique_ptr<Link>(make_link(options.timeout)), options.throttle); },
+      [&] { return throttled(std::unique_ptr<Link>(make_link(options.timeout, options.node)), options.throttle); },
       options.algorithm);
 }
 

@@ -26,6 +26,6 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int processes
 // What the plug-in exports: kilobatch_mpi_version, KB_VERSION of its build, and kilobatch_mpi_link, which throws Error.
 class Link;
 using MpiPluginVersion = const char* (*)();
-using MpiPluginLink = Link* (*)(double timeout);
+using MpiPluginLink = Link* (*)(double timeout, int node);
 
 }  // namespace kb

@@ -50,7 +50,7 @@ void sum_operator(void* in, void* in_out, int* elements, MPI_Datatype*) {
 
 class MpiLink : public Link {
  public:
-  explicit MpiLink(double timeout) : timeout_(timeout) {
+  MpiLink(double timeout, int node) : timeout_(timeout) {
     int started = 0;
     MPI_Initialized(&started);
     ensure(!started, "MPI starts once a process");
@@ -58,9 +58,7 @@ class MpiLink : public Link {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
     if (provided < MPI_THREAD_FUNNELED) throw Error("this MPI library cannot be called from a program with threads");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
-    check(MPI_Comm_size(MPI_COMM_WORLD, &size_));
-    find_placement();
+    number_by_node(node);
     make_operators();
   }
 
@@ -71,13 +69,13 @@ class MpiLink : public Link {
 
   int send(int to, const std::byte* data, int64_t bytes) override {
     const int handle = free_handle(true, to);
-    check(MPI_Isend(data, count(bytes), MPI_BYTE, to, 0, MPI_COMM_WORLD, &request(handle)));
+    check(MPI_Isend(data, count(bytes), MPI_BYTE, to, 0, comm_, &request(handle)));
     return handle;
   }
 
   int receive(int from, std::byte* data, int64_t bytes) override {
     const int handle = free_handle(false, from);
-    check(MPI_Irecv(data, count(bytes), MPI_BYTE, from, 0, MPI_COMM_WORLD, &request(handle)));
+    check(MPI_Irecv(data, count(bytes), MPI_BYTE, from, 0, comm_, &request(handle)));
     return handle;
   }
 
@@ -92,6 +90,7 @@ class MpiLink : public Link {
     check(MPI_Op_free(&sum_bf16_));
     check(MPI_Op_free(&sum_f16_));
     check(MPI_Type_free(&sixteen_bits_));
+    check(MPI_Comm_free(&comm_));
     check(MPI_Finalize());
   }
 
@@ -102,11 +101,11 @@ class MpiLink : public Link {
       std::byte* part = data + begin * size_of(dtype);
       const int part_elements = static_cast<int>(std::min(kMost, elements - begin));
       if (blocking) {
-        check(MPI_Allreduce(MPI_IN_PLACE, part, part_elements, type, sum, MPI_COMM_WORLD));
+        check(MPI_Allreduce(MPI_IN_PLACE, part, part_elements, type, sum, comm_));
         continue;
       }
       MPI_Request reduction;
-      check(MPI_Iallreduce(MPI_IN_PLACE, part, part_elements, type, sum, MPI_COMM_WORLD, &reduction));
+      check(MPI_Iallreduce(MPI_IN_PLACE, part, part_elements, type, sum, comm_, &reduction));
       finish(reduction, kReduction, [&] {
         throw Error(
             fmt::format("rank {}: the MPI library's all-reduce has been under way for {:g} s", rank_, timeout_));
@@ -133,16 +132,26 @@ class MpiLink : public Link {
     return static_cast<int>(bytes);
   }
 
-  void find_placement() {
+  // Node by node, whatever the launcher did, in the order of their first ranks: halving and doubling sends the most to
+  // the next rank, which is then on this node.
+  void number_by_node(int told) {
     MPI_Comm node;
-    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    int leader = 0;
+    if (told >= 0)
+      check(MPI_Comm_split(MPI_COMM_WORLD, told, 0, &node));
+    else
+      check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &leader));
+    check(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
     check(MPI_Comm_rank(node, &placement_.local_rank));
     check(MPI_Comm_size(node, &placement_.local_size));
-    placement_.leader = rank_;
-    check(MPI_Bcast(&placement_.leader, 1, MPI_INT, 0, node));
     check(MPI_Comm_free(&node));
+    check(MPI_Comm_split(MPI_COMM_WORLD, 0, leader, &comm_));
+    check(MPI_Comm_rank(comm_, &rank_));
+    check(MPI_Comm_size(comm_, &size_));
+    placement_.leader = rank_ - placement_.local_rank;
     const int first = placement_.local_rank == 0 ? 1 : 0;
-    check(MPI_Allreduce(&first, &placement_.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    check(MPI_Allreduce(&first, &placement_.nodes, 1, MPI_INT, MPI_SUM, comm_));
   }
 
   void make_operators() {
@@ -192,6 +201,7 @@ class MpiLink : public Link {
   }
 
   double timeout_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   Placement placement_;
   MPI_Datatype sixteen_bits_ = MPI_DATATYPE_NULL;
@@ -203,6 +213,6 @@ class MpiLink : public Link {
 
 }  // namespace
 
-std::unique_ptr<Link> make_mpi_link(double timeout) { return std::make_unique<MpiLink>(timeout); }
+std::unique_ptr<Link> make_mpi_link(double timeout, int node) { return std::make_unique<MpiLink>(timeout, node); }
 
 }  // namespace kb

@@ -7,7 +7,8 @@
 
 namespace kb {
 
-// Starts MPI; its close() ends it, and MPI starts once a process.
-std::unique_ptr<Link> make_mpi_link(double timeout);
+// Starts MPI; its close() ends it, and MPI starts once a process. `node`: on which machine this process is, for tests;
+// -1: as MPI finds it.
+std::unique_ptr<Link> make_mpi_link(double timeout, int node);
 
 }  // namespace kb

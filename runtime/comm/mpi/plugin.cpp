@@ -3,6 +3,6 @@
 
 extern "C" __attribute__((visibility("default"))) const char* kilobatch_mpi_version() { return KB_VERSION; }
 
-extern "C" __attribute__((visibility("default"))) kb::Link* kilobatch_mpi_link(double timeout) {
-  return kb::make_mpi_link(timeout).release();
+extern "C" __attribute__((visibility("default"))) kb::Link* kilobatch_mpi_link(double timeout, int node) {
+  return kb::make_mpi_link(timeout, node).release();
 }

@@ -2,10 +2,14 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <csignal>
+#include <functional>
 #include <future>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,29 +40,61 @@ class Idle {
   pid_t process_;
 };
 
+// Where rank 0 listens, and what proves that one belongs to the run.
+struct Hub {
+  uint64_t secret = 0;
+  unsigned port = 0;
+};
+// Called in every process once it knows that; and, without it, when it has connected.
+using Spy = std::function<void(int rank, const Hub* hub)>;
+
+// A machine of its own for each rank.
+class Watched : public Apart {
+ public:
+  Watched(std::unique_ptr<Communicator> under, Spy spy) : Apart(std::move(under), 1), spy_(std::move(spy)) {}
+  std::vector<std::string> all_gather(const std::string& bytes) override {
+    if (spy_ && knows_hub_) spy_(rank(), nullptr);
+    std::vector<std::string> gathered = Apart::all_gather(bytes);
+    Hub hub;
+    if (spy_ && !knows_hub_ && std::sscanf(gathered[0].c_str(), "%lu %u %*d.", &hub.secret, &hub.port) == 2) {
+      knows_hub_ = true;
+      spy_(rank(), &hub);
+    }
+    return gathered;
+  }
+
+ private:
+  Spy spy_;
+  bool knows_hub_ = false;
+};
+
 // Processes in one: what each finds.
 struct Ranks {
-  explicit Ranks(double patience, int count = 2, bool apart = false)
+  explicit Ranks(double patience, int count = 2, bool apart = false, Spy spy = {})
       : network(make_in_process_network(count)),
         communicators(static_cast<size_t>(count)),
         faults(static_cast<size_t>(count)),
         beats(static_cast<size_t>(count)),
-        idle(static_cast<size_t>(count)) {
+        idle(static_cast<size_t>(count)),
+        asked(static_cast<size_t>(count)) {
     std::vector<std::jthread> threads;
-    for (int rank = 0; rank < count; ++rank) threads.emplace_back([=, this] { make(rank, patience, apart); });
+    for (int rank = 0; rank < count; ++rank) threads.emplace_back([=, this] { make(rank, patience, apart, spy); });
   }
 
-  void make(int rank, double patience, bool apart) {
+  void make(int rank, double patience, bool apart, const Spy& spy) {
     const auto at = static_cast<size_t>(rank);
     communicators[at] = make_in_process_communicator(network, rank);
-    if (apart) communicators[at] = std::make_unique<Apart>(std::move(communicators[at]), 1);
+    if (apart) communicators[at] = std::make_unique<Watched>(std::move(communicators[at]), spy);
     const auto tell = [this, at](const std::string& message) { faults[at].set_value(message); };
-    beats[at] = std::make_unique<Heartbeat>(*communicators[at], HeartbeatOptions{.interval = 0.01,
-                                                                                 .patience = patience,
-                                                                                 .long_patience = 5 * patience,
-                                                                                 .grace = patience,
-                                                                                 .process = idle[at].process(),
-                                                                                 .on_fault = tell});
+    beats[at] = std::make_unique<Heartbeat>(*communicators[at],
+                                            HeartbeatOptions{.interval = 0.01,
+                                                             .patience = patience,
+                                                             .long_patience = 5 * patience,
+                                                             .grace = patience,
+                                                             .silence = 60,
+                                                             .process = idle[at].process(),
+                                                             .on_fault = tell,
+                                                             .asked = [this, at] { return asked[at].load(); }});
   }
 
   std::string fault(size_t rank, double seconds = 5) {
@@ -71,7 +107,36 @@ struct Ranks {
   std::vector<std::promise<std::string>> faults;
   std::vector<std::unique_ptr<Heartbeat>> beats;
   std::vector<Idle> idle;
+  std::vector<std::atomic<int>> asked;
 };
+
+// A stranger's connection to where rank 0 listens, who says `words`.
+class Stranger {
+ public:
+  Stranger(unsigned port, const std::string& words) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    BOOST_REQUIRE(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    BOOST_REQUIRE(::send(socket_, words.data(), words.size(), MSG_NOSIGNAL) == std::ssize(words));
+  }
+  ~Stranger() { ::close(socket_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+ private:
+  int socket_;
+};
+
+// What a process says first, as it travels: the run's secret and its rank.
+std::string hello(uint64_t secret, int32_t rank) {
+  struct {
+    uint64_t secret;
+    int32_t rank, padding;
+  } words{secret, rank, 0};
+  return {reinterpret_cast<const char*>(&words), sizeof words};
+}
 
 }  // namespace
 
@@ -187,6 +252,83 @@ BOOST_AUTO_TEST_CASE(who_leaves_another_machine_is_not_missed) {
   }
   ranks.beats[0].reset();
   BOOST_TEST(ranks.fault(2, 0.4) == "none");
+}
+
+// All stop before the same of the things that they do together, wherever each of them stands when one is asked.
+BOOST_AUTO_TEST_CASE(all_stop_in_one_place) {
+  for (const bool apart : {false, true})
+    for (size_t one = 0; one < 4; ++one) {
+      Ranks ranks(60, 4, apart);
+      std::vector<int64_t> done(4, 0);
+      {
+        std::vector<std::jthread> threads;
+        for (size_t rank = 0; rank < 4; ++rank)
+          threads.emplace_back([&, rank] {
+            for (; ranks.beats[rank]->begin(); ++done[rank]) ranks.communicators[rank]->barrier();
+          });
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        ranks.asked[one] = SIGTERM;
+      }
+      for (size_t rank = 0; rank < 4; ++rank) {
+        BOOST_TEST(done[rank] == done[0]);
+        BOOST_TEST(ranks.beats[rank]->stop_reason() == SIGTERM);
+        BOOST_TEST(ranks.beats[rank]->is_over());
+      }
+    }
+}
+
+// What nobody has begun is left at once; what one has begun, all do.
+BOOST_AUTO_TEST_CASE(what_is_begun_is_done) {
+  Ranks ranks(60, 3);
+  const auto each = [&](const auto& tell) {
+    std::vector<std::future<bool>> all;
+    for (const auto& beat : ranks.beats) all.push_back(std::async(std::launch::async, [&] { return tell(*beat); }));
+    std::vector<bool> result;
+    for (std::future<bool>& one : all) result.push_back(one.get());
+    return result;
+  };
+  const std::vector<bool> all(3, true), none(3, false);
+  BOOST_CHECK(each([](Heartbeat& beat) { return beat.is_over(); }) == none);
+  BOOST_TEST(ranks.beats[1]->begin());
+  ranks.asked[2] = SIGUSR1;
+  while (ranks.beats[0]->stop_reason() == 0) std::this_thread::yield();
+  BOOST_TEST(!ranks.beats[0]->is_over());
+  BOOST_TEST(ranks.beats[0]->begin());
+  BOOST_TEST(ranks.beats[2]->begin());
+  BOOST_CHECK(each([](Heartbeat& beat) { return beat.is_over(); }) == all);
+  BOOST_CHECK(each([](Heartbeat& beat) { return beat.begin(); }) == none);
+}
+
+// Who connects and says nothing keeps nobody out, nor who says what no process of the run does.
+BOOST_AUTO_TEST_CASE(strangers_hold_up_nobody) {
+  std::vector<std::unique_ptr<Stranger>> strangers;
+  Ranks ranks(60, 3, true, [&](int rank, const Hub* hub) {
+    if (rank != 1 || !hub) return;
+    for (const std::string& words : {std::string(), std::string("GET"), hello(hub->secret + 1, 2),
+                                     hello(hub->secret, 100000), hello(hub->secret, -3), hello(hub->secret, 0)})
+      strangers.push_back(std::make_unique<Stranger>(hub->port, words));
+  });
+  BOOST_TEST(strangers.size() == 6u);
+  for (const auto& beat : ranks.beats) BOOST_TEST(beat->note() == "");
+  const std::string dead = std::to_string(ranks.idle[2].process());
+  ranks.idle[2].kill();
+  BOOST_TEST(ranks.fault(1).starts_with("rank 2 (process " + dead));
+}
+
+// The machine that it comes from is as good as lost. Rank 2 comes last, so that rank 0 listens until rank 1 has come.
+BOOST_AUTO_TEST_CASE(a_message_of_ranks_that_are_not_there_is_refused) {
+  for (const int32_t beats : {-5, 1 << 30}) {
+    std::unique_ptr<Stranger> stranger;
+    std::promise<void> connected;
+    const std::string head(reinterpret_cast<const char*>(&beats), sizeof beats);
+    Ranks ranks(60, 3, true, [&](int rank, const Hub* hub) {
+      if (rank == 1 && hub)
+        stranger = std::make_unique<Stranger>(hub->port, hello(hub->secret, 1) + head + std::string(4096, '\0'));
+      if (rank == 1 && !hub) connected.set_value();
+      if (rank == 2 && hub) connected.get_future().wait();
+    });
+    BOOST_TEST(ranks.fault(0).starts_with("rank 1 (process "));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
 // hangs (`stop`) or is killed (`kill`) between reductions, is the first of another machine and killed (`leader`), or
-// never comes where the others wait from different times on (`late`); or with all suspended for a while (`suspend`).
+// never comes where the others wait from different times on (`late`); or with all suspended for a while (`suspend`); or
+// with one suspended that waits (`one_stopped`). `mpi_ranks node N`: as if on machine N.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -124,7 +125,7 @@ void suspend_all(const Launcher& launcher) {
   const auto start = std::chrono::steady_clock::now();
   suspend_soon();
   const auto communicator = open_communicator({}, launcher);
-  Heartbeat heartbeat(*communicator, {.patience = 1.2});
+  Heartbeat heartbeat(*communicator, {.patience = 1.2, .silence = 1.2});
   heartbeat.at_step(5);
   communicator->barrier();
   std::this_thread::sleep_until(start + std::chrono::seconds(1));
@@ -132,6 +133,32 @@ void suspend_all(const Launcher& launcher) {
   std::this_thread::sleep_until(start + std::chrono::milliseconds(4000));
   communicator->barrier();
   if (communicator->rank() == 0) fmt::print("nobody was missed\n");
+}
+
+// Rank 1 waits for rank 2, as all others do, when it is stopped.
+void stop_rank_1(const Launcher& launcher) {
+  const auto communicator = open_communicator({}, launcher);
+  Heartbeat heartbeat(*communicator, {.silence = 1});
+  heartbeat.at_step(5);
+  communicator->barrier();
+  if (communicator->rank() != 2) heartbeat.at("wait for all_reduce 2", true);
+  if (communicator->rank() == 1) raise(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(20));
+}
+
+// Ranks that the launcher dealt out to machines in turn stand one machine behind the other.
+std::string number_by_node(const Launcher& launcher, int node) {
+  const auto communicator = open_communicator({.node = node}, launcher);
+  const Placement placement = communicator->placement();
+  std::string nodes, first;
+  for (const std::string& one : communicator->all_gather(std::to_string(node))) nodes += one;
+  for (const std::string& one : communicator->all_gather(std::to_string(placement.leader))) first += one;
+  if (communicator->rank() == 0)
+    fmt::print("machines {}, their first ranks {}, {}\n", nodes, first, communicator->description());
+  const bool placed = placement.leader + placement.local_rank == communicator->rank() && placement.nodes == 2;
+  const std::string wrong = placed ? conforms(*communicator, Algorithm::halving_doubling, 1009) : "a rank's place";
+  communicator->barrier();
+  return wrong;
 }
 
 }  // namespace
@@ -151,6 +178,10 @@ int main(int argc, char** argv) {
       wait_for_rank_1(launcher);
     else if (mode == "suspend")
       suspend_all(launcher);
+    else if (mode == "one_stopped")
+      stop_rank_1(launcher);
+    else if (mode == "node")
+      wrong = number_by_node(launcher, argv[2][0] - '0');
     else
       wrong = conform(launcher, mode == "throttle");
     if (wrong.empty()) return 0;
