@@ -194,4 +194,38 @@ BOOST_AUTO_TEST_CASE(a_convolution_adds_bias_and_relu) {
   compare(c.text(), expected, h.run(node, epilogue, {to_bytes(h.arrays[0]), weights, to_bytes(h.arrays[2])}));
 }
 
+// NaN and infinities of one column, or of one channel, behind the op's relu: as graph/ops.cpp says of relu.
+BOOST_AUTO_TEST_CASE(a_folded_relu_keeps_nan) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kLosses[] = {kNan, kInfinity, -kInfinity, -1e30, 1e30};
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    for (const Op op : {Op::matmul, Op::conv2d}) {
+      const bool is_conv = op == Op::conv2d;
+      constexpr int64_t kColumns = 24;
+      Harness h;
+      const Value x = h.add_input({dtype, is_conv ? Dims{3, 5, 7, 8} : Dims{5, 8}, ""});
+      const Value w = h.add_input({dtype, is_conv ? Dims{kColumns, 8, 1, 1} : Dims{8, kColumns}, ""});
+      // What column 2 l + 1 is made of is worth kLosses[l].
+      for (double& v : h.arrays[0].data) v = 1;
+      for (size_t l = 0; l < std::size(kLosses); ++l)
+        h.arrays[1].data[(2 * l + 1) * (is_conv ? 8 : 1)] = round_to(dtype, kLosses[l]);
+      const Case c{dtype, 3, 8, 5, 7, kColumns, 1, 1, 0, 1, 1, 8, kColumns};
+      const Node node = h.graph.node(h.graph.add(
+          op, {x, w}, is_conv ? c.attrs() : Attrs{{"transpose_a", int64_t{0}}, {"transpose_b", int64_t{0}}}));
+      const Array sums = evaluate_node(node, h.arrays)[0];
+      const std::vector<std::byte> second =
+          is_conv ? h.pack(node, w, h.arrays[1], {3, 8, 5, 7}) : to_bytes(h.arrays[1]);
+      const Array got = h.run(node, {.bias = {}, .relu = true, .result = {}}, {to_bytes(h.arrays[0]), second});
+      int64_t wrong = 0, nans = 0;
+      for (size_t i = 0; i < sums.data.size(); ++i) {
+        const double want = sums.data[i] <= 0 ? 0 : sums.data[i], have = got.data[i];
+        nans += std::isnan(want);
+        wrong += !(std::isnan(want) ? std::isnan(have) : want == have || std::abs(want - have) <= 0.02 * want);
+      }
+      BOOST_TEST(nans == got.type.elements() / kColumns);
+      BOOST_TEST(wrong == 0, fmt::format("{} of {}: {} elements differ", name(op), name(dtype), wrong));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,6 +84,8 @@ class ConvOp : public LibraryOp {
       shard.call.run({call_x, weights, call_y, at(scratch, shard.own), in[2]});
     else
       shard.call.run({call_x, weights, call_y, at(scratch, shard.own)});
+    if (spec_.relu)
+      relu_in_place(spec_.dtype, const_cast<void*>(call_y), shard.count * spec_.o * spec_.out_h() * spec_.out_w());
     if (detour_.input && input_grad) back(input_change()).run(shard.count, own_x, const_cast<void*>(x));
     if (detour_.output && forward) back(output_change()).run(shard.count, own_y, const_cast<void*>(y));
   }

@@ -57,14 +57,9 @@ Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
   return d;
 }
 
-dnnl::primitive_attr attributes(bool relu) {
+dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (relu) {
-    dnnl::post_ops post;
-    append_relu(post);
-    attr.set_post_ops(post);
-  }
   return attr;
 }
 
@@ -73,7 +68,7 @@ constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
   using Forward = dnnl::convolution_forward;
   const auto prop = dnnl::prop_kind::forward_training;
-  const dnnl::primitive_attr attr = attributes(s.relu);
+  const dnnl::primitive_attr attr = attributes();
   if (!s.bias)
     return primitive_desc<Forward>(engine.engine, attr, prop, kDirect, d.source, d.weights, d.result, d.stride,
                                    d.dilation, d.padding, d.padding_end);
@@ -91,7 +86,7 @@ dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec, co
 
 template <class Gradient>
 typename Gradient::primitive_desc grad_desc(Engine& engine, const ConvSpec& s, const Descs& d) {
-  return gradient_desc<Gradient>(engine.engine, attributes(false), hint(engine, s, d), kDirect, d.source, d.weights,
+  return gradient_desc<Gradient>(engine.engine, attributes(), hint(engine, s, d), kDirect, d.source, d.weights,
                                  d.result, d.stride, d.dilation, d.padding, d.padding_end);
 }
 
@@ -147,14 +142,13 @@ Key key(const ConvSpec& s) {
           s.groups,
           s.block_in,
           s.block_out,
-          s.bias,
-          s.relu};
+          s.bias};
 }
 
 // The same for plans that may differ in n and epilogue.
 ConvSpec typical(ConvSpec spec) {
   spec.n = kTypicalSamples;
-  spec.bias = spec.relu = false;
+  spec.bias = false;
   return spec;
 }
 
@@ -189,10 +183,9 @@ std::shared_ptr<const Primitive> conv_primitive(Engine& engine, const ConvSpec& 
   std::shared_ptr<const Primitive>& found = engine.primitives[key(spec)];
   if (found && (!weights || found->weights == *weights)) return found;
   const auto made = make(engine, spec, choice.tags, weights, true);
-  for (int epilogue = 0; epilogue < 4 && spec.kind == ConvKind::forward; ++epilogue) {
+  if (spec.kind == ConvKind::forward) {
     ConvSpec other = spec;
-    other.bias = epilogue & 1;
-    other.relu = epilogue & 2;
+    other.bias = !spec.bias;
     made->scratch = std::max(made->scratch, make(engine, other, choice.tags, weights, false)->scratch);
   }
   return found = made;

@@ -35,11 +35,6 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   if (whole.bias) made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1).reshape(bias);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (whole.relu) {
-    dnnl::post_ops post;
-    append_relu(post);
-    attr.set_post_ops(post);
-  }
   const dnnl::matmul::primitive_desc primitive =
       whole.bias
           ? primitive_desc<dnnl::matmul>(engine.engine, attr, made->source, made->weights, made->bias, made->result)
@@ -71,7 +66,6 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
                 whole.transpose_a,
                 whole.transpose_b,
                 whole.bias,
-                whole.relu,
                 part.batch,
                 part.m,
                 part.n,
@@ -80,12 +74,9 @@ std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec
   if (found) return found;
   const auto made = make(engine, whole, part, dense, true);
   if (made->implementation.starts_with("gemm")) generate_product();
-  for (int epilogue = 0; epilogue < 4; ++epilogue) {
-    MatmulSpec other = whole;
-    other.bias = epilogue & 1;
-    other.relu = epilogue & 2;
-    made->scratch = std::max(made->scratch, make(engine, other, part, dense, false)->scratch);
-  }
+  MatmulSpec other = whole;
+  other.bias = !whole.bias;
+  made->scratch = std::max(made->scratch, make(engine, other, part, dense, false)->scratch);
   return found = made;
 }
 
@@ -136,9 +127,14 @@ class MatmulOp : public LibraryOp {
       shard.call.run({a, b, result, at(scratch, shard.own), at(in[2], shard.part.bias * sizeof(float))});
     else
       shard.call.run({a, b, result, at(scratch, shard.own)});
-    if (!dense_) return;
-    const int64_t row = shard.part.spec.n * result_element_;
-    for (int64_t i = 0; i < spec_.m; ++i) std::memcpy(c + i * spec_.n * result_element_, result + i * row, row);
+    const MatmulSpec& part = shard.part.spec;
+    const int64_t row = part.n * result_element_;
+    if (dense_)
+      for (int64_t i = 0; i < spec_.m; ++i) std::memcpy(c + i * spec_.n * result_element_, result + i * row, row);
+    if (!spec_.relu) return;
+    for (int64_t b = 0; b < part.batch; ++b)
+      for (int64_t i = 0; i < part.m; ++i)
+        relu_in_place(result_dtype(spec_), c + (b * spec_.m + i) * spec_.n * result_element_, part.n);
   }
 
   MatmulSpec spec_;

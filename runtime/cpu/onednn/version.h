@@ -1,5 +1,5 @@
-// The calls that oneDNN 2 and oneDNN 3 spell differently: primitive descriptors, a fused ReLU, and the form of a tensor
-// in memory. No other file asks which version it is.
+// The calls that oneDNN 2 and oneDNN 3 spell differently: primitive descriptors, and the form of a tensor in memory. No
+// other file asks which version it is.
 #pragma once
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
@@ -25,14 +25,6 @@ typename Primitive::primitive_desc gradient_desc(const dnnl::engine& engine, con
   return {engine, arguments..., forward, attr};
 #else
   return {typename Primitive::desc(arguments...), attr, engine, forward};
-#endif
-}
-
-inline void append_relu(dnnl::post_ops& post) {
-#if DNNL_VERSION_MAJOR >= 3
-  post.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-#else
-  post.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
 #endif
 }
 
