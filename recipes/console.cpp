@@ -1,9 +1,12 @@
 #include "recipes/console.h"
 
 #include <fmt/format.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <cstdio>
+
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
@@ -20,7 +23,17 @@ Console::Console(bool quiet, bool may_rewrite)
 Console::~Console() {
   if (!open_) return;
   std::fputc('\n', stdout);
-  std::fflush(stdout);
+  flush();
+}
+
+// What could not be written is thrown away, so that what comes later begins with an empty buffer.
+void Console::flush() {
+  const std::string fault = standard_output_fault();
+  if (fault.empty()) return;
+  std::clearerr(stdout);
+  __fpurge(stdout);
+  if (!has_complained_) print_error(fmt::format("NOTE: {}; the run goes on without it", fault));
+  has_complained_ = true;
 }
 
 void Console::clear() {
@@ -33,7 +46,7 @@ void Console::line(std::string_view text) {
   clear();
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fputc('\n', stdout);
-  std::fflush(stdout);
+  flush();
 }
 
 bool Console::wants_progress() {
@@ -48,7 +61,7 @@ void Console::progress(std::string_view text) {
   if (!terminal_) return line(text);
   clear();
   std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  flush();
   open_ = true;
 }
 

@@ -1,5 +1,6 @@
 // What a run says on standard output: lines, and one line of progress that is rewritten in place on a terminal and
-// printed now and then elsewhere. Silent with --quiet.
+// printed now and then elsewhere. Silent with --quiet. A line that cannot be written is lost, which is told once on
+// standard error: a run goes on when its terminal is closed or the disk under its log is full.
 #pragma once
 #include <chrono>
 #include <string>
@@ -23,9 +24,11 @@ class Console {
  private:
   using Clock = std::chrono::steady_clock;
   void clear();
+  void flush();
 
   bool quiet_, terminal_;
-  bool open_ = false;  // a progress line stands on the terminal
+  bool open_ = false;            // a progress line stands on the terminal
+  bool has_complained_ = false;  // that standard output cannot be written
   Clock::time_point shown_;
 };
 

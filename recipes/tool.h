@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "recipes/flags.h"
+#include "recipes/guarded_main.h"
 #include "recipes/programs.h"
-#include "recipes/trainer.h"
 
 namespace kb {
 

@@ -1,15 +1,16 @@
 #include "recipes/trainer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <cstring>
 #include <future>
 
-#include "data/error.h"
 #include "recipes/augment.h"
 #include "recipes/bucket_choice.h"
 #include "recipes/device.h"
+#include "recipes/guarded_main.h"
 #include "recipes/init_weights.h"
 #include "recipes/learning.h"
 #include "recipes/memory_answer.h"
@@ -34,6 +35,14 @@ Flags absolute(Flags flags) {
   for (std::string* path : {&flags.data, &flags.init})
     if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
   return flags;
+}
+
+// "line 5"; "lines 5, 6 and 3 more".
+std::string line_numbers(std::span<const int64_t> lines) {
+  constexpr size_t kMost = 8;
+  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
+  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
+                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
 // Everything of one run that is there before step 0.
@@ -80,7 +89,9 @@ class Run {
       open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
     const LoopStart start = shared_start();
-    RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep) : RunRecord();
+    const auto say = [this](const std::string& line) { console_.line(line); };
+    RunRecord record =
+        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep, say) : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, flags_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
@@ -263,8 +274,12 @@ class Run {
     const bool is_due = evaluation_is_due(flags_, plan_, step);
     const MetricsCut cut = cut_metrics(folder_->file(kMetrics), step, is_due);
     if (cut.dropped > 0)
+      console_.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
+                                cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
+    if (!cut.damaged.empty())
       console_.line(
-          fmt::format("{}: dropped {} lines past step {}, which is where it goes on", kMetrics, cut.dropped, step));
+          fmt::format("NOTE: {}: what cannot be read or is out of order was left as it is and passed over: {}",
+                      kMetrics, line_numbers(cut.damaged)));
     if (cut.last_step + 1 < step)
       console_.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
     return {step, cut.evaluation, cut.loss_sum, cut.losses};
@@ -379,31 +394,9 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
           "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
     const std::unique_ptr<World> world = join_world(*flags, command);
     if (world->leads()) check_picture_files(*flags);
+    std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
     return flags->resume.empty() ? Run(recipe, *flags, *world).go() : resume(recipe, *flags, *world, arguments);
   });
-}
-
-int guarded_main(const std::string& program, const std::function<int()>& work) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file past `ulimit -f` is an error with a message, not the end
-  auto say = [&](const char* what) { fmt::print(stderr, "{}: {}\n", program, what); };
-  try {
-    return work();
-  } catch (const UsageError& error) {
-    say(error.what());
-    return 2;
-  } catch (const Error& error) {
-    say(error.what());
-    return 1;
-  } catch (const DataError& error) {
-    say(error.what());
-    return 1;
-  } catch (const std::bad_alloc&) {
-    say("not enough memory; a smaller --minibatch takes less");
-    return 1;
-  } catch (const std::exception& error) {
-    say(fmt::format("internal error: {}", error.what()).c_str());
-    return 3;
-  }
 }
 
 }  // namespace kb

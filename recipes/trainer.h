@@ -1,8 +1,5 @@
 // A recipe as a program: parses flags, compiles, trains, evaluates, and leaves a run folder.
 #pragma once
-#include <functional>
-#include <string>
-
 #include "recipes/model.h"
 
 namespace kb {
@@ -11,8 +8,5 @@ namespace kb {
 // and not by ./run. Exit codes: 0 trained; 1 an error, or a loss that was not finite; 2 a command line that
 // cannot be understood; 3 a fault of Kilobatch's own; 130 ended by Ctrl-C, the folder complete.
 int run_recipe(Recipe recipe, int argc, char** argv);
-
-// Runs `work` and turns what it throws into a message on standard error and an exit code.
-int guarded_main(const std::string& program, const std::function<int()>& work);
 
 }  // namespace kb

@@ -12,6 +12,7 @@
 #include "recipes/plan.h"
 #include "runtime/comm/open.h"
 #include "runtime/sha256.h"
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
@@ -54,7 +55,7 @@ World::~World() {
   try {
     communicator_->wait(*ticket_);
   } catch (const Error& error) {
-    fmt::print(stderr, "rank {}: {}\n", rank(), error.what());
+    print_error(fmt::format("rank {}: {}", rank(), error.what()));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/kernel_entry.h"
 #include "runtime/kernel_units.h"
 #include "runtime/sha256.h"
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
@@ -208,7 +209,7 @@ class Loader {
   template <typename... Args>
   void warn(fmt::format_string<Args...> format, Args&&... args) {
     result_.warnings.push_back(fmt::format(format, std::forward<Args>(args)...));
-    fmt::print(stderr, "kilobatch: {}\n", result_.warnings.back());
+    print_error("kilobatch: " + result_.warnings.back());
   }
 
   const KernelBatch& batch_;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "graph/error.h"
+#include "recipes/guarded_main.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
 
@@ -95,9 +96,7 @@ void bench(Communicator& communicator, double megabytes, int repeats) {
              network.bandwidth / 1e9);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int bench_all_reduce(int argc, char** argv) {
   double megabytes = 100;
   int processes = 4, repeats = 15;
   CLI::App app("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce");
@@ -107,13 +106,14 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(2, 1024));
   CLI11_PARSE(app, argc, argv);
-  try {
-    const RuntimeOptions options = RuntimeOptions::from_environment();
-    if (options.launcher.processes == 1) become(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
-    bench(*open_communicator({}, options.launcher), megabytes, repeats);
-    return 0;
-  } catch (const Error& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return 1;
-  }
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  if (options.launcher.processes == 1) become(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
+  bench(*open_communicator({}, options.launcher), megabytes, repeats);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench_all_reduce", [&] { return bench_all_reduce(argc, argv); });
 }

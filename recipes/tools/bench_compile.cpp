@@ -7,6 +7,7 @@
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
 #include "optim/update_rules.h"
+#include "recipes/guarded_main.h"
 #include "runtime/backend.h"
 
 namespace {
@@ -51,14 +52,16 @@ std::map<std::string, double> compile_times(int64_t depth, int repeats, const Ta
   return best;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int bench_compile(int argc, char** argv) {
   int64_t depth = 14;
   int repeats = 3;
   CLI::App app("Compile time of a residual net and of one ten times as deep, kernels' compilation not counted");
-  app.add_option("--depth", depth, "residual blocks of the small net")->capture_default_str();
-  app.add_option("--repeats", repeats, "compilations of each; the fastest counts")->capture_default_str();
+  app.add_option("--depth", depth, "residual blocks of the small net")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--repeats", repeats, "compilations of each; the fastest counts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   std::unique_ptr<Backend> backend = make_cpu_backend({});
   size_t small_nodes = 0, large_nodes = 0;
@@ -69,4 +72,10 @@ int main(int argc, char** argv) {
   for (const auto& [name, ms] : small)
     fmt::print("{:<24}{:>9.2f} ms{:>9.2f} ms{:>7.1f}x\n", name, ms, large[name], large[name] / ms);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench_compile", [&] { return bench_compile(argc, argv); });
 }

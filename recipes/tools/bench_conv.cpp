@@ -11,6 +11,7 @@
 
 #include "graph/dtype.h"
 #include "recipes/conv_times.h"
+#include "recipes/guarded_main.h"
 #include "runtime/processor.h"
 
 namespace {
@@ -38,19 +39,23 @@ void measure(ConvTimer& bench, const ConvLayer& layer, ConvKind kind, int64_t bl
   totals.flops += layer.count * flops;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
+int bench_conv(int argc, char** argv) {
   int64_t minibatch = 16;
   int threads = 0, shards = 0, repeats = 5;
   std::string precision = "f32";
   bool json = false;
   CLI::App app("Times ResNet-50's convolutions alone, in NHWC and in blocked layout.");
-  app.add_option("--minibatch", minibatch, "samples")->capture_default_str();
+  app.add_option("--minibatch", minibatch, "samples")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--precision", precision, "f32 | bf16 | f16 | f64")->capture_default_str();
-  app.add_option("--threads", threads, "threads; 0: one a processor")->capture_default_str();
-  app.add_option("--shards", shards, "parts of a call; 0: as many as threads")->capture_default_str();
-  app.add_option("--repeats", repeats, "runs of each call, of which the fastest counts")->capture_default_str();
+  app.add_option("--threads", threads, "threads; 0: one a processor")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--shards", shards, "parts of a call; 0: as many as threads")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--repeats", repeats, "runs of each call, of which the fastest counts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--json", json, "one object instead of the table");
   CLI11_PARSE(app, argc, argv);
 
@@ -92,7 +97,10 @@ int main(int argc, char** argv) try {
   fmt::print("convolutions alone: {:.2f} images/s; all plans made in {:.0f} ms\n", minibatch * 1000.0 / all.faster,
              bench.plan_ms());
   return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench_conv", [&] { return bench_conv(argc, argv); });
 }

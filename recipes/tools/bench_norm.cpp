@@ -13,6 +13,7 @@
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
 #include "recipes/copy_bandwidth.h"
+#include "recipes/guarded_main.h"
 #include "runtime/session.h"
 
 namespace {
@@ -53,16 +54,16 @@ double median(const std::vector<Round>& rounds, const auto& figure) {
   return values[values.size() / 2];
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int bench_norm(int argc, char** argv) {
   int64_t rows = 16 * 56 * 56, channels = 256;
   int repeats = 40, threads = 0;
   CLI::App app("Fused batch norm + add + ReLU, forward and backward, against copy bandwidth");
-  app.add_option("--rows", rows, "rows: samples x height x width")->capture_default_str();
-  app.add_option("--channels", channels, "channels")->capture_default_str();
-  app.add_option("--repeats", repeats, "interleaved rounds; the median ratio counts")->capture_default_str();
-  app.add_option("--threads", threads, "threads; 0 = all cores")->capture_default_str();
+  app.add_option("--rows", rows, "rows: samples x height x width")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--channels", channels, "channels")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--repeats", repeats, "interleaved rounds; the median ratio counts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--threads", threads, "threads; 0 = all cores")->check(CLI::NonNegativeNumber)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   CpuOptions cpu;
@@ -101,4 +102,10 @@ int main(int argc, char** argv) {
                times[s].milliseconds, static_cast<double>(steps[s].bytes) / 1e6,
                static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench_norm", [&] { return bench_norm(argc, argv); });
 }

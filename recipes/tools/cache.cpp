@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "recipes/flags.h"
+#include "recipes/guarded_main.h"
 #include "recipes/memory_answer.h"
 #include "recipes/suggest.h"
-#include "recipes/trainer.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
 

@@ -6,7 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "recipes/flags.h"
-#include "recipes/trainer.h"
+#include "recipes/guarded_main.h"
+#include "runtime/standard_streams.h"
 
 namespace {
 
@@ -26,8 +27,7 @@ int export_run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; usage: ./run export RUN --to FILE", error.what()));
   }
-  const Checkpoint checkpoint =
-      export_model(request, [](const std::string& line) { fmt::print(stderr, "export: {}\n", line); });
+  const Checkpoint checkpoint = export_model(request, [](const std::string& line) { print_error("export: " + line); });
   int64_t elements = 0;
   const std::vector<NamedTensor> tensors = model_tensors(checkpoint);
   for (const NamedTensor& tensor : tensors) elements += tensor.type.elements();

@@ -11,8 +11,8 @@
 
 #include "compiler/layout_table.h"
 #include "recipes/conv_times.h"
+#include "recipes/guarded_main.h"
 #include "recipes/layout_rows.h"
-#include "recipes/trainer.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/processor.h"
@@ -110,11 +110,15 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "runs of each call, of which the fastest counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "threads; 0: one a processor")->capture_default_str();
+  app.add_option("--threads", options.threads, "threads; 0: one a processor")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   CLI::Option* quick = app.add_flag("--quick", options.quick, "few layers: a look, no ground for the table");
   app.add_option("--write", options.write, "rewrite the rows in this copy of compiler/layout_table.cpp")
       ->type_name("FILE")
       ->excludes(quick);
-  CLI11_PARSE(app, argc, argv);
-  return guarded_main("tune", [&] { return tune(options); });
+  return guarded_main("tune", [&] {
+    CLI11_PARSE(app, argc, argv);
+    return tune(options);
+  });
 }

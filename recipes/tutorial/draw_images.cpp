@@ -44,7 +44,9 @@ int main(int argc, char** argv) {
   for (const auto& [part, count] : {std::pair{"train", 200}, {"test", 50}})
     for (size_t shape = 0; shape < kClasses.size(); ++shape) {
       const std::filesystem::path folder = std::filesystem::path(argv[1]) / part / kClasses[shape];
-      std::filesystem::create_directories(folder);
+      std::error_code error;
+      if (std::filesystem::create_directories(folder, error); error)
+        return std::fprintf(stderr, "%s: %s\n", folder.c_str(), error.message().c_str()), 1;
       for (int i = 0; i < count; ++i) {
         std::ofstream file(folder / (std::to_string(1000 + i) + ".ppm"), std::ios::binary);
         file << "P6\n" << kSize << " " << kSize << "\n255\n" << draw(shape, random);

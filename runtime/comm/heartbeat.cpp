@@ -13,6 +13,7 @@
 #include "runtime/comm/beat_page.h"
 #include "runtime/comm/beat_relay.h"
 #include "runtime/comm/stop_vote.h"
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
@@ -179,7 +180,7 @@ class Heartbeat::Watch {
     own().presence = Presence::ended;
     relay_.exchange();
     told = told || is_told(rank_);
-    if (!told) fmt::print(stderr, "{}\n", message);
+    if (!told) print_error(message);
     std::fflush(nullptr);
     std::this_thread::sleep_for(std::chrono::milliseconds(told ? 500 : 0));  // the message before the end
     std::_Exit(1);

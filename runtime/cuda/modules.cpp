@@ -1,6 +1,6 @@
 #include "runtime/cuda/modules.h"
 
-#include <fmt/format.h>
+#include "runtime/standard_streams.h"
 
 namespace kb::cuda {
 
@@ -8,7 +8,7 @@ Modules::Modules(const OpenDevice& device, Compiler& compiler, const KernelBatch
     : device_(device) {
   if (batch.kernels.empty()) return;
   const CompiledImages compiled = compiler.compile(batch);
-  for (const std::string& warning : compiled.warnings) fmt::print(stderr, "{}\n", warning);
+  for (const std::string& warning : compiled.warnings) print_error(warning);
   for (const Image& image : compiled.images) load(image);
   report.cache_hits += compiled.cache_hits;
   report.compiled += compiled.compiled;

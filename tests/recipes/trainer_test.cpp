@@ -5,6 +5,7 @@
 
 #include "data/error.h"
 #include "recipes/flags.h"
+#include "recipes/guarded_main.h"
 #include "recipes/table.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
