@@ -43,6 +43,8 @@ void refuse_value(const std::string& flag, const std::string& expected, const st
   throw UsageError(fmt::format("{}: expected {}, got '{}'{}", flag, expected, got, hint));
 }
 
+std::string whole_expectation(int64_t least) { return fmt::format("a whole number in [{}, 2^31)", least); }
+
 int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
                     int64_t below) {
   const int64_t value = parse<int64_t>(flag, text, expected);
@@ -80,8 +82,8 @@ std::vector<std::string> comma_separated(const std::string& text) {
 }
 
 FlagRow whole(FlagText text, int64_t Flags::*member, bool may_be_zero) {
-  return whole_row(std::move(text), member, fmt::format("a whole number >= {}", may_be_zero ? 0 : 1),
-                   may_be_zero ? 0 : 1, INT64_MAX);
+  const int64_t least = may_be_zero ? 0 : 1;
+  return whole_row(std::move(text), member, whole_expectation(least), least, kWholeBelow);
 }
 
 FlagRow seed_row(FlagText text, int64_t Flags::*member) {

@@ -15,9 +15,13 @@ struct FlagRow {
 
 [[noreturn]] void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
                                const std::string& hint = "");
+// Whole numbers are those of an int, so that none changes where the code counts with one, and the product of two does
+// not overflow.
+inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
+std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
 // Refuse what is no such number, or outside [least, below); of a real number, least is 0.
 int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
-                    int64_t below = INT64_MAX);
+                    int64_t below = kWholeBelow);
 double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);
 double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below);
 void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices);

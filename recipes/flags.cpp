@@ -101,7 +101,7 @@ FlagRow batch_norm() {
            "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), "
            "K virtual workers' as one"},
           [](Flags& flags, const std::string& value) {
-            flags.batch_norm = group_of(kName, value, "worker, ghost(M) or sync(K) with a whole number >= 1");
+            flags.batch_norm = group_of(kName, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
           },
           [](const Flags& flags) { return to_string(flags.batch_norm); }};
 }
@@ -300,7 +300,7 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
     if (item.set) app.add_flag(item.text.name, *item.set);
     if (item.number)
       app.add_option_function<std::string>(item.text.name, [&](const std::string& value) {
-        *item.number = parse_whole(item.text.name, value, "a whole number >= 1", 1);
+        *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
       });
     if (item.word) app.add_option(item.text.name, *item.word);
   }

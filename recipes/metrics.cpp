@@ -1,6 +1,7 @@
 #include "recipes/metrics.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <iterator>
 
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
@@ -59,8 +61,9 @@ void append_json(fmt::memory_buffer& out, double value) {
     fmt::format_to(std::back_inserter(out), "null");
 }
 
-MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on)
+MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on, Say say)
     : path_(path),
+      say_(std::move(say)),
       descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_EXCL) | O_APPEND | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) throw_file_error("write", path_, errno);
   pending_.reserve(kPendingBytes);
@@ -109,7 +112,41 @@ void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
   flush();
 }
 
+// Looks once a flush, so at most once a second or so.
+void MetricsFile::look_after() {
+  struct stat own, there;
+  if (::fstat(descriptor_, &own) != 0) throw_file_error("write", path_, errno);
+  const bool is_there = ::stat(path_.c_str(), &there) == 0;
+  if (!is_there || there.st_dev != own.st_dev || there.st_ino != own.st_ino) return put_back(is_there);
+  if (own.st_size < size_)
+    say_(fmt::format("NOTE: {} was cut from {} to {} bytes by another program: its lines there are lost",
+                     path_.string(), size_, own.st_size));
+  size_ = own.st_size;
+}
+
+// A file without a name lives as long as it is open.
+void MetricsFile::put_back(bool was_replaced) {
+  std::filesystem::path other;
+  if (was_replaced) {
+    for (int number = 1; other.empty() || std::filesystem::exists(other); ++number)
+      other = fmt::format("{}.replaced-{}", path_.string(), number);
+    if (::rename(path_.c_str(), other.c_str()) != 0) throw_file_error("move away", path_, errno);
+  }
+  write_file_atomically(path_, read_file(fmt::format("/proc/self/fd/{}", descriptor_)));
+  const int fresh = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fresh < 0) throw_file_error("write", path_, errno);
+  ::dup3(fresh, descriptor_, O_CLOEXEC);  // sync() may use the descriptor meanwhile
+  ::close(fresh);
+  say_(was_replaced ? fmt::format("NOTE: {} was replaced while the run wrote to it: it is put back with all its lines, "
+                                  "and what replaced it is {}",
+                                  path_.string(), other.string())
+                    : fmt::format("NOTE: {} was removed while the run wrote to it: it is put back with all its lines",
+                                  path_.string()));
+}
+
 void MetricsFile::flush() {
+  if (pending_.size() == 0) return;
+  look_after();
   const char* at = pending_.data();
   for (size_t left = pending_.size(); left > 0;) {
     const ssize_t written = ::write(descriptor_, at, left);
@@ -117,6 +154,7 @@ void MetricsFile::flush() {
     if (written < 0) throw_file_error("write", path_, errno);
     at += written;
     left -= static_cast<size_t>(written);
+    size_ += written;
   }
   pending_.clear();
   flushed_ = std::chrono::steady_clock::now();

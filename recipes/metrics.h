@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,8 +36,12 @@ void append_json(fmt::memory_buffer& out, double value);
 
 class MetricsFile {
  public:
-  // Makes the file, which must not be there yet, or goes on with it. Error where it cannot.
-  explicit MetricsFile(const std::filesystem::path& path, bool goes_on = false);
+  using Say = std::function<void(const std::string&)>;
+
+  // Makes the file, which must not be there yet, or goes on with it. Error where it cannot. `say` is told when somebody
+  // else removed, replaced or cut the file, which is put back where it can be.
+  explicit MetricsFile(
+      const std::filesystem::path& path, bool goes_on = false, Say say = [](const std::string&) {});
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
@@ -55,9 +60,13 @@ class MetricsFile {
  private:
   template <class... Pairs>
   void object(std::string_view kind, const Pairs&... pairs);
+  void look_after();
+  void put_back(bool was_replaced);
 
   const std::filesystem::path path_;
+  const Say say_;
   int descriptor_ = -1;
+  int64_t size_ = 0;  // bytes, as it was left
   fmt::memory_buffer pending_;
   std::chrono::steady_clock::time_point flushed_;
 };

@@ -24,7 +24,7 @@ Recipe mlp_mnist() {
       .model = mlp,
       .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 10, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.05},
       .options = {{.name = "hidden", .value = 256, .doc = "units of a hidden layer"},
-                  {.name = "depth", .value = 2, .doc = "hidden layers", .low = 0},
+                  {.name = "depth", .value = 2, .doc = "hidden layers", .low = 0, .below = 1001},
                   fraction_option("dropout", 0, "share of the hidden units left out in training")}};
 }
 

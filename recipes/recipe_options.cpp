@@ -19,7 +19,8 @@ bool RecipeOption::allows(double candidate) const {
 std::string RecipeOption::expectation() const {
   if (!choices.empty()) return fmt::format("one of {}", fmt::join(choices, ", "));
   const std::string number = whole ? "a whole number" : "a number";
-  return std::isinf(below) ? fmt::format("{} >= {}", number, low) : fmt::format("{} in [{}, {})", number, low, below);
+  if (std::isinf(below)) return fmt::format("{} >= {}", number, low);
+  return fmt::format("{} in [{}, {})", number, low, below == 0x1p31 ? "2^31" : fmt::to_string(below));
 }
 
 RecipeOption fraction_option(std::string name, double value, std::string doc) {

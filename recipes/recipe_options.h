@@ -9,15 +9,15 @@
 namespace kb {
 
 struct RecipeOption {
-  std::string name;                                                 // "depth" is the flag --depth
-  double value = 0;                                                 // where it is not given
-  std::string doc;                                                  // what it is and its unit
-  std::vector<double> choices = {};                                 // where there are some, nothing else
-  double low = 1, below = std::numeric_limits<double>::infinity();  // else values in [low, below)
-  bool whole = true;                                                // whole numbers alone
+  std::string name;                  // "depth" is the flag --depth
+  double value = 0;                  // where it is not given
+  std::string doc;                   // what it is and its unit
+  std::vector<double> choices = {};  // where there are some, nothing else
+  double low = 1, below = 0x1p31;    // else values in [low, below)
+  bool whole = true;                 // whole numbers alone
 
   bool allows(double candidate) const;
-  // "one of 8, 20", "a whole number >= 1", "a number in [0, 1)".
+  // "one of 8, 20", "a whole number in [1, 2^31)", "a number in [0, 1)".
   std::string expectation() const;
 };
 

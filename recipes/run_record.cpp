@@ -9,10 +9,10 @@ constexpr const char *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
 
 struct RunRecord::Files {
   Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
-        int64_t keep)
+        int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
-        metrics(folder.file(kMetrics), goes_on),
+        metrics(folder.file(kMetrics), goes_on, std::move(say)),
         checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
 
   const RunFolder folder;
@@ -25,8 +25,8 @@ RunRecord::RunRecord() = default;
 RunRecord::~RunRecord() = default;
 
 RunRecord::RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store,
-                     std::map<std::string, std::string> facts, int64_t keep)
-    : files_(std::make_unique<Files>(folder, goes_on, store, std::move(facts), keep)) {}
+                     std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
+    : files_(std::make_unique<Files>(folder, goes_on, store, std::move(facts), keep, std::move(say))) {}
 
 void RunRecord::step(const StepMetrics& metrics) {
   if (files_) files_->metrics.step(metrics);

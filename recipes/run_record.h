@@ -15,9 +15,10 @@ class RunRecord {
  public:
   RunRecord();  // leaves nothing
   ~RunRecord();
-  // `goes_on`: with the metrics that are there. `facts`: into every checkpoint. The store must outlive it.
+  // `goes_on`: with the metrics that are there. `facts`: into every checkpoint. `say`: see MetricsFile. The store must
+  // outlive it.
   RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store, std::map<std::string, std::string> facts,
-            int64_t keep);
+            int64_t keep, MetricsFile::Say say);
 
   void step(const StepMetrics& metrics);
   void evaluation(const EvalMetrics& metrics);

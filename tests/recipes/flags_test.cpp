@@ -1,5 +1,7 @@
 #include "recipes/flags.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/device.h"
@@ -9,6 +11,7 @@
 #include "recipes/table.h"
 #include "recipes/tool.h"
 #include "recipes/world.h"
+#include "tests/says.h"
 
 namespace kb {
 namespace {
@@ -167,13 +170,22 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
 }
 
 BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
-  BOOST_TEST(usage_error({"--minibatch", "0"}) == "--minibatch: expected a whole number >= 1, got '0'");
-  BOOST_TEST(usage_error({"--minibatch", "6.5"}) == "--minibatch: expected a whole number >= 1, got '6.5'");
-  BOOST_TEST(usage_error({"--epochs", "-1"}) == "--epochs: expected a whole number >= 0, got '-1'");
+  BOOST_TEST(usage_error({"--minibatch", "0"}) == "--minibatch: expected a whole number in [1, 2^31), got '0'");
+  BOOST_TEST(usage_error({"--minibatch", "6.5"}) == "--minibatch: expected a whole number in [1, 2^31), got '6.5'");
+  BOOST_TEST(usage_error({"--epochs", "-1"}) == "--epochs: expected a whole number in [0, 2^31), got '-1'");
   BOOST_TEST(usage_error({"--lr", "nan"}) == "--lr: expected a number >= 0, got 'nan'");
   BOOST_TEST(usage_error({"--lr", "0.1x"}) == "--lr: expected a number >= 0, got '0.1x'");
   BOOST_TEST(usage_error({"--momentum", "1"}) == "--momentum: expected a number in [0, 1), got '1'");
   BOOST_TEST(usage_error({"--seed", "4294967296"}) == "--seed: expected a whole number in [0, 2^32), got '4294967296'");
+  // None is narrowed: 2^32 is no 0 and 2^32 + 1 no 1.
+  for (const char* flag : {"--minibatch", "--threads", "--shards", "--processes", "--steps", "--epochs", "--keep"})
+    for (const char* value : {"2147483648", "4294967296", "4294967297", "9223372036854775807", "18446744073709551616"})
+      BOOST_TEST(usage_error({flag, value}).ends_with(fmt::format(", 2^31), got '{}'", value)), flag);
+  BOOST_TEST(usage_error({"--batch-norm", "ghost(4294967296)"}) != "(nothing thrown)");
+  BOOST_CHECK_EXCEPTION(parse_flags(mlp_mnist(), "", {"--depth", "4294967296"}), UsageError,
+                        test::says("--depth: expected a whole number in [0, 1001), got '4294967296'"));
+  BOOST_CHECK_EXCEPTION(parse_flags(resnet_cifar(), "", {"--width", "4294967296"}), UsageError,
+                        test::says("--width: expected a whole number in [1, 2^31), got '4294967296'"));
   BOOST_TEST(usage_error({"--lr"}) != "(nothing thrown)");
   BOOST_TEST(usage_error({"--lr", "0.1", "--lr", "0.2"}) != "(nothing thrown)");
 }
@@ -198,8 +210,8 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
               std::vector<std::string>{"--depth", "56", "--width", "2"}));
   BOOST_TEST(flag_values(recipe, flags)[0].second == "56");
   BOOST_TEST(refused({"--depth", "21"}) == "--depth: expected one of 8, 20, 32, 44, 56, 110, got '21'");
-  BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number >= 1, got '0'");
-  BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number >= 1, got '1.5'");
+  BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number in [1, 2^31), got '0'");
+  BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number in [1, 2^31), got '1.5'");
   BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--out'?");
   BOOST_CHECK_THROW(flags.options.whole("depht"), Error);
   const Flags mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
@@ -281,7 +293,7 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
   BOOST_TEST((with_plan(parse(sixteen)).per_worker == 16));
   for (const char* wrong : {"", "ghost", "ghost()", "ghost(0)", "ghost(-2)", "ghost(1.5)", "ghost(2", "sync(x)", "all"})
     BOOST_TEST(usage_error({"--batch-norm", wrong}) ==
-               "--batch-norm: expected worker, ghost(M) or sync(K) with a whole number >= 1, got '" +
+               "--batch-norm: expected worker, ghost(M) or sync(K) with a whole number in [1, 2^31), got '" +
                    std::string(wrong) + "'");
 }
 
@@ -323,8 +335,8 @@ BOOST_AUTO_TEST_CASE(flags_of_a_tool) {
   const std::vector<ToolSwitch> switches{{{"--node", "G", "workers of a node"}, nullptr, &nodes}};
   BOOST_TEST(parse_flags(recipe, "", {"--node", "4"}, switches).has_value());
   BOOST_TEST(nodes == 4);
-  for (const char* value : {"0", "-1", "2.5", "x"}) {
-    const std::string expected = std::string("--node: expected a whole number >= 1, got '") + value + "'";
+  for (const char* value : {"0", "-1", "2.5", "x", "4294967296"}) {
+    const std::string expected = std::string("--node: expected a whole number in [1, 2^31), got '") + value + "'";
     BOOST_CHECK_EXCEPTION(parse_flags(recipe, "", {std::string("--node=") + value}, switches), UsageError,
                           [&](const UsageError& error) { return error.what() == expected; });
   }

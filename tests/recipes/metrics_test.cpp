@@ -52,6 +52,58 @@ BOOST_AUTO_TEST_CASE(an_old_file_is_never_written_over) {
   BOOST_TEST(test::read_file(directory / "m") == "old");
 }
 
+// What somebody does to the file in mid-run, between two evaluations.
+struct Disturbed {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "m";
+  std::string said;
+  const std::string one = "{\"kind\":\"eval\",\"epoch\":1,\"loss\":0.5,\"error\":0.5,\"count\":2}\n";
+  MetricsFile file{path, false, [this](const std::string& line) { said += line; }};
+
+  Disturbed() { write(); }
+  void write() { file.evaluation({1, 0.5, 0.5, 2}); }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_is_removed_is_put_back, Disturbed) {
+  std::filesystem::remove(path);
+  write();
+  BOOST_TEST(test::read_file(path) == one + one);
+  BOOST_TEST(said == fmt::format("NOTE: {} was removed while the run wrote to it: it is put back with all its lines",
+                                 path.string()));
+  write();
+  file.sync();
+  BOOST_TEST(test::read_file(path) == one + one + one);
+  BOOST_TEST(said.find("NOTE", 1) == std::string::npos, said);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_is_replaced_is_put_back_beside_the_other, Disturbed) {
+  test::write_file(directory / "other", "mine\n");
+  std::filesystem::rename(directory / "other", path);
+  write();
+  BOOST_TEST(test::read_file(path) == one + one);
+  BOOST_TEST(test::read_file(directory / "m.replaced-1") == "mine\n");
+  BOOST_TEST(said.find("what replaced it is " + (directory / "m.replaced-1").string()) != std::string::npos, said);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_is_cut_is_told, Disturbed) {
+  std::filesystem::resize_file(path, 0);
+  write();
+  BOOST_TEST(test::read_file(path) == one);
+  BOOST_TEST(said.find(fmt::format("was cut from {} to 0 bytes by another program", one.size())) != std::string::npos,
+             said);
+  said.clear();
+  write();
+  BOOST_TEST(said.empty(), said);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_is_removed_is_an_error) {
+  test::TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "run");
+  MetricsFile file(directory / "run" / "m");
+  std::filesystem::remove_all(directory / "run");
+  BOOST_CHECK_THROW(file.evaluation({1, 0.5, 0.5, 2}), Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
   test::TemporaryDirectory directory;
   std::filesystem::path out = directory / "a" / "b";

@@ -268,6 +268,52 @@ BOOST_AUTO_TEST_CASE(a_dry_run_changes_nothing) {
   BOOST_TEST(test::read_file(out / "manifest.json") == manifest);
 }
 
+std::string step_line(int64_t step) {
+  return fmt::format("{{\"kind\":\"step\",\"step\":{},\"loss\":{}}}\n", step, step + 1);
+}
+
+std::string step_lines(int64_t begin, int64_t end) {
+  std::string text;
+  for (int64_t step = begin; step < end; ++step) text += step_line(step);
+  return text;
+}
+
+// Whatever became of line 5, a checkpoint of step 60 keeps the 60 lines before it and the damaged one as it is.
+BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
+  const fs::path file = directory / "m";
+  const std::string before = step_lines(0, 4), after = step_lines(5, 60), past = step_lines(60, 65);
+  for (const std::string& damaged :
+       {std::string("{\"kind\":\"step\",\"st\n"), std::string(40, '\0') + "\n", std::string("\n"), std::string("7\n"),
+        std::string("{\"kind\":7,\"step\":4}\n"), std::string("{\"kind\":\"step\",\"step\":\"4\"}\n"),
+        std::string("{\"kind\":\"step\",\"step\":1e999}\n"), step_line(99), step_line(0), step_line(-4)}) {
+    test::write_file(file, before + damaged + after + past);
+    fs::remove(directory / kCutMetrics);
+    const MetricsCut cut = cut_metrics(file, 60, false);
+    BOOST_TEST(test::read_file(file) == before + damaged + after, damaged);
+    BOOST_TEST(cut.dropped == 5, damaged);
+    BOOST_TEST(cut.damaged == std::vector<int64_t>{5}, damaged);
+    BOOST_TEST(cut.last_step == 59, damaged);
+    BOOST_TEST(cut.losses == 59, damaged);
+    BOOST_TEST(cut.loss_sum == 60 * 61 / 2 - 5, damaged);
+    BOOST_TEST(cut.first_loss.value() == 1.0, damaged);
+    BOOST_TEST(test::read_file(directory / kCutMetrics) == "{\"kind\":\"cut\",\"step\":60}\n" + past, damaged);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_resumes_cut_off_is_kept) {
+  train();
+  const std::string metrics = test::read_file(whole / "metrics.jsonl");
+  die_after(15);
+  const std::string torn = test::read_file(out / "metrics.jsonl");
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  const std::string cut = test::read_file(out / kCutMetrics), head = "{\"kind\":\"cut\",\"step\":15}\n";
+  BOOST_TEST(cut.starts_with(head));
+  const std::string kept = torn.substr(0, torn.find("{\"kind\":\"step\",\"step\":15,"));
+  BOOST_TEST(cut == head + torn.substr(kept.size()) + "\n");
+  BOOST_TEST(test::read_file(out / "metrics.jsonl").starts_with(kept));
+}
+
 BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   const fs::path file = directory / "m";
   auto cut = [&](const std::string& text, int64_t step, bool due) {
