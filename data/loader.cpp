@@ -53,9 +53,15 @@ class RowGatherer {
                     memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
   }
 
+  // Cut in two steps: from a count that might be std::dynamic_extent g++ concludes that images may be that long.
+  template <class T>
+  static std::span<T> image_at(std::span<T> pixels, size_t row, size_t size) {
+    return pixels.subspan(row * size).first(size);
+  }
+
   void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
                    std::span<uint8_t> pixels) const {
-    const std::span<uint8_t> to = pixels.subspan(row * image.size(), image.size());
+    const std::span<uint8_t> to = image_at(pixels, row, image.size());
     if (augmentation_.in_loader)
       augment_image(record, split_.shape, augmentation_.fill, image, to);
     else
@@ -65,7 +71,7 @@ class RowGatherer {
   // Floats are written from bytes, at the end of their own memory.
   void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
                    std::span<float> pixels) const {
-    const std::span<float> to = pixels.subspan(row * image.size(), image.size());
+    const std::span<float> to = image_at(pixels, row, image.size());
     const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(to.data() + to.size()) - image.size(), image.size());
     write_image(image, record, 0, bytes);
     std::ranges::copy(bytes, to.begin());

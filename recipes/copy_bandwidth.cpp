@@ -59,9 +59,8 @@ void CopyBandwidth::streaming() {
 
 double device_copy_rate(Backend& backend, int64_t bytes) {
   Graph graph("copy", Mode::inference);
-  const Type type{DType::f32, {bytes / size_of(DType::f32)}, ""};
-  const Tensor from = state(graph, "from", type, {});
-  state(graph, "to", type, {});
+  const Tensor from = state(graph, "from", {DType::f32, {bytes / size_of(DType::f32)}, ""}, {});
+  state(graph, "to", from.type(), {});
   graph.writes.push_back({"to", from.value()});
   CompileOptions options;
   options.target = backend.target();

@@ -54,10 +54,16 @@ nlohmann::ordered_json flag_json(const std::string& value) {
   return parsed.is_number() || parsed.is_boolean() ? parsed : nlohmann::ordered_json(value);
 }
 
+#ifdef __clang__
+constexpr const char* kCompiler = "clang++ " __clang_version__;
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
 nlohmann::ordered_json versions() {
   nlohmann::ordered_json result;
   result["kilobatch"] = KB_VERSION;
-  result["compiler"] = fmt::format("{} {}", __GNUC__ > 0 ? "g++" : "c++", __VERSION__);
+  result["compiler"] = kCompiler;
   const HostCompiler host = find_host_compiler(RuntimeOptions::from_environment());
   result["kernel_compiler"] = host.version;
   result["kernel_flags"] = host.flags;

@@ -15,7 +15,10 @@ constexpr std::string_view kPrefix = "simt_";
 // watched; with address and undefined 18 s at -O1, 7 s at -O0). Whole vectors stay whole (no scalarisation of structs),
 // so that an access is seen at its own size and alignment.
 HostCompiler emulating_compiler(Instrument instrument) {
-  HostCompiler compiler = find_host_compiler(RuntimeOptions::from_environment());
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.compiler = KB_EMULATING_CXX;
+  options.compiler_origin = "the tests' configuration: CUDA kernels are emulated by g++";
+  HostCompiler compiler = find_host_compiler(options);
   const bool sanitizers = instrument == Instrument::sanitizers;
   std::erase_if(compiler.flags, [&](const std::string& flag) {
     return flag.starts_with("-O") || (!sanitizers && (flag.starts_with("-fsanitize") || flag == "-nostdlib" ||
