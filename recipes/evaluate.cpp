@@ -42,12 +42,13 @@ Evaluator::Sums Evaluator::total() {
   return total;
 }
 
-Evaluation Evaluator::run() {
+std::optional<Evaluation> Evaluator::run(bool may_stop) {
   own_.clear();
   session_.set_scalar("label_smoothing", 0);
   const int lag = session_.lag();
   int behind = 0;
   for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
+    if (may_stop && world_.is_over()) break;
     HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
     fill_(batch, slot.memory());
     lend(session_, slot);
@@ -58,9 +59,10 @@ Evaluation Evaluator::run() {
       ++behind;
   }
   while (behind > 0) tell(--behind);
+  if (may_stop && !world_.begin()) return std::nullopt;
   const Sums sums = total();
   ensure(sums.count == static_cast<double>(split_.count()), "evaluation: not every sample was counted once");
-  return {sums.loss / sums.count, sums.error / sums.count, static_cast<int64_t>(sums.count)};
+  return Evaluation{sums.loss / sums.count, sums.error / sums.count, static_cast<int64_t>(sums.count)};
 }
 
 }  // namespace kb

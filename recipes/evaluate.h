@@ -1,5 +1,7 @@
 // Evaluation over a whole part of a data set: every sample once.
 #pragma once
+#include <optional>
+
 #include "recipes/feed.h"
 #include "recipes/world.h"
 
@@ -18,8 +20,9 @@ class Evaluator {
   // `session` runs an inference program (recipes/model.h); it, the split and the world must outlive this.
   Evaluator(Session& session, const Split& split, World& world);
 
-  // Throws InternalError where the counted samples are not those of the split.
-  Evaluation run();
+  // Throws InternalError where the counted samples are not those of the split. With `may_stop` nothing where the run is
+  // asked to stop meanwhile (World::begin).
+  std::optional<Evaluation> run(bool may_stop);
 
  private:
   struct Sums {

@@ -20,6 +20,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+constexpr const char* kResumeAuto = "auto";
 constexpr int64_t kAutoThreads = -1;  // --loader-threads auto
 
 struct Flags {
@@ -50,8 +51,9 @@ struct Flags {
   int64_t save_every = 0;          // steps; 0 = at evaluations alone
   int64_t keep = 2;                // checkpoints
   std::string init;                // file of weights to begin with, "" = none
-  std::string resume, checkpoint;  // run folder to go on in, and the file to go on from: "" = the newest
+  std::string resume, checkpoint;  // run folder to go on in or kResumeAuto, and the file to go on from: "" = the newest
   std::vector<std::string> dump;
+  bool eval_on_stop = false;
   bool dry_run = false, quiet = false;
   bool explain_overlap = false;
   std::string picture, trace;         // files, "" = none

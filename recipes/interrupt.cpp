@@ -1,30 +1,43 @@
 #include "recipes/interrupt.h"
 
+#include <unistd.h>
+
 namespace kb {
 namespace {
 
 // A signal handler reaches nothing else.
-volatile std::sig_atomic_t caught = 0;
+volatile std::sig_atomic_t caught = 0, remembers = 0, second_ends_it = 0;
 
-void remember(int) { caught = 1; }
+void handle(int number) {
+  if (!remembers || (caught != 0 && second_ends_it)) ::_exit(128 + number);
+  if (caught == 0) caught = number;
+}
 
 }  // namespace
 
 Interrupt::Interrupt() {
   caught = 0;
+  remembers = 0;
+  second_ends_it = 0;
   struct sigaction action = {};
-  action.sa_handler = remember;
-  action.sa_flags = SA_RESTART | SA_RESETHAND;
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &old_int_);
-  sigaction(SIGTERM, &action, &old_term_);
+  for (size_t i = 0; i < kNumbers.size(); ++i) {
+    sigaction(kNumbers[i], &action, &before_[i]);
+    if (kNumbers[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before_[i], nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGTERM, &old_term_, nullptr);
+  for (size_t i = 0; i < kNumbers.size(); ++i) sigaction(kNumbers[i], &before_[i], nullptr);
 }
 
-bool Interrupt::requested() const { return caught != 0; }
+void Interrupt::remember(bool second_ends) {
+  second_ends_it = second_ends;
+  remembers = 1;
+}
+
+int Interrupt::number() { return caught; }
 
 }  // namespace kb

@@ -3,8 +3,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 namespace kb {
+
+Flags with_absolute_paths(Flags flags) {
+  for (std::string* path : {&flags.data, &flags.init})
+    if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
+  return flags;
+}
 
 BatchPlan batch_plan(const Flags& flags) {
   return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes, flags.batch_norm);

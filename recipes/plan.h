@@ -18,6 +18,8 @@ struct RunPlan {
   std::string derivation(const Flags& flags) const;
 };
 
+// Paths of what is read, so that they mean the same in whatever folder they are given.
+Flags with_absolute_paths(Flags flags);
 // How the flags share a step. Throws Error where they do not divide.
 BatchPlan batch_plan(const Flags& flags);
 // The same run with the plan's n for --per-worker and --batch-norm worker: of one plan, one set of words.

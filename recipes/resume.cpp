@@ -6,6 +6,7 @@
 
 #include "recipes/line_diff.h"
 #include "recipes/metrics_cut.h"
+#include "recipes/plan.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -42,20 +43,45 @@ Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
   }
 }
 
-void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, const fs::path& folder) {
+// Of the same command: what the run has taken from its machine and its first number of processes is left to it.
+Flags flags_again(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
+                  int64_t processes) {
+  Flags wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));
+  wanted.processes = processes;
+  if (wanted.shards == 0) wanted.shards = own.shards;
+  if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
+  wanted.per_worker = own.per_worker;
+  return wanted;
+}
+
+Flags flags_beside(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
+                   int64_t processes) {
+  Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+  wanted.processes = processes;
   if (!wanted.out.empty())
-    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", folder.string()));
+    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", wanted.resume));
+  return wanted.batch_norm != own.batch_norm ? with_plan(std::move(wanted)) : wanted;
+}
+
+void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, const fs::path& folder) {
+  const bool again = wanted.resume == kResumeAuto;
   const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
   std::string differences;
   for (size_t i = 0; i < before.size(); ++i)
     if (flag_effect(before[i].first) == FlagEffect::computed && before[i].second != now[i].second)
-      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   given beside --resume", before[i].first,
-                                 before[i].second, now[i].first, now[i].second);
-  if (!differences.empty())
+      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   {}", before[i].first, before[i].second,
+                                 now[i].first, now[i].second, again ? "this command has" : "given beside --resume");
+  if (differences.empty()) return;
+  const std::string weights = shell_quoted((folder / "model.safetensors").string());
+  if (again)
     throw Error(
-        fmt::format("--resume: {} cannot go on with flags that change what is computed{}\n  hint: leave them "
-                    "out, or begin a run of their own from its weights: --init {}",
-                    folder.string(), differences, shell_quoted((folder / "model.safetensors").string())));
+        fmt::format("--resume auto: {} holds another run{}\n  hint: another --out; to begin there with this "
+                    "one's weights: --init {}",
+                    folder.string(), differences, weights));
+  throw Error(
+      fmt::format("--resume: {} cannot go on with flags that change what is computed{}\n  hint: leave them "
+                  "out, or begin a run of their own from its weights: --init {}",
+                  folder.string(), differences, weights));
 }
 
 // The newest checkpoint; of a damaged one the newest whole one is named, and taken only when asked for.
@@ -102,13 +128,12 @@ std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
 
 ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use) {
-  RunFolder folder = RunFolder::open(given.resume, use);
+  const bool again = given.resume == kResumeAuto;
+  RunFolder folder = RunFolder::open(again ? given.out : given.resume, use);
   const auto [manifest, text] = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
   const Flags own = flags_of(recipe, manifest);
-  Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
-  wanted.processes = given.processes;
-  if (wanted.batch_norm != own.batch_norm) wanted = with_plan(std::move(wanted));
+  const Flags wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
   check_flags(recipe, own, wanted, folder.path());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
   const bool ended = same_length && wanted.checkpoint.empty() &&
@@ -120,6 +145,17 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
                        ? newest_checkpoint(run.folder)
                        : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
   return run;
+}
+
+bool goes_on(const Flags& flags) {
+  if (flags.resume != kResumeAuto) return !flags.resume.empty();
+  if (flags.out.empty())
+    throw UsageError("--resume auto: expected the run's folder, which it begins or goes on with: --out DIR");
+  if (!flags.checkpoint.empty())
+    throw UsageError(
+        "--resume auto: it goes on from the newest checkpoint; from another one: --resume RUN --checkpoint FILE");
+  std::error_code error;
+  return fs::symlink_status(fs::path(flags.out) / "manifest.json", error).type() != fs::file_type::not_found;
 }
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,

@@ -20,9 +20,13 @@ struct ResumedRun {
   bool ended = false;                    // nothing is left to do
 };
 
-// Opens the folder that given.resume names. `arguments` are the words of the command line. Throws Error for a folder
-// without a run of this recipe, for a flag that would change what is computed, and for a checkpoint that is damaged,
-// naming the newest that is whole. Several processes may share the folder: one owns it, the others read.
+// Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws
+// UsageError where flags do not go together.
+bool goes_on(const Flags& flags);
+// Opens the folder that given.resume names; with --resume auto that of --out, where the run must be the same.
+// `arguments` are the words of the command line. Throws Error for a folder without a run of this recipe, for a flag
+// that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. Several
+// processes may share the folder: one owns it, the others read.
 ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use = RunFolder::Use::own);
 

@@ -6,12 +6,14 @@
 #include <csignal>
 #include <cstring>
 #include <future>
+#include <limits>
 
 #include "recipes/augment.h"
 #include "recipes/bucket_choice.h"
 #include "recipes/device.h"
 #include "recipes/guarded_main.h"
 #include "recipes/init_weights.h"
+#include "recipes/interrupt.h"
 #include "recipes/learning.h"
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
@@ -28,14 +30,6 @@ namespace {
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kMetrics = "metrics.jsonl";
 constexpr const char* kPicks = "picks";  // in a checkpoint
-constexpr int kInterruptedCode = 130;    // as shells report it
-
-// Flags that mean the same in whatever folder they are given.
-Flags absolute(Flags flags) {
-  for (std::string* path : {&flags.data, &flags.init})
-    if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
-  return flags;
-}
 
 // "line 5"; "lines 5, 6 and 3 more".
 std::string line_numbers(std::span<const int64_t> lines) {
@@ -51,7 +45,7 @@ class Run {
   // `resumed`: the run to go on with, whose flags these are.
   Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
-        flags_(absolute(flags)),
+        flags_(with_absolute_paths(flags)),
         world_(with_equal_flags(world, recipe, flags)),
         resumed_(std::move(resumed)),
         console_(flags.quiet || !world.leads(), world.size() == 1),
@@ -88,6 +82,7 @@ class Run {
     if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
       open_folder(training.compiled(), inference.compiled());
     if (flags_.dry_run) return 0;
+    world_.remember_signals();
     const LoopStart start = shared_start();
     const auto say = [this](const std::string& line) { console_.line(line); };
     RunRecord record =
@@ -307,12 +302,14 @@ class Run {
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
-    const Evaluation& e = result.evaluation;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    const Evaluation e = result.evaluation.value_or(Evaluation{kNone, kNone, 0});
     record.end({result.steps, e.error, e.loss, store.state_sha256()});
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(steps * plan_.minibatch);
-    console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
-                              e.error * static_cast<double>(e.count), e.count, e.loss));
+    if (result.evaluation)
+      console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
+                                e.error * static_cast<double>(e.count), e.count, e.loss));
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
     if (steps > 0 && programs_->training.lag() > 0)
@@ -324,14 +321,16 @@ class Run {
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));
-    if (!folder_) return result.ending == Ending::interrupted ? kInterruptedCode : 0;
+    const int code = result.ending == Ending::interrupted ? 128 + world_.stop_signal() : 0;
+    if (!folder_) return code;
     console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
                               folder_->path().string()));
     console_.line(result.ending == Ending::interrupted ? how_to_go_on() : what_next());
-    return result.ending == Ending::interrupted ? kInterruptedCode : 0;
+    return code;
   }
 
   std::string how_to_go_on() const {
+    if (flags_.resume == kResumeAuto) return "go on: the same command again";
     return fmt::format("go on: {} --resume {}", start_words(recipe_), shell_quoted(folder_->path().string()));
   }
 
@@ -385,6 +384,7 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     std::optional<Flags> flags = parse_flags(recipe, start_words(recipe), arguments);
     if (!flags) return 0;
+    const bool resumes = goes_on(*flags);
     if (flags->resume.empty() && !flags->checkpoint.empty())
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
     std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
@@ -392,10 +392,13 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     if (flags->dry_run && wants_picture(*flags))
       throw UsageError(
           "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
-    const std::unique_ptr<World> world = join_world(*flags, command);
+    if (const std::optional<int> code = launch_processes(*flags, resumes, command)) return *code;
+    const Interrupt interrupt;
+    const std::unique_ptr<World> world = join_world(*flags);
     if (world->leads()) check_picture_files(*flags);
     std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
-    return flags->resume.empty() ? Run(recipe, *flags, *world).go() : resume(recipe, *flags, *world, arguments);
+    const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
+    return all_resume ? resume(recipe, *flags, *world, arguments) : Run(recipe, *flags, *world).go();
   });
 }
 

@@ -93,20 +93,25 @@ void TrainingLoop::set_scalars(int64_t step) {
 
 LoopResult TrainingLoop::run() {
   begin();
-  while (result_.steps < parts_.plan.steps) {
-    if (parts_.world.any(interrupt_.requested())) {
+  while (result_.ending == Ending::finished && result_.steps < parts_.plan.steps) {
+    if (step(result_.steps))
+      after_step(result_.steps);
+    else
       result_.ending = Ending::interrupted;
-      tell_until(result_.steps);
-      parts_.console.line(fmt::format("stopping after {} steps; evaluating (Ctrl-C again: at once)", result_.steps));
-      break;
-    }
-    step(result_.steps++);
-    after_step(result_.steps);
   }
+  if (result_.ending == Ending::interrupted) stop();
   save_checkpoint(result_.steps);
-  if (evaluated_at_ != result_.steps) evaluate(result_.steps);
+  const bool evaluates = result_.ending == Ending::finished || parts_.flags.eval_on_stop;
+  if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
+  if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   parts_.record.wait();
   return result_;
+}
+
+void TrainingLoop::stop() {
+  tell_until(result_.steps);
+  parts_.console.line(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
+                                  parts_.flags.eval_on_stop ? "; evaluating" : ""));
 }
 
 void TrainingLoop::begin() {
@@ -120,7 +125,8 @@ void TrainingLoop::begin() {
   }
 }
 
-void TrainingLoop::step(int64_t step) {
+// False where it was left.
+bool TrainingLoop::step(int64_t step) {
   Started& started = started_[static_cast<size_t>(step) % 2];
   started.at = Clock::now();
   started.wait_ms = 0;
@@ -128,12 +134,17 @@ void TrainingLoop::step(int64_t step) {
   set_scalars(step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     parts_.world.at_worker(worker);
+    // State is written by the last alone, once all processes have come.
+    const bool is_last = worker + 1 == parts_.batch.virtual_workers;
+    if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return false;
     started.wait_ms += next_batch();
     parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
     work(step, worker);
   }
+  ++result_.steps;
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
   tell_until(step + 1 - parts_.training.lag());
+  return true;
 }
 
 // What ends a step may have a clock around its parts: it does the same.
@@ -200,7 +211,7 @@ void TrainingLoop::after_step(int64_t done) {
   parts_.record.check();
   if (drawn_) parts_.picture.draw(parts_.training, *std::exchange(drawn_, std::nullopt));
   if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
-  if (checkpoint_is_due(done)) save_checkpoint(done);
+  if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
@@ -208,11 +219,16 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
   return evaluation_is_due(parts_.flags, parts_.plan, done) || (every > 0 && done % every == 0);
 }
 
-void TrainingLoop::evaluate(int64_t done) {
+void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   tell_until(done);
   parts_.world.at("evaluation");
   if (batch_norm_) batch_norm_->run();
-  const Evaluation evaluation = evaluator_.run();
+  const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
+  if (!evaluated) {
+    result_.ending = Ending::interrupted;
+    return;
+  }
+  const Evaluation& evaluation = *evaluated;
   const double epoch = parts_.plan.epochs(done);
   parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
   if (!std::isfinite(evaluation.loss)) stop_not_finite("test loss", evaluation.loss, done);

@@ -6,7 +6,6 @@
 #include "recipes/batch_norm_estimate.h"
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
-#include "recipes/interrupt.h"
 #include "recipes/resume.h"
 #include "recipes/run_record.h"
 #include "recipes/step_picture.h"
@@ -24,7 +23,7 @@ struct LoopResult {
   int64_t steps = 0;                                           // done
   double train_seconds = 0;                                    // without evaluations
   double host_seconds = 0;                                     // that taking the steps kept the host, data apart
-  Evaluation evaluation;                                       // of the final parameters
+  std::optional<Evaluation> evaluation;                        // of the final parameters
   std::chrono::steady_clock::time_point first_step_done = {};  // of this process
   std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
 };
@@ -61,9 +60,11 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopParts parts);
 
-  // Steps until the plan is done or Ctrl-C. model.safetensors holds the parameters that were evaluated last, at first
-  // those of the start. A checkpoint is made at every evaluation, every --save-every steps, and at the end. Throws
-  // Error, with the step and its learning rate, where the loss is not finite, and where a file cannot be written.
+  // Steps until the plan is done or a signal asks to stop (World::begin): a step or an evaluation that is under way is
+  // then left, where no process has begun what ends it, and has changed nothing. model.safetensors holds the parameters
+  // that were evaluated last, at first those of the start. A checkpoint is made at every evaluation, every --save-every
+  // steps, and at the end. Throws Error, with the step and its learning rate, where the loss is not finite, and where a
+  // file cannot be written.
   LoopResult run();
 
  private:
@@ -73,14 +74,15 @@ class TrainingLoop {
   int64_t first_worker() const { return parts_.world.rank() * parts_.batch.virtual_workers; }
   double next_batch();  // of the next virtual worker
   void begin();
-  void step(int64_t step);
+  bool step(int64_t step);
   void work(int64_t step, int64_t worker);
   void tell_until(int64_t end);
   void tell(int64_t step);
   void set_scalars(int64_t step);
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
-  void evaluate(int64_t done);
+  void evaluate(int64_t done, bool may_stop = true);
+  void stop();
   std::optional<double> loss_scale(int age) const;
   void show_progress(const StepMetrics& metrics);
   [[noreturn]] void stop_not_finite(const char* what, double value, int64_t step);
@@ -98,7 +100,6 @@ class TrainingLoop {
   std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
   Evaluator evaluator_;
   std::optional<BatchNormEstimate> batch_norm_;
-  Interrupt interrupt_;
   std::vector<double> loss_;
   std::optional<Profile> drawn_;  // of the step that was just taken
   ScheduleHash schedule_;

@@ -6,11 +6,13 @@
 #include <array>
 #include <exception>
 
+#include "recipes/interrupt.h"
 #include "recipes/line_diff.h"
 #include "recipes/network.h"
 #include "recipes/placement.h"
 #include "recipes/plan.h"
 #include "runtime/comm/open.h"
+#include "runtime/launch.h"
 #include "runtime/sha256.h"
 #include "runtime/standard_streams.h"
 
@@ -23,7 +25,8 @@ constexpr double kMessageSeconds = 900;
 }  // namespace
 
 World::World(std::unique_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
-  if (size() > 1) heartbeat_ = std::make_unique<Heartbeat>(*communicator_);
+  if (size() > 1)
+    heartbeat_ = std::make_unique<Heartbeat>(*communicator_, HeartbeatOptions{.asked = Interrupt::number});
   processors_ = share_of_processors(*communicator_);
 }
 
@@ -76,8 +79,31 @@ void World::check_alike(const Facts& facts) {
 
 std::string World::leaders(const std::string& text) { return communicator_->all_gather(text)[0]; }
 
+bool World::begin() {
+  if (size() == 1) return Interrupt::number() == 0;
+  return note().empty() ? heartbeat_->begin() : !any(Interrupt::number() != 0);
+}
+
+bool World::is_over() const {
+  if (size() == 1) return Interrupt::number() != 0;
+  return note().empty() && heartbeat_->is_over();
+}
+
+int World::stop_signal() {
+  if (size() == 1) return Interrupt::number();
+  if (note().empty()) return heartbeat_->stop_reason();
+  int number = 0;
+  for (const std::string& one : communicator_->all_gather(std::to_string(Interrupt::number())))
+    number = std::max(number, std::stoi(one));
+  return number;
+}
+
+// Of several processes the launcher ends all at once.
+void World::remember_signals() { Interrupt::remember(size() == 1); }
+
+// Where machines do not hear of each other: whether any process wanted to when it called this the time before, without
+// waiting for the slowest at this call.
 bool World::any(bool wanted) {
-  if (size() == 1) return wanted;
   bool any_did = false;
   if (ticket_) {
     communicator_->wait(*ticket_);
@@ -106,26 +132,32 @@ void check_device(const Flags& flags) {
         "--device cpu; or ./run inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
 }
 
-}  // namespace
-
-std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command) {
-  const RuntimeOptions options = RuntimeOptions::from_environment();
-  const int started = options.launcher.processes;
-  const bool launches = flags.processes > 1 && started == 1;
-  const std::optional<Network> network = described_network(flags);
-  if (network && started == 1 && !launches)
+void check_flags(const Flags& flags, const Launcher& launcher) {
+  if (!flags.net.empty() && launcher.processes == 1 && flags.processes == 1)
     throw UsageError(
         "--net: expected several processes, got one, which sends nothing\n  hint:     --processes P; or ./run "
         "inspect RECIPE --explain-overlap --processes P --net L,B, which predicts");
-  CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce), .timeout = kMessageSeconds};
-  if (wanted.algorithm != Algorithm::halving_doubling && !flags.fast)
+  if (parse_algorithm(flags.all_reduce) != Algorithm::halving_doubling && !flags.fast)
     throw UsageError(
         fmt::format("--all-reduce {}: its sums depend on sizes and on the library: it needs --fast", flags.all_reduce));
   check_device(flags);
-  if (launches) {
-    if (flags.resume.empty()) batch_plan(flags);  // a fault of the flags is told once, not by every process
-    become(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
-  }
+}
+
+}  // namespace
+
+std::optional<int> launch_processes(const Flags& flags, bool resumes, const std::vector<std::string>& command) {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  if (flags.processes == 1 || options.launcher.processes != 1) return std::nullopt;
+  check_flags(flags, options.launcher);
+  if (!resumes) batch_plan(flags);  // a fault of the flags is told once, not by every process
+  return run_launcher(mpirun_command(options.mpirun, static_cast<int>(flags.processes), command));
+}
+
+std::unique_ptr<World> join_world(Flags& flags) {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  check_flags(flags, options.launcher);
+  const std::optional<Network> network = described_network(flags);
+  CommunicatorOptions wanted{.algorithm = parse_algorithm(flags.all_reduce), .timeout = kMessageSeconds};
   if (wanted.algorithm == Algorithm::nccl) wanted.algorithm = Algorithm::halving_doubling;  // of the host's own sums
   if (network) wanted.throttle = &*network;
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher));

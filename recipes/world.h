@@ -38,11 +38,18 @@ class World {
   void at_worker(int64_t worker);   // virtual, of the step
   void at(std::string_view place);  // outside of steps
 
-  // Whether any process wanted to when it called this the time before: the same answer everywhere, without waiting for
-  // the slowest at this call.
-  bool any(bool wanted);
+  // Before the next thing that all processes do together, from remember_signals() on: whether it is done. The answer is
+  // the same everywhere: no, once any process was asked to stop (recipes/interrupt.h).
+  bool begin();
+  // Whether begin() is going to say no, so that what is done for it can be left.
+  bool is_over() const;
+  // The signal that asked any of them; 0: none did.
+  int stop_signal();
+  void remember_signals();
 
  private:
+  bool any(bool wanted);
+
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
   std::unique_ptr<Communicator> communicator_;
   int processors_ = 1;
@@ -50,10 +57,13 @@ class World {
   std::unique_ptr<Heartbeat> heartbeat_;
 };
 
-// The processes that a launcher started, in the flags from then on. Where --processes asks for more than this one, the
-// program is started anew through mpirun and this does not return. Throws UsageError where both differ, and Error
+// Where --processes asks for more processes than this one, and no launcher has started them: runs `command` as so many,
+// to their end, and gives their exit code. `resumes`: a run whose own flags are not known yet. Throws UsageError where
+// the flags do not go together, and Error where something is missing.
+std::optional<int> launch_processes(const Flags& flags, bool resumes, const std::vector<std::string>& command);
+// The processes that a launcher started, in the flags from then on. Throws UsageError where both differ, and Error
 // where something is missing.
-std::unique_ptr<World> join_world(Flags& flags, const std::vector<std::string>& command);
+std::unique_ptr<World> join_world(Flags& flags);
 
 // Threads of this process: --threads, or where several share a run, its share of the processors.
 int64_t threads_of(const Flags& flags, const World& world);

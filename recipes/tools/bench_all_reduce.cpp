@@ -14,6 +14,7 @@
 #include "recipes/guarded_main.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
+#include "runtime/launch.h"
 
 namespace {
 
@@ -107,7 +108,8 @@ int bench_all_reduce(int argc, char** argv) {
       ->check(CLI::Range(2, 1024));
   CLI11_PARSE(app, argc, argv);
   const RuntimeOptions options = RuntimeOptions::from_environment();
-  if (options.launcher.processes == 1) become(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
+  if (options.launcher.processes == 1)
+    return run_launcher(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
   bench(*open_communicator({}, options.launcher), megabytes, repeats);
   return 0;
 }

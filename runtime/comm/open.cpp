@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
@@ -43,19 +40,12 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) kPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
   std::vector<std::string> all{mpirun, "-q", "--bind-to", "none"};  // -q: faults speak for themselves
+  all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});  // memory, no network
   if (processes > usable_processors()) all.push_back("--oversubscribe");
   if (::geteuid() == 0) all.push_back("--allow-run-as-root");
   all.insert(all.end(), {"-n", std::to_string(processes)});
   all.insert(all.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
   return all;
-}
-
-void become(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  ::execv(words[0], words.data());
-  throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
 }
 
 }  // namespace kb

@@ -16,12 +16,9 @@ std::vector<std::filesystem::path> mpi_places();
 std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& options, const Launcher& launcher,
                                                 const std::vector<std::filesystem::path>& places = mpi_places());
 
-// The command that runs `command` as `processes` processes on this machine, `mpirun` a path. Throws Error where it is
-// not.
-
+// The command that runs `command` as `processes` processes on this machine, `mpirun` a path; see runtime/launch.h. They
+// open no port to other machines. Throws Error where mpirun is not there.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command);
-// Goes on as that command, in this program's place. Throws Error where it cannot be started.
-[[noreturn]] void become(const std::vector<std::string>& command);
 
 // What the plug-in exports: kilobatch_mpi_version, KB_VERSION of its build, and kilobatch_mpi_link, which throws Error.
 class Link;

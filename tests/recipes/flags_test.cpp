@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
     words.insert(words.end(), {"--fast", "--processes", "2"});
     Flags flags = parse(words);
     try {
-      join_world(flags, {});
+      launch_processes(flags, false, {});
     } catch (const UsageError& error) {
       return error.what();
     }

@@ -1,5 +1,5 @@
 // Real processes that really die: the mlp_mnist program on noise, killed at random moments and inside saves, stopped by
-// Ctrl-C, out of disk; what goes on afterwards ends with the uninterrupted run's state_sha256.
+// signals, out of disk; what goes on afterwards ends with the uninterrupted run's state_sha256.
 #include <fmt/format.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using test::state_sha256, test::trace;
 
-constexpr int kKilled = 128 + SIGKILL, kInterrupted = 130;
+constexpr int kKilled = 128 + SIGKILL;
 
 std::vector<std::string> program(std::vector<std::string> words) {
   words.insert(words.begin(), {KB_BIN "/mlp_mnist", "--quiet"});
@@ -73,6 +73,12 @@ struct Fixture {
   const double seconds = undisturbed().seconds;
 
   std::vector<std::string> resumed() const { return program({"--resume", out.string()}); }
+  // The same command each time.
+  std::vector<std::string> again() const {
+    std::vector<std::string> words = fresh(out);
+    words.insert(words.end(), {"--resume", "auto"});
+    return words;
+  }
   // What starts the run or goes on with it.
   std::vector<std::string> next() const { return fs::exists(out / "manifest.json") ? resumed() : fresh(out); }
 
@@ -149,23 +155,77 @@ BOOST_AUTO_TEST_CASE(killed_inside_saves) {
   finish_and_compare();
 }
 
-BOOST_AUTO_TEST_CASE(stopped_by_ctrl_c_and_by_a_scheduler) {
-  for (int number : {SIGINT, SIGTERM}) {
+// With a checkpoint of the last whole step and no evaluation of it; the same command goes on.
+BOOST_AUTO_TEST_CASE(stopped_by_signals) {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
     fs::create_directories(out / "checkpoints");
     SaveWatch watch(out / "checkpoints");
-    Process process(next());
+    Process process(again());
     watch.wait();
     process.signal(number);
     const ProcessResult result = process.wait();
     if (result.status == 0) continue;  // it was at its end already
-    BOOST_REQUIRE_MESSAGE(result.status == kInterrupted, result.output);
-    const nlohmann::json end = test::lines_of(out).back();
+    BOOST_REQUIRE_MESSAGE(result.status == 128 + number, result.output);
+    const std::vector<nlohmann::json> lines = test::lines_of(out);
+    const nlohmann::json& end = lines.back();
     BOOST_TEST(end.at("kind") == "end");
+    BOOST_TEST((end.at("error").is_null() || end.at("steps") == 128));  // an epoch is evaluated anyway
     const Checkpoint last = read_checkpoint(list_checkpoints(out / "checkpoints").at(0));
     BOOST_TEST(last.step == end.at("steps"));
     BOOST_TEST(last.fact("state_sha256") == end.at("state_sha256"));
-    finish_and_compare();
   }
+  BOOST_REQUIRE(Process(again()).wait().status == 0);
+  BOOST_TEST(state_sha256(out) == state_sha256(whole));
+  BOOST_TEST((trace(out) == trace(whole)));
+  std::vector<std::string> spoken = again();
+  std::erase(spoken, "--quiet");
+  const ProcessResult ended = Process(spoken).wait();
+  BOOST_TEST(ended.status == 0);
+  BOOST_TEST(ended.output.find("has ended: all its steps are done") != std::string::npos, ended.output);
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_at_a_stop_is_asked_for) {
+  fs::create_directories(out / "checkpoints");
+  SaveWatch watch(out / "checkpoints");
+  std::vector<std::string> words = again();
+  words.push_back("--eval-on-stop");
+  Process process(words);
+  watch.wait();
+  process.signal(SIGTERM);
+  BOOST_REQUIRE(process.wait().status == 128 + SIGTERM);
+  BOOST_TEST(test::lines_of(out).back().at("error").is_number());
+  finish_and_compare();
+}
+
+// A step of 4096 virtual workers, which takes a minute, is left between two of them, as if it had not begun.
+BOOST_AUTO_TEST_CASE(a_long_step_is_left) {
+  fs::create_directories(out);
+  SaveWatch watch(out);
+  Process process({KB_BIN "/resnet_cifar", "--quiet", "--dataset", "synthetic", "--depth", "20", "--minibatch", "4096",
+                   "--per-worker", "1", "--steps", "1", "--out", out.string()});
+  while (!fs::exists(out / "metrics.jsonl")) watch.wait();
+  process.signal(SIGTERM);
+  const ProcessResult result = process.wait();
+  BOOST_REQUIRE_MESSAGE(result.status == 128 + SIGTERM, result.output);
+  BOOST_TEST(test::lines_of(out).back().at("steps") == 0);
+  BOOST_TEST(read_checkpoint(list_checkpoints(out / "checkpoints").at(0)).step == 0);
+}
+
+BOOST_AUTO_TEST_CASE(another_run_in_the_folder_is_refused) {
+  fs::copy(whole, out, fs::copy_options::recursive);
+  std::vector<std::string> words = again();
+  words.insert(words.end(), {"--lr", "0.3"});
+  const ProcessResult other = Process(words).wait();
+  BOOST_TEST(other.status == 1);
+  const std::string said = "mlp_mnist: --resume auto: " + out.string() +
+                           " holds another run\n- --lr 0.05   the run has\n+ " +
+                           "--lr 0.3   this command has\n  hint: another --out";
+  BOOST_TEST(other.output.starts_with(said), other.output);
+  fs::remove_all(out / "checkpoints");  // from the start, in place
+  test::write_file(out / "metrics.jsonl", "");
+  BOOST_REQUIRE(Process(again()).wait().status == 0);
+  BOOST_TEST((trace(out) == trace(whole)));
+  BOOST_TEST(Process(program({"--dataset", "synthetic", "--resume", "auto"})).wait().status == 2);
 }
 
 BOOST_AUTO_TEST_CASE(the_manifests_command_gives_the_same_state) {

@@ -5,9 +5,16 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
 
 #include "runtime/checkpoint.h"
 #include "runtime/comm/open.h"
+#include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
@@ -226,6 +233,98 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
   for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
     launched += word + " ";
   kill_one(launched + kProgram + words(folder / "mpirun", 1, more), 1, folder / "mpirun", expected);
+}
+
+// Of the newest checkpoint; -1 where there is none.
+int64_t saved_step(const fs::path& out) {
+  const std::vector<fs::path> files = list_checkpoints(out / "checkpoints");
+  return files.empty() ? -1 : std::stoll(files[0].stem().string().substr(5));
+}
+
+std::set<std::string> listening_sockets() {
+  std::set<std::string> inodes;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::istringstream lines(test::read_file(table));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+      if (all.size() > 9 && all[3] == "0A") inodes.insert("socket:[" + all[9] + "]");
+    }
+  }
+  return inodes;
+}
+
+bool listens(int process) {
+  const std::set<std::string> inodes = listening_sockets();
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error))
+    if (inodes.contains(fs::read_symlink(entry.path(), error).string())) return true;
+  return false;
+}
+
+struct Stopped {
+  fs::path out;
+  std::vector<std::string> command;
+
+  // Sends the signal to the launcher, or to a rank, once there is a step more; gives the exit code.
+  int stop(int number, int rank) {
+    const int64_t before = saved_step(out);
+    Process process(command);
+    while (saved_step(out) <= before) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const int first = find_process(out, 0), second = find_process(out, 1);
+    BOOST_REQUIRE((first > 0 && second > 0));
+    BOOST_TEST(!listens(first));
+    BOOST_TEST(!listens(second));
+    if (rank < 0)
+      process.signal(number);
+    else
+      ::kill(rank == 0 ? first : rank == 1 ? second : ::getsid(first), number);
+    const ProcessResult result = process.wait();
+    while (find_process(out, 0) > 0 || find_process(out, 1) > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return result.status;
+  }
+};
+
+// The same command goes on each time.
+BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--steps 120 --save-every 1 --keep 1", expected = state_after(folder / "whole", 1, more);
+  Stopped run{folder / "run", {kProgram}};
+  std::istringstream flags(words(run.out, 2, more) + " --resume auto");
+  run.command.insert(run.command.end(), std::istream_iterator<std::string>(flags), {});
+  constexpr int kLauncher = -1, kMpirun = 2;
+  const auto sends = [&](int number, int to) {
+    BOOST_TEST(run.stop(number, to) == 128 + number);
+    if (number == SIGKILL) return;  // its ranks end after it
+    const nlohmann::json end = test::lines_of(run.out).back();
+    BOOST_TEST(end.at("kind") == "end");
+    BOOST_TEST(end.at("steps") == saved_step(run.out));
+  };
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sends(number, kLauncher);
+  sends(SIGTERM, 1);
+  sends(SIGUSR2, 0);
+  sends(SIGKILL, kLauncher);
+  sends(SIGKILL, kMpirun);
+  const ProcessResult result = Process(run.command).wait();
+  BOOST_TEST(result.status == 0, result.output);
+  BOOST_TEST(test::state_sha256(run.out) == expected);
+}
+
+// Also where the other has not come so far in a step of a minute.
+BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path out = folder / "run";
+  Process process({kProgram, "--quiet", "--dataset", "synthetic", "--depth", "20", "--minibatch", "4096",
+                   "--per-worker", "1", "--steps", "1", "--processes", "2", "--threads", "1", "--out", out.string()});
+  while (!fs::exists(out / "metrics.jsonl")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ::kill(find_process(out, 1), SIGUSR1);
+  const ProcessResult result = process.wait();
+  BOOST_TEST(result.status == 128 + SIGUSR1, result.output);
+  BOOST_TEST(test::lines_of(out).back().at("steps") == 0);
+  BOOST_TEST(saved_step(out) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,9 +62,6 @@ BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
   BOOST_TEST(command.front() == "/usr/bin/mpirun");
   BOOST_TEST(fmt::format("{}", fmt::join(command, " ")).find("-n 4 build/bin/glyphs --epochs 1") != std::string::npos);
   BOOST_TEST(error_of([] { mpirun_command("mpirun", 4, {}); }).find("apt install openmpi-bin") != std::string::npos);
-  BOOST_TEST(error_of([] {
-               become({"/nowhere/mpirun", "-n", "2"});
-             }) == "cannot start /nowhere/mpirun: No such file or directory");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,111 @@
+// A launcher as a child: what reaches it, what it leaves, and what is given back.
+#include "runtime/launch.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "graph/error.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+int run_shell(const std::string& line) { return run_launcher({"/bin/sh", "-c", line}); }
+
+// Runs the line in a process of its own, for it to be sent signals; gives the exit code.
+class Launching {
+ public:
+  explicit Launching(const std::string& line) : process_(::fork()) {
+    if (process_ == 0) ::_exit(run_shell(line));
+  }
+  void signal(int number) const { ::kill(process_, number); }
+  int wait() const {
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  pid_t process_;
+};
+
+struct Fixture {
+  test::TemporaryDirectory folder;
+  const std::string there = (folder / "there").string(), child = (folder / "child").string();
+
+  static void wait_for(const std::string& file) {
+    while (!fs::exists(file) || fs::file_size(file) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  bool child_is_alive() const { return ::kill(std::stoi(test::read_file(child)), 0) == 0; }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(launch, Fixture)
+
+BOOST_AUTO_TEST_CASE(gives_the_exit_code) {
+  BOOST_TEST(run_shell("exit 0") == 0);
+  BOOST_TEST(run_shell("exit 7") == 7);
+  BOOST_TEST(run_shell("kill -KILL $$") == 128 + SIGKILL);
+  BOOST_TEST(run_shell("read line; test $? -ne 0 -a \"$(ps -o sid= -p $$ | xargs)\" = $$") == 0);
+  BOOST_CHECK_EXCEPTION(run_launcher({"/nowhere/mpirun"}), Error, [](const Error& error) {
+    return std::string(error.what()) == "cannot start /nowhere/mpirun: No such file or directory";
+  });
+}
+
+// As one SIGUSR1: at any other signal mpirun kills its processes.
+BOOST_AUTO_TEST_CASE(hands_a_signal_on) {
+  const std::string line = "trap 'exit 138' USR1; trap 'exit 1' HUP INT TERM USR2; kill -TERM $$; echo . > " + there +
+                           "; while :; do sleep 0.01; done";
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
+    fs::remove(there);
+    const Launching launching(line);
+    wait_for(there);
+    launching.signal(number);
+    BOOST_TEST(launching.wait() == 128 + number);
+  }
+}
+
+// Of the command's own accord, and for another reason.
+BOOST_AUTO_TEST_CASE(keeps_the_code_of_what_failed) {
+  const Launching launching("trap 'exit 1' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
+  wait_for(there);
+  launching.signal(SIGTERM);
+  BOOST_TEST(launching.wait() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_signal_ends_all) {
+  const Launching launching("trap 'echo . > " + there + "' USR1; sleep 1000 & echo $! > " + child +
+                            "; while :; do sleep 0.01; done");
+  wait_for(child);
+  launching.signal(SIGINT);
+  wait_for(there);
+  launching.signal(SIGINT);
+  BOOST_TEST(launching.wait() == 128 + SIGINT);
+  while (child_is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+BOOST_AUTO_TEST_CASE(leaves_nothing_behind) {
+  BOOST_TEST(run_shell("sleep 1000 & echo $! > " + child + "; kill -KILL $$") == 128 + SIGKILL);
+  while (child_is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+BOOST_AUTO_TEST_CASE(the_command_hears_of_the_launchers_death) {
+  const Launching launching("trap 'echo . > " + child + "; exit' USR1; echo . > " + there +
+                            "; while :; do sleep 0.01; done");
+  wait_for(there);
+  launching.signal(SIGKILL);
+  BOOST_TEST(launching.wait() == 128 + SIGKILL);
+  wait_for(child);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
