@@ -154,6 +154,13 @@ class Optimize {
                    {{"dtype", state_.space.dtype}, {"shape", Dims{length}}, {"values", std::vector<double>{0.0}}});
   }
 
+  // Gradients of low-precision weights leave library calls in f32.
+  Value segment_gradient(Value gradient, int64_t length) {
+    if (to_.type(gradient).dtype != state_.space.dtype)
+      gradient = to_.add(Op::cast, {gradient}, {{"dtype", state_.space.dtype}});
+    return to_.add(Op::reshape, {gradient}, {{"shape", Dims{length}}, {"names", std::string()}});
+  }
+
   Value flat_gradient() {
     std::vector<Value> parts;
     for (const Segment& segment : state_.space.segments) {
@@ -162,8 +169,7 @@ class Optimize {
       if (at == gradients_.end())
         gap += segment.length;
       else
-        parts.push_back(to_.add(Op::reshape, {rewriter_.map(at->second)},
-                                {{"shape", Dims{segment.length}}, {"names", std::string()}}));
+        parts.push_back(segment_gradient(rewriter_.map(at->second), segment.length));
       if (gap > 0) parts.push_back(zeros(gap));
     }
     return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});

@@ -109,6 +109,10 @@ KB_INLINE i64x@ index_max(i64x@ x, i64x@ y) { return x > y ? x : y; }
 KB_INLINE f64x@ absolute(f64x@ x) { return (f64x@)((i64x@)x & 0x7fffffffffffffffl); }
 )";
 
+// Where there are masks, g++ 12 merges the load of 8 bytes, their widening and a choice of lanes into one instruction,
+// for which it then finds no registers: "internal compiler error: unable to generate reloads".
+constexpr std::string_view kInRegister = R"(__asm__("" : "+v"(x)))";
+
 // g++ 12 widens and narrows by halves where one instruction does it.
 constexpr std::string_view kWidths = R"(
 KB_INLINE u32x@ widen_u16(u16x@ x) { return __builtin_convertvector(x, u32x@); }
@@ -131,7 +135,9 @@ typedef long long v2q __attribute__((vector_size(16)));
 KB_INLINE u32x8 widen_u16(u16x8 x) { return (u32x8)__builtin_ia32_pmovzxwd256((v8h)x); }
 KB_INLINE u16x8 narrow_u16(u32x8 x) { return __builtin_convertvector(x, u16x8); }
 KB_INLINE u32x8 widen_u8(u8x8 x) {
-  return (u32x8)__builtin_ia32_pmovzxbd256((v16b)v2q{__builtin_bit_cast(long long, x), 0});
+  v2q half = {__builtin_bit_cast(long long, x), 0};
+  KB_IN_REGISTER(half);
+  return (u32x8)__builtin_ia32_pmovzxbd256((v16b)half);
 }
 KB_INLINE u8x8 narrow_u8(u32x8 x) { return __builtin_convertvector(x, u8x8); }
 )";
@@ -309,6 +315,7 @@ std::string parts_by_lane(std::initializer_list<std::pair<std::string_view, std:
 std::string vectors(int vector_bytes, bool wide) {
   const int lanes = vector_bytes / (wide ? 8 : 4);
   std::string text(kVectors);
+  text += fmt::format("#define KB_IN_REGISTER(x) {}\n", vector_bytes == 64 ? kInRegister : "((void)0)");
   text += lanes == 16 ? kWidths16 : lanes == 8 ? kWidths8 : kWidths;
   text += kVectorHelpers;
   if (wide) text += kWideVectors;
@@ -335,7 +342,7 @@ std::string vectors(int vector_bytes, bool wide) {
     if (vector_bytes == 16)
       for (const std::string_view part : {kExtremes, kFusedByLane, kRootByLane}) text += of_type(part, "f64", "double");
   }
-  return for_lanes(text + "#undef KB_EACH\n", lanes);
+  return for_lanes(text + "#undef KB_EACH\n#undef KB_IN_REGISTER\n", lanes);
 }
 
 // Stores past the cache where the address is a multiple of the store's own size, which is so for whole arrays.

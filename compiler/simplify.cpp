@@ -62,8 +62,19 @@ class Simplifier {
       Value known = rewrite(node, old);
       if (known.valid()) return rewriter_.replace({n, 0}, known);
     }
+    if (old.op == Op::moments && old.attrs.ints("axes").empty()) return moments_of_each(n, node, old);
     int32_t at = shared(node, old);
     for (int32_t out = 0; out < static_cast<int32_t>(old.outputs.size()); ++out) rewriter_.replace({n, out}, {at, out});
+  }
+
+  // Over no axes: the mean is the element, the variance 0, or NaN where the element is not finite.
+  void moments_of_each(int32_t n, const Node& node, const Node& old) {
+    Value x = node.inputs[0];
+    Node single = old;  // of one output, in whose name the others are made
+    single.outputs.resize(1);
+    if (to_.type(x).dtype != old.type().dtype) x = make(Op::cast, {x}, {{"dtype", old.type().dtype}}, single);
+    rewriter_.replace({n, 0}, x);
+    rewriter_.replace({n, 1}, make(Op::sub, {x, x}, {}, single));
   }
 
   // The node's number in the new graph, an equal earlier one if there is one.

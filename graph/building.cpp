@@ -63,6 +63,13 @@ void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors)
   }
 }
 
+double number_in(std::string_view op, DType dtype, double number) {
+  const double rounded = round_to(dtype, number);
+  if (is_float(dtype) || rounded == number) return rounded;
+  report(op, {"the number does not fit the dtype", "a number that is exact in " + std::string(name(dtype)),
+              number_text(number), "cast(x, DType::f32), or another dtype"});
+}
+
 Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
   size_t rank = 0;
   for (const Type& type : types) rank = std::max(rank, type.shape.size());

@@ -25,6 +25,8 @@ Dims kept_shape(const Type& x, const Ints& axes);
 void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected);
 void require_float(std::string_view op, const Type& x);
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors);
+// `number` as an element of `dtype`; an error where an integer or boolean dtype has no such number.
+double number_in(std::string_view op, DType dtype, double number);
 // The shape that operands take together; throws Error where two extents differ and neither is 1.
 Dims broadcast_shape(std::string_view op, const std::vector<Type>& types);
 

@@ -15,12 +15,22 @@ Tensor add_input(Graph& graph, const std::string& name, const char* kind, Type t
 // Row-major strides of a sample's elements; the samples' axis has none.
 Ints sample_strides(const Dims& shape) {
   Ints strides(shape.size(), 0);
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 1;) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
+  for (size_t i = 1; i < shape.size(); ++i)
+    strides[i] = element_count(Dims(shape.begin() + static_cast<int64_t>(i) + 1, shape.end()));
   return strides;
+}
+
+// The optimizer keeps all parameters in one vector.
+void check_parameter_dtype(const Graph& graph, const Type& type) {
+  if (!is_float(type.dtype))
+    report("parameter", {"a parameter is no float", "f64, f32, bf16 or f16", to_string(type), "state(...) may be one"});
+  for (const Variable& other : graph.variables) {
+    if (other.kind != VariableKind::parameter) continue;
+    if (other.type.dtype == type.dtype) return;
+    report("parameter", {"parameters of different dtypes",
+                         std::string(name(other.type.dtype)) + ", as parameter '" + other.name + "'", to_string(type),
+                         "cast(...) the parameter where it is used"});
+  }
 }
 
 }  // namespace
@@ -82,6 +92,7 @@ Tensor all_reduce(Tensor x, Where where) {
 
 Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, Where where) {
   const Call call(where);
+  check_parameter_dtype(graph, type);
   return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};
 }
 

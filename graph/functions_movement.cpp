@@ -94,7 +94,7 @@ Tensor pad(Tensor x, Ints low, Ints high, double value, Ints interior, Where whe
               {{"low", std::move(low)},
                {"high", std::move(high)},
                {"interior", std::move(interior)},
-               {"value", round_to(x.dtype(), value)}});
+               {"value", number_in("pad", x.dtype(), value)}});
 }
 
 Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where) {

@@ -12,17 +12,11 @@ DType number_dtype(Op op, const std::vector<Operand>& operands) {
   return DType::f32;
 }
 
-void check_number(Op op, DType dtype, double number) {
-  if (is_float(dtype) || round_to(dtype, number) == number) return;
-  report(name(op),
-         {"the number does not fit the other operand's dtype", "a number that is exact in " + std::string(name(dtype)),
-          number_text(number), "cast(x, DType::f32)"});
-}
-
-Tensor filled(Graph& graph, DType dtype, double value, const Dims& shape) {
-  return {graph,
-          graph.add(Op::constant, {},
-                    {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{round_to(dtype, value)}}})};
+Tensor filled(std::string_view op, Graph& graph, DType dtype, double value, const Dims& shape) {
+  return {
+      graph,
+      graph.add(Op::constant, {},
+                {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{number_in(op, dtype, value)}}})};
 }
 
 }  // namespace
@@ -44,8 +38,7 @@ Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
   std::vector<Value> values;
   for (const Operand& operand : arguments) {
     if (operand.is_number) {
-      check_number(op, dtype, operand.number);
-      values.push_back(filled(graph, dtype, operand.number, shape).value());
+      values.push_back(filled(name(op), graph, dtype, operand.number, shape).value());
     } else {
       values.push_back(broadcast_to(operand.tensor, shape).value());
     }
@@ -55,12 +48,12 @@ Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
 
 Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where) {
   const Call call(where);
-  return filled(graph, dtype, value, shape);
+  return filled("constant", graph, dtype, value, shape);
 }
 
 Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where) {
   const Call call(where);
-  for (double& value : values) value = round_to(dtype, value);
+  for (double& value : values) value = number_in("constant", dtype, value);
   return {graph,
           graph.add(Op::constant, {}, {{"dtype", dtype}, {"shape", std::move(shape)}, {"values", std::move(values)}})};
 }
@@ -68,7 +61,7 @@ Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> value
 Tensor full_like(Tensor x, double value, Where where) {
   const Call call(where);
   require_same_graph("full_like", {x});
-  return filled(x.graph(), x.dtype(), value, x.shape());
+  return filled("full_like", x.graph(), x.dtype(), value, x.shape());
 }
 
 #define KB_UNARY(f) \

@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include <limits>
+
 #include "graph/infer.h"
 #include "graph/report.h"
 #include "graph/scope.h"
@@ -32,9 +34,12 @@ Attrs variable_attrs(const Variable& variable) {
 
 }  // namespace
 
+// The greatest number where the product overflows.
 int64_t element_count(const Dims& shape) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   int64_t count = 1;
-  for (const int64_t extent : shape) count *= extent;
+  for (const int64_t extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) count = kMost;
   return count;
 }
 

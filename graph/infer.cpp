@@ -1,6 +1,8 @@
 #include "graph/infer.h"
 
 #include <algorithm>
+#include <limits>
+#include <variant>
 
 #include "graph/infer_rules.h"
 
@@ -14,10 +16,25 @@ void check_arity(Op op, size_t got) {
                 ""};
 }
 
+// Rules add and multiply two attributes, or an attribute and an extent: within these bounds nothing overflows.
+constexpr int64_t kMostNumber = int64_t{1} << 40;
+constexpr int64_t kMostBytes = int64_t{1} << 40;
+
+void check_numbers(const Attrs& attrs) {
+  for (const auto& [key, value] : attrs.items()) {
+    const Ints* several = std::get_if<Ints>(&value);
+    const int64_t* one = std::get_if<int64_t>(&value);
+    const Ints numbers = several ? *several : one ? Ints{*one} : Ints{};
+    for (const int64_t number : numbers)
+      if (number > kMostNumber || number < -kMostNumber)
+        throw Mistake{key + " out of range", "at most " + std::to_string(kMostNumber) + " either way",
+                      several ? ints_text(numbers) : std::to_string(number), ""};
+  }
+}
+
 Type declared_type(const Attrs& attrs) {
   Type type{attrs.dtype("dtype"), attrs.ints("shape"), attrs.has("names") ? attrs.text("names") : ""};
-  for (const int64_t extent : type.shape)
-    if (extent < 0) throw Mistake{"negative extent", "extents of 0 or more", ints_text(type.shape), ""};
+  check_tensor({type.dtype, type.shape, ""});
   if (!type.names.empty() && type.names.size() != type.shape.size())
     throw Mistake{"names do not fit the shape", "one letter a dimension: " + std::to_string(type.shape.size()),
                   "'" + type.names + "' for " + ints_text(type.shape), "'_' stands for a dimension without a name"};
@@ -39,6 +56,7 @@ Type infer_iota(const Attrs& attrs) {
     throw Mistake{"dtype is no index type", "i32 or u32", std::string(name(type.dtype)), "cast(iota(...), DType::f32)"};
   if (type.rank() != 1)
     throw Mistake{"wrong number of dimensions", "one axis", shape_text(type), "reshape or broadcast the result"};
+  check_i32_numbers(type.shape[0], "numbers", type);
   return type;
 }
 
@@ -79,8 +97,9 @@ std::vector<Type> infer_leaf(Op op, std::span<const Type> in, const Attrs& attrs
   }
 }
 
-std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
-  check_arity(op, inputs.size());
+namespace {
+
+std::vector<Type> infer_by_class(Op op, std::span<const Type> inputs, const Attrs& attrs) {
   switch (info(op).cls) {
     case OpClass::leaf:
       return infer_leaf(op, inputs, attrs);
@@ -102,6 +121,30 @@ std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs)
   throw InternalError("infer: unknown class of op");
 }
 
+}  // namespace
+
+void check_tensor(const Type& type) {
+  if (type.dtype == DType::i64)
+    throw Mistake{"no tensor is of i64", "f64, f32, bf16, f16, i32, u32, u8 or bool", to_string(type),
+                  "DType::i32 counts to 2147483647"};
+  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+    if (type.shape[axis] >= 1) continue;
+    throw Mistake{(type.shape[axis] == 0 ? "no elements on axis " : "negative extent on axis ") + std::to_string(axis),
+                  "extents of 1 or more", shape_text(type), "a tensor that may be empty is left out of the graph"};
+  }
+  if (type.elements() > kMostBytes / size_of(type.dtype))
+    throw Mistake{"the tensor is too large", "at most 1 TiB: " + std::to_string(kMostBytes) + " bytes", to_string(type),
+                  ""};
+}
+
+std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
+  check_arity(op, inputs.size());
+  check_numbers(attrs);
+  std::vector<Type> results = infer_by_class(op, inputs, attrs);
+  for (const Type& type : results) check_tensor(type);
+  return results;
+}
+
 std::string operands_text(std::span<const Type> in, std::string_view op) {
   const size_t conditions = op == name(Op::select) ? 1 : 0;
   std::string text;
@@ -113,6 +156,12 @@ std::string operands_text(std::span<const Type> in, std::string_view op) {
 }
 
 std::string ints_text(const Ints& values) { return shape_text({DType::i64, values, ""}); }
+
+void check_i32_numbers(int64_t count, const std::string& what, const Type& x) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (count > kMost)
+    throw Mistake{"more " + what + " than i32 numbers", "at most " + std::to_string(kMost), shape_text(x), ""};
+}
 
 void check_axes(const Ints& axes, const Type& x) {
   int64_t last = -1;

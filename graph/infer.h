@@ -16,14 +16,14 @@
 //   broadcast (x)      shape ints, axes ints: axis i of x is axis axes[i] of the result; extents equal or x's is 1
 //   reshape (x)        shape, names
 //   transpose (x)      perm: axis i of the result is axis perm[i] of x
-//   slice (x)          begin, end, step ints, one an axis; 0 <= begin <= end <= extent, step >= 1
+//   slice (x)          begin, end, step ints, one an axis; 0 <= begin < end <= extent, step >= 1
 //   pad (x)            low, high, interior ints (>= 0), value real: `interior` new elements between neighbours
 //   concat (x...)      axis
 //   reduce_sum|max|min (x) axes -> axes removed
 //   argmax (x)         axis -> i32, first of equals
 //   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype
 //   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
-//                      equals)
+//                      equals); no window lies in the padding alone
 //   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; each index lies in its window
 //   take_at_index (x, index)  window, axes -> index's shape
 //   sum_pool (x)       window, axes (padding counts as zero)
@@ -53,7 +53,10 @@
 
 namespace kb {
 
-// Throws Mistake (graph/error.h) when the inputs do not fit.
+// Throws Mistake (graph/error.h) unless there is a tensor of this type: of a dtype that tensors have, every extent at
+// least 1, at most 1 TiB. `infer` asks it of every result, so that no other rule meets an extent of 0.
+void check_tensor(const Type& type);
+// Throws Mistake when the inputs do not fit.
 std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs);
 
 }  // namespace kb

@@ -20,7 +20,6 @@ Type infer_gather(const Type& table, const Type& indices) {
 
 Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
   check_indices(indices);
-  if (rows < 1) throw Mistake{"no rows", "1 or more", std::to_string(rows), ""};
   const bool starts =
       updates.rank() >= indices.rank() && std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin());
   if (!starts)
@@ -36,8 +35,7 @@ Type infer_crop(const Type& x, const Type& window, const Ints& size) {
   if (window.dtype != DType::i32 || window.shape != Dims{x.shape[0], 3})
     throw Mistake{"window does not fit x", "i32 [N=" + std::to_string(x.shape[0]) + ", 3]: top, left, mirrored",
                   to_string(window), ""};
-  if (size.size() != 2 || size[0] < 1 || size[1] < 1)
-    throw Mistake{"size out of range", "two numbers [H, W], each 1 or more", ints_text(size), ""};
+  if (size.size() != 2) throw Mistake{"wrong number of extents", "size [H, W]", ints_text(size), ""};
   Type result = x;
   std::copy(size.begin(), size.end(), result.shape.end() - 2);
   return result;

@@ -69,9 +69,9 @@ Type infer_slice(const Type& x, const Attrs& attrs) {
   Type result = x;
   for (size_t i = 0; i < begin.size(); ++i) {
     if (step[i] < 1) throw Mistake{"step is not positive", "steps of 1 or more", ints_text(step), ""};
-    if (begin[i] < 0 || begin[i] > end[i] || end[i] > x.shape[i])
+    if (begin[i] < 0 || begin[i] >= end[i] || end[i] > x.shape[i])
       throw Mistake{"out of range",
-                    "0 <= begin <= end <= " + std::to_string(x.shape[i]) + " on axis " + std::to_string(i) + " of x " +
+                    "0 <= begin < end <= " + std::to_string(x.shape[i]) + " on axis " + std::to_string(i) + " of x " +
                         shape_text(x),
                     "begin " + std::to_string(begin[i]) + ", end " + std::to_string(end[i]), ""};
     result.shape[i] = (end[i] - begin[i] + step[i] - 1) / step[i];
@@ -90,7 +90,8 @@ Type infer_pad(const Type& x, const Attrs& attrs) {
       throw Mistake{"negative padding", "0 or more",
                     "low " + ints_text(low) + ", high " + ints_text(high) + ", interior " + ints_text(interior),
                     "slice(...) removes elements"};
-    result.shape[i] += low[i] + high[i] + interior[i] * std::max<int64_t>(x.shape[i] - 1, 0);
+    const int64_t between = element_count({interior[i], x.shape[i] - 1});
+    result.shape[i] += low[i] + high[i] + std::min(between, int64_t{1} << 50);  // more than any tensor may have
   }
   return result;
 }

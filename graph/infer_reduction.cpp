@@ -16,13 +16,6 @@ Type without_axes(const Type& x, const Ints& axes) {
   return result;
 }
 
-// A greatest, a least or a mean of nothing has no value.
-void check_not_empty(const Type& x, const Ints& axes) {
-  for (const int64_t axis : axes)
-    if (x.shape[static_cast<size_t>(axis)] == 0)
-      throw Mistake{"nothing to reduce", "extents of 1 or more on axes " + ints_text(axes), shape_text(x), ""};
-}
-
 void check_numbers(const Type& x) {
   if (x.dtype == DType::boolean)
     throw Mistake{"no arithmetic on booleans", "floats or integers", to_string(x), "cast(x, DType::f32)"};
@@ -31,7 +24,6 @@ void check_numbers(const Type& x) {
 std::vector<Type> infer_moments(const Type& x, const Ints& axes) {
   check_float(x, "cast(x, DType::f32)");
   Type result = without_axes(x, axes);
-  check_not_empty(x, axes);
   if (is_low_precision(x.dtype)) result.dtype = DType::f32;
   return {result, result};
 }
@@ -44,8 +36,10 @@ std::vector<Type> infer_reduction(Op op, std::span<const Type> in, const Attrs& 
   if (op == Op::moments) return infer_moments(x, axes);
   check_numbers(x);
   Type result = without_axes(x, axes);
-  if (op != Op::reduce_sum) check_not_empty(x, axes);
-  if (op == Op::argmax) result.dtype = DType::i32;
+  if (op == Op::argmax) {
+    check_i32_numbers(x.shape[static_cast<size_t>(axes[0])], "elements of x on the axis", x);
+    result.dtype = DType::i32;
+  }
   return {std::move(result)};
 }
 

@@ -22,6 +22,8 @@ std::string operands_text(std::span<const Type> in, std::string_view op = "");
 void check_same_dtype(std::span<const Type> in);
 // "[2, 3]".
 std::string ints_text(const Ints& values);
+// Throws Mistake where an i32 does not number `count` of these.
+void check_i32_numbers(int64_t count, const std::string& what, const Type& x);
 // Throws Mistake unless `axes` are sorted, distinct, and axes of a tensor of `rank`.
 void check_axes(const Ints& axes, const Type& x);
 void check_rank_at_least(const Type& x, int64_t rank, const char* expected);

@@ -1,12 +1,41 @@
+#include <limits>
+
 #include "graph/infer_rules.h"
 
 namespace kb {
 namespace {
 
-void check_pair(const Ints& values, const char* what, int64_t least) {
-  if (values.size() != 2 || values[0] < least || values[1] < least)
-    throw Mistake{std::string(what) + " out of range", "two numbers [H, W], each " + std::to_string(least) + " or more",
+// Products of two of these do not overflow.
+constexpr int64_t kMostTaps = int64_t{1} << 20;
+
+void check_pair(const Ints& values, const char* what, int64_t least, int64_t most = kMostTaps) {
+  const auto fits = [&](int64_t value) { return least <= value && value <= most; };
+  if (values.size() != 2 || !fits(values[0]) || !fits(values[1]))
+    throw Mistake{std::string(what) + " out of range",
+                  "two numbers [H, W], each from " + std::to_string(least) + " to " + std::to_string(most),
                   ints_text(values), ""};
+}
+
+// A greatest of nothing has no value, so every window of a max_pool must meet an element. With dilation also one that
+// reaches over the input on both sides may meet none: its elements lie at first, first + dilation, ...
+bool meets_an_element(int64_t first, int64_t kernel, int64_t dilation, int64_t extent) {
+  const int64_t before = first < 0 ? (-first + dilation - 1) / dilation : 0;
+  return before < kernel && first + before * dilation < extent;
+}
+
+void check_windows_meet_elements(const Ints& size, const WindowAttrs& window, const Ints& windows, const Type& x) {
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t in_padding = window.padding[i] / window.stride[i] + 1;  // windows that begin in it, at most
+    for (int64_t o = 0; o < windows[i]; o = o < in_padding || o + 1 == windows[i] ? o + 1 : windows[i] - 1) {
+      const int64_t first = o * window.stride[i] - window.padding[i];
+      if (meets_an_element(first, window.kernel[i], window.dilation[i], size[i])) continue;
+      throw Mistake{"a window lies in the padding alone",
+                    "an element of x " + shape_text(x) + " in every window: padding <= kernel / 2",
+                    "kernel " + ints_text(window.kernel) + ", padding " + ints_text(window.padding) + ", dilation " +
+                        ints_text(window.dilation),
+                    ""};
+    }
+  }
 }
 
 // Extents of the two axes of a plane.
@@ -26,7 +55,7 @@ Type infer_grad(const Type& dy, const Attrs& attrs) {
   const Ints& axes = attrs.ints("axes");
   const Ints& size = attrs.ints("input_size");
   plane(dy, axes);
-  check_pair(size, "input_size", 1);
+  check_pair(size, "input_size", 1, std::numeric_limits<int32_t>::max());
   return with_plane(dy, axes, size);
 }
 
@@ -72,8 +101,11 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
     case Op::max_pool:
     case Op::sum_pool: {
       const WindowAttrs window = read_window(attrs, attrs.ints("kernel"));
-      Type value = with_plane(x, axes, windowed(plane(x, axes), window, x));
+      const Ints size = plane(x, axes), windows = windowed(size, window, x);
+      Type value = with_plane(x, axes, windows);
       if (op == Op::sum_pool) return {value};
+      check_windows_meet_elements(size, window, windows, x);
+      check_i32_numbers(element_count(size), "elements of a plane", x);
       Type index = value;
       index.dtype = DType::i32;
       return {std::move(value), std::move(index)};

@@ -19,7 +19,7 @@ std::string to_graphviz(const Graph& graph);
 // to the bit; never scopes, places or dimension letters.
 std::string content_hash(const Graph& graph);
 // Structural checks beyond what `add` proves: topological order, types as inferred, outputs and writes valid, one write
-// a state. Throws InternalError.
+// a state. Throws InternalError; Error for two outputs of one name, which are the user's mistake.
 void verify(const Graph& graph);
 
 }  // namespace kb

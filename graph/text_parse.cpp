@@ -224,6 +224,7 @@ class Parser {
     }
   }
   Type type() {
+    const int line = token_.line;
     Type type;
     type.dtype = dtype();
     std::string names;
@@ -231,8 +232,12 @@ class Parser {
     list(']', [&] {
       names += token_.kind == Token::Kind::word ? letter() : '_';
       type.shape.push_back(integer());
-      if (type.shape.back() < 0) fail("an extent >= 0 before this");
     });
+    try {
+      check_tensor({type.dtype, type.shape, ""});
+    } catch (const Mistake& mistake) {
+      fail(line, mistake.expected, mistake.got);
+    }
     if (names.find_first_not_of('_') != names.npos) type.names = names;
     return type;
   }
@@ -316,6 +321,9 @@ class Parser {
     }
     node.scope = scope();
     check_types(node, number.line);
+    if (node.op == Op::input && graph_.find_input(node.attrs.text("name")).valid()) {
+      fail(number.line, "each input once", node.attrs.text("name"));
+    }
     graph_.append(graph_, std::move(node));
   }
 
@@ -369,8 +377,11 @@ class Parser {
   }
 
   void output() {
+    const int line = token_.line;
     Output output;
     output.name = string();
+    for (const Output& other : graph_.outputs)
+      if (other.name == output.name) fail(line, "each output once", output.name);
     mark('=');
     output.value = value();
     output.merge = choose_named({Merge::sum, Merge::first, Merge::per_sample});
@@ -379,16 +390,15 @@ class Parser {
 
   void write() {
     const int line = token_.line;
-    StateWrite write;
-    write.variable = string();
-    const Variable* variable = graph_.find_variable(write.variable);
-    if (variable == nullptr) fail(line, "the name of a variable above", write.variable);
+    const std::string name = string();
+    const Variable* variable = graph_.find_variable(name);
+    if (variable == nullptr) fail(line, "the name of a variable above", name);
     mark('=');
-    write.value = value();
-    if (graph_.type(write.value) != variable->type) {
-      fail(line, to_string(variable->type), to_string(graph_.type(write.value)));
+    const Value written = value();
+    if (graph_.type(written) != variable->type) {
+      fail(line, to_string(variable->type), to_string(graph_.type(written)));
     }
-    graph_.writes.push_back(std::move(write));
+    if (!graph_.add_write(name, written)) fail(line, "one write of each variable", name);
   }
 
   Lexer lexer_;

@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,6 +67,11 @@ void check_names(const Graph& graph) {
   std::set<std::string> variables, inputs, read;
   for (const Variable& variable : graph.variables) {
     if (!variables.insert(variable.name).second) broken(graph, fmt::format("two variables \"{}\"", variable.name));
+    try {
+      check_tensor(variable.type);
+    } catch (const Mistake& mistake) {
+      broken(graph, fmt::format("variable \"{}\": {}: {}", variable.name, mistake.what, mistake.got));
+    }
     double covered = 0;
     for (size_t i = 0; i < variable.values.size(); i += 2) covered += variable.values[i];
     if (covered != (variable.init.kind == InitKind::runs ? static_cast<double>(variable.type.elements()) : 0)) {
@@ -90,14 +96,27 @@ void check_names(const Graph& graph) {
   }
 }
 
+// Outputs are named by the user alone.
+[[noreturn]] void two_outputs(const Graph& graph, const Output& first, const Output& second) {
+  const auto text = [&](const Output& output) {
+    const std::string place = graph.place(graph.node(output.value));
+    return to_string(graph.type(output.value)) + (place.empty() ? "" : " of " + place);
+  };
+  throw Error(
+      fmt::format("outputs: two are named '{}'\n  expected: a name used once in a graph\n"
+                  "  got:      {} and {}\n  hint:     give one of them another name",
+                  first.name, text(first), text(second)));
+}
+
 void check_outputs(const Graph& graph) {
-  std::set<std::string> names;
+  std::map<std::string, const Output*> known;
   for (const Output& output : graph.outputs) {
-    if (!names.insert(output.name).second) broken(graph, fmt::format("two outputs \"{}\"", output.name));
     if (!exists(graph, output.value, graph.nodes.size())) {
       broken(graph, fmt::format("output \"{}\" is %{}.{}, which is no value", output.name, output.value.node,
                                 output.value.out));
     }
+    const auto [first, is_new] = known.emplace(output.name, &output);
+    if (!is_new) two_outputs(graph, *first->second, output);
   }
 }
 

@@ -13,15 +13,20 @@
 namespace kb::test {
 namespace {
 
-std::string difference(const Array& expected, const Array& got, double tolerance) {
-  double scale = 1;
+double least_normal(DType dtype) {
+  return dtype == DType::f64 ? std::numeric_limits<double>::min() : dtype == DType::f16 ? 0x1p-14 : 0x1p-126;
+}
+
+std::string difference(const Array& expected, const Array& got, const CheckOptions& options) {
+  double scale = options.elementwise ? least_normal(expected.type.dtype) : 1;
   for (double x : expected.data)
-    if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+    if (!options.elementwise && std::isfinite(x)) scale = std::max(scale, std::abs(x));
   if (expected.data.size() != got.data.size())
     return fmt::format("{} elements, expected {}", got.data.size(), expected.data.size());
   for (size_t i = 0; i < expected.data.size(); ++i) {
     double a = expected.data[i], b = got.data[i];
-    bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * scale;
+    double own = options.elementwise && std::isfinite(a) ? std::max(scale, std::abs(a)) : scale;
+    bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= options.tolerance * own;
     if (!same) return fmt::format("element {}: expected {}, got {}", i, a, b);
   }
   return {};
@@ -48,9 +53,10 @@ std::map<std::string, Type> types_by_name(const Compiled& compiled) {
 
 }  // namespace
 
-void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance) {
-  std::string text = difference(expected, got, tolerance);
-  if (!text.empty()) BOOST_FAIL(fmt::format("{}: {}\n{}", what, text, to_text(graph)));
+void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got,
+             const CheckOptions& options) {
+  std::string text = difference(expected, got, options);
+  if (!text.empty()) BOOST_ERROR(fmt::format("{}: {}\n{}", what, text, to_text(graph)));
 }
 
 Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
@@ -64,7 +70,8 @@ Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
 
   ParameterSpace space;
   Graph oracle = oracle_graph(graph, options, space);
-  judged.bindings = random_bindings(oracle, 11);
+  judged.bindings = check.bindings;
+  judged.bindings.merge(random_bindings(oracle, 11));
   for (const Variable& variable : judged.compiled.variables)
     if (variable.kind == VariableKind::table) {
       auto [at, fresh] = judged.bindings.try_emplace(variable.name, initial_value(variable, 0));
@@ -82,10 +89,9 @@ Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
   for (const auto& [name, array] : bindings) store[name] = to_bytes(array);
   run_schedule(compiled.program.prepare, bindings, store);
   std::map<std::string, Array> outputs = run_schedule(compiled.program.final, bindings, store);
-  for (const auto& [name, array] : expected.outputs)
-    compare(graph, "output " + name, array, outputs.at(name), check.tolerance);
+  for (const auto& [name, array] : expected.outputs) compare(graph, "output " + name, array, outputs.at(name), check);
   for (const auto& [name, array] : expected.writes)
-    compare(graph, "state " + name, array, from_bytes(types.at(name), store.at(name).data()), check.tolerance);
+    compare(graph, "state " + name, array, from_bytes(types.at(name), store.at(name).data()), check);
   return std::move(compiled);
 }
 

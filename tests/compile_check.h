@@ -11,6 +11,8 @@ struct CheckOptions {
   Precision precision = Precision::f32;
   Target target = generic_cpu_target();
   UpdateRule optimizer;
+  Bindings bindings = {};    // values in place of random ones
+  bool elementwise = false;  // the tolerance is relative to each element alone, down to the least normal number
 };
 
 // A compiled graph, values for its inputs and variables by name (in the types that it has after compiling), and what a
@@ -22,8 +24,9 @@ struct Judged {
   Interpretation expected;
 };
 Judged compile_and_interpret(const Graph& graph, const CheckOptions& options = {});
-// Fails the running test, with the graph's text, where the arrays differ by more.
-void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got, double tolerance);
+// Fails the running test, with the graph's text, where the arrays differ by more than the tolerance. NaN equals NaN.
+void compare(const Graph& graph, const std::string& what, const Array& expected, const Array& got,
+             const CheckOptions& options);
 
 // Compiles, runs prepare and final in the schedule interpreter on random inputs and compares every output and state
 // write with the graph's own interpretation. Fails the running test, with the graph's text, where they differ. Gives

@@ -99,6 +99,26 @@ Kernel shifted_rows(DType type, double otherwise) {
   return b.finish();
 }
 
+// y[i] = x[i] > 1 ? a[i] : b[i], of argument 0 elements in tiles of 48.
+Kernel chosen(DType by, DType of) {
+  Builder b("chosen", 16);
+  const int32_t x = b.add_buffer({.dtype = by}), first = b.add_buffer({.dtype = of}),
+                second = b.add_buffer({.dtype = of});
+  const int32_t y = b.add_buffer({.dtype = of, .written = true, .read = false});
+  const int64_t n = b.add_argument();
+  b.phase([&] {
+    const Reg begin = b.mul(b.tile(), b.index(48)), end = b.min(b.add(begin, b.index(48)), b.argument(n));
+    b.loop(begin, end, 16, [&](Reg i) {
+      b.lane_loop(b.min(b.index(16), b.sub(end, i)), [&](Reg) {
+        const Reg condition = b.compute(Op::gt, b.load(x, i, Access::contiguous), b.constant(by, 1));
+        const Reg left = b.load(first, i, Access::contiguous), right = b.load(second, i, Access::contiguous);
+        b.store(y, i, Access::contiguous, b.compute(Op::select, condition, left, right), false);
+      });
+    });
+  });
+  return b.finish();
+}
+
 // What a type can do with two arguments of its own.
 Results operations(DType type) {
   Results results;
@@ -158,6 +178,20 @@ BOOST_AUTO_TEST_CASE(every_operation_of_every_type) {
     cases.push_back({named(test::pointwise(type, type, results), fmt::format("k_{}", name(type))),
                      pointwise_launch(type, type, results, 2500)});
   }
+  check(cases);
+}
+
+// Lanes of 32 bits beside lanes of 64, and what is narrow in memory beside what is not: a kernel for each pair, for a
+// host's compiler fails at what it finds together (g++ 12: u8 chosen by a comparison of f64, 8 lanes each).
+BOOST_AUTO_TEST_CASE(choices_by_comparisons_of_every_type) {
+  std::vector<Case> cases;
+  for (DType by : kTypes)
+    for (DType of : kTypes)
+      cases.push_back(
+          {named(chosen(by, of), fmt::format("k_{}_{}", name(by), name(of))),
+           {{75},
+            {2},
+            {Data::random(by, 75, 1), Data::random(of, 75, 2), Data::random(of, 75, 3), Data::output(of, 75)}}});
   check(cases);
 }
 

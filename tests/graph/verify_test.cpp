@@ -43,7 +43,6 @@ BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
       {"%3: scope 7 of 1", [](Graph& g) { g.nodes[3].scope = 7; }},
       {"%3 (sub): frame 999 of ", [](Graph& g) { g.nodes[3].frame = 999; }},
       {"%1 (input): a second input \"x\"", [](Graph& g) { g.nodes[1].attrs.set("name", std::string("x")); }},
-      {"two outputs \"z\"", [](Graph& g) { g.outputs.push_back(g.outputs[0]); }},
       {"output \"z\" is %99.0, which is no value", [](Graph& g) { g.outputs[0].value.node = 99; }},
       {"two writes of \"s\"", [](Graph& g) { g.writes.push_back(g.writes[0]); }},
       {"a write of \"t\", which is no variable", [](Graph& g) { g.writes[0].variable = "t"; }},
@@ -51,6 +50,12 @@ BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
       {"the write of \"s\" is %-1.0, which is no value", [](Graph& g) { g.writes[0].value.node = -1; }},
       {"a write of \"s\", which is a constant table", [](Graph& g) { g.variables[0].kind = VariableKind::table; }},
       {"two variables \"s\"", [](Graph& g) { g.variables.push_back(g.variables[0]); }},
+      {"variable \"t\": no elements on axis 1: [3, 0]",
+       [](Graph& g) {
+         g.variables.push_back(g.variables[0]);
+         g.variables.back().name = "t";
+         g.variables.back().type.shape = {3, 0};
+       }},
       {"variable \"s\" of f32[3] has 1 values", [](Graph& g) { g.variables[0].values = {1}; }},
       {"%2 (variable): variable \"s\" is f32[5], its node f32[3]", [](Graph& g) { g.variables[0].type.shape = {5}; }},
       {"%6 (variable): a second node reads \"s\"", [](Graph& g) { g.nodes.push_back(g.nodes[2]); }},
@@ -64,6 +69,20 @@ BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
       return true;
     });
   }
+}
+
+BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_the_users_mistake) {
+  Graph g = base();
+  const int line = __LINE__ + 1;
+  g.outputs.push_back({"z", relu(Tensor(g, g.outputs[0].value)).value(), Merge::sum});
+  BOOST_CHECK_EXCEPTION(verify(g), Error, [&](const Error& error) {
+    const std::string text = error.what();
+    BOOST_TEST_INFO(text);
+    BOOST_TEST(text.find("outputs: two are named 'z'") == 0u);
+    BOOST_TEST(text.find("f32[3] of verify_test.cpp:") != text.npos);
+    BOOST_TEST(text.find(" and f32[3] of verify_test.cpp:" + std::to_string(line)) != text.npos);
+    return true;
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include "runtime/session.h"
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"
+#include "tests/runtime/session_check.h"
 
 using namespace kb;
 using namespace kb::test;
@@ -22,55 +23,6 @@ constexpr uint32_t kRandomGraphs = 12;
 #else
 constexpr uint32_t kRandomGraphs = 150;
 #endif
-
-std::unique_ptr<Backend> cpu(int threads = 2) { return make_cpu_backend({threads, 2, ""}); }
-
-void set_bytes(std::byte* to, const Array& array) {
-  std::vector<std::byte> bytes = to_bytes(array);
-  std::copy(bytes.begin(), bytes.end(), to);
-}
-
-// One step of a session on the bindings that the interpreter had, and the same results.
-void check_session(Backend& backend, const Graph& graph, Judged judged, double tolerance) {
-  StateStore store(backend);
-  Session session(backend, store, std::move(judged.compiled));
-  for (const auto& [name, array] : judged.bindings) {
-    if (session.has_input(name)) set_bytes(session.input(name), array);
-    if (store.has(name)) set_bytes(store.data(name), array);
-  }
-  session.step();
-  for (const auto& [name, expected] : judged.expected.outputs) {
-    Array got{expected.type, {}};
-    session.read(name, got.data);
-    compare(graph, "output " + name, expected, got, tolerance);
-  }
-  for (const auto& [name, expected] : judged.expected.writes)
-    compare(graph, "state " + name, expected, from_bytes(judged.types.at(name), store.data(name)), tolerance);
-}
-
-void check_graph(Backend& backend, const Graph& graph, CheckOptions options) {
-  options.target = backend.target();
-  check_session(backend, graph, compile_and_interpret(graph, options), options.tolerance);
-}
-
-// All kernels of many graphs are compiled at once: the cost of starting the compiler is paid once.
-void check_graphs(const std::vector<Graph>& graphs, CheckOptions options) {
-  std::unique_ptr<Backend> backend = cpu();
-  options.target = backend->target();
-  options.check_passes = false;
-  std::vector<Judged> judged;
-  for (size_t i = 0; i < graphs.size(); ++i)
-    BOOST_TEST_CONTEXT("graph " << i) judged.push_back(compile_and_interpret(graphs[i], options));
-  std::vector<const Schedule*> schedules;
-  for (const Judged& one : judged) {
-    schedules.push_back(&one.compiled.program.prepare);
-    schedules.push_back(&one.compiled.program.final);
-  }
-  LoadReport report;
-  backend->load(schedules, report);
-  for (size_t i = 0; i < graphs.size(); ++i) BOOST_TEST_CONTEXT("graph " << i)
-  check_session(*backend, graphs[i], std::move(judged[i]), options.tolerance);
-}
 
 Compiled compile_training(Backend& backend, const Graph& graph, Precision precision = Precision::f32) {
   CompileOptions options;
@@ -133,9 +85,10 @@ BOOST_AUTO_TEST_CASE(a_training_step_in_f64_equals_its_interpretation) {
 }
 
 BOOST_AUTO_TEST_CASE(random_graphs_equal_their_interpretation) {
-  std::vector<Graph> graphs;
-  for (uint32_t seed = 0; seed < kRandomGraphs; ++seed) graphs.push_back(random_graph(seed));
-  check_graphs(graphs, {});
+  std::vector<NamedGraph> graphs;
+  for (uint32_t seed = 0; seed < kRandomGraphs; ++seed)
+    graphs.push_back({"seed " + std::to_string(seed), random_graph(seed), {}});
+  check_graphs(graphs);
 }
 
 BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
@@ -143,9 +96,10 @@ BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
   smooth.smooth = true;
   CheckOptions options;
   options.optimizer = plain_sgd();
-  std::vector<Graph> graphs;
-  for (uint32_t seed = 0; seed < kRandomGraphs / 4; ++seed) graphs.push_back(random_graph(seed, smooth));
-  check_graphs(graphs, options);
+  std::vector<NamedGraph> graphs;
+  for (uint32_t seed = 0; seed < kRandomGraphs / 4; ++seed)
+    graphs.push_back({"seed " + std::to_string(seed), random_graph(seed, smooth), options});
+  check_graphs(graphs);
 }
 
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_threads) {

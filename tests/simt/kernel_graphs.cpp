@@ -80,11 +80,10 @@ void KernelGraphs::judge(const Case& c) {
     if (const auto terms = expected.find(name + ".abs"); terms != expected.end())
       compare_sums(name, array, terms->second, outputs.at(name));
     else
-      compare(c.graph, "output " + name, array, outputs.at(name), c.options.tolerance);
+      compare(c.graph, "output " + name, array, outputs.at(name), c.options);
   }
   for (const auto& [name, array] : c.judged.expected.writes)
-    compare(c.graph, "state " + name, array, from_bytes(c.judged.types.at(name), store.at(name).data()),
-            c.options.tolerance);
+    compare(c.graph, "state " + name, array, from_bytes(c.judged.types.at(name), store.at(name).data()), c.options);
   if (c.exact) compare_with_cpu(c, outputs, store);
 }
 

@@ -1,0 +1,27 @@
+// Graphs through the whole compiler and the CPU backend, judged by the graph interpreter.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "tests/compile_check.h"
+
+namespace kb::test {
+
+std::unique_ptr<Backend> cpu(int threads = 2);
+void set_bytes(std::byte* to, const Array& array);
+
+// A graph and how it is judged; its target is the backend's.
+struct NamedGraph {
+  std::string name;
+  Graph graph;
+  CheckOptions options;
+};
+
+void check_graph(Backend& backend, const Graph& graph, CheckOptions options);
+// All kernels of many graphs are compiled at once: the cost of starting the compiler is paid once. A graph that fails
+// is named, and the others go on. Gives how many values were compared.
+int64_t check_graphs(const std::vector<NamedGraph>& graphs);
+
+}  // namespace kb::test
