@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
 namespace kb {
@@ -163,9 +162,9 @@ void Loader::wait_until_filled(int64_t step) {
 LoadedBatch Loader::next() {
   const int64_t step = next_step_;
   if (!more(step)) throw std::logic_error(fmt::format("the loader's last step is {}", options_.end_step - 1));
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = options_.now();
   wait_until_filled(step);
-  const std::chrono::duration<double, std::milli> waited = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double, std::milli> waited = options_.now() - start;
   next_step_ = step + 1;
   return {step, static_cast<int>(slot_of(step)), waited.count()};
 }

@@ -3,6 +3,7 @@
 // so it depends neither on the ring's size nor on the number of threads, none included.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -63,6 +64,7 @@ struct LoaderOptions {
   int64_t end_step = INT64_MAX;  ///< one past the last
   int threads = 1;               ///< that fill batches ahead; 0: next() fills the batch itself
   int in_use = 1;                ///< batches, the last given included, whose memory is still read
+  std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;  ///< that the wait is told by
 };
 
 struct LoadedBatch {

@@ -36,16 +36,16 @@ int64_t start_tick() {
 
 // A process that starts alone on its processor has been computing ever since: its processor time is its age, to a
 // microsecond. Where it had to wait - for a disk, for other programs - the kernel's tick says more.
+nanoseconds process_age(nanoseconds processor_time, nanoseconds since_boot, int64_t start_tick, nanoseconds tick) {
+  if (start_tick < 0) return processor_time;
+  const nanoseconds most = since_boot - start_tick * tick;
+  return std::clamp(processor_time, std::max(most - tick, nanoseconds(0)), std::max(most, nanoseconds(0)));
+}
+
 std::chrono::steady_clock::time_point process_start() {
   const auto now = std::chrono::steady_clock::now();
-  nanoseconds age = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-  const int64_t tick = start_tick();
-  if (tick >= 0) {
-    const nanoseconds unit = nanoseconds(std::chrono::seconds(1)) / sysconf(_SC_CLK_TCK);
-    const nanoseconds most = read_clock(CLOCK_BOOTTIME) - tick * unit;
-    age = std::clamp(age, std::max(most - unit, nanoseconds(0)), std::max(most, nanoseconds(0)));
-  }
-  return now - age;
+  return now - process_age(read_clock(CLOCK_PROCESS_CPUTIME_ID), read_clock(CLOCK_BOOTTIME), start_tick(),
+                           nanoseconds(std::chrono::seconds(1)) / sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace kb

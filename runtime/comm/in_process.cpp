@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "graph/error.h"
+#include "runtime/comm/in_process_link.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
 
@@ -174,13 +175,15 @@ std::shared_ptr<InProcessNetwork> make_in_process_network(int ranks) {
   return std::make_shared<InProcessNetwork>(ranks);
 }
 
+std::unique_ptr<Link> make_in_process_link(std::shared_ptr<InProcessNetwork> network, int rank, double timeout) {
+  ensure(rank >= 0 && rank < network->size, "a rank of the network");
+  return std::make_unique<InProcessLink>(std::move(network), rank, timeout);
+}
+
 std::unique_ptr<Communicator> make_in_process_communicator(std::shared_ptr<InProcessNetwork> network, int rank,
                                                            const CommunicatorOptions& options) {
-  ensure(rank >= 0 && rank < network->size, "a rank of the network");
   return std::make_unique<LinkCommunicator>(
-      [&] {
-        return throttled(std::make_unique<InProcessLink>(std::move(network), rank, options.timeout), options.throttle);
-      },
+      [&] { return throttled(make_in_process_link(std::move(network), rank, options.timeout), options.throttle); },
       options.algorithm);
 }
 

@@ -1,6 +1,8 @@
 // Messages between the ranks of a run, which the reductions are written over. A Link belongs to one thread; messages
 // from one rank to another arrive in the order in which they were sent.
 #pragma once
+#include <chrono>
+
 #include "runtime/comm/communicator.h"
 
 namespace kb {
@@ -20,6 +22,9 @@ class Link {
   // Sleeps. Once for each handle, those of messages from one rank in their order. Throws Error where the message is
   // under way for longer than the link's timeout or the link was interrupted.
   virtual void wait(int handle) = 0;
+
+  // By the clock that messages are timed with.
+  virtual std::chrono::steady_clock::time_point now() const { return std::chrono::steady_clock::now(); }
 
   // From any thread: the wait under way and all later ones throw.
   virtual void interrupt() = 0;

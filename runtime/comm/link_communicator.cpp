@@ -177,9 +177,9 @@ void LinkCommunicator::work() {
   Exchange exchange(*link_);
   Job job;
   while (next(job)) {
-    job.interval.begin = std::chrono::steady_clock::now();
+    job.interval.begin = link_->now();
     perform(job, exchange);
-    job.interval.end = std::chrono::steady_clock::now();
+    job.interval.end = link_->now();
     std::lock_guard lock(mutex_);
     traffic_ = exchange.traffic();
     this->job(finished_++).interval = job.interval;

@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 class Throttled : public Link {
  public:
-  Throttled(std::unique_ptr<Link> link, const Network& network) : link_(std::move(link)), network_(network) {
+  Throttled(std::unique_ptr<Link> link, const Network& network, Throttle throttle)
+      : link_(std::move(link)), network_(network), counts_(throttle == Throttle::counts) {
     ensure(network.latency >= 0 && network.bandwidth > 0, "a network has a latency and a bandwidth");
   }
 
@@ -29,10 +30,12 @@ class Throttled : public Link {
                        network_.bandwidth / 1e9);
   }
 
+  Clock::time_point now() const override { return counts_ ? counted_ : Clock::now(); }
+
   int send(int to, const std::byte* data, int64_t bytes) override {
     const int handle = free_handle();
     Message& message = *messages_[static_cast<size_t>(handle)];
-    message = {.sending = true, .bytes = bytes, .start = std::max(Clock::now(), out_free_)};
+    message = {.sending = true, .bytes = bytes, .start = std::max(now(), out_free_)};
     out_free_ = message.start + time_of(bytes);
     message.head = link_->send(to, reinterpret_cast<const std::byte*>(&message.start), sizeof message.start);
     message.body = link_->send(to, data, bytes);
@@ -86,6 +89,10 @@ class Throttled : public Link {
   Clock::duration time_of(int64_t bytes) const { return seconds(static_cast<double>(bytes) / network_.bandwidth); }
 
   void sleep_until(Clock::time_point time) {
+    if (counts_) {
+      counted_ = std::max(counted_, time);
+      return;
+    }
     std::unique_lock lock(mutex_);
     if (changed_.wait_until(lock, time, [this] { return interrupted_; })) throw Error("the communicator was closed");
   }
@@ -101,7 +108,9 @@ class Throttled : public Link {
   }
 
   std::unique_ptr<Link> link_;
-  Network network_;
+  const Network network_;
+  const bool counts_;
+  Clock::time_point counted_;
   Clock::time_point out_free_, in_free_;            // when the ports have carried all so far
   std::vector<std::unique_ptr<Message>> messages_;  // in places that stay: the link below holds them
   std::vector<int> free_;
@@ -112,9 +121,9 @@ class Throttled : public Link {
 
 }  // namespace
 
-std::unique_ptr<Link> throttled(std::unique_ptr<Link> link, const Network* network) {
+std::unique_ptr<Link> throttled(std::unique_ptr<Link> link, const Network* network, Throttle throttle) {
   if (!network) return link;
-  return std::make_unique<Throttled>(std::move(link), *network);
+  return std::make_unique<Throttled>(std::move(link), *network, throttle);
 }
 
 }  // namespace kb

@@ -5,7 +5,12 @@
 
 namespace kb {
 
+// sleeps: by the machine's clock. counts: each rank has a clock of its own, which begins at 0 and goes on by what its
+// messages take and by nothing else, so that a time is the network's alone (tests).
+enum class Throttle : uint8_t { sleeps, counts };
+
 // The link itself where there is no network to imitate.
-std::unique_ptr<Link> throttled(std::unique_ptr<Link> link, const Network* network);
+std::unique_ptr<Link> throttled(std::unique_ptr<Link> link, const Network* network,
+                                Throttle throttle = Throttle::sleeps);
 
 }  // namespace kb

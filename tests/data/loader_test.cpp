@@ -204,17 +204,38 @@ BOOST_AUTO_TEST_CASE(batches_come_in_order) {
   for (int64_t step = 7; step < 90; ++step) BOOST_TEST(ring.labels[loader.next().slot][0] == step);
 }
 
+// A clock that goes on when a batch is filled, and counts how often it was read: next() reads it twice.
+std::atomic<int64_t> milliseconds = 0, readings = 0;
+std::chrono::steady_clock::time_point read_test_clock() {
+  const std::chrono::steady_clock::time_point now{std::chrono::milliseconds(milliseconds)};
+  ++readings;
+  return now;
+}
+
+// A step takes 20 ms to fill, and is filled once next() has come to wait for it.
 BOOST_AUTO_TEST_CASE(the_wait_is_told) {
   Ring ring(2, 1, false);
-  const auto slow = [](int64_t, const BatchMemory&) { std::this_thread::sleep_for(20ms); };
-  for (const int threads : {0, 1}) {
-    Loader loader(slow, ring.memory, {.threads = threads});
-    loader.next();
-    BOOST_TEST(loader.next().wait_ms > 5);
+  const auto slow = [](int64_t step, const BatchMemory&) {
+    while (readings < 2 * step + 1) std::this_thread::yield();
+    milliseconds += 20;
+  };
+  for (const int threads : {0, 1, 2}) {
+    readings = 0;
+    Loader loader(slow, ring.memory, {.end_step = 5, .threads = threads, .now = read_test_clock});
+    for (int64_t step = 0; step < 5; ++step) BOOST_TEST(loader.next().wait_ms == 20);
   }
-  Loader ready([](int64_t, const BatchMemory&) {}, ring.memory);
-  std::this_thread::sleep_for(20ms);
-  BOOST_TEST(ready.next().wait_ms < 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_is_ready_is_not_waited_for) {
+  Ring ring(2, 1, false);
+  std::atomic<int64_t> filled = 0;
+  const auto quick = [&](int64_t, const BatchMemory&) {
+    milliseconds += 20;
+    ++filled;
+  };
+  Loader loader(quick, ring.memory, {.now = read_test_clock});
+  while (filled < 2) std::this_thread::yield();  // the ring is full
+  BOOST_TEST(loader.next().wait_ms == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {

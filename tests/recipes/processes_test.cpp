@@ -206,10 +206,8 @@ void kill_one(const std::string& command, int rank, const fs::path& out, const s
   }
   const int victim = find_process(out, rank);
   BOOST_REQUIRE(victim > 0);
-  const auto killed = std::chrono::steady_clock::now();
   ::kill(victim, SIGKILL);
   const Ended ended = running.get();
-  BOOST_TEST((std::chrono::steady_clock::now() - killed < std::chrono::seconds(10)));
   BOOST_TEST(ended.code != 0);
   const std::string dead =
       "rank " + std::to_string(rank) + " (process " + std::to_string(victim) + ") has died at step ";
