@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "recipes/augment.h"
+#include "recipes/run_folder.h"
 
 namespace kb {
 namespace {
@@ -101,7 +102,7 @@ ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
 }
 
 std::string start_words(const Recipe& recipe) {
-  return recipe.program.empty() ? "./run " + recipe.name : recipe.program;
+  return recipe.program.empty() ? "./run " + recipe.name : shell_quoted(recipe.program);
 }
 
 Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,

@@ -32,7 +32,7 @@ void check_recipe(const Recipe& recipe, const JsonValue& manifest, const fs::pat
   const std::string name = manifest.get<std::string>("recipe");
   if (name != recipe.name)
     throw Error(fmt::format("--resume: {} is a run of {}, not of {}\n  hint: ./run {} --resume {}", folder.string(),
-                            name, recipe.name, name, shell_quoted(folder.string())));
+                            name, recipe.name, shell_quoted(name), shell_quoted(folder.string())));
 }
 
 Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
@@ -204,11 +204,11 @@ std::string ScheduleHash::up_to(int64_t step) {
 
 void check_schedule(const Checkpoint& checkpoint, const StepScalars& now) {
   if (ScheduleHash(now).up_to(checkpoint.step) == checkpoint.fact("schedule_sha256")) return;
-  throw Error(
-      fmt::format("--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
-                  "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
-                  "its own from these weights: --init {}",
-                  checkpoint.step, checkpoint.path.string(), now.rate().description(), checkpoint.path.string()));
+  throw Error(fmt::format(
+      "--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
+      "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
+      "its own from these weights: --init {}",
+      checkpoint.step, checkpoint.path.string(), now.rate().description(), shell_quoted(checkpoint.path.string())));
 }
 
 }  // namespace kb

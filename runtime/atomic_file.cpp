@@ -26,6 +26,11 @@ void flush_directory(const std::filesystem::path& directory) {
 
 std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
+// 0 would be called a success.
+std::string reason_text(int error_number) {
+  return error_number == 0 ? "the system gives no reason" : std::generic_category().message(error_number);
+}
+
 // What there is and what is wanted, where the error is one of room.
 std::string room_text(const std::filesystem::path& path, int error_number, int64_t bytes) {
   std::string room;
@@ -43,7 +48,7 @@ std::string room_text(const std::filesystem::path& path, int error_number, int64
 }  // namespace
 
 void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number, int64_t bytes) {
-  throw Error(fmt::format("cannot {} {}: {}{}", action, path.string(), std::generic_category().message(error_number),
+  throw Error(fmt::format("cannot {} {}: {}{}", action, path.string(), reason_text(error_number),
                           room_text(path, error_number, bytes)));
 }
 

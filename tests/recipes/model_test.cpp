@@ -84,6 +84,13 @@ double loss_of(const std::vector<double>& logits, size_t label) {
 
 BOOST_AUTO_TEST_SUITE(model)
 
+BOOST_AUTO_TEST_CASE(commands_that_are_printed_can_be_copied) {
+  Recipe recipe = mlp_mnist();
+  BOOST_TEST(start_words(recipe) == "./run mlp_mnist");
+  recipe.program = "/my programs/it's";
+  BOOST_TEST(start_words(recipe) == "'/my programs/it'\\''s'");
+}
+
 BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
   Graph graph = build_training_graph(recipe(linear_model), tiny_input(), 2, {});
   verify(graph);

@@ -36,6 +36,16 @@ BOOST_AUTO_TEST_CASE(written_whole_and_nothing_beside_it) {
   BOOST_TEST(files_in(scratch.path()) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(no_error_is_called_a_success) {
+  const auto says = [](const std::string& expected) {
+    return [expected](const kb::Error& error) { return error.what() == expected; };
+  };
+  BOOST_CHECK_EXCEPTION(kb::throw_file_error("write", "x", 0), kb::Error,
+                        says("cannot write x: the system gives no reason"));
+  BOOST_CHECK_EXCEPTION(kb::throw_file_error("write", "x", EACCES), kb::Error,
+                        says("cannot write x: Permission denied"));
+}
+
 BOOST_AUTO_TEST_CASE(not_committed_means_not_there) {
   TemporaryDirectory scratch;
   kb::write_file_atomically(scratch / "file", "old");
