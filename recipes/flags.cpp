@@ -202,6 +202,10 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
            &Flags::trace, "a file"),
       toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
              &Flags::sync_steps),
+      toggle({"--check-finite", "",
+              "look at every value of each step before it is taken, and name the op that makes the first that is not "
+              "finite; the same bits, slower"},
+             &Flags::check_finite),
       toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
   });
   return rows;
@@ -221,29 +225,18 @@ struct EffectRow {
 };
 // What is not here is computed.
 constexpr EffectRow kEffects[] = {
-    {"epochs", FlagEffect::length},
-    {"steps", FlagEffect::length},
-    {"data", FlagEffect::comfort},
-    {"threads", FlagEffect::comfort},
-    {"keep", FlagEffect::comfort},
-    {"save-every", FlagEffect::comfort},
-    {"eval-every", FlagEffect::comfort},
-    {"resume", FlagEffect::call},
-    {"checkpoint", FlagEffect::call},
-    {"out", FlagEffect::call},
-    {"dry-run", FlagEffect::call},
-    {"dump", FlagEffect::call},
-    {"quiet", FlagEffect::call},
-    {"loader-threads", FlagEffect::comfort},
-    {"sync-steps", FlagEffect::call},
-    {"processes", FlagEffect::comfort},
-    {"resident", FlagEffect::comfort},
-    {"bucket-mb", FlagEffect::comfort},
-    {"net", FlagEffect::call},
-    {"explain-overlap", FlagEffect::call},
-    {"picture", FlagEffect::call},
-    {"trace", FlagEffect::call},
-    {"eval-on-stop", FlagEffect::comfort},
+    {"epochs", FlagEffect::length},        {"steps", FlagEffect::length},
+    {"data", FlagEffect::comfort},         {"threads", FlagEffect::comfort},
+    {"keep", FlagEffect::comfort},         {"save-every", FlagEffect::comfort},
+    {"eval-every", FlagEffect::comfort},   {"resume", FlagEffect::call},
+    {"checkpoint", FlagEffect::call},      {"out", FlagEffect::call},
+    {"dry-run", FlagEffect::call},         {"dump", FlagEffect::call},
+    {"quiet", FlagEffect::call},           {"loader-threads", FlagEffect::comfort},
+    {"sync-steps", FlagEffect::call},      {"check-finite", FlagEffect::call},
+    {"processes", FlagEffect::comfort},    {"resident", FlagEffect::comfort},
+    {"bucket-mb", FlagEffect::comfort},    {"net", FlagEffect::call},
+    {"explain-overlap", FlagEffect::call}, {"picture", FlagEffect::call},
+    {"trace", FlagEffect::call},           {"eval-on-stop", FlagEffect::comfort},
     {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 

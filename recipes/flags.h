@@ -56,9 +56,10 @@ struct Flags {
   bool eval_on_stop = false;
   bool dry_run = false, quiet = false;
   bool explain_overlap = false;
-  std::string picture, trace;         // files, "" = none
-  bool fast = false;                  // bits may differ from run to run
-  bool sync_steps = false;            // on a GPU
+  std::string picture, trace;  // files, "" = none
+  bool fast = false;           // bits may differ from run to run
+  bool sync_steps = false;     // on a GPU
+  bool check_finite = false;
   OptionValues options;               // of the recipe's own
   std::string augment = "none";       // kinds, separated by commas
   int64_t pad = 4, cutout_size = 16;  // pixels

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/checkpoint.h"
+#include "runtime/finite.h"
 #include "runtime/safetensors.h"
 
 namespace kb {
@@ -81,6 +82,11 @@ void init_weights(StateStore& store, const std::filesystem::path& file,
   if (found.taken.empty())
     throw Error(fmt::format("--init {}: nothing matches\n  the model has: {}\n  the file has:  {}", file.string(),
                             list(found.missing), list(found.other.empty() ? found.unexpected : found.other)));
+  if (const std::string fault = not_finite_text(views_of(found.taken)); !fault.empty())
+    throw Error(
+        fmt::format("--init {}: expected weights that are finite, got {}\n  hint: these are of a run that diverged; an "
+                    "earlier checkpoint of it may be whole",
+                    file.string(), fault));
   store.load(found.taken);
   say(fmt::format("init {}: {} of {} tensors taken", file.string(), found.taken.size(), wanted.size()));
   for (const auto& [types, count] : found.conversions)

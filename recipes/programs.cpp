@@ -85,6 +85,19 @@ Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputS
                              training_options(recipe, flags, target));
 }
 
+CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const ParameterSpace& space) {
+  const CompileOptions training = training_options(recipe, flags, target);
+  CompileState state{training, {}, {}};
+  CheckProgram check{{}, find_probes(differentiate(training_graph(recipe, flags, input), state))};
+  CompileOptions options;
+  options.target = target;
+  options.precision = training.precision;
+  options.space = &space;
+  check.compiled = compile(with_probes(check.probes), options);
+  return check;
+}
+
 Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                           const Residency& residency) {
   Programs programs;

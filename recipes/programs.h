@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/pipeline.h"
+#include "compiler/probe.h"
 #include "recipes/flags.h"
 #include "recipes/residency.h"
 
@@ -34,6 +35,15 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
 // The training step alone.
 Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                           const Residency& residency);
+
+// The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
+// program, whose `space` that is, and writes nothing.
+struct CheckProgram {
+  Compiled compiled;
+  Probes probes;
+};
+CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const ParameterSpace& space);
 
 // The programs on a device, and what they work on: initial values of `seed` at first.
 struct LoadedPrograms {

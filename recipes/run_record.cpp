@@ -1,5 +1,7 @@
 #include "recipes/run_record.h"
 
+#include <fmt/format.h>
+
 namespace kb {
 namespace {
 
@@ -48,8 +50,18 @@ void RunRecord::save_model(int64_t step) {
   if (files_) files_->folder.save_parameters(kModel, files_->store, step);
 }
 
-std::string RunRecord::model_path() const {
-  return files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of the leading process";
+std::string RunRecord::kept(int64_t step) const {
+  if (step < 0) return "nothing";
+  const std::string model = files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of rank 0";
+  std::string text = fmt::format("{}, the parameters after {} steps", model, step);
+  if (!files_) return text;
+  try {
+    files_->checkpoints.wait();
+  } catch (const Error&) {
+    // What ends the run is told already.
+  }
+  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
+  return checkpoints.empty() ? text : text + "; " + checkpoints[0].string();
 }
 
 void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {

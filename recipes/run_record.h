@@ -27,7 +27,9 @@ class RunRecord {
 
   // model.safetensors: the parameters after `step` steps.
   void save_model(int64_t step);
-  std::string model_path() const;
+  // "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors"; `step` is that
+  // of the model saved last, -1 where there is none.
+  std::string kept(int64_t step) const;
   void save_checkpoint(const CheckpointCursor& cursor);
   // Throws what a save met; wait() waits for one under way first.
   void check();

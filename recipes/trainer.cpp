@@ -74,10 +74,7 @@ class Run {
     check_resumable(facts);
     facts[kPicks] = picks();
     describe_programs(training, inference);
-    if (const Checkpoint* from = checkpoint())
-      load_checkpoint(store, *from);
-    else if (!flags_.init.empty())
-      init_weights(store, flags_.init, [&](const std::string& line) { console_.line(line); });
+    load_state([&](const std::string& line) { console_.line(line); });
     check_alike(facts);
     if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
       open_folder(training.compiled(), inference.compiled());
@@ -92,11 +89,29 @@ class Run {
                               plan_.steps);
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
                        training, inference, store, record, world_, console_, start, picture,
-                       programs_->statistics.get()});
+                       programs_->statistics.get(), [this](const LoopParts& parts) { return make_check(parts); },
+                       [this] {
+                         programs_->store.initialise(static_cast<uint32_t>(flags_.seed));
+                         load_state([](const std::string&) {});
+                       }});
     return finish(loop.run(), store, record);
   }
 
  private:
+  // Over the initial values that the store has.
+  void load_state(const std::function<void(const std::string&)>& say) {
+    if (const Checkpoint* from = checkpoint())
+      load_checkpoint(programs_->store, *from);
+    else if (!flags_.init.empty())
+      init_weights(programs_->store, flags_.init, say);
+  }
+
+  std::unique_ptr<FiniteCheck> make_check(const LoopParts& parts) {
+    Backend& backend = *device_.backend;
+    return std::make_unique<FiniteCheck>(
+        parts, backend, compile_check(recipe_, flags_, input_, backend.target(), programs_->training.compiled().space));
+  }
+
   // Of the machine, which other processes of the run may share.
   Flags own_part(Flags flags) const {
     flags.threads = threads_of(flags, world_);
@@ -184,6 +199,7 @@ class Run {
                                 data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
                                 data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count(),
                                 loader_text()));
+    if (const std::string note = one_class_note(data_); !note.empty() && !input_.noise) console_.line(note);
     if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
     console_.line("plan " + plan_.derivation(flags_));
     if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
@@ -258,7 +274,8 @@ class Run {
                         static_cast<double>(start.losses)};
     const std::string text = world_.leaders({reinterpret_cast<const char*>(numbers), sizeof numbers});
     std::memcpy(numbers, text.data(), sizeof numbers);
-    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[5], static_cast<int64_t>(numbers[6])};
+    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[5], static_cast<int64_t>(numbers[6]),
+             start.first_loss};
     if (numbers[1] > 0) start.evaluation = {numbers[2], numbers[3], static_cast<int64_t>(numbers[4])};
     return start;
   }
@@ -277,7 +294,7 @@ class Run {
                       kMetrics, line_numbers(cut.damaged)));
     if (cut.last_step + 1 < step)
       console_.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
-    return {step, cut.evaluation, cut.loss_sum, cut.losses};
+    return {step, cut.evaluation, cut.loss_sum, cut.losses, cut.first_loss};
   }
 
   void describe_programs(const Session& training, const Session& inference) {

@@ -8,6 +8,7 @@
 #include "recipes/augment.h"
 #include "recipes/overlap_report.h"
 #include "recipes/residency.h"
+#include "runtime/finite.h"
 
 namespace kb {
 namespace {
@@ -29,6 +30,10 @@ std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
   return result;
 }
 
+int64_t warmup_steps(const ScheduleSpec& spec) {
+  return spec.warmup == "none" ? 0 : std::llround(spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch));
+}
+
 double seconds_between(std::chrono::steady_clock::time_point start, std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
@@ -40,12 +45,31 @@ bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
   return done == plan.steps || (every > 0 && done % every == 0);
 }
 
+Order training_order(const LoopParts& parts) {
+  return Order::training(static_cast<uint64_t>(parts.flags.seed), parts.plan.samples, parts.plan.minibatch);
+}
+
+int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
+
+void set_constants(Session& session, const LoopParts& parts) {
+  session.set_scalar("label_smoothing", parts.flags.label_smoothing);
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
+  session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
+  session.set_scalar("seed", static_cast<double>(parts.flags.seed));
+}
+
+void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
+  for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
+  session.set_scalar("step", static_cast<double>(step));
+}
+
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
-      order_(Order::training(static_cast<uint64_t>(parts_.flags.seed), parts_.plan.samples, parts_.plan.minibatch)),
+      order_(training_order(parts_)),
       slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.data.test, parts_.world),
       schedule_(parts_.scalars),
+      watch_(parts_.input.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
       loss_sum_(parts_.start.loss_sum),
       losses_(parts_.start.losses) {
   result_.steps = told_ = parts_.start.step;
@@ -53,7 +77,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.flags.seed,
                         parts_.flags.recompute_bn);
-  set_constants();
+  set_constants(parts_.training, parts_);
+  if (parts_.flags.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
 }
 
@@ -64,7 +89,7 @@ void TrainingLoop::open_loader() {
   }
   fill_tables(parts_.training, parts_.data.train);
   const int64_t workers = parts_.batch.virtual_workers;
-  loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(), workers, parts_.batch.per_worker,
+  loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(parts_), workers, parts_.batch.per_worker,
                                  loader_augment(parts_.flags, parts_.input)),
                   memories(slots_),
                   LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
@@ -79,21 +104,10 @@ double TrainingLoop::next_batch() {
   return batch.wait_ms;
 }
 
-void TrainingLoop::set_constants() {
-  parts_.training.set_scalar("label_smoothing", parts_.flags.label_smoothing);
-  parts_.training.set_scalar("worker_share", 1.0 / static_cast<double>(parts_.batch.workers()));
-  parts_.training.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
-  parts_.training.set_scalar("seed", static_cast<double>(parts_.flags.seed));
-}
-
-void TrainingLoop::set_scalars(int64_t step) {
-  for (const NamedScalar& scalar : parts_.scalars.at(step)) parts_.training.set_scalar(scalar.name, scalar.value);
-  parts_.training.set_scalar("step", static_cast<double>(step));
-}
-
 LoopResult TrainingLoop::run() {
   begin();
   while (result_.ending == Ending::finished && result_.steps < parts_.plan.steps) {
+    if (check_) check_before(result_.steps);
     if (step(result_.steps))
       after_step(result_.steps);
     else
@@ -131,14 +145,14 @@ bool TrainingLoop::step(int64_t step) {
   started.at = Clock::now();
   started.wait_ms = 0;
   parts_.world.at_step(step);
-  set_scalars(step);
+  set_scalars(parts_.training, parts_.scalars, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     parts_.world.at_worker(worker);
     // State is written by the last alone, once all processes have come.
     const bool is_last = worker + 1 == parts_.batch.virtual_workers;
     if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return false;
     started.wait_ms += next_batch();
-    parts_.training.set_scalar("worker", static_cast<double>(first_worker() + worker));
+    parts_.training.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
     work(step, worker);
   }
   ++result_.steps;
@@ -179,7 +193,10 @@ void TrainingLoop::tell(int64_t step) {
                             started.wait_ms,
                             loss_scale(age)};
   parts_.record.step(metrics);
-  if (!std::isfinite(metrics.loss)) stop_not_finite("loss", metrics.loss, step);
+  if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
+  if (step == parts_.start.step)
+    if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
+  note(watch_.step(step, metrics.loss, metrics.lr));
   loss_sum_ += metrics.loss;
   ++losses_;
   if (parts_.console.wants_progress()) show_progress(metrics);
@@ -188,15 +205,6 @@ void TrainingLoop::tell(int64_t step) {
 std::optional<double> TrainingLoop::loss_scale(int age) const {
   if (!parts_.training.has_output(kLossScale)) return std::nullopt;
   return parts_.training.read_scalar(kLossScale, age);
-}
-
-void TrainingLoop::stop_not_finite(const char* what, double value, int64_t step) {
-  const double lr = parts_.scalars.rate().at(step);
-  parts_.record.stop(step, lr, fmt::format("the {} is not finite", what));
-  throw Error(fmt::format(
-      "the {} is {} at step {}, with learning rate {}: stopped\n  kept: {}, the parameters after {} steps\n  hint: a "
-      "smaller --lr, or a longer --warmup-epochs",
-      what, std::isnan(value) ? "not a number" : "infinite", step, lr, parts_.record.model_path(), saved_at_));
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
@@ -231,10 +239,11 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   const Evaluation& evaluation = *evaluated;
   const double epoch = parts_.plan.epochs(done);
   parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
-  if (!std::isfinite(evaluation.loss)) stop_not_finite("test loss", evaluation.loss, done);
+  if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
   parts_.console.line(fmt::format(
       "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s", epoch, done,
       100 * evaluation.error, evaluation.loss, loss_sum_ / static_cast<double>(losses_), result_.train_seconds));
+  note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
   result_.evaluation = evaluation;
   evaluated_at_ = done;
   loss_sum_ = 0;
@@ -242,7 +251,12 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   save_model(done);
 }
 
+void TrainingLoop::note(const std::string& text) {
+  if (!text.empty() && !parts_.input.noise) parts_.console.line(text);
+}
+
 void TrainingLoop::save_model(int64_t done) {
+  if (const std::string fault = not_finite_text(parts_.store.views(false)); !fault.empty()) stop_at_state(fault, done);
   parts_.record.save_model(done);
   saved_at_ = done;
 }

@@ -1,11 +1,14 @@
 // The training loop: batches in, steps, evaluations, metrics out; how it ended.
 #pragma once
 #include <array>
+#include <functional>
 
 #include "compiler/overlap.h"
 #include "recipes/batch_norm_estimate.h"
 #include "recipes/console.h"
 #include "recipes/evaluate.h"
+#include "recipes/finite_check.h"
+#include "recipes/learning_watch.h"
 #include "recipes/resume.h"
 #include "recipes/run_record.h"
 #include "recipes/step_picture.h"
@@ -34,6 +37,7 @@ struct LoopStart {
   std::optional<Evaluation> evaluation;  // of the parameters there
   double loss_sum = 0;                   // of the steps since the last evaluation
   int64_t losses = 0;
+  std::optional<double> first_loss = {};  // of step 0, where that was before
 };
 
 // What the loop works on; all must outlive it.
@@ -53,8 +57,16 @@ struct LoopParts {
   Console& console;
   LoopStart start;
   const StepPicture& picture;
-  Session* statistics = nullptr;  // of batch norm, before every evaluation
+  Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
+  std::function<void()> restore;  // puts the state of the start back
 };
+
+// Of a run, and of one of its steps, for whatever program computes it.
+Order training_order(const LoopParts& parts);
+int64_t first_worker(const LoopParts& parts);  // virtual, of this process
+void set_constants(Session& session, const LoopParts& parts);
+void set_scalars(Session& session, StepScalars& scalars, int64_t step);
 
 class TrainingLoop {
  public:
@@ -63,29 +75,34 @@ class TrainingLoop {
   // Steps until the plan is done or a signal asks to stop (World::begin): a step or an evaluation that is under way is
   // then left, where no process has begun what ends it, and has changed nothing. model.safetensors holds the parameters
   // that were evaluated last, at first those of the start. A checkpoint is made at every evaluation, every --save-every
-  // steps, and at the end. Throws Error, with the step and its learning rate, where the loss is not finite, and where a
-  // file cannot be written.
+  // steps, and at the end. Throws Error, with the step and its learning rate, where the loss or the state is not
+  // finite, and where a file cannot be written. The op that made the first such value is named where that is in the
+  // first step, and with --check-finite in any.
   LoopResult run();
 
  private:
   using Clock = std::chrono::steady_clock;
-  void set_constants();
   void open_loader();
-  int64_t first_worker() const { return parts_.world.rank() * parts_.batch.virtual_workers; }
   double next_batch();  // of the next virtual worker
   void begin();
   bool step(int64_t step);
   void work(int64_t step, int64_t worker);
   void tell_until(int64_t end);
   void tell(int64_t step);
-  void set_scalars(int64_t step);
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done, bool may_stop = true);
   void stop();
   std::optional<double> loss_scale(int age) const;
+  void note(const std::string& text);
   void show_progress(const StepMetrics& metrics);
-  [[noreturn]] void stop_not_finite(const char* what, double value, int64_t step);
+  // recipes/training_loop_faults.cpp. `updates`: made before.
+  std::string found_by_any(std::string own);
+  void check_before(int64_t step);
+  std::string maker_in_first_step();
+  [[noreturn]] void stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained);
+  [[noreturn]] void stop_at_state(const std::string& fault, int64_t updates);
+  [[noreturn]] void fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint);
   void save_model(int64_t done);
   void save_checkpoint(int64_t done);
 
@@ -103,6 +120,8 @@ class TrainingLoop {
   std::vector<double> loss_;
   std::optional<Profile> drawn_;  // of the step that was just taken
   ScheduleHash schedule_;
+  LearningWatch watch_;
+  std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;
   std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
   int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
@@ -110,7 +129,7 @@ class TrainingLoop {
   double loss_sum_;  // since the last evaluation
   int64_t losses_;
   int64_t evaluated_at_ = -1;   // steps done at the last evaluation
-  int64_t saved_at_ = 0;        // steps done when model.safetensors was written
+  int64_t saved_at_ = -1;       // steps done when model.safetensors was written
   int64_t checkpoint_at_ = -1;  // steps done at the last checkpoint
 };
 

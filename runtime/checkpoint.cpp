@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/finite.h"
 #include "runtime/input_file.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
@@ -146,6 +147,9 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
 
 void CheckpointWriter::write(int64_t step) {
   try {
+    if (const std::string fault = not_finite_text(copies_); !fault.empty())
+      throw Error(
+          fmt::format("no checkpoint is made of the state after step {}, which is not finite: {}", step, fault));
     write_file(step);
   } catch (const Error& error) {
     const std::vector<fs::path> kept = list_checkpoints(folder_.path);
@@ -195,6 +199,8 @@ Checkpoint read_checkpoint(const fs::path& path) {
   if (got != result.fact(kState))
     damaged(path,
             fmt::format("its tensors are damaged: SHA-256\n  expected: {}\n  got:      {}", result.fact(kState), got));
+  if (const std::string fault = not_finite_text(views_of(result.tensors)); !fault.empty())
+    damaged(path, fmt::format("it is of a run that diverged: {}", fault));
   return result;
 }
 

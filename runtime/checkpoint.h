@@ -64,7 +64,8 @@ struct Checkpoint {
   const std::string& fact(const std::string& key) const;  // "" where there is none
 };
 
-// Checks every byte. Throws Error, with the reason, for a file that is cut short, damaged or no checkpoint.
+// Checks every byte. Throws Error, with the reason, for a file that is cut short, damaged, no checkpoint, or of values
+// that are not finite.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 // The checkpoint without optimizer state, as PyTorch knows a model.
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);

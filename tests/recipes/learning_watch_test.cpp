@@ -1,0 +1,107 @@
+#include "recipes/learning_watch.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+namespace kb {
+namespace {
+
+constexpr double kLr = 0.1;
+const double kGuess = std::log(10);
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Of steps [begin, end) that have one loss.
+std::string steps(LearningWatch& watch, int64_t begin, int64_t end, double loss) {
+  std::string said;
+  for (int64_t step = begin; step < end; ++step) said += watch.step(step, loss, kLr);
+  return said;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(learning_watch)
+
+BOOST_AUTO_TEST_CASE(a_loss_at_guessings_level_is_told_once) {
+  LearningWatch watch(10, 0, {});
+  BOOST_TEST(steps(watch, 0, 60, kGuess) == "");
+  const std::string note = watch.evaluation(60, true, {kGuess, 0.9, 1000});
+  BOOST_TEST(note.starts_with("NOTE: nothing is learned: after 60 steps the training loss is 2.303, the mean of 60 "
+                              "steps, and guessing among 10 classes has ln 10 = 2.303\n  check: "),
+             note);
+  steps(watch, 60, 200, kGuess);
+  BOOST_TEST(watch.evaluation(200, false, {kGuess, 0.9, 1000}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_is_worse_than_a_guess_is_told) {
+  LearningWatch watch(10, 0, {});
+  steps(watch, 0, 60, 40);
+  BOOST_TEST(contains(watch.evaluation(60, true, {40, 0.89, 1000}), "nothing is learned"));
+}
+
+BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
+  for (const auto& [loss, error] : {std::pair(0.9 * kGuess, 0.8), {kGuess, 0.5}, {0.1, 0.9}}) {
+    LearningWatch watch(10, 0, {});
+    steps(watch, 0, 60, loss);
+    BOOST_TEST(watch.evaluation(60, true, {loss, error, 1000}) == "");
+  }
+  LearningWatch watch(10, 0, {});  // too few steps to tell
+  steps(watch, 0, 49, kGuess);
+  BOOST_TEST(watch.evaluation(49, true, {kGuess, 0.9, 1000}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {
+  LearningWatch watch(10, 100, {});
+  steps(watch, 0, 140, kGuess);
+  BOOST_TEST(watch.evaluation(140, false, {kGuess, 0.9, 1000}) == "");
+  steps(watch, 140, 160, kGuess);
+  BOOST_TEST(contains(watch.evaluation(160, false, {kGuess, 0.9, 1000}), "after 160 steps, 100 of them warmup, the"));
+}
+
+BOOST_AUTO_TEST_CASE(long_epochs_are_not_waited_for) {
+  LearningWatch guessing(10, 0, {}), other(10, 0, {});
+  BOOST_TEST(contains(steps(guessing, 0, 1000, kGuess), "after 1000 steps the training loss is 2.303"));
+  BOOST_TEST(steps(other, 0, 5000, 17) == "");  // of a loss that is no cross-entropy
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_a_thousand_times_the_first_is_told_once) {
+  LearningWatch watch(10, 0, {});
+  BOOST_TEST(watch.step(0, 2.5, kLr) == "");
+  BOOST_TEST(watch.step(1, 2499, kLr) == "");
+  const std::string note = watch.step(2, 2501, kLr);
+  BOOST_TEST(note.starts_with("NOTE: the training loss is 2501 at step 2, over 1,000 times the first, 2.5: "), note);
+  BOOST_TEST(contains(note, "--lr, which is 0.1 there"), note);
+  BOOST_TEST(watch.step(3, 1e9, kLr) == "");
+  LearningWatch resumed(10, 0, 2.5);
+  BOOST_TEST(resumed.step(70, 2600, kLr) != "");
+}
+
+BOOST_AUTO_TEST_CASE(no_error_at_all_in_the_first_epoch_is_told_once) {
+  LearningWatch watch(10, 0, {});
+  BOOST_TEST(watch.evaluation(0, true, {2, 0, 37}) == "");
+  BOOST_TEST(watch.evaluation(9, true, {0.1, 0.01, 37}) == "");
+  BOOST_TEST(watch.evaluation(10, true, {0.1, 0, 37})
+                 .starts_with("NOTE: not one of 37 test samples is wrong in the first epoch\n  check: "));
+  BOOST_TEST(watch.evaluation(10, true, {0.1, 0, 37}) == "");
+  LearningWatch later(10, 0, {});
+  BOOST_TEST(later.evaluation(20, false, {0.1, 0, 37}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(labels_of_one_class_are_told) {
+  const auto part = [](std::vector<int32_t> labels) {
+    Split split{{1, 1, 1}, {}, std::move(labels)};
+    for (size_t i = 0; i < split.labels.size(); ++i) split.pixels.push_back(static_cast<uint8_t>(i));
+    return split;
+  };
+  const auto note = [&](std::vector<int32_t> train, std::vector<int32_t> test) {
+    return one_class_note(make_dataset("set", {"dark", "bright"}, part(std::move(train)), part(std::move(test))));
+  };
+  BOOST_TEST(note({0, 1}, {1, 0}) == "");
+  BOOST_TEST(note({1, 1, 1}, {1, 0}) == "NOTE: all 3 training labels of set are 1 (bright): there is nothing to learn");
+  BOOST_TEST(note({0, 1}, {0, 0}) == "NOTE: all 2 test labels of set are 0 (dark): its error says nothing");
+  BOOST_TEST(note({0, 1}, {0}) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
