@@ -45,12 +45,19 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   if (world.leads()) folder.emplace(recipe.name, folder_path.string());
   Console console(true);
   {
-    RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, flags.keep) : RunRecord();
+    const auto say = [](const std::string&) {};
+    RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, flags.keep, say) : RunRecord();
+    const auto make_check = [&](const LoopParts& parts) {
+      const ParameterSpace& space = programs.training.compiled().space;
+      return std::make_unique<FiniteCheck>(parts, backend,
+                                           compile_check(recipe, flags, input.spec, backend.target(), space));
+    };
     const StepPicture picture(recipe, flags, backend.description(), world, console, start.step, plan.steps);
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
                        choose_loader_threads(flags, world.processors()), input.data, programs.training,
                        programs.inference, programs.store, record, world, console, start, picture,
-                       programs.statistics.get()});
+                       programs.statistics.get(), make_check,
+                       [&] { programs.store.initialise(static_cast<uint32_t>(flags.seed)); }});
     loop.run();
   }
   return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};
