@@ -106,6 +106,33 @@ void add_plane(Sums& sums, std::span<const uint8_t> plane) {
 
 double five_decimals(double x) { return std::round(x * 1e5) / 1e5; }
 
+std::string text(const ImageShape& s) {
+  return fmt::format("{} channels of {} x {} pixels", s.channels, s.height, s.width);
+}
+
+void check_part(const std::string& name, const char* part, const Split& split, const ImageShape& shape,
+                int64_t classes) {
+  const auto refuse = [&](std::string problem, std::string expected, std::string got, std::string hint) {
+    throw DataError({fmt::format("data set {}, {} part", name, part), std::move(problem), std::move(expected),
+                     std::move(got), std::move(hint)});
+  };
+  if (shape.channels < 1 || shape.height < 1 || shape.width < 1)
+    refuse("images without pixels", "extents of 1 or more", text(shape), "set Split::shape");
+  if (split.shape != shape) refuse("another shape than the training part's", text(shape), text(split.shape), "");
+  if (split.count() == 0) refuse("no samples", "at least 1 label", "0", "");
+  const auto pixels = static_cast<int64_t>(split.pixels.size());
+  if (pixels != split.count() * shape.size())
+    refuse("pixels and labels are not of the same samples",
+           fmt::format("{} labels x {} pixels = {} bytes", split.count(), shape.size(), split.count() * shape.size()),
+           fmt::format("{} bytes", pixels), "one label a sample, all pixels of a sample one after the other");
+  for (int64_t i = 0; i < split.count(); ++i) {
+    const int64_t label = split.labels[static_cast<size_t>(i)];
+    if (label < 0 || label >= classes)
+      refuse("label out of range", fmt::format("0 to {}, one of {} class names", classes - 1, classes),
+             fmt::format("{} for sample {}", label, i), "");
+  }
+}
+
 }  // namespace
 
 ChannelStatistics channel_statistics(const Split& split) {
@@ -131,6 +158,8 @@ Dataset make_dataset(std::string name, std::vector<std::string> class_names, Spl
   set.name = std::move(name);
   set.shape = train.shape;
   set.class_names = std::move(class_names);
+  check_part(set.name, "training", train, set.shape, set.class_count());
+  check_part(set.name, "test", test, set.shape, set.class_count());
   std::future<ChannelStatistics> statistics = std::async(std::launch::async, [&] { return channel_statistics(train); });
   set.fingerprint = fmt::format("{:016x}", hash_split(hash_split(set.class_count(), train), test));
   set.statistics = statistics.get();

@@ -59,7 +59,8 @@ Dataset load_dataset(std::string_view name, const std::filesystem::path& dir);
 /// The names that `load_dataset` takes, in the order of its table.
 std::vector<std::string> dataset_names();
 
-/// Makes a Dataset of two parts of the same shape: adds the statistics and the fingerprint.
+/// Makes a Dataset of two parts of the same shape: adds the statistics and the fingerprint. Throws DataError naming
+/// part and sample where pixels and labels are not of the same number of samples, or a label is none of the classes'.
 Dataset make_dataset(std::string name, std::vector<std::string> class_names, Split train, Split test);
 
 ChannelStatistics channel_statistics(const Split& split);

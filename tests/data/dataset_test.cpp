@@ -1,5 +1,6 @@
 #include "data/dataset.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <memory>
@@ -49,8 +50,29 @@ BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
   BOOST_TEST(base != fingerprint([](auto&, auto& train, auto&) { train.pixels[7] ^= 1; }));
   BOOST_TEST(base != fingerprint([](auto&, auto&, auto& test) { test.pixels[0] ^= 1; }));
   BOOST_TEST(base != fingerprint([](auto&, auto&, auto& test) { test.labels[1] = 0; }));
-  BOOST_TEST(base != fingerprint([](auto&, auto& train, auto&) { train.shape = {2, 2, 1}; }));
+  BOOST_TEST(base != fingerprint([](auto&, auto& train, auto& test) { train.shape = test.shape = {2, 2, 1}; }));
   BOOST_TEST(base != fingerprint([](auto& classes, auto&, auto&) { classes.push_back("c"); }));
+}
+
+// Parts that a program made itself: each fault is told, with the part and the sample.
+BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
+  const auto refusal = [](auto change) {
+    kb::Split train = two_channels(), test = two_channels();
+    change(train, test);
+    return kb::test::data_error({}, [&] { kb::make_dataset("mine", {"a", "b"}, train, test); });
+  };
+  const auto mentions = [](const std::string& text, std::initializer_list<const char*> all) {
+    return std::all_of(all.begin(), all.end(), [&](const char* what) { return text.find(what) != std::string::npos; });
+  };
+  BOOST_TEST(mentions(refusal([](auto& train, auto&) { train.labels.assign(1000000, 0); }),
+                      {"data set mine, training part", "1000000 labels x 4 pixels = 4000000 bytes", "8 bytes"}));
+  BOOST_TEST(mentions(refusal([](auto&, auto& test) { test.pixels.resize(9); }), {"test part", "2 labels", "9 bytes"}));
+  BOOST_TEST(mentions(refusal([](auto&, auto& test) { test.labels[1] = 2; }),
+                      {"test part: label out of range", "0 to 1", "2 for sample 1"}));
+  BOOST_TEST(mentions(refusal([](auto& train, auto&) { train.labels[0] = -1; }), {"training part", "-1 for sample 0"}));
+  BOOST_TEST(mentions(refusal([](auto&, auto& test) { test.shape = {1, 2, 2}; }), {"test part", "another shape"}));
+  BOOST_TEST(mentions(refusal([](auto& train, auto&) { train.shape = {2, 0, 2}; }), {"without pixels"}));
+  BOOST_TEST(mentions(refusal([](auto& train, auto&) { train.labels.clear(), train.pixels.clear(); }), {"no samples"}));
 }
 
 BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
