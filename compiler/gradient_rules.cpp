@@ -4,6 +4,7 @@
 #include <array>
 
 #include "graph/functions.h"
+#include "graph/index_range.h"
 
 namespace kb {
 namespace {
@@ -154,7 +155,16 @@ void gather_rule(const BackwardNode& node) {
   node.give(0, scatter_add(node.in(1), node.gradient(), node.in(0).size(0)));
 }
 
-void scatter_add_rule(const BackwardNode& node) { node.give(1, gather(node.gradient(), node.in(0))); }
+// An update that was added nowhere has no gradient, where gather alone would read NaN.
+void scatter_add_rule(const BackwardNode& node) {
+  const Tensor indices = node.in(0), rows = gather(node.gradient(), indices);
+  const int64_t count = node.attrs().integer("rows");
+  if (indexes_within(node.graph(), indices.value(), count)) return node.give(1, rows);
+  Ints axes;
+  for (int64_t a = 0; a < indices.rank(); ++a) axes.push_back(a);
+  const Tensor wide = broadcast_axes(indices, rows.shape(), axes);
+  node.give(1, select(bit_and(wide >= 0.0, wide < static_cast<double>(count)), rows, 0.0));
+}
 
 // The gradient of a window is a window of the gradient: row q of x is row q - top of it, column q is q - left, or
 // left + columns - 1 - q where it is mirrored.

@@ -1,10 +1,12 @@
 #include "compiler/lower_expression.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/kernel_math.h"
 #include "graph/formula.h"
+#include "graph/index_range.h"
 #include "graph/interpreter.h"
 
 namespace kb {
@@ -81,9 +83,36 @@ Reg emit_highest(ir::Builder& b, DType dtype) {
   }
 }
 
+Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {
+  if (!is_float(b.type(x))) return b.compute(Op::gt, x, y);
+  const Reg at_most = b.compute(Op::le, x, y);  // of NaN false
+  return b.compute(Op::bit_and, b.compute(Op::logical_not, at_most), b.compute(Op::eq, y, y));
+}
+
+namespace {
+
+// cast_float (graph/formula.h): only what the integer type holds is converted, for processors differ in the rest.
+// Integers of 8 bits are chosen among as i32.
+Reg emit_whole(ir::Builder& b, DType to, Reg x) {
+  const DType from = b.type(x), wide = to == DType::u8 ? DType::i32 : to;
+  const double end = std::ldexp(1.0, to == DType::i32 ? 31 : static_cast<int>(8 * size_of(to)));
+  const double least = to == DType::i32 ? -end : 0;
+  const Reg above = b.compute(Op::ge, x, b.constant(from, end));
+  const Reg inside = b.compute(Op::bit_and, b.compute(Op::ge, x, b.constant(from, least)),
+                               b.compute(Op::lt, x, b.constant(from, end)));
+  Reg whole = b.convert(wide, b.compute(Op::select, inside, x, b.constant(from, 0)));
+  whole = b.compute(Op::select, above, b.constant(wide, end - 1), whole);
+  if (least < 0)
+    whole = b.compute(Op::select, b.compute(Op::lt, x, b.constant(from, least)), b.constant(wide, least), whole);
+  return b.convert(to, whole);
+}
+
+}  // namespace
+
 Reg emit_cast(ir::Builder& b, DType to, Reg x) {
   const DType from = b.type(x), held = register_type(to);
   if (from == to) return x;
+  if (is_float(from) && is_integer(to)) return emit_whole(b, to, x);
   if (to == DType::boolean) return b.compute(Op::ne, x, b.constant(from, 0));
   if (from == DType::boolean) return b.compute(Op::select, x, b.constant(held, 1), b.constant(held, 0));
   return b.convert(held, b.convert(to, x));
@@ -146,7 +175,7 @@ Reg Expression::evaluate(Value v, const Indices& at) {
     case Op::iota:
       return number(at[0], node.type().dtype);
     case Op::count:
-      return count(v, node);
+      return count(node);
     case Op::random_bits:
       return random_bits(node, at);
     case Op::pad:
@@ -297,12 +326,19 @@ Reg Expression::number(const Index& index, DType dtype) {
   return b_.convert(dtype, math_.emit(index));
 }
 
-Reg Expression::count(Value v, const Node& node) {
+// A name for the node within the group, the same for every group of the same ops.
+std::string Expression::place(const Node& node) const {
+  const auto& nodes = cx_.group.nodes;
+  const auto at = std::find_if(nodes.begin(), nodes.end(),
+                               [&](int32_t n) { return &cx_.graph.nodes[static_cast<size_t>(n)] == &node; });
+  return std::to_string(at - nodes.begin());
+}
+
+Reg Expression::count(const Node& node) {
   int64_t product = 1;
   for (const int64_t axis : node.attrs.ints("axes"))
     product *= cx_.graph.type(node.inputs[0]).shape[static_cast<size_t>(axis)];
-  const auto place = std::find(cx_.group.nodes.begin(), cx_.group.nodes.end(), v.node) - cx_.group.nodes.begin();
-  return emit_cast(b_, node.type().dtype, cx_.argument("count " + std::to_string(place), product));
+  return emit_cast(b_, node.type().dtype, cx_.argument("count " + place(node), product));
 }
 
 // Word 0 of Philox4x32-10 (Salmon et al. 2011); counter and key as graph/infer.h defines them.
@@ -312,10 +348,7 @@ Reg Expression::random_bits(const Node& node, const Indices& at) {
   const Ints& strides = node.attrs.ints("strides");
   Index element;
   for (size_t a = 1; a < at.size(); ++a) element = math_.add(element, math_.scale(at[a], strides[a]));
-  const auto place = std::find_if(cx_.group.nodes.begin(), cx_.group.nodes.end(),
-                                  [&](int32_t n) { return &cx_.graph.nodes[static_cast<size_t>(n)] == &node; }) -
-                     cx_.group.nodes.begin();
-  const std::string tag = " " + std::to_string(place);
+  const std::string tag = " " + place(node);
   const Reg samples = b_.convert(DType::u32, cx_.argument("samples" + tag, node.type().shape[0]));
   const Reg stream = b_.convert(DType::u32, cx_.argument("stream" + tag, fnv1a32(node.attrs.text("stream"))));
   const Reg step = value(node.inputs[0], {}), worker = value(node.inputs[1], {}), seed = value(node.inputs[2], {});
@@ -337,13 +370,32 @@ Reg Expression::random_bits(const Node& node, const Indices& at) {
 
 // ---- indexed ----
 
+// The index that the node's integer input holds, and whether it lies in [0, extent) (kNone: it always does). Where it
+// does not it is 0, so that what is read in vain is there.
+Expression::Checked Expression::checked(const Node& node, size_t input, const Indices& at, int64_t extent) {
+  Reg raw = value(node.inputs[input], at), holds = ir::kNone;
+  if (!indexes_within(cx_.graph, node.inputs[input], extent)) {
+    // Compared without a sign: what lies before the first is past the last.
+    const Reg end = b_.convert(DType::u32, cx_.argument("rows " + place(node), extent));
+    holds = b_.compute(Op::lt, b_.convert(DType::u32, raw), end);
+    raw = b_.compute(Op::select, holds, raw, b_.constant(DType::i32, 0));
+  }
+  return {math_.of(b_.convert(DType::i64, raw), extent - 1), holds};
+}
+
+// `value` where the index was there, else NaN (integers, booleans: 0).
+Reg Expression::where_checked(Reg holds, Reg value, DType dtype) {
+  if (holds == ir::kNone) return value;
+  const double missing = is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
+  return b_.compute(Op::select, holds, value, emit_number(b_, dtype, missing));
+}
+
 Reg Expression::gather(const Node& node, const Indices& at) {
   const int64_t rank = cx_.graph.type(node.inputs[1]).rank();
-  const Indices which(at.begin(), at.begin() + rank);
-  const Reg row = b_.convert(DType::i64, value(node.inputs[1], which));
-  Indices from{math_.of(row, cx_.graph.type(node.inputs[0]).shape[0] - 1)};
+  const Checked row = checked(node, 1, {at.begin(), at.begin() + rank}, cx_.graph.type(node.inputs[0]).shape[0]);
+  Indices from{row.index};
   from.insert(from.end(), at.begin() + rank, at.end());
-  return value(node.inputs[0], from);
+  return where_checked(row.holds, value(node.inputs[0], from), node.type().dtype);
 }
 
 // The window's numbers are the same for a whole sample, so a row's place is one comparison and its elements lie at a

@@ -4,6 +4,7 @@
 // wherever it is asked for at an index not seen before.
 #pragma once
 #include <map>
+#include <string>
 #include <tuple>
 
 #include "compiler/lower_context.h"
@@ -34,8 +35,15 @@ class Expression {
   ir::Reg constant(const Node& node, const Indices& at);
   ir::Reg number(const Index& index, DType dtype);
   ir::Reg random_bits(const Node& node, const Indices& at);
-  ir::Reg count(Value v, const Node& node);
+  ir::Reg count(const Node& node);
   ir::Reg gather(const Node& node, const Indices& at);
+  struct Checked {
+    Index index;
+    ir::Reg holds;
+  };
+  Checked checked(const Node& node, size_t input, const Indices& at, int64_t extent);
+  ir::Reg where_checked(ir::Reg holds, ir::Reg value, DType dtype);
+  std::string place(const Node& node) const;
   ir::Reg crop(const Node& node, const Indices& at);
   ir::Reg both(ir::Reg a, ir::Reg b);  // a and b; kNone holds everywhere
   ir::Reg inside(const Index& index, int64_t low, int64_t high);
@@ -65,6 +73,8 @@ ir::Reg emit_cast(ir::Builder& b, DType to, ir::Reg x);
 // The least number of `dtype` (floats: minus infinity) and the greatest, in register form.
 ir::Reg emit_lowest(ir::Builder& b, DType dtype);
 ir::Reg emit_highest(ir::Builder& b, DType dtype);
+// Whether x > y, where NaN is greater than every number.
+ir::Reg emit_exceeds(ir::Builder& b, ir::Reg x, ir::Reg y);
 // A number of `dtype` in register form.
 ir::Reg emit_number(ir::Builder& b, DType dtype, double value);
 

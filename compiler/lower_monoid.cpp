@@ -41,10 +41,9 @@ Parts Monoid::combine(ir::Builder& b, const Parts& left, const Parts& right) con
     case Op::reduce_min:
       return {b.compute(Op::minimum, left[0], right[0])};
     case Op::argmax: {
-      const Reg greater = b.compute(Op::gt, right[0], left[0]);
-      const Reg tie =
-          b.compute(Op::bit_and, b.compute(Op::eq, right[0], left[0]), b.compute(Op::lt, right[1], left[1]));
-      const Reg takes = b.compute(Op::bit_or, greater, tie);
+      const Reg less = emit_exceeds(b, left[0], right[0]);
+      const Reg first = b.compute(Op::bit_and, b.compute(Op::logical_not, less), b.compute(Op::lt, right[1], left[1]));
+      const Reg takes = b.compute(Op::bit_or, emit_exceeds(b, right[0], left[0]), first);
       return {b.compute(Op::select, takes, right[0], left[0]), b.compute(Op::select, takes, right[1], left[1])};
     }
     default:

@@ -109,12 +109,11 @@ Reg Expression::window(Value v, const Indices& at) {
       const Ints& axes = node.attrs.ints("axes");
       const Dims& from = cx_.graph.type(node.inputs[0]).shape;
       const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
-      const Reg taken = b_.convert(DType::i64, value(node.inputs[1], at));
-      const Index position = math_.of(taken, from[h] * from[w] - 1);
+      const Checked taken = checked(node, 1, at, from[h] * from[w]);
       Indices read = at;
-      read[h] = math_.div(position, from[w]);
-      read[w] = math_.mod(position, from[w]);
-      return value(node.inputs[0], read);
+      read[h] = math_.div(taken.index, from[w]);
+      read[w] = math_.mod(taken.index, from[w]);
+      return where_checked(taken.holds, value(node.inputs[0], read), node.type().dtype);
     }
     default:
       break;
@@ -136,19 +135,29 @@ Reg Expression::window(Value v, const Indices& at) {
   return is_low_precision(dtype) ? emit_cast(b_, dtype, sum[0]) : sum[0];
 }
 
-// The first element under the window is taken whatever it is, a later one only where it is greater.
+// The first element under the window is taken whatever it is, a later one only where it is greater, or the first NaN.
+// Whether one was taken before is asked only where that is not known while the taps are written one after the other.
 Reg Expression::max_pool(Value v, const Indices& at) {
   const Node& node = cx_.graph.node(v);
   const DType dtype = node.type().dtype;
-  const Ints& axes = node.attrs.ints("axes");
+  const Ints &axes = node.attrs.ints("axes"), &kernel = node.attrs.ints("kernel");
   const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
   const int64_t width = cx_.graph.type(node.inputs[0]).shape[w];
+  const bool unrolled = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;
+  bool none_before = unrolled, some_before = false;
   const Reg lowest = emit_lowest(b_, dtype), none = b_.constant(DType::i32, -1), first = b_.constant(DType::i32, 0);
   const auto best = over_taps(node, at, false, {lowest, none}, [&](const auto& before, const Indices& read, Reg holds) {
     const Reg x = guarded(holds, node.inputs[0], read, lowest);
-    const Reg greater = b_.compute(Op::gt, x, before[0]), is_first = b_.compute(Op::lt, before[1], first);
-    const Reg takes = both(b_.compute(Op::bit_or, greater, is_first), holds);
+    Reg takes = holds;
+    if (!none_before) {
+      Reg wins = emit_exceeds(b_, x, before[0]);
+      if (!some_before) wins = b_.compute(Op::bit_or, wins, b_.compute(Op::lt, before[1], first));
+      takes = both(wins, holds);
+    }
+    none_before = false;
+    some_before = some_before || (unrolled && holds == ir::kNone);
     const Reg position = number(math_.add(math_.scale(read[h], width), read[w]), DType::i32);
+    if (takes == ir::kNone) return std::vector<Reg>{x, position};
     return std::vector<Reg>{b_.compute(Op::select, takes, x, before[0]),
                             b_.compute(Op::select, takes, position, before[1])};
   });

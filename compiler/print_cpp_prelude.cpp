@@ -77,7 +77,7 @@ KB_INLINE u32x@ shift_left(u32x@ x, u32x@ y) { return y < 32u ? x << (y & 31u) :
 KB_INLINE i32x@ shift_left(i32x@ x, i32x@ y) { return y < 0 ? x : (i32x@)shift_left((u32x@)x, (u32x@)y); }
 KB_INLINE u32x@ shift_right(u32x@ x, u32x@ y) { return y < 32u ? x >> (y & 31u) : u32x@{}; }
 KB_INLINE i32x@ shift_right(i32x@ x, i32x@ y) { return y < 0 ? x : x >> (y < 32 ? y : 31); }
-KB_INLINE u32x@ whole_u32(f32x@ x) {  // modulo 2^32 where |x| < 2^32
+KB_INLINE u32x@ whole_u32(f32x@ x) {  // of numbers in [0, 2^32)
   return (u32x@)__builtin_convertvector(x >= 0x1p31f ? x - 0x1p32f : x, i32x@);
 }
 KB_INLINE u32x@ round_high(f32x@ x) {
@@ -101,8 +101,9 @@ KB_INLINE i64x@ splat_i64x@(long x) { return i64x@{$x}; }
 __attribute__((unused)) static const i64x@ iota_i64x@ = {$i};
 KB_INLINE i32x@ narrow(i64x@ x) { return __builtin_convertvector(x, i32x@); }
 KB_INLINE i64x@ wide(i32x@ x) { return __builtin_convertvector(x, i64x@); }
-KB_INLINE u32x@ whole_u32(f64x@ x) {
-  return (u32x@)__builtin_convertvector(x >= 0x1p31 ? x - 0x1p32 : x, i32x@);
+KB_INLINE u32x@ whole_u32(f64x@ x) {  // less 2^31 and not 2^32: a fraction is cut off towards zero
+  const i64x@ high = x >= 0x1p31;
+  return (u32x@)__builtin_convertvector(high ? x - 0x1p31 : x, i32x@) ^ (u32x@)narrow(high) << 31;
 }
 KB_INLINE i64x@ index_min(i64x@ x, i64x@ y) { return x < y ? x : y; }
 KB_INLINE i64x@ index_max(i64x@ x, i64x@ y) { return x > y ? x : y; }

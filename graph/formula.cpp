@@ -317,4 +317,13 @@ double evaluate_op(Op op, std::span<const double> args) {
   return evaluate_primitive(op, args[0], args.size() > 1 ? args[1] : 0, args.size() > 2 ? args[2] : 0);
 }
 
+double cast_float(DType to, double value) {
+  if (!is_integer(to)) return round_to(to, value);
+  if (std::isnan(value)) return 0;
+  const bool is_signed = to == DType::i32 || to == DType::i64;
+  const int bits = static_cast<int>(8 * size_of(to)) - (is_signed ? 1 : 0);
+  const double end = std::ldexp(1.0, bits), least = is_signed ? -end : 0;
+  return value < least ? least : value >= end ? end - 1 : round_to(to, value);
+}
+
 }  // namespace kb

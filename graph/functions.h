@@ -18,6 +18,10 @@ using Where = std::source_location;
 // Leaves.
 Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters = "",
              Where where = Where::current());
+// An input i32 of numbers in [0, below): labels, rows of a table. They are checked when a session gets them, and an
+// error names the sample; so what is indexed by them is read without a check.
+Tensor index_input(Graph& graph, const std::string& name, Dims shape, int64_t below, const std::string& letters = "",
+                   Where where = Where::current());
 Tensor scalar_input(Graph& graph, const std::string& name, DType dtype = DType::f32, Where where = Where::current());
 Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where = Where::current());
 // A number for all elements. A template, so that constant(g, dtype, {2}, {5, 6}) means a shape and its values.
@@ -68,7 +72,8 @@ Tensor slice(Tensor x, Ints begin, Ints end, Ints step, Where where = Where::cur
 Tensor pad(Tensor x, Ints low, Ints high, double value = 0, Ints interior = {}, Where where = Where::current());
 Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::current());
 
-// Reductions; no axes = all of them; keep_dims leaves extents of 1.
+// Reductions; no axes = all of them; keep_dims leaves extents of 1. NaN counts as the greatest and as the least number,
+// so that max, min and max_pool2d keep it, and argmax is where the first NaN lies.
 Tensor sum(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 Tensor mean(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 Tensor max(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
@@ -81,7 +86,8 @@ Moments moments(Tensor x, Ints axes, Where where = Where::current());
 // Euclidean norm; its gradient at 0 is 0.
 Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 
-// Indexed.
+// Indexed. A computed index outside of what it indexes reads NaN, of integers and booleans 0, and adds nothing in
+// scatter_add; its one_hot is a row of zeros.
 Tensor one_hot(Tensor indices, int64_t classes, DType dtype = DType::f32, Where where = Where::current());
 Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
@@ -125,6 +131,9 @@ Tensor all_reduce(Tensor x, Where where = Where::current());
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 // logits [N, K], labels i32 [N], smoothing a scalar in [0, 1): target (1 - s) one_hot + s / K; per-sample losses [N].
+// Labels of an index_input are below K, or it is an error here; a computed label outside [0, K) has loss and gradient
+// NaN. A class that the target gives nothing counts nothing, also where its logit is minus infinity; with smoothing
+// every class has a share, and such a logit makes the loss infinite.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Where where = Where::current());
 // Mean over all axes but the first: per-sample losses [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());

@@ -1,4 +1,7 @@
+#include <limits>
+
 #include "graph/building.h"
+#include "graph/index_range.h"
 
 namespace kb {
 namespace {
@@ -12,6 +15,22 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels) {
                 "labels " + shape_text(labels.type()), "one class number a sample"});
   if (labels.dtype() != DType::i32)
     report(op, {"labels have the wrong dtype", "i32", to_string(labels.type()), "cast(labels, DType::i32)"});
+  const int64_t classes = declared_below(labels.graph(), labels.value());
+  if (classes != 0 && classes != logits.size(1))
+    report(op, {"the logits are not one a class",
+                "logits [N=" + std::to_string(logits.size(0)) + ", " + std::to_string(classes) +
+                    "]: the labels are 0 to " + std::to_string(classes - 1),
+                "logits " + shape_text(logits.type()), "the last layer has as many outputs as the data have classes"});
+}
+
+// 1 at each sample's class, else 0; a row of NaN where a label is none of the classes. Labels are spread before they
+// are compared, so that all of it is part of the launch that reads it.
+Tensor targets(Tensor labels, int64_t classes, DType dtype) {
+  const Tensor hot = one_hot(labels, classes, dtype);
+  if (indexes_within(labels.graph(), labels.value(), classes)) return hot;
+  const Tensor wide = broadcast_axes(labels, hot.shape(), {0});
+  const Tensor known = bit_and(wide >= 0.0, wide < static_cast<double>(classes));
+  return select(known, hot, std::numeric_limits<double>::quiet_NaN());
 }
 
 // x - max(x) along an axis. The shift changes no softmax, so no gradient flows through the maximum.
@@ -78,7 +97,7 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where wher
   check_classification("cross_entropy", logits, labels);
   const int64_t classes = logits.size(1);
   Tensor z = shifted(logits, 1);
-  Tensor target = one_hot(labels, classes, logits.dtype());
+  Tensor target = targets(labels, classes, logits.dtype());
   if (smoothing.tensor.valid()) {
     Tensor s = smoothing.tensor;
     require_same_graph("cross_entropy", {logits, s});
@@ -93,8 +112,9 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where wher
     target = target * (1.0 - smoothing.number) + smoothing.number / static_cast<double>(classes);
   }
   // The target sums to 1, so -sum(target * log_softmax(logits)) = log(sum(exp(z))) - sum(target * z): two sums over one
-  // pass, and none of the logarithms is stored.
-  return log(sum(exp(z), {1})) - sum(target * z, {1});
+  // pass, and none of the logarithms is stored. Where the target is 0, z may be minus infinity.
+  Tensor terms = select(eq(target, 0.0), 0.0, target * z);
+  return log(sum(exp(z), {1})) - sum(terms, {1});
 }
 
 Tensor mse(Tensor prediction, Tensor target, Where where) {

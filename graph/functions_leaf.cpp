@@ -46,6 +46,15 @@ Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, con
   return add_input(graph, name, "sample", {dtype, std::move(shape), letters});
 }
 
+Tensor index_input(Graph& graph, const std::string& name, Dims shape, int64_t below, const std::string& letters,
+                   Where where) {
+  const Call call(where);
+  if (below < 1) report("index_input", {"'" + name + "' can hold no number", "below >= 1", std::to_string(below), ""});
+  Tensor indices = input(graph, name, DType::i32, std::move(shape), letters, where);
+  graph.nodes[static_cast<size_t>(indices.value().node)].attrs.set("below", below);
+  return indices;
+}
+
 Tensor scalar_input(Graph& graph, const std::string& name, DType dtype, Where where) {
   const Call call(where);
   const Value known = graph.find_input(name);

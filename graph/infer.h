@@ -3,7 +3,8 @@
 // listed in graph/ATTRIBUTES below.
 //
 // ATTRIBUTES (all axes are non-negative and sorted; `window` = kernel, stride, padding, dilation, each ints [H, W])
-//   input              name text, kind text "sample" | "scalar", dtype, shape ints, names text -> that type
+//   input              name text, kind text "sample" | "scalar", dtype, shape ints, names text -> that type; i32 may
+//                      have `below`: every element lies in [0, below), checked where it enters
 //   variable           name text, dtype, shape, names -> that type
 //   constant           dtype, shape ints, values reals (one = splat, else one an element)
 //   iota               dtype (i32 or u32), shape ints [length] -> 0, 1, 2, ...

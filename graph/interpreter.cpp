@@ -66,6 +66,13 @@ const Array& bound(const Node& node, const Bindings& bindings) {
                     "elements",
                     what, key, to_string(node.type()), to_string(array.type), array.data.size()));
   }
+  if (node.attrs.has("below")) {
+    const auto below = static_cast<double>(node.attrs.integer("below"));
+    for (const double value : array.data)
+      if (!(value >= 0 && value < below))
+        throw Error(
+            fmt::format("interpret: the binding of input \"{}\" holds {}, expected 0 to {}", key, value, below - 1));
+  }
   return array;
 }
 

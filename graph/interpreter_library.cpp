@@ -2,8 +2,6 @@
 // physical layouts are brought to logical NCHW and back.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "graph/interpreter_ops.h"
 
 namespace kb::oracle {
@@ -182,12 +180,6 @@ void conv2d_weight_grad(const Work& work) {
   to_physical(std::move(dw), lw, work.out[0]);
 }
 
-int64_t checked_row(const char* op, double index, int64_t rows) {
-  const auto row = static_cast<int64_t>(index);
-  if (row < 0 || row >= rows) throw Error(fmt::format("{}: index {} is outside of [0, {})", op, row, rows));
-  return row;
-}
-
 }  // namespace
 
 void library(const Work& work) {
@@ -232,6 +224,7 @@ void crop(const Work& work) {
 
 }  // namespace
 
+// A row outside of the table reads `missing` and takes no update.
 void indexed(const Work& work) {
   if (work.node.op == Op::crop) return crop(work);
   const bool gather = work.node.op == Op::gather;
@@ -243,15 +236,15 @@ void indexed(const Work& work) {
   int64_t length = 1;
   for (size_t a = 1; a < table.type.shape.size(); ++a) length *= table.type.shape[a];
   for (size_t i = 0; i < indices.data.size(); ++i) {
-    const int64_t row = checked_row(gather ? "gather" : "scatter_add", indices.data[i], rows);
+    const auto row = static_cast<int64_t>(indices.data[i]);
+    const bool inside = row >= 0 && row < rows;
     for (int64_t j = 0; j < length; ++j) {
       const auto at = static_cast<size_t>(row * length + j),
                  flat = i * static_cast<size_t>(length) + static_cast<size_t>(j);
-      if (gather) {
-        out.data[flat] = source.data[at];
-      } else {
+      if (gather)
+        out.data[flat] = inside ? source.data[at] : missing(out.type.dtype);
+      else if (inside)
         out.data[at] += source.data[flat];
-      }
     }
   }
 }

@@ -2,6 +2,7 @@
 // in double and unrounded (interpreter.cpp rounds). `walk` is the only loop over indices of arbitrary rank.
 #pragma once
 #include <array>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,9 @@ void window(const Work& work);
 void indexed(const Work& work);
 void library(const Work& work);
 void random_bits(const Work& work);
+
+// What is read at an index outside of what it indexes: NaN, of integers and booleans 0.
+inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
 // Strides of a row-major array of this shape, in elements.
 Ints row_major(const Dims& shape);

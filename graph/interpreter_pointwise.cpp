@@ -97,8 +97,10 @@ void map(const Work& work, F&& f) {
 void pointwise(const Work& work) {
   const Op op = work.node.op;
   if (op == Op::cast) {
-    const bool to_boolean = work.out[0].type.dtype == DType::boolean;
-    return map(work, [&](std::span<const double> x) { return to_boolean ? double(x[0] != 0) : x[0]; });
+    const DType to = work.out[0].type.dtype;
+    if (is_float(work.in[0]->type.dtype) && !is_float(to))
+      return map(work, [&](std::span<const double> x) { return cast_float(to, x[0]); });
+    return map(work, [&](std::span<const double> x) { return to == DType::boolean ? double(x[0] != 0) : x[0]; });
   }
   if (!is_float(work.in[0]->type.dtype) && needs_integers(op)) return integers(work);
   if (const FormulaRef formula = formula_of(op)) {

@@ -42,8 +42,8 @@ void argmax(const Work& work) {
     const auto o = static_cast<int64_t>(i);
     const double* x = work.in[0]->data.data() + (o / inner) * inner * shape[axis] + o % inner;
     int64_t best = 0;
-    for (int64_t k = 1; k < shape[axis]; ++k) {
-      if (x[k * inner] > x[best * inner]) best = k;
+    for (int64_t k = 1; k < shape[axis] && !std::isnan(x[best * inner]); ++k) {
+      if (x[k * inner] > x[best * inner] || std::isnan(x[k * inner])) best = k;
     }
     out[i] = static_cast<double>(best);
   }

@@ -1,8 +1,8 @@
 // Pooling and its relatives, over two axes anywhere in the shape. A plane is what the two axes span for one index of
 // the others.
+#include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
+#include <optional>
 
 #include "graph/interpreter_ops.h"
 
@@ -73,7 +73,7 @@ void max_pool(const Work& work) {
     int64_t index = -1;
     for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w) {
       const double value = x.data[static_cast<size_t>(base + h * plane.row + w * plane.column)];
-      if (index >= 0 && !(value > best)) return;
+      if (index >= 0 && (std::isnan(best) || value <= best)) return;
       best = value;
       index = h * plane.width + w;
     });
@@ -83,13 +83,10 @@ void max_pool(const Work& work) {
   });
 }
 
-// The element of the large array that `index` (h * W + w) names in the plane at `base`.
-size_t indexed_element(const Plane& plane, int64_t base, double index) {
+// The element of the large array that `index` (h * W + w) names in the plane at `base`; nothing where it names none.
+std::optional<size_t> indexed_element(const Plane& plane, int64_t base, double index) {
   const auto i = static_cast<int64_t>(index);
-  if (i < 0 || i >= plane.height * plane.width) {
-    throw Error(
-        fmt::format("interpreter: index {} is outside of a plane of {} elements", i, plane.height * plane.width));
-  }
+  if (i < 0 || i >= plane.height * plane.width) return std::nullopt;
   return static_cast<size_t>(base + i / plane.width * plane.row + i % plane.width * plane.column);
 }
 
@@ -98,7 +95,7 @@ void max_pool_grad(const Work& work) {
   Array& dx = work.out[0];
   const Plane plane = plane_of(dx.type.shape, work.node.attrs.ints("axes"));
   for_each_window(work, dx.type.shape, dy.type.shape, [&](size_t o, int64_t base, int64_t, int64_t) {
-    dx.data[indexed_element(plane, base, index.data[o])] += dy.data[o];
+    if (const auto at = indexed_element(plane, base, index.data[o])) dx.data[*at] += dy.data[o];
   });
 }
 
@@ -106,7 +103,8 @@ void take_at_index(const Work& work) {
   const Array &x = *work.in[0], &index = *work.in[1];
   const Plane plane = plane_of(x.type.shape, work.node.attrs.ints("axes"));
   for_each_window(work, x.type.shape, index.type.shape, [&](size_t o, int64_t base, int64_t, int64_t) {
-    work.out[0].data[o] = x.data[indexed_element(plane, base, index.data[o])];
+    const auto at = indexed_element(plane, base, index.data[o]);
+    work.out[0].data[o] = at ? x.data[*at] : missing(x.type.dtype);
   });
 }
 

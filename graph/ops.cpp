@@ -23,8 +23,8 @@ constexpr auto kCompare = TypeRule::compare;
 constexpr auto kBits = TypeRule::bits;
 constexpr auto kSpecial = TypeRule::special;
 
-// Conventions at kinks are PyTorch's: relu'(0) = abs'(0) = 0, a tie of maximum or minimum gives one half each; NaN goes
-// through relu, maximum and minimum.
+// Conventions at kinks are PyTorch's: relu'(0) = abs'(0) = 0, a tie of maximum or minimum gives one half each. NaN goes
+// through relu, maximum and minimum; for reductions and windows it is greater (for reduce_min: less) than every number.
 // clang-format off
 constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::input, "input", 0, kLeaf, kNone, "", {}, "a named input: a row a sample, or a scalar of the step"},
@@ -46,14 +46,14 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::sigmoid, "sigmoid", 1, kPoint, kSame, "1 / (1 + exp(-x))", {"r * (1 - r)"}, "1 / (1 + e^-x)"},
     {Op::softplus, "softplus", 1, kPoint, kSame, "maximum(x, 0) + log1p(exp(-abs(x)))", {"sigmoid(x)"}, "log(1 + e^x)"},
     {Op::erf, "erf", 1, kPoint, kSame, "", {"1.1283791670955126 * exp(-(x * x))"}, "error function"},
-    {Op::sin, "sin", 1, kPoint, kSame, "", {"cos(x)"}, "sine, x in radians"},
-    {Op::cos, "cos", 1, kPoint, kSame, "", {"-sin(x)"}, "cosine, x in radians"},
-    {Op::relu, "relu", 1, kPoint, kArith, "select(lt(x, 0), 0, x)", {"select(gt(r, 0), 1, 0)"}, "max(x, 0)"},
+    {Op::sin, "sin", 1, kPoint, kSame, "", {"cos(x)"}, "sine, x in radians; of f32 and narrower within [-1, 1] but of little meaning where |x| > 1e6"},
+    {Op::cos, "cos", 1, kPoint, kSame, "", {"-sin(x)"}, "cosine, x in radians; of f32 and narrower within [-1, 1] but of little meaning where |x| > 1e6"},
+    {Op::relu, "relu", 1, kPoint, kArith, "select(lt(x, 0), 0, x)", {"select(gt(r, 0), 1, 0)"}, "max(x, 0); NaN if x is"},
     {Op::gelu, "gelu", 1, kPoint, kSame, "0.5 * x * (1 + erf(0.7071067811865476 * x))", {}, "x times the normal distribution function (Hendrycks and Gimpel 2016), exact"},
     {Op::silu, "silu", 1, kPoint, kSame, "x * sigmoid(x)", {"sigmoid(x) * (1 + x * (1 - sigmoid(x)))"}, "x sigmoid(x)"},
     {Op::floor, "floor", 1, kPoint, kSame, "", {"0"}, "greatest integer <= x"},
     {Op::logical_not, "logical_not", 1, kPoint, kSpecial, "", {"0"}, "not x, of booleans"},
-    {Op::cast, "cast", 1, kPoint, kSpecial, "", {}, "x in another dtype: rounds to nearest even; to integers towards zero"},
+    {Op::cast, "cast", 1, kPoint, kSpecial, "", {}, "x in another dtype: rounds to nearest even; floats to integers as cast_float says; integers wrap"},
 
     {Op::add, "add", 2, kPoint, kArith, "", {"1", "1"}, "x + y"},
     {Op::sub, "sub", 2, kPoint, kArith, "", {"1", "-1"}, "x - y"},
@@ -86,19 +86,19 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::concat, "concat", -1, kMove, kNone, "", {}, "tensors joined along one axis"},
 
     {Op::reduce_sum, "reduce_sum", 1, kReduce, kNone, "", {}, "sum over axes"},
-    {Op::reduce_max, "reduce_max", 1, kReduce, kNone, "", {}, "greatest over axes"},
-    {Op::reduce_min, "reduce_min", 1, kReduce, kNone, "", {}, "least over axes"},
-    {Op::argmax, "argmax", 1, kReduce, kNone, "", {}, "where the greatest lies on an axis, the first of equals"},
+    {Op::reduce_max, "reduce_max", 1, kReduce, kNone, "", {}, "greatest over axes; NaN if one is"},
+    {Op::reduce_min, "reduce_min", 1, kReduce, kNone, "", {}, "least over axes; NaN if one is"},
+    {Op::argmax, "argmax", 1, kReduce, kNone, "", {}, "where the greatest lies on an axis, the first of equals; the first NaN if there is one"},
     {Op::moments, "moments", 1, kReduce, kNone, "", {}, "mean and biased variance over axes"},
 
-    {Op::max_pool, "max_pool", 1, kWindow, kNone, "", {}, "greatest of each window and where it lies, the first of equals"},
+    {Op::max_pool, "max_pool", 1, kWindow, kNone, "", {}, "greatest of each window and where it lies, the first of equals; the first NaN if there is one"},
     {Op::max_pool_grad, "max_pool_grad", 2, kWindow, kNone, "", {}, "adds each dy to the element that its window took"},
-    {Op::take_at_index, "take_at_index", 2, kWindow, kNone, "", {}, "the element of x that each window took"},
+    {Op::take_at_index, "take_at_index", 2, kWindow, kNone, "", {}, "the element of x that each window took; NaN (integers: 0) where the index is none of x"},
     {Op::sum_pool, "sum_pool", 1, kWindow, kNone, "", {}, "sum of each window, padding counts as zero"},
     {Op::sum_pool_grad, "sum_pool_grad", 1, kWindow, kNone, "", {}, "adds each dy to all elements of its window"},
 
-    {Op::gather, "gather", 2, kIndexed, kNone, "", {}, "rows of a table"},
-    {Op::scatter_add, "scatter_add", 2, kIndexed, kNone, "", {}, "adds rows into a table of zeros, equal indices in order"},
+    {Op::gather, "gather", 2, kIndexed, kNone, "", {}, "rows of a table; NaN (integers, booleans: 0) where there is no such row"},
+    {Op::scatter_add, "scatter_add", 2, kIndexed, kNone, "", {}, "adds rows into a table of zeros, equal indices in order; an index outside of it adds nothing"},
     {Op::crop, "crop", 2, kIndexed, kNone, "", {}, "a window of each sample, mirrored or not; 0 where it leaves the sample"},
 
     {Op::matmul, "matmul", 2, kLibrary, kNone, "", {}, "matrix product of the last two axes"},

@@ -414,6 +414,18 @@ Results cross_entropy_case(GradientCase& c) {
   return {cross_entropy(c.x({3, 5}), c.indices({3}, 5), 0.125), softmax(c.x({2, 3}), 0)};
 }
 
+// Updates that no row of the table takes have no part in it.
+Results scatter_case(GradientCase& c) { return {scatter_add(c.indices({8}, 6) - 1.0, c.x({8, 2}), 3)}; }
+
+// The class that the label does not name may be impossible; smoothing that is 0 when the step runs is none.
+Results impossible_class_case(GradientCase& c) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = c.x({3, 2}), none = constant(c.graph, DType::f64, -inf, {3, 1});
+  const Tensor labels = constant(c.graph, DType::i32, {3}, {0, 1, 0});
+  return {cross_entropy(concat({x, none}, 1), labels),
+          cross_entropy(concat({x, none}, 1), labels, reshape(c.fixed({1}) * 0.0, {}))};
+}
+
 // A small net: every kind of op that a convolutional net has.
 Results net_case(GradientCase& c) {
   const Tensor x = c.fixed({2, 2, 6, 6}), w1 = c.x({3, 2, 3, 3}), w2 = c.x({4, 3}), b = c.x({4});
@@ -427,6 +439,8 @@ BOOST_AUTO_TEST_CASE(composites) {
   for (const int order : {1, 2}) {
     check("batch norm", batch_norm_case, order, 2);
     check("cross-entropy", cross_entropy_case, order, 2);
+    check("an impossible class", impossible_class_case, order, 2);
+    check("scatter_add past the table", scatter_case, order, 2);
     check("net", net_case, order, 1);
     check(
         "norm",

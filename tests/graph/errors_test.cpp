@@ -21,6 +21,7 @@ struct Model {
   Graph predict{"predict", Mode::inference};
   Tensor x = input(graph, "x", f32, {64, 128}, "NK");
   Tensor labels = input(graph, "labels", i32, {64}, "N");
+  Tensor classes = index_input(graph, "classes", {64}, 10, "N");
   Tensor images = input(graph, "images", f32, {8, 3, 32, 32}, "NCHW");
   Tensor pixels = input(graph, "pixels", u8, {8, 3, 32, 32}, "NCHW");
   Tensor mask = input(graph, "mask", DType::boolean, {64, 128}, "NK");
@@ -144,6 +145,9 @@ const Case kCases[] = {
     KB_CASE("crop_window", crop(m.images, m.labels, {32, 32})),
     KB_CASE("crop_size", crop(m.images, constant(m.images.graph(), DType::i32, 0, {m.images.size(0), 3}), {32, 0})),
     KB_CASE("argmax_equals_labels", argmax_equals(m.x, cast(m.labels, u8))),
+    KB_CASE("cross_entropy_classes", cross_entropy(linear("fc", m.x, 7), m.classes)),
+    KB_CASE("argmax_equals_classes", argmax_equals(m.x, gather(m.classes, m.labels))),
+    KB_CASE("index_input_of_nothing", index_input(m.graph, "rows", {3}, 0)),
     KB_CASE("cross_entropy_one_hot", cross_entropy(m.x, one_hot(m.labels, 128))),
     KB_CASE("cross_entropy_labels", cross_entropy(m.x, cast(m.labels, f32))),
     KB_CASE("cross_entropy_rank", cross_entropy(m.images, m.labels)),

@@ -260,6 +260,43 @@ BOOST_AUTO_TEST_CASE(cross_entropy_smooths_labels) {
   }
 }
 
+// A class that the target gives nothing may have a logit of minus infinity; smoothing gives every class a share.
+BOOST_AUTO_TEST_CASE(cross_entropy_of_an_impossible_class) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {2, 3});
+  Tensor labels = constant(graph, i32, {2}, {2, 0});
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> logits{1, -inf, 1, -inf, 3, 3};
+  for (Tensor loss : {cross_entropy(x, labels), cross_entropy(x, labels, constant(graph, f64, 0))}) {
+    const std::vector<double> losses = values_of(loss, {2, 3}, logits);
+    BOOST_TEST(std::fabs(losses[0] - std::log(2.0)) < 1e-14);
+    BOOST_TEST(losses[1] == inf);
+  }
+  BOOST_TEST(values_of(cross_entropy(x, labels, 0.1), {2, 3}, logits)[0] == inf);
+}
+
+BOOST_AUTO_TEST_CASE(cross_entropy_of_a_label_outside_is_nan) {
+  Graph graph;
+  Tensor x = input(graph, "x", f64, {4, 3});
+  Tensor labels = constant(graph, i32, {4}, {2, 3, -1, 0});
+  const std::vector<double> losses = values_of(cross_entropy(x, labels, 0.1), {4, 3}, std::vector<double>(12, 1.0));
+  for (const size_t row : {0u, 3u}) BOOST_TEST(std::isfinite(losses[row]));
+  for (const size_t row : {1u, 2u}) BOOST_TEST(std::isnan(losses[row]));
+}
+
+// Where the labels cannot lie outside, nothing asks whether they do.
+BOOST_AUTO_TEST_CASE(labels_that_are_known_are_not_asked) {
+  const auto comparisons = [](auto make_labels) {
+    Graph graph;
+    Tensor x = input(graph, "x", f64, {2, 3});
+    cross_entropy(x, make_labels(graph));
+    return std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == Op::ge; });
+  };
+  BOOST_TEST(comparisons([](Graph& g) { return input(g, "labels", i32, {2}); }) == 1);
+  BOOST_TEST(comparisons([](Graph& g) { return index_input(g, "labels", {2}, 3); }) == 0);
+  BOOST_TEST(comparisons([](Graph& g) { return argmax(input(g, "logits", f64, {2, 3}), 1); }) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(small_composites) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 2});

@@ -232,9 +232,56 @@ BOOST_AUTO_TEST_CASE(indexed) {
   c.check(rows, {2, 2, 2}, {5, 6, 1, 2, 5, 6, 5, 6});
   c.check(scatter_add(c.x[1], rows, 4), {4, 2}, {1, 2, 0, 0, 15, 18, 0, 0});
   c.check(one_hot(c.x[2], 4), {4, 4}, {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0});
-  BOOST_CHECK_EXCEPTION(c.value(gather(c.x[0], c.x[2])), Error, [](const Error& error) {
-    return std::string(error.what()) == "gather: index 3 is outside of [0, 3)";
-  });
+}
+
+// Outside of what is indexed: NaN, of integers 0; nothing is added, and one_hot has no 1.
+BOOST_AUTO_TEST_CASE(indices_outside) {
+  const Case c({array({3, 1}, {1, 2, 3}), array({4}, {1, -1, 3, 2}, DType::i32), array({4, 1}, {1, 2, 4, 8})});
+  const Array rows = c.value(gather(c.x[0], c.x[1]));
+  BOOST_TEST((rows.data[0] == 2 && std::isnan(rows.data[1]) && std::isnan(rows.data[2]) && rows.data[3] == 3));
+  c.check(gather(cast(c.x[0], DType::u8), c.x[1]), {4, 1}, {2, 0, 0, 3});
+  c.check(scatter_add(c.x[1], c.x[2], 3), {3, 1}, {0, 1, 8});
+  c.check(one_hot(c.x[1], 3), {4, 3}, {0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+}
+
+BOOST_AUTO_TEST_CASE(an_index_input_refuses_numbers_outside) {
+  Graph g;
+  const Tensor labels = index_input(g, "labels", {3}, 5);
+  const Value v = labels.value();
+  const auto read = [&](double number) {
+    return interpret_values(g, {{"labels", array({3}, {0, number, 4}, DType::i32)}}, std::span(&v, 1))[0].data[1];
+  };
+  BOOST_TEST(read(4) == 4);
+  for (const double number : {-1.0, 5.0})
+    BOOST_CHECK_EXCEPTION(read(number), Error, [](const Error& error) {
+      return std::string(error.what()).find("expected 0 to 4") != std::string::npos;
+    });
+}
+
+// NaN wins every comparison of sizes; of several the first counts.
+BOOST_AUTO_TEST_CASE(nan_is_the_greatest_and_the_least) {
+  const double nan = std::nan("");
+  const Case c(
+      {array({4, 3}, {nan, 1, 2, 1, nan, nan, nan, nan, nan, 3, 1, 3}), array({1, 1, 2, 3}, {1, 5, nan, 7, nan, 2})});
+  c.check(argmax(c.x[0], 1), {4}, {0, 1, 0, 0});
+  for (const Tensor& extreme : {max(c.x[0], {1}), min(c.x[0], {1})}) {
+    const Array got = c.value(extreme);
+    for (size_t i = 0; i < 3; ++i) BOOST_TEST(std::isnan(got.data[i]));
+    BOOST_TEST(!std::isnan(got.data[3]));
+  }
+  const MaxPool pool = max_pool_with_index(c.x[1], {.kernel = {2, 2}}, {2, 3});
+  c.check(pool.index, {1, 1, 1, 2}, {4, 2});
+  for (const double value : c.value(pool.value).data) BOOST_TEST(std::isnan(value));
+}
+
+BOOST_AUTO_TEST_CASE(floats_become_the_nearest_integer_there_is) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Case c({array({9}, {std::nan(""), inf, -inf, -1.9, 255.9, 256, 3e9, -3e9, 1e30})});
+  constexpr double kMost = 2147483647;
+  c.check(cast(c.x[0], DType::i32), {9}, {0, kMost, -kMost - 1, -1, 255, 256, kMost, -kMost - 1, kMost});
+  c.check(cast(c.x[0], DType::u32), {9}, {0, 4294967295, 0, 0, 255, 256, 3e9, 0, 4294967295});
+  c.check(cast(c.x[0], DType::u8), {9}, {0, 255, 0, 0, 255, 255, 255, 0, 255});
+  c.check(cast(c.x[0], DType::boolean), {9}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
 }
 
 BOOST_AUTO_TEST_CASE(crops) {

@@ -256,6 +256,7 @@ std::vector<KernelClass> kernel_classes() {
           {"batch_norm_chains", batch_norm_chains},
           {"windows", windows},
           {"indexed", indexed},
+          {"values_at_edges", values_at_edges},
           {"training_steps", training_steps},
           {"random_graphs", random_graphs}};
 }

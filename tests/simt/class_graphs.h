@@ -14,5 +14,7 @@ struct KernelClass {
 inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
 
 std::vector<KernelClass> kernel_classes();
+// tests/simt/edge_graphs.cpp
+void values_at_edges(KernelGraphs& graphs);
 
 }  // namespace kb::test

@@ -1,0 +1,153 @@
+// NaN, infinities, indices outside of what they index, floats outside of an integer's range: what graph/ops.cpp says.
+#include <limits>
+
+#include "compiler/passes.h"
+#include "tests/compiler/sample_graphs.h"
+#include "tests/simt/class_graphs.h"
+
+namespace kb::test {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
+
+// Of standard normal numbers about a fifth NaN, and some infinities of both signs; equal ones among the rest.
+Tensor with_edges(Tensor x) {
+  Tensor y = floor(x * 2.0);
+  y = select(x > 1.5, full_like(x, kInfinity), y);
+  y = select(x < -1.5, full_like(x, -kInfinity), y);
+  return select(gt(x, 0.2), select(x < 0.75, full_like(x, kNan), y), y);
+}
+
+void of_one_element(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats) {
+    Graph graph;
+    const Tensor x = with_edges(input_of(graph, {1003}, dtype)), z = with_edges(input_of(graph, {1003}, dtype, "z"));
+    output("larger", maximum(x, z));
+    output("smaller", minimum(x, z));
+    output("relu", relu(x));
+    output("leaky", leaky_relu(x));
+    output("clamped", clamp(x, -1.0, 2.0));
+    output("size", abs(x));
+    graphs.add_exact(std::string(name(dtype)), graph, on_gpu(tolerance_of(dtype)));
+  }
+}
+
+void casts(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats) {
+    Graph graph;
+    const Tensor x = input_of(graph, {517}, dtype);
+    const auto all = [&](const std::string& which, Tensor from) {
+      for (const DType to : {DType::i32, DType::u32, DType::u8, DType::boolean})
+        output(which + "_" + std::string(name(to)), cast(from, to));
+    };
+    all("edges", with_edges(x));
+    all("small", x * 3.0);
+    all("bytes", x * 200.0);
+    if (dtype != DType::f16)
+      for (const double scale : {2147483648.0, 4294967296.0, 1e25}) all("by" + std::to_string(scale), x * scale);
+    graphs.add_exact("casts of " + std::string(name(dtype)), graph, on_gpu(0));
+  }
+}
+
+void extremes(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
+    for (const Dims& shape : std::vector<Dims>{{5, 3}, {5, 10}, {3, 1000}, {64, 5}, {40, 40}, {2, 20001}}) {
+      Graph graph;
+      for (const int64_t axis : {0, 1}) {
+        const std::string at = std::to_string(axis);
+        const Tensor x = with_edges(input_of(graph, shape, dtype, "x" + at));
+        output("at" + at, argmax(x, axis));
+        output("max" + at, max(x, {axis}));
+        output("min" + at, min(x, {axis}));
+        output("all_nan" + at, argmax(x + full_like(x, kNan), axis));
+      }
+      graphs.add_exact("argmax " + std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(0));
+    }
+}
+
+void pools(KernelGraphs& graphs) {
+  const Window windows[] = {{.kernel = {2, 2}, .stride = {2, 2}},
+                            {.kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 1}},
+                            {.kernel = {5, 2}, .stride = {1, 2}, .padding = {2, 0}}};
+  for (const Window& window : windows) {
+    Graph graph;
+    const Tensor x = input_of(graph, {2, 3, 9, 20}), e = with_edges(x);
+    const MaxPool pool = max_pool_with_index(e, window, {2, 3});
+    output("value", pool.value);
+    output("index", pool.index);
+    const Tensor dy = input_of(graph, pool.value.shape(), DType::f32, "dy");
+    const Tensor dx = gradients(sum(pool.value * dy), {e})[0];
+    output("dx", dx);
+    output("ddy", gradients(sum(dx * x), {dy})[0]);
+    graphs.add("pool " + shape_name(window.kernel), graph);
+  }
+}
+
+// Of four numbers two name a row of 40; the least of all and the one past the last are among the others.
+Tensor some_outside(Tensor at) {
+  const Tensor far = select(eq(at, 3.0), full_like(at, 40), at * 13.0);
+  return select(eq(at, 0.0), full_like(at, -2147483648.0), far - cast(eq(at, 1.0), DType::i32));
+}
+
+void rows(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::u8, DType::boolean})
+    for (const int64_t features : {1, 9, 64}) {
+      Graph graph;
+      const Tensor at = some_outside(input(graph, "at", DType::i32, {3, 41}, ""));
+      const Tensor table = input_of(graph, {40, features}, dtype, "table");
+      const Tensor taken = gather(table, at);
+      output("rows", taken);
+      if (is_float(dtype)) {
+        const Tensor dy = input_of(graph, taken.shape(), dtype, "dy"), x = input_of(graph, taken.shape(), dtype, "x");
+        output("table_gradient", gradients(sum(cast(taken * dy, DType::f32)), {table})[0]);
+        const Tensor added = scatter_add(at, x, 40);
+        output("added", added);
+        output("x_gradient", gradients(sum(cast(added * added, DType::f32)), {x})[0]);
+      }
+      graphs.add("rows of " + std::string(name(dtype)) + " " + std::to_string(features), graph,
+                 on_gpu(is_float(dtype) ? tolerance_of(dtype) : 0));
+    }
+  Graph graph;  // point-wise, so that a CPU's code is compared too
+  const Tensor at = some_outside(input(graph, "at", DType::i32, {3, 41}, ""));
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::u8, DType::boolean})
+    for (const int64_t features : {1, 9, 64}) {
+      const std::string what = std::string(name(dtype)) + std::to_string(features);
+      output(what, gather(input_of(graph, {40, features}, dtype, what + "t"), at));
+    }
+  output("hot", one_hot(at, 40));
+  graphs.add_exact("rows", graph);
+}
+
+void losses(KernelGraphs& graphs) {
+  for (const int64_t classes : {3, 10, 300}) {
+    Graph graph;
+    const Tensor x = input_of(graph, {37, classes});
+    const Tensor labels = input(graph, "labels", DType::i32, {37}, "");  // 0 to 3
+    const Tensor other = logical_not(cast(one_hot(labels, classes), DType::boolean));
+    const Tensor logits = select(bit_and(other, x > 0.5), full_like(x, -kInfinity), x);
+    const Tensor beyond = labels + static_cast<double>(classes - 2);
+    const auto loss = [&](const std::string& which, Tensor values) {
+      output(which, values);
+      output(which + "_gradient", gradients(sum(values), {x})[0]);
+    };
+    loss("without", cross_entropy(logits, clamp(labels, 0, static_cast<double>(classes - 1))));
+    loss("unknown", cross_entropy(x, beyond));
+    output("smoothed", cross_entropy(logits, clamp(labels, 0, static_cast<double>(classes - 1)), 0.1));
+    graphs.add("cross-entropy of " + std::to_string(classes), graph);
+  }
+}
+
+}  // namespace
+
+void values_at_edges(KernelGraphs& graphs) {
+  of_one_element(graphs);
+  casts(graphs);
+  extremes(graphs);
+  pools(graphs);
+  rows(graphs);
+  losses(graphs);
+}
+
+}  // namespace kb::test
