@@ -9,7 +9,7 @@
 //   - reductions over the same domain and axes that share an input, or small ones next door: one pass;
 //   - point-wise over one domain, one reading the other, close neighbours sharing an input, or next-door neighbours:
 //   one launch.
-// Library ops take a bias and a relu that only they feed.
+// Library ops take a bias that only they feed, and on a CPU a relu.
 #include "compiler/fuse.h"
 
 #include <algorithm>
@@ -81,7 +81,8 @@ struct Trace {
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph) : graph_(graph), memory_(choose_materialised(graph)) {
+  Fuser(const Graph& graph, const Target& target)
+      : graph_(graph), target_(target), memory_(choose_materialised(graph)) {
     producer_.assign(static_cast<size_t>(memory_.ids.size()), -1);
     seen_.assign(static_cast<size_t>(memory_.ids.size()), 0);
     readers_.resize(static_cast<size_t>(memory_.ids.size()));
@@ -372,6 +373,8 @@ class Fuser {
       Value bias = bias_of(*sum, n);
       if (bias.valid()) absorb(call, *sum, bias);
     }
+    // The relu of a GPU's libraries need not keep NaN, so what reads the result computes it.
+    if (target_.processor == Processor::gpu) return;
     int32_t last = call.group.epilogue.result.node;
     std::optional<int32_t> next = only_user(last);
     if (next && node(*next).op == Op::relu) absorb(call, *next, {});
@@ -502,6 +505,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const Target& target_;
   Memory memory_;
   std::vector<Draft> drafts_;
   std::vector<int32_t> producer_;              // group that computes a value, by owner id
@@ -515,6 +519,6 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Group> fuse(const Graph& graph, const Target&) { return Fuser(graph).run(); }
+std::vector<Group> fuse(const Graph& graph, const Target& target) { return Fuser(graph, target).run(); }
 
 }  // namespace kb

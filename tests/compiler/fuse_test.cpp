@@ -78,16 +78,20 @@ BOOST_AUTO_TEST_CASE(batch_norm_with_its_gradient_is_four_launches) {
   BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
 }
 
+// Whether or not it has to ask if the labels are among the classes.
 BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
-  Graph g("loss");
-  Tensor logits = input(g, "logits", DType::f32, {64, 100}, "NK"), labels = input(g, "labels", DType::i32, {64}, "N");
-  Tensor weights = input(g, "weights", DType::f32, {64}, "N");
-  Tensor loss = cross_entropy(logits, labels, scalar_input(g, "label_smoothing"));
-  g.outputs.push_back({"loss", loss.value(), Merge::per_sample});
-  g.outputs.push_back({"d", gradients(sum(loss * weights), {logits})[0].value(), Merge::per_sample});
-  std::vector<Group> groups = fused(std::move(g));
-  BOOST_TEST(groups.size() == 1u);
-  BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
+  for (const bool known : {false, true}) {
+    Graph g("loss");
+    Tensor logits = input(g, "logits", DType::f32, {64, 100}, "NK");
+    Tensor labels = known ? index_input(g, "labels", {64}, 100, "N") : input(g, "labels", DType::i32, {64}, "N");
+    Tensor weights = input(g, "weights", DType::f32, {64}, "N");
+    Tensor loss = cross_entropy(logits, labels, scalar_input(g, "label_smoothing"));
+    g.outputs.push_back({"loss", loss.value(), Merge::per_sample});
+    g.outputs.push_back({"d", gradients(sum(loss * weights), {logits})[0].value(), Merge::per_sample});
+    std::vector<Group> groups = fused(std::move(g));
+    BOOST_TEST(groups.size() == 1u);
+    BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
@@ -98,6 +102,19 @@ BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   BOOST_REQUIRE(groups.size() == 1u);
   BOOST_TEST(groups[0].epilogue.bias.valid());
   BOOST_TEST(groups[0].epilogue.relu);
+}
+
+// A GPU's libraries need not keep NaN.
+BOOST_AUTO_TEST_CASE(relu_stays_outside_on_a_gpu) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
+  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  std::vector<Group> groups = fused(std::move(g), options);
+  BOOST_REQUIRE(groups.size() == 2u);
+  BOOST_TEST(groups[0].epilogue.bias.valid());
+  BOOST_TEST(!groups[0].epilogue.relu);
 }
 
 // Libraries read a bias in f32 or f64.

@@ -51,8 +51,8 @@ cublasLtMatrixLayout_t matrix(DType dtype, const cuda::Matrix& m, int64_t batch)
 }
 
 cublasLtEpilogue_t epilogue(const MatmulSpec& spec) {
-  if (spec.bias) return spec.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-  return spec.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+  ensure(!spec.relu, "matmul: a relu, which a GPU's kernels compute");
+  return spec.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 class Preference {

@@ -63,7 +63,8 @@ ConvTensors conv_tensors(const ConvSpec& spec) {
   const cudnnDataType_t type = data_type(spec.dtype);
   const bool weight_grad = spec.kind == ConvKind::weight_grad;
   const cudnnDataType_t filter = weight_grad && spec.wide ? sum_type(spec) : type;
-  const bool fused = reads_bias(spec);
+  ensure(!spec.relu, "convolution: a relu, which a GPU's kernels compute");
+  const bool fused = spec.bias;
   return {tensor(kImage, type, {spec.n, spec.c, spec.h, spec.w}, channels_last(spec.c, spec.block_in), false),
           tensor(kFilter, filter, {spec.o, spec.c / spec.groups, spec.kh, spec.kw}, spec.weights_last, false),
           tensor(fused ? kBias + 1 : kResult, fused ? sum_type(spec) : type,
@@ -137,17 +138,19 @@ Descriptor convolution(const ConvSpec& spec, const ConvTensors& tensors) {
   return result;
 }
 
-// y = op(x [, b]); b may be null.
-Descriptor pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t type, const Descriptor& x, const Descriptor* b,
-                     const Descriptor& y) {
+// y = x + b
+Descriptor addition(cudnnDataType_t type, const Descriptor& x, const Descriptor& b, const Descriptor& y) {
+  const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
   Descriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   what.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode)
       .set(CUDNN_ATTR_POINTWISE_MATH_PREC, type)
       .finalize();
   Descriptor result(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  result.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what).set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-  if (b) result.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-  result.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y).finalize();
+  result.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y)
+      .finalize();
   return result;
 }
 
@@ -163,18 +166,13 @@ Descriptor graph_of(std::span<const Descriptor* const> operations, const DeviceC
 Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device) {
   const ConvTensors tensors = conv_tensors(spec);
   const Descriptor conv = convolution(spec, tensors);
-  if (!reads_bias(spec)) return graph_of(std::array{&conv}, device);
+  if (!spec.bias) return graph_of(std::array{&conv}, device);
   const bool last = channels_last(spec.o, spec.block_out);
-  const Extents extents = {spec.n, spec.o, spec.out_h(), spec.out_w()};
   const cudnnDataType_t type = data_type(spec.dtype);
   const Descriptor bias = tensor(kBias, type, {1, spec.o, 1, 1}, last, false);
-  const Descriptor sum =
-      tensor(spec.relu ? kBias + 2 : kResult, spec.relu ? sum_type(spec) : type, extents, last, spec.relu);
-  const Descriptor add = pointwise(CUDNN_POINTWISE_ADD, sum_type(spec), tensors.result, &bias, sum);
-  if (!spec.relu) return graph_of(std::array{&conv, &add}, device);
-  const Descriptor result = tensor(kResult, type, extents, last, false);
-  const Descriptor relu = pointwise(CUDNN_POINTWISE_RELU_FWD, sum_type(spec), sum, nullptr, result);
-  return graph_of(std::array{&conv, &add, &relu}, device);
+  const Descriptor sum = tensor(kResult, type, {spec.n, spec.o, spec.out_h(), spec.out_w()}, last, false);
+  const Descriptor add = addition(sum_type(spec), tensors.result, bias, sum);
+  return graph_of(std::array{&conv, &add}, device);
 }
 
 }  // namespace kb::cudnn

@@ -10,8 +10,6 @@ namespace kb::cudnn {
 // `result` its o (y, dy); `filter` is w or dw.
 enum Tensor : int64_t { kImage = 1, kFilter = 2, kResult = 3, kBias = 4 };
 
-// cuDNN adds no ReLU without a bias but by engines compiled at run time, so one of zeros stands in for a missing one.
-inline bool reads_bias(const ConvSpec& spec) { return spec.bias || spec.relu; }
 // The bias has the result's dtype.
 inline int64_t bias_bytes(const ConvSpec& spec) { return spec.o * size_of(spec.dtype); }
 

@@ -65,9 +65,9 @@ class ConvOp : public cuda::LibraryOp {
          std::shared_ptr<const ConvPlan> chosen)
       : device_(device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
-  // The workspace, moved up to its alignment, and before it the bias that stands in for a missing one.
+  // The workspace, moved up to its alignment.
   int64_t scratch_bytes() const override {
-    const int64_t needed = zeros_bytes() + chosen_->plan.workspace;
+    const int64_t needed = chosen_->plan.workspace;
     return needed == 0 ? 0 : needed + kAlignment;
   }
   std::string implementation() const override { return "cudnn engine " + chosen_->plan.pick; }
@@ -76,19 +76,12 @@ class ConvOp : public cuda::LibraryOp {
                void* scratch) const override {
     ensure(device_, "convolution: no device to run on");
     const auto base = aligned(static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch)));
-    Operands all = operands(spec_, in, out);
-    if (zeros_bytes() > 0) {
-      device_->driver(device_->driver.fill_bytes, static_cast<cuda::Address>(base), static_cast<unsigned char>(0),
-                      static_cast<size_t>(bias_bytes(spec_)), stream);
-      all.bias = reinterpret_cast<void*>(base);
-    }
+    const Operands all = operands(spec_, in, out);
     check(cudnnSetStream(handle_, stream), "cudnnSetStream");
-    execute(handle_, chosen_->plan, all, reinterpret_cast<void*>(base + zeros_bytes()));
+    execute(handle_, chosen_->plan, all, reinterpret_cast<void*>(base));
   }
 
  private:
-  int64_t zeros_bytes() const { return reads_bias(spec_) && !spec_.bias ? aligned(bias_bytes(spec_)) : 0; }
-
   const cuda::DeviceHandles* device_;
   cudnnHandle_t handle_;
   ConvSpec spec_;
@@ -157,7 +150,7 @@ Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
   const std::array bytes = {input_elements(spec) * size, filter_elements(spec) * int64_t{8},
                             output_elements(spec) * size, bias_bytes(spec), workspace};
   const cuda::TrialMemory memory(*device_, bytes);
-  const Operands all = {memory[0], memory[1], memory[2], reads_bias(spec) ? memory[3] : nullptr};
+  const Operands all = {memory[0], memory[1], memory[2], spec.bias ? memory[3] : nullptr};
   check(cudnnSetStream(choice_.handle(), device_->stream), "cudnnSetStream");
   return std::move(plans[cuda::fastest(*device_, plans.size(),
                                        [&](size_t i) { execute(choice_.handle(), plans[i], all, memory[4]); })]);

@@ -62,19 +62,16 @@ BOOST_AUTO_TEST_CASE(odd_convolutions_have_plans) {
       }
 }
 
-BOOST_AUTO_TEST_CASE(epilogues_have_plans) {
+BOOST_AUTO_TEST_CASE(biases_have_plans) {
   cuda::LibraryPicks picks;
   Convolutions convolutions("sm_90", picks, true);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (const int64_t channels : {1, 6, 64})
-      for (const bool bias : {false, true})
-        for (const bool relu : {false, true}) {
-          ConvSpec s = square(dtype, ConvKind::forward, channels, channels == 1 ? 6 : 64);
-          s.bias = bias;
-          s.relu = relu;
-          const int64_t zeros = relu && !bias ? 256 : 0;  // a bias of zeros lies in the scratch
-          BOOST_TEST_CONTEXT(text(s)) BOOST_TEST(convolutions.plan(s)->scratch_bytes() >= zeros);
-        }
+      for (const bool bias : {false, true}) {
+        ConvSpec s = square(dtype, ConvKind::forward, channels, channels == 1 ? 6 : 64);
+        s.bias = bias;
+        BOOST_TEST_CONTEXT(text(s)) BOOST_CHECK_NO_THROW(convolutions.plan(s));
+      }
 }
 
 BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {

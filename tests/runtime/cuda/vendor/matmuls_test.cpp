@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(cuda_matmuls)
 
 BOOST_AUTO_TEST_CASE(descriptors_of_every_kind_are_accepted) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
-    for (int which = 0; which < 64; ++which) {
+    for (int which = 0; which < 32; ++which) {
       const MatmulSpec spec{.dtype = dtype,
                             .wide = (which & 1) && is_low_precision(dtype),
                             .batch = 3,
@@ -22,8 +22,7 @@ BOOST_AUTO_TEST_CASE(descriptors_of_every_kind_are_accepted) {
                             .transpose_a = (which & 2) != 0,
                             .transpose_b = (which & 4) != 0,
                             .tf32 = (which & 8) && dtype == DType::f32,
-                            .bias = (which & 16) != 0,
-                            .relu = (which & 32) != 0};
+                            .bias = (which & 16) != 0};
       BOOST_TEST_CONTEXT(text(spec)) BOOST_CHECK_NO_THROW(Problem{spec});
     }
 }
