@@ -65,7 +65,7 @@ Tensor augment_images(Tensor images, const AugmentSpec& spec, const InputSpec& i
 }
 
 Mixing mix_inputs(Graph& graph, int64_t minibatch, DType real) {
-  return {input(graph, "augment.partner", DType::i32, {minibatch}, "N"),
+  return {index_input(graph, "augment.partner", {minibatch}, minibatch, "N"),
           input(graph, "augment.mix", real, {minibatch}, "N")};
 }
 

@@ -60,7 +60,7 @@ Declared declare(Graph& graph, const Recipe& recipe, const InputSpec& input, int
   Tensor pixels = kb::input(graph, "images", DType::u8, {minibatch, shape.channels, shape.height, shape.width}, "NCHW");
   pixels = augment_images(pixels, augment, input);
   Batch batch{{},
-              kb::input(graph, "labels", DType::i32, {minibatch}, "N"),
+              index_input(graph, "labels", {minibatch}, input.classes, "N"),
               scalar_input(graph, "label_smoothing", real),
               input.classes,
               options};

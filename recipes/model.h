@@ -15,7 +15,7 @@ namespace kb {
 // What a model function reads: one worker's n samples.
 struct Batch {
   Tensor images;           // f32 or f64 [N, C, H, W], normalised by the data set's mean and standard deviation
-  Tensor labels;           // i32 [N]
+  Tensor labels;           // i32 [N], each in [0, classes): cross_entropy wants logits [N, classes] for them
   Tensor label_smoothing;  // scalar input in [0, 1); 0 in evaluation
   int64_t classes = 0;
   OptionValues options = {};  // of the recipe's own
@@ -74,11 +74,11 @@ struct Recipe {
 // What stands before the flags on a command line that runs it.
 std::string start_words(const Recipe& recipe);
 
-// Inputs "images" u8 [N, C, H, W], "labels" i32 [N], "weights" f32 [N] and the scalar "label_smoothing".
-// Training: the inputs of recipes/augment.h where `augment` asks for them; output "loss", the sum of losses times
-// weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its name,
-// and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N], with the
-// model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
+// Inputs "images" u8 [N, C, H, W], "labels" i32 [N] (an index_input), "weights" f32 [N] and the scalar
+// "label_smoothing". Training: the inputs of recipes/augment.h where `augment` asks for them; output "loss", the sum of
+// losses times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by
+// its name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not
+// [N], with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
 Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,
                            const AugmentSpec& augment = {}, DType real = DType::f32);
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,

@@ -28,13 +28,14 @@ Variable table_of(const Node& input, int64_t rows) {
   return table;
 }
 
-Value add_samples(Graph& graph, const Graph& like, const Node& input) {
+Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t rows) {
   if (const Value known = graph.find_input(kSamples); known.valid()) return known;
   Attrs attrs = input.attrs;
   attrs.set("name", std::string(kSamples));
   attrs.set("dtype", DType::i32);
   attrs.set("shape", Dims{input.type().shape.at(0)});
   attrs.set("names", std::string("N"));
+  attrs.set("below", rows);
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
@@ -78,7 +79,7 @@ Graph with_tables(const Graph& graph, int64_t rows) {
       rewriter.copy(n);
       continue;
     }
-    const Value samples = add_samples(result, graph, node);
+    const Value samples = add_samples(result, graph, node, rows);
     const Value table = result.add_variable(table_of(node, rows));
     rewriter.replace({n, 0}, result.add_like(graph, node, Op::gather, {table, samples}));
   }

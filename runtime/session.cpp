@@ -16,6 +16,14 @@ std::string names_of(const Map& map) {
   return names.empty() ? "none" : names;
 }
 
+[[noreturn]] void refuse_index(const std::string& input, const Type& type, std::span<const int32_t> values,
+                               int64_t below) {
+  const auto wrong = std::find_if(values.begin(), values.end(), [&](int32_t v) { return v < 0 || v >= below; });
+  const int64_t a_sample = type.elements() / type.shape.at(0);
+  throw Error(fmt::format("input \"{}\": a number of sample {} is out of range\n  expected: 0 to {}\n  got:      {}",
+                          input, (wrong - values.begin()) / a_sample, below - 1, *wrong));
+}
+
 }  // namespace
 
 Session::Session(Backend& backend, StateStore& store, Compiled compiled)
@@ -51,7 +59,9 @@ std::vector<RunnerParts::Input> Session::find_inputs() {
       if (node.op != Op::input) continue;
       const std::string& name = node.attrs.text("name");
       if (!input_at_.try_emplace(name, inputs.size()).second) continue;
+      if (node.attrs.has("below")) index_inputs_.push_back({inputs.size(), node.attrs.integer("below")});
       inputs.push_back({name, node.type()});
+      input_names_.push_back(name);
       input_types_.push_back(node.type());
     }
   return inputs;
@@ -83,6 +93,7 @@ void Session::load_programs() {
 
 void Session::work(int64_t worker) {
   ensure(worker >= 0 && worker < virtual_workers(), "a virtual worker that the process does not have");
+  check_indices();
   runner_->run(routine_of(worker, virtual_workers()));
 }
 
@@ -108,14 +119,42 @@ size_t Session::input_number(std::string_view name) const {
 
 const Type& Session::input_type(std::string_view name) const { return input_types_[input_number(name)]; }
 
-std::byte* Session::input(std::string_view name) { return runner_->input(input_number(name)); }
+std::byte* Session::input(std::string_view name) {
+  const size_t number = input_number(name);
+  std::byte* const values = runner_->input(number);
+  note_values(number, values, false);
+  return values;
+}
 
 void Session::set_scalar(std::string_view name, double value) {
   auto at = input_at_.find(name);
   if (at != input_at_.end()) store_element(input_types_[at->second].dtype, runner_->input(at->second), 0, value);
 }
 
-void Session::lend(std::string_view name, const std::byte* from) { runner_->lend(input_number(name), from); }
+void Session::lend(std::string_view name, const std::byte* from) {
+  const size_t number = input_number(name);
+  runner_->lend(number, from);
+  note_values(number, from, true);
+}
+
+void Session::note_values(size_t input, const std::byte* values, bool lent) {
+  for (IndexInput& index : index_inputs_)
+    if (index.number == input) index.values = values, index.lent = lent;
+}
+
+// Programs read what these index without a check of their own.
+void Session::check_indices() {
+  for (IndexInput& index : index_inputs_) {
+    if (!index.values) continue;
+    const Type& type = input_types_[index.number];
+    const std::span<const int32_t> values(reinterpret_cast<const int32_t*>(index.values),
+                                          static_cast<size_t>(type.elements()));
+    uint32_t most = 0;  // negative numbers are the greatest
+    for (const int32_t value : values) most = std::max(most, static_cast<uint32_t>(value));
+    if (most >= index.below) refuse_index(input_names_[index.number], type, values, index.below);
+    if (index.lent) index.values = nullptr;
+  }
+}
 
 void Session::fill_table(const std::string& name, const void* data, int64_t bytes) {
   const auto at = own_.find(name);

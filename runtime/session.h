@@ -25,7 +25,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Host memory of an input, to be filled whole before step(), until which it stays where it is; its type. An input
-  // that is not asked for keeps its value. Error naming the inputs there are when there is none of that name.
+  // that is not asked for keeps its value. Error naming the inputs there are when there is none of that name. The step
+  // throws Error naming input, sample and value where an index_input holds a number that it must not.
   std::byte* input(std::string_view name);
   const Type& input_type(std::string_view name) const;
   bool has_input(std::string_view name) const { return input_at_.contains(name); }
@@ -71,12 +72,22 @@ class Session {
   int64_t arena_bytes() const { return arena_->bytes(); }
   // What the last virtual worker does - work() to the bit -, with a clock around each of its parts: the steps of
   // `prepare` (with one virtual worker), then those of `final`.
-  Profile profile() { return runner_->profile(); }
+  Profile profile() {
+    check_indices();
+    return runner_->profile();
+  }
   // The programs whose steps these are, in order.
   std::vector<const Schedule*> profiled() const;
 
  private:
   using Places = std::map<std::string, size_t, std::less<>>;
+  // An index_input (graph/functions.h), and where its values lie while they are known to.
+  struct IndexInput {
+    size_t number = 0;
+    int64_t below = 0;
+    const std::byte* values = nullptr;
+    bool lent = false;
+  };
 
   void allocate_own_variables();
   std::vector<RunnerParts::Input> find_inputs();
@@ -84,6 +95,8 @@ class Session {
   void load_programs();
   std::byte* address(size_t program, const Buffer& buffer) const;
   size_t input_number(std::string_view name) const;
+  void note_values(size_t input, const std::byte* values, bool lent);
+  void check_indices();
   size_t output_number(std::string_view name) const;
 
   Backend& backend_;
@@ -94,7 +107,9 @@ class Session {
   std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies, tables, partial sums
   WorkerPrograms programs_;
   Places input_at_, output_at_;
+  std::vector<std::string> input_names_;
   std::vector<Type> input_types_, output_types_;
+  std::vector<IndexInput> index_inputs_;
   std::unique_ptr<Runner> runner_;
 };
 

@@ -31,6 +31,11 @@ ModelOutput reduced_metric(Batch& batch) {
 
 ModelOutput no_loss(Batch&) { return {}; }
 
+constexpr int kNarrowLine = __LINE__ + 2;
+ModelOutput narrow_head(Batch& batch) {
+  return classification(batch, linear("fc", flatten(batch.images), batch.classes - 1));
+}
+
 ModelOutput two_faced(Batch& batch) {
   bool training = batch.images.graph().mode == Mode::training;
   Tensor x = linear("fc", flatten(batch.images), batch.classes);
@@ -115,6 +120,19 @@ BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
   test::golden("reduced_metric.txt", metric + "\n");
   BOOST_TEST(message([] { build_training_graph(recipe(no_loss), tiny_input(), 2, {}); }) ==
              "recipe tiny: the model returned no loss");
+}
+
+// A label without an output of its own would be learnt as no class at all, and the loss would look better for it.
+BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
+  AugmentSpec mixup;
+  mixup.mixup = 1;
+  for (const AugmentSpec& augment : {AugmentSpec{}, mixup}) {
+    const std::string text = message([&] { build_training_graph(recipe(narrow_head), tiny_input(), 4, {}, augment); });
+    BOOST_TEST(text ==
+               "cross_entropy: the logits are not one a class\n  at model_test.cpp:" + std::to_string(kNarrowLine) +
+                   "\n  expected: logits [N=4, 3]: the labels are 0 to 2\n  got:      logits [N=4, C=2]\n"
+                   "  hint:     the last layer has as many outputs as the data have classes");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {

@@ -70,6 +70,36 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_lent) {
   BOOST_TEST(session.read_scalar("y") == own);
 }
 
+// Labels enter by the input's own memory and by memory that is lent; a fault is told before anything is computed.
+BOOST_AUTO_TEST_CASE(an_index_outside_is_refused_with_its_sample) {
+  Graph graph("rows");
+  const Tensor table = input(graph, "table", DType::f32, {4, 3}, ""), rows = index_input(graph, "rows", {5, 2}, 4);
+  graph.outputs.push_back({"sum", sum(gather(table, rows)).value()});
+  CompileOptions options;
+  options.target = backend->target();
+  StateStore own(*backend);
+  Session gathers(*backend, own, compile(graph, options));
+  std::fill_n(reinterpret_cast<float*>(gathers.input("table")), 12, 1.0f);
+  auto* at = reinterpret_cast<int32_t*>(gathers.input("rows"));
+  at[6] = 3;
+  gathers.step();
+  BOOST_TEST(gathers.read_scalar("sum") == 30);
+  for (const int32_t wrong : {-1, 4, INT32_MIN}) {
+    at[6] = wrong;
+    BOOST_CHECK_EXCEPTION(gathers.step(), Error,
+                          says("input \"rows\": a number of sample 3 is out of range\n  expected: 0 to 3\n"
+                               "  got:      " +
+                               std::to_string(wrong)));
+  }
+  const std::unique_ptr<DeviceMemory> lent = gathers.allocate_host(40);
+  reinterpret_cast<int32_t*>(lent->data())[9] = 7;
+  gathers.lend("rows", lent->data());
+  BOOST_CHECK_EXCEPTION(gathers.step(), Error, says("sample 4"));
+  reinterpret_cast<int32_t*>(lent->data())[9] = 1;
+  gathers.step();
+  BOOST_TEST(gathers.read_scalar("sum") == 30);
+}
+
 BOOST_AUTO_TEST_CASE(an_input_may_be_an_output) {
   auto graph = std::make_shared<Graph>("through");
   Tensor x = input(*graph, "x", DType::i32, {3}, "N");
