@@ -148,7 +148,7 @@ CifarSpec cifar100_spec() {
 
 Dataset load_cifar_dataset(const CifarSpec& spec, const fs::path& dir) {
   const Reader reader(spec, dir);
-  std::future<Split> reading = std::async(std::launch::async, [&] { return reader.read({spec.test}); });
+  std::future<Split> reading = std::async([&] { return reader.read({spec.test}); });
   Split train = reader.read(spec.train), test = reading.get();  // of two faults the training part's is told
   if (train.pixels == test.pixels) {
     throw DataError({dir.string(), "the test images are the training images", "two different parts",

@@ -18,7 +18,7 @@
 namespace kb {
 namespace {
 
-Dataset load_mnist(const std::filesystem::path& dir) {
+Dataset load_mnist(const std::filesystem::path& dir, int) {
   return load_idx_dataset({"mnist",
                            {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
                            "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -26,7 +26,7 @@ Dataset load_mnist(const std::filesystem::path& dir) {
                           dir);
 }
 
-Dataset load_fashion_mnist(const std::filesystem::path& dir) {
+Dataset load_fashion_mnist(const std::filesystem::path& dir, int) {
   return load_idx_dataset(
       {"fashion-mnist",
        {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
@@ -35,14 +35,15 @@ Dataset load_fashion_mnist(const std::filesystem::path& dir) {
       dir);
 }
 
-Dataset load_cifar10(const std::filesystem::path& dir) { return load_cifar_dataset(cifar10_spec(), dir); }
-Dataset load_cifar100(const std::filesystem::path& dir) { return load_cifar_dataset(cifar100_spec(), dir); }
-Dataset load_glyphs(const std::filesystem::path&) { return glyphs_dataset({}); }
-Dataset load_synthetic(const std::filesystem::path&) { return synthetic_dataset({}); }
+Dataset load_cifar10(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar10_spec(), dir); }
+Dataset load_cifar100(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar100_spec(), dir); }
+Dataset load_glyphs(const std::filesystem::path&, int threads) { return glyphs_dataset({.threads = threads}); }
+Dataset load_folder(const std::filesystem::path& dir, int) { return load_folder_dataset(dir); }
+Dataset load_synthetic(const std::filesystem::path&, int) { return synthetic_dataset({}); }
 
 struct DatasetRow {
   const char* name;
-  Dataset (*load)(const std::filesystem::path& dir);
+  Dataset (*load)(const std::filesystem::path& dir, int threads);
   const char* fingerprint;  // of the whole, published content; "": not known
 };
 
@@ -52,7 +53,7 @@ constexpr std::array kDatasets = {
     DatasetRow{"cifar10", load_cifar10, "4cba592b65076480"},
     DatasetRow{"cifar100", load_cifar100, ""},
     DatasetRow{"glyphs", load_glyphs, "8f051b56e696d370"},
-    DatasetRow{"folder", load_folder_dataset, ""},
+    DatasetRow{"folder", load_folder, ""},
     DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76"},
 };
 
@@ -160,7 +161,8 @@ Dataset make_dataset(std::string name, std::vector<std::string> class_names, Spl
   set.class_names = std::move(class_names);
   check_part(set.name, "training", train, set.shape, set.class_count());
   check_part(set.name, "test", test, set.shape, set.class_count());
-  std::future<ChannelStatistics> statistics = std::async(std::launch::async, [&] { return channel_statistics(train); });
+  // Here and below in this room: without a policy a thread that cannot be made is deferred, and get() does its work.
+  std::future<ChannelStatistics> statistics = std::async([&] { return channel_statistics(train); });
   set.fingerprint = fmt::format("{:016x}", hash_split(hash_split(set.class_count(), train), test));
   set.statistics = statistics.get();
   set.train = std::move(train);
@@ -174,10 +176,10 @@ std::vector<std::string> dataset_names() {
   return names;
 }
 
-Dataset load_dataset(std::string_view name, const std::filesystem::path& dir) {
+Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads) {
   for (const DatasetRow& row : kDatasets) {
     if (row.name != name) continue;
-    Dataset set = row.load(dir);
+    Dataset set = row.load(dir, threads);
     check_content(set, row, dir);
     return set;
   }

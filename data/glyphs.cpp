@@ -6,7 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <thread>
+#include <future>
+#include <vector>
 
 #include "data/error.h"
 #include "data/hash_random.h"
@@ -195,11 +196,12 @@ Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
   const ImageShape shape{1, kGlyphSide, kGlyphSide};
   Split split{shape, Bytes(count * shape.size()), std::vector<int32_t>(count)};
   std::atomic<int64_t> next = 0;
-  const int threads = spec.threads > 0 ? spec.threads : static_cast<int>(std::thread::hardware_concurrency());
-  std::vector<std::jthread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back([&] { draw_range(spec.seed, first, split, next); });
+  // A thread that cannot be made is deferred to where it is waited for, and finds nothing left to draw.
+  std::vector<std::future<void>> others;
+  for (int t = 1; t < spec.threads; ++t)
+    others.push_back(std::async([&] { draw_range(spec.seed, first, split, next); }));
   draw_range(spec.seed, first, split, next);
-  others.clear();
+  for (std::future<void>& other : others) other.get();
   return split;
 }
 
@@ -226,7 +228,7 @@ void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels) {
 Dataset glyphs_dataset(const GlyphsSpec& spec) {
   require_at_least(1, "train_count", spec.train_count);
   require_at_least(1, "test_count", spec.test_count);
-  require_at_least(0, "threads", spec.threads);
+  require_at_least(1, "threads", spec.threads);
   constexpr uint64_t kFirstTest = uint64_t{1} << 32;
   std::vector<std::string> names;
   for (const Glyph& glyph : kGlyphs) names.emplace_back(glyph.name);

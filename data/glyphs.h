@@ -15,10 +15,10 @@ constexpr int kGlyphClasses = 10;
 struct GlyphsSpec {
   int64_t train_count = 20000, test_count = 4000;
   uint64_t seed = 1;
-  int threads = 0;  ///< 0: one for each processor; the images do not depend on it
+  int threads = 1;  ///< at most so many draw; the images do not depend on it
 };
 
-/// The two parts; test samples are those from 2^32 on. Throws DataError if a count is below 1 or threads below 0.
+/// The two parts; test samples are those from 2^32 on. Throws DataError if a count is below 1.
 Dataset glyphs_dataset(const GlyphsSpec& spec);
 
 /// Draws sample `index`, a pure function of (seed, index), into kGlyphSide^2 pixels; its class is index % 10.

@@ -114,7 +114,7 @@ Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& pa
 }  // namespace
 
 Dataset load_idx_dataset(const IdxSpec& spec, const fs::path& dir) {
-  std::future<Split> reading = std::async(std::launch::async, read_split, spec, dir, "t10k");
+  std::future<Split> reading = std::async(read_split, spec, dir, "t10k");
   Split train = read_split(spec, dir, "train"), test = reading.get();  // of two faults the training part's is told
   if (train.pixels == test.pixels) {
     throw DataError({dir.string(), "the test images are the training images", "two different parts",

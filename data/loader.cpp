@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 
 namespace kb {
 namespace {
@@ -118,8 +119,12 @@ Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions opt
       failed_step_(options.end_step) {
   if (options_.in_use < 1 || std::ssize(slots_) < options_.in_use)
     throw std::logic_error("a loader needs a slot for each batch in use, and at least one");
-  for (int i = 0; i < options_.threads; ++i)
-    threads_.emplace_back([this](const std::stop_token& stop) { prefetch(stop); });
+  try {
+    for (int i = 0; i < options_.threads; ++i)
+      threads_.emplace_back([this](const std::stop_token& stop) { prefetch(stop); });
+  } catch (const std::system_error& error) {  // fewer fill batches ahead; where there is none, next() does
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+  }
 }
 
 size_t Loader::slot_of(int64_t step) const { return static_cast<size_t>(step - options_.first_step) % slots_.size(); }

@@ -62,8 +62,8 @@ BatchFill gather_workers(const Split& split, const Order& order, int64_t first_w
 struct LoaderOptions {
   int64_t first_step = 0;
   int64_t end_step = INT64_MAX;  ///< one past the last
-  int threads = 1;               ///< that fill batches ahead; 0: next() fills the batch itself
-  int in_use = 1;                ///< batches, the last given included, whose memory is still read
+  int threads = 1;  ///< fill batches ahead, fewer where the system makes no more; 0: next() fills the batch
+  int in_use = 1;   ///< batches, the last given included, whose memory is still read
   std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now;  ///< that the wait is told by
 };
 

@@ -57,6 +57,15 @@ FlagRow loader_threads() {
           }};
 }
 
+FlagRow threads() {
+  static constexpr const char* kName = "--threads";
+  return {{kName, "N", "threads; 0: one a core, of those that this process may use"},
+          [](Flags& flags, const std::string& value) {
+            flags.threads = parse_whole(kName, value, "a whole number in [0, 4096]", 0, 4097);
+          },
+          [](const Flags& flags) { return fmt::to_string(flags.threads); }};
+}
+
 FlagRow bucket_mb() {
   static constexpr const char* kName = "--bucket-mb";
   return {{kName, "MB",
@@ -172,7 +181,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
               "results may differ in the last bits from run to run, where that is faster (GPUs, --all-reduce)"},
              &Flags::fast),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
-      whole({"--threads", "N", "threads; 0: one a core"}, &Flags::threads, true),
+      threads(),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
             &Flags::shards, true),
       seed_row({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed),

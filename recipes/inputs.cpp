@@ -5,6 +5,7 @@
 
 #include "data/synthetic.h"
 #include "graph/error.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -45,7 +46,7 @@ Dataset load(const ImageSource& source) {
   const Synthetic& s = source.synthetic;
   if (source.dataset == kSynthetic) return synthetic_dataset({s.shape, s.classes, s.train_count, s.test_count, 1});
   if (source.dataset == kOwn && source.load) return source.load(source.dir);
-  return load_dataset(source.dataset, source.dir);
+  return load_dataset(source.dataset, source.dir, usable_processors());
 }
 
 }  // namespace

@@ -2,48 +2,56 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "graph/error.h"
-#include "runtime/cpu/pool.h"
 #include "runtime/input_file.h"
 
 namespace kb {
 
-std::string Processors::text() const { return fmt::format("{} {}", machine, fmt::join(numbers, " ")); }
+std::string Processors::text() const {
+  std::string text = fmt::format("{} {} |", machine, fmt::join(numbers, " "));
+  for (const CpuQuota& quota : quotas) text += fmt::format(" {}:{}", quota.group, quota.processors);
+  return text;
+}
 
 Processors Processors::parse(const std::string& text) {
-  std::istringstream words(text);
+  std::istringstream words(text.substr(0, text.find('|')));
   Processors result;
   words >> result.machine;
   for (int number = 0; words >> number;) result.numbers.push_back(number);
+  std::istringstream quotas(text.substr(std::min(text.find('|'), text.size() - 1) + 1));
+  char colon = 0;
+  for (CpuQuota quota; quotas >> quota.group >> colon >> quota.processors;) result.quotas.push_back(quota);
   return result;
 }
 
 Processors own_processors() {
   // One of the running kernel, which containers share with their host.
-  Processors result;
+  Processors result{.machine = "", .numbers = affinity(), .quotas = cpu_quotas()};
   std::istringstream(read_file("/proc/sys/kernel/random/boot_id")) >> result.machine;
-  cpu_set_t set;
-  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
-  for (int number = 0; number < (known ? CPU_SETSIZE : usable_processors()); ++number)
-    if (!known || CPU_ISSET(number, &set)) result.numbers.push_back(number);
   return result;
 }
 
 int share_of_processors(const std::vector<Processors>& ranks, size_t rank) {
   const Processors& own = ranks.at(rank);
+  const auto users = [&](const auto& has) {
+    return static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](const Processors& other) {
+      return other.machine == own.machine && has(other);
+    }));
+  };
   double share = 0;
-  for (const int number : own.numbers) {
-    const auto users = std::count_if(ranks.begin(), ranks.end(), [&](const Processors& other) {
-      return other.machine == own.machine &&
-             std::find(other.numbers.begin(), other.numbers.end(), number) != other.numbers.end();
-    });
-    share += 1.0 / static_cast<double>(users);
-  }
+  for (const int number : own.numbers)
+    share += 1.0 / users([&](const Processors& other) {
+               return std::find(other.numbers.begin(), other.numbers.end(), number) != other.numbers.end();
+             });
+  for (const CpuQuota& quota : own.quotas)
+    share = std::min(share, processors_of(quota) / users([&](const Processors& other) {
+                              return std::any_of(other.quotas.begin(), other.quotas.end(),
+                                                 [&](const CpuQuota& its) { return its.group == quota.group; });
+                            }));
   return std::max(1, static_cast<int>(share + 1e-6));
 }
 

@@ -4,22 +4,25 @@
 #include <vector>
 
 #include "runtime/comm/communicator.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 
-// Where a process may run: a machine, and processors there by the numbers of its kernel.
+// Where a process may run: a machine, processors there by the numbers of its kernel, and the quotas of its containers.
 struct Processors {
   std::string machine;
   std::vector<int> numbers;
+  std::vector<CpuQuota> quotas = {};
 
-  std::string text() const;  // "MACHINE 0 1 5"
+  std::string text() const;  // "MACHINE 0 1 5 | 4711:1.5"
   static Processors parse(const std::string& text);
 };
 
 // As a launcher has bound this process, or all of the machine.
 Processors own_processors();
 
-// How many threads `rank` may keep busy where each of a processor's processes has an equal part of it: at least 1.
+// How many threads `rank` may keep busy where each of a processor's processes has an equal part of it, and each of a
+// quota's processes an equal part of that: at least 1.
 int share_of_processors(const std::vector<Processors>& ranks, size_t rank);
 
 // The same for this process; every rank calls it.

@@ -57,8 +57,7 @@ class Run {
     if (world.size() > 1) console_.line(world.communicator().description());
     if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
     if (const std::string note = world.note(); !note.empty()) console_.line(note);
-    if (const std::string note = threads_note(flags.threads, world.processors()); world.size() > 1 && !note.empty())
-      console_.line(note);
+    if (const std::string note = threads_note(flags.threads, world.processors()); !note.empty()) console_.line(note);
     if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
     if (checkpoint())
@@ -155,7 +154,7 @@ class Run {
       spec.noise = flags_.data == kNoise;
       expected = residency(spec);
       choose_bucket_size(spec, expected);
-      compiling = std::async(std::launch::async, compile, spec, expected);
+      compiling = std::async(compile, spec, expected);  // by get() where no thread can be made
     }
     Input input = load_input(source);
     data_ = std::move(input.data);

@@ -175,7 +175,7 @@ int64_t threads_of(const Flags& flags, const World& world) {
 std::string threads_note(int64_t threads, int processors) {
   if (threads <= processors) return "";
   return fmt::format(
-      "NOTE: --threads {}: a process's share of the processors is {}, so that processes take them from each other; "
+      "NOTE: --threads {}: a process's share of the processors is {}, so that threads take them from each other; "
       "without --threads it has as many",
       threads, processors);
 }

@@ -142,7 +142,9 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
   patch(kStep, fmt::format("{:0{}}", cursor.step, kNumberDigits));
   patch(kSamples, fmt::format("{:0{}}", cursor.samples, kNumberDigits));
   patch(kSchedule, cursor.schedule_sha256);
-  pending_ = std::async(std::launch::async, [this, step = cursor.step] { write(step); });
+  pending_ = std::async([this, step = cursor.step] { write(step); });
+  // No thread can be made: what is deferred to a wait is not on the disk before it.
+  if (pending_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) pending_.wait();
 }
 
 void CheckpointWriter::write(int64_t step) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <deque>
 #include <fstream>
+#include <thread>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
@@ -16,6 +18,9 @@ namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
+
+// How long a machine that makes no more processes is given to make one.
+constexpr std::chrono::milliseconds kPatience{10000};
 
 // -O2: the printers write vectors themselves, and -O3 only costs time (54 kernels: 0.93 s against 1.10 s). Never
 // -ffast-math: it also links code that changes the rounding mode of the whole process.
@@ -46,9 +51,29 @@ std::string file_stamp(const fs::path& path) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Starts one more process. Where the system makes none, `collect` waits for the oldest of those that run; where none
+// runs, others' may end within kPatience.
+template <class Collect>
+void start(std::deque<Process>& running, const std::vector<std::string>& argv, Collect collect) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (true) {
+    try {
+      return void(running.emplace_back(argv));
+    } catch (const NoProcess&) {
+      if (!running.empty())
+        collect();
+      else if (std::chrono::steady_clock::now() - begin < kPatience)
+        std::this_thread::sleep_for(kPatience / 100);
+      else
+        throw;
+    }
+  }
+}
+
 std::string ask_version(const std::string& path) {
-  Process process({path, "--version"});
-  const ProcessResult result = process.wait();
+  std::deque<Process> process;
+  start(process, {path, "--version"}, [] {});
+  const ProcessResult result = process.front().wait();
   if (result.status != 0)
     throw Error(fmt::format("'{} --version' failed with status {}: is it a C++ compiler?\n{}", path, result.status,
                             result.output));
@@ -132,9 +157,13 @@ HostCompiler find_host_compiler(const RuntimeOptions& options) {
 std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs) {
   require_compiler(compiler);
   std::deque<Process> running;
-  for (const CompileJob& job : jobs) running.emplace_back(arguments(compiler, job));
   std::vector<CompileResult> results;
-  for (size_t i = 0; i < jobs.size(); ++i) results.push_back(judge(jobs[i], running[i].wait()));
+  const auto collect = [&] {
+    results.push_back(judge(jobs[results.size()], running.front().wait()));
+    running.pop_front();
+  };
+  for (const CompileJob& job : jobs) start(running, arguments(compiler, job), collect);
+  while (!running.empty()) collect();
   return results;
 }
 

@@ -34,7 +34,8 @@ struct CompileResult {
 // gone, the remembered version lets a warm cache still be used.
 HostCompiler find_host_compiler(const RuntimeOptions& options);
 
-// Compiles all jobs at once, one process each. kb::Error where the compiler cannot be started.
+// Compiles all jobs at once, one process each, or as many at once as the system starts. kb::Error where the compiler
+// cannot be started.
 std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs);
 
 // The command that compiles `job`, for a person to repeat.

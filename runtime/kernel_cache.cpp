@@ -138,7 +138,11 @@ class Loader {
   void build(const std::vector<KernelUnit>& units) {
     const WorkDirectory work = choose_work_directory();
     const std::vector<CompileJob> jobs = write_sources(units, work.path());
-    const std::vector<CompileResult> results = compile_shared_objects(compiler_, jobs);
+    std::vector<CompileResult> results = compile_shared_objects(compiler_, jobs);
+    // A compiler is several processes, of which one may have found no room beside the others: alone it has.
+    for (size_t i = 0; i < units.size(); ++i)
+      if (!results[i].ok && blamed_kernel(units[i], results[i].diagnostics).empty())
+        results[i] = compile_shared_objects(compiler_, std::span(&jobs[i], 1))[0];
     for (size_t i = 0; i < units.size(); ++i)
       if (!results[i].ok) report_failure(units[i], jobs[i], results[i].diagnostics);
     for (size_t i = 0; i < units.size(); ++i) take(units[i], jobs[i].object, work.in_cache());

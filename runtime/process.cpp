@@ -1,6 +1,7 @@
 #include "runtime/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -8,9 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
-#include "graph/error.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -28,6 +29,11 @@ pid_t start(const std::vector<std::string>& argv, int output) {
   pid_t child = -1;
   const int error = ::posix_spawn(&child, argv[0].c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  if (error == EAGAIN)
+    throw NoProcess(fmt::format(
+        "cannot start {}: {}\n  hint:     the limit on the user's processes and threads (ulimit -u) or on the "
+        "container's (pids.max) is reached: raise it, or run with fewer --threads, or less beside this",
+        argv[0], std::generic_category().message(error)));
   if (error != 0) throw_file_error("start", argv[0], error);
   return child;
 }

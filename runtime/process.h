@@ -4,7 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "graph/error.h"
+
 namespace kb {
+
+// The system makes no more processes at present (EAGAIN): `ulimit -u` or a container's limit is reached.
+struct NoProcess : Error {
+  using Error::Error;
+};
 
 struct ProcessResult {
   int status = 0;      // exit status; 128 + N when signal N ended it
@@ -13,7 +20,8 @@ struct ProcessResult {
 
 class Process {
  public:
-  // Starts argv[0] (a path, not looked up) with this process's environment. kb::Error where it cannot be started.
+  // Starts argv[0] (a path, not looked up) with this process's environment. kb::Error where it cannot be started,
+  // NoProcess where another time may do.
   explicit Process(const std::vector<std::string>& argv);
   // Kills and reaps a child nobody waited for.
   ~Process();

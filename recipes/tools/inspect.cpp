@@ -14,9 +14,9 @@
 #include "recipes/table.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
-#include "runtime/cpu/pool.h"
 #include "runtime/cuda/open.h"
 #include "runtime/options.h"
+#include "runtime/usable_processors.h"
 #include "runtime/worker_programs.h"
 
 namespace {

@@ -1,7 +1,6 @@
 // summary: forecasts a recipe's speed on 1 to 4096 workers of a described cluster
 #include <fmt/format.h>
 
-#include <atomic>
 #include <charconv>
 #include <numeric>
 #include <thread>
@@ -16,7 +15,8 @@
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
 #include "runtime/atomic_file.h"
-#include "runtime/cpu/pool.h"
+#include "runtime/threads.h"
+#include "runtime/usable_processors.h"
 
 namespace {
 
@@ -51,20 +51,14 @@ class Neighbours {
  public:
   explicit Neighbours(std::span<const std::unique_ptr<Worker>> workers) {
     for (const std::unique_ptr<Worker>& worker : workers)
-      threads_.emplace_back([this, &session = worker->loaded.training] {
-        while (!stop_) session.step();
-      });
+      threads_.push_back(start_thread<std::jthread>("a worker beside the timed one",
+                                                    [&session = worker->loaded.training](const std::stop_token& stop) {
+                                                      while (!stop.stop_requested()) session.step();
+                                                    }));
   }
-  ~Neighbours() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Neighbours(const Neighbours&) = delete;
-  Neighbours& operator=(const Neighbours&) = delete;
 
  private:
-  std::atomic<bool> stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 // What is timed, and what of it is forecast.

@@ -14,6 +14,7 @@
 #include "runtime/comm/beat_relay.h"
 #include "runtime/comm/stop_vote.h"
 #include "runtime/standard_streams.h"
+#include "runtime/threads.h"
 
 namespace kb {
 namespace {
@@ -39,7 +40,8 @@ class Heartbeat::Watch {
     own().process = options_.process > 0 ? options_.process : ::getpid();
     own().presence = Presence::here;
     communicator.barrier();
-    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    thread_ = start_thread<std::jthread>("the heartbeat, which watches the other processes of the run",
+                                         [this](const std::stop_token& stop) { watch(stop); });
   }
 
   ~Watch() {

@@ -5,11 +5,12 @@
 
 #include "graph/error.h"
 #include "runtime/comm/sum.h"
+#include "runtime/threads.h"
 
 namespace kb {
 
 LinkCommunicator::LinkCommunicator(const MakeLink& make, Algorithm algorithm) : algorithm_(algorithm), jobs_(16) {
-  thread_ = std::thread([this, &make] { serve(make); });
+  thread_ = start_thread("the messages between processes", [this, &make] { serve(make); });
   {
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return ready_ || failure_; });

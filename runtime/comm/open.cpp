@@ -6,8 +6,8 @@
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
-#include "runtime/cpu/pool.h"
 #include "runtime/plugin.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {

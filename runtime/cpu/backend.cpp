@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/executable.h"
@@ -14,6 +13,8 @@
 #include "runtime/cpu/memory.h"
 #include "runtime/cpu/runner.h"
 #include "runtime/processor.h"
+#include "runtime/standard_streams.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -44,11 +45,14 @@ class CpuBackend : public Backend {
         communicator_(options.communicator),
         heartbeat_(options.heartbeat),
         target_(generic_cpu_target()) {
+    if (pool_.threads() < pool_.asked())
+      print_error(fmt::format(
+          "kilobatch: {} of {} threads: the system makes no more of them (ulimit -u, or a container's limit)",
+          pool_.threads(), pool_.asked()));
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
     // Of the machine, not of what a launcher leaves to this process: bits follow from it.
-    const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-    target_.shards = options.shards > 0 ? options.shards : static_cast<int>(processors);
+    target_.shards = options.shards > 0 ? options.shards : machine_processors();
     target_.redzone_bytes = kRedzone;
     target_.library = std::make_shared<CpuLibraryQuery>(library_, target_.shards);
   }

@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,9 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <system_error>
 #include <utility>
 
 #include "graph/error.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 
@@ -25,6 +26,8 @@ constexpr uint32_t kOpen = 1u << 31;
 constexpr std::chrono::microseconds kSpin{40};
 // Chunks in the share of one worker: what is left to others when a worker is taken off its processor in mid-share.
 constexpr int64_t kChunks = 8;
+// Threads that are left to others where the system has reached its limit: a compiler is up to four processes.
+constexpr int kSpare = 6;
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
@@ -73,19 +76,28 @@ constexpr auto kNothing = [](int64_t, int64_t, int) {};
 
 }  // namespace
 
-int usable_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
-Pool::Pool(int threads) : cursors_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
+Pool::Pool(int threads) : asked_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
   BlockSignals block;
-  workers_.reserve(cursors_.size() - 1);
-  for (int worker = 1; worker < this->threads(); ++worker) workers_.emplace_back([this, worker] { serve(worker); });
+  // Where the system makes no more, fewer: and some less, since the run has other threads, and processes that compile.
+  for (int count = asked_ - 1; !start(count); count = static_cast<int>(workers_.size()) - kSpare) stop();
+  cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker looks at them before the first job
 }
 
-Pool::~Pool() {
+Pool::~Pool() { stop(); }
+
+bool Pool::start(int count) {
+  stop_.store(false);
+  workers_.clear();
+  try {
+    for (int worker = 1; worker <= count; ++worker) workers_.emplace_back([this, worker] { serve(worker); });
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    return false;
+  }
+  return true;
+}
+
+void Pool::stop() {
   stop_.store(true);
   epoch_.fetch_add(1);
   futex_wake(epoch_, INT_MAX);

@@ -30,12 +30,10 @@ class TileBody {
   void (*call_)(void*, int64_t, int64_t, int);
 };
 
-// Processors that this process may use.
-int usable_processors();
-
 class Pool {
  public:
-  // Starts `threads` - 1 threads. `threads` < 1 stands for one thread for each processor this process may use.
+  // Starts `threads` - 1 threads, fewer where the system makes no more. `threads` < 1 stands for one thread for each
+  // processor this process may use.
   explicit Pool(int threads = 0);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -43,6 +41,8 @@ class Pool {
 
   // Workers, the caller included; a `worker` given to a body is in [0, threads()).
   int threads() const { return static_cast<int>(cursors_.size()); }
+  // Workers that were wanted: more than threads() where the system made no more.
+  int asked() const { return asked_; }
 
   // Runs `body` on disjoint ranges that cover [0, tiles). Each worker starts on a contiguous share of its own, taken in
   // a few chunks, and helps with the others' shares afterwards; so which worker gets a tile is not fixed, and a body's
@@ -57,6 +57,8 @@ class Pool {
     int64_t end = 0;
   };
 
+  bool start(int count);  // false: the system makes no more, and workers_ are those that it made
+  void stop();
   void work(int worker);
   void serve(int worker);
   bool enter();
@@ -65,6 +67,7 @@ class Pool {
   void wait_for_workers();
   void cancel(std::exception_ptr failure);
 
+  int asked_;
   std::vector<Cursor> cursors_;
   std::vector<std::thread> workers_;
   TileBody body_;

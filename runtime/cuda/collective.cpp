@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "compiler/fuse.h"
@@ -240,10 +241,13 @@ void Collective::look() {
 // Kernels that wait for a lost rank end at once, and streams drain; the call itself waits for captured graphs to go.
 void Collective::give_up() {
   if (giving_up_.joinable()) return;
-  giving_up_ = std::thread([this] {
-    device_.try_make_current();
-    nccl_->comm_abort.function(comm_);
-  });
+  try {
+    giving_up_ = std::thread([this] {
+      device_.try_make_current();
+      nccl_->comm_abort.function(comm_);
+    });
+  } catch (const std::system_error&) {  // no thread can be made: the destructor ends the group
+  }
 }
 
 }  // namespace kb::cuda

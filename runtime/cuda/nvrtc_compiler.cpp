@@ -7,7 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <thread>
+#include <future>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
@@ -128,7 +128,8 @@ WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledIma
   return missing;
 }
 
-// Threads take the next unit until there is none; the first failure is the one that is thrown.
+// Threads take the next unit until there is none; the first failure is the one that is thrown. A thread that cannot be
+// made is deferred to where it is waited for, and finds no unit left.
 std::vector<Image> NvrtcCompiler::build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const {
   std::vector<Image> images(units.size());
   std::vector<std::exception_ptr> failures(units.size());
@@ -142,10 +143,10 @@ std::vector<Image> NvrtcCompiler::build(const KernelBatch& batch, const std::vec
       }
     }
   };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(jobs_, units.size()); ++i) threads.emplace_back(work);
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < std::min(jobs_, units.size()); ++i) others.push_back(std::async(work));
   work();
-  for (std::thread& thread : threads) thread.join();
+  for (std::future<void>& other : others) other.get();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   return images;

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(threads_do_not_matter) {
     return kb::glyphs_dataset({.train_count = 2000, .test_count = 300, .threads = threads}).fingerprint;
   };
   const std::string one = fingerprint(1);
-  for (const int threads : {0, 2, 3, 7}) BOOST_TEST(fingerprint(threads) == one);
+  for (const int threads : {2, 3, 7}) BOOST_TEST(fingerprint(threads) == one);
 }
 
 // The bits themselves are the data set's definition: results quoted for it stand on them.
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(error_texts) {
   const auto text = [](kb::GlyphsSpec spec) { return kb::test::data_error({}, [&] { kb::glyphs_dataset(spec); }); };
   BOOST_TEST(text({.train_count = 0}) == "glyphs: train_count is out of range\n  expected: at least 1\n  got:      0");
   BOOST_TEST(text({.test_count = -1}) == "glyphs: test_count is out of range\n  expected: at least 1\n  got:      -1");
-  BOOST_TEST(text({.threads = -1}) == "glyphs: threads is out of range\n  expected: at least 0\n  got:      -1");
+  BOOST_TEST(text({.threads = 0}) == "glyphs: threads is out of range\n  expected: at least 1\n  got:      0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,11 +4,15 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "data/synthetic.h"
+#include "tests/few_threads.h"
 
 namespace {
 
@@ -236,6 +240,26 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_ready_is_not_waited_for) {
   Loader loader(quick, ring.memory, {.now = read_test_clock});
   while (filled < 2) std::this_thread::yield();  // the ring is full
   BOOST_TEST(loader.next().wait_ms == 0);
+}
+
+BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_fill_or_none) {
+  for (const int more : {0, 1}) {
+    const kb::test::FewThreads few(more);
+    Ring ring(4, 1, false);
+    std::set<std::thread::id> fillers;
+    std::mutex mutex;
+    Loader loader(
+        [&](int64_t step, const BatchMemory& memory) {
+          const std::scoped_lock lock(mutex);
+          fillers.insert(std::this_thread::get_id());
+          memory.labels[0] = static_cast<int32_t>(step);
+        },
+        ring.memory, {.threads = 3});
+    for (int64_t step = 0; step < 9; ++step) BOOST_TEST(ring.labels[loader.next().slot][0] == step);
+    const std::scoped_lock lock(mutex);
+    BOOST_TEST(fillers.size() == 1u);
+    BOOST_TEST(fillers.contains(std::this_thread::get_id()) == (more == 0));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {

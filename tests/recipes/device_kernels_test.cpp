@@ -9,8 +9,8 @@
 #include "recipes/flags.h"
 #include "recipes/programs.h"
 #include "recipes/table.h"
-#include "runtime/cpu/pool.h"
 #include "runtime/options.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {

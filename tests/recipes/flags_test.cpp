@@ -178,9 +178,12 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
   BOOST_TEST(usage_error({"--momentum", "1"}) == "--momentum: expected a number in [0, 1), got '1'");
   BOOST_TEST(usage_error({"--seed", "4294967296"}) == "--seed: expected a whole number in [0, 2^32), got '4294967296'");
   // None is narrowed: 2^32 is no 0 and 2^32 + 1 no 1.
-  for (const char* flag : {"--minibatch", "--threads", "--shards", "--processes", "--steps", "--epochs", "--keep"})
+  for (const char* flag : {"--minibatch", "--shards", "--processes", "--steps", "--epochs", "--keep"})
     for (const char* value : {"2147483648", "4294967296", "4294967297", "9223372036854775807", "18446744073709551616"})
       BOOST_TEST(usage_error({flag, value}).ends_with(fmt::format(", 2^31), got '{}'", value)), flag);
+  for (const char* value : {"4097", "100000", "4294967296", "18446744073709551616"})
+    BOOST_TEST(usage_error({"--threads", value}) ==
+               fmt::format("--threads: expected a whole number in [0, 4096], got '{}'", value));
   BOOST_TEST(usage_error({"--batch-norm", "ghost(4294967296)"}) != "(nothing thrown)");
   BOOST_CHECK_EXCEPTION(parse_flags(mlp_mnist(), "", {"--depth", "4294967296"}), UsageError,
                         test::says("--depth: expected a whole number in [0, 1001), got '4294967296'"));

@@ -5,7 +5,6 @@
 
 #include "recipes/device.h"
 #include "recipes/world.h"
-#include "runtime/cpu/pool.h"
 
 namespace kb {
 namespace {
@@ -51,6 +50,29 @@ BOOST_AUTO_TEST_CASE(processes_that_are_bound_keep_what_they_have) {
   BOOST_TEST(shares({range(0, 8), range(2, 12)}) == Shares({5, 7}), boost::test_tools::per_element());
 }
 
+// A container's quota is divided among its processes, wherever on the machine they may run; rounded up before.
+BOOST_AUTO_TEST_CASE(processes_of_a_container_divide_its_quota) {
+  const auto in_group = [](Processors processors, uint64_t group, double quota) {
+    processors.quotas.push_back({group, quota});
+    return processors;
+  };
+  const Processors limited = in_group(range(0, 64), 7, 3.5);
+  BOOST_TEST(shares({limited}) == Shares({4}), boost::test_tools::per_element());
+  BOOST_TEST(shares({limited, limited}) == Shares({2, 2}), boost::test_tools::per_element());
+  const std::vector<Processors> eight(8, limited);
+  BOOST_TEST(shares(eight) == Shares(8, 1), boost::test_tools::per_element());
+  // Two containers of one pod, whose own quota is 6.
+  const Processors other = in_group(in_group(range(0, 64), 8, 10), 9, 6);
+  const Processors one = in_group(limited, 9, 6);
+  BOOST_TEST(shares({one, other}) == Shares({3, 3}), boost::test_tools::per_element());
+  // Bound to fewer processors than the quota is worth.
+  BOOST_TEST(shares({in_group(range(0, 1), 7, 3.5), in_group(range(1, 2), 7, 3.5)}) == Shares({1, 1}),
+             boost::test_tools::per_element());
+  // Of another machine, a group of the same number.
+  BOOST_TEST(shares({limited, in_group(range(0, 64, "b"), 7, 3.5)}) == Shares({4, 4}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(processes_on_other_machines_take_nothing) {
   BOOST_TEST(shares({range(0, 4, "a"), range(0, 4, "b"), range(0, 4, "b")}) == Shares({4, 2, 2}),
              boost::test_tools::per_element());
@@ -58,11 +80,15 @@ BOOST_AUTO_TEST_CASE(processes_on_other_machines_take_nothing) {
 
 BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
   const Processors own = own_processors();
-  BOOST_TEST(own.numbers.size() == static_cast<size_t>(usable_processors()));
+  BOOST_TEST(usable_processors(static_cast<int>(own.numbers.size()), own.quotas) == usable_processors());
   BOOST_TEST(!own.machine.empty());
   const Processors again = Processors::parse(own.text());
   BOOST_TEST(again.machine == own.machine);
   BOOST_TEST(again.numbers == own.numbers, boost::test_tools::per_element());
+  BOOST_TEST((again.quotas == own.quotas));
+  const Processors limited{.machine = "a", .numbers = {0, 5}, .quotas = {{4711, 1.5}, {3, 0.1}}};
+  BOOST_TEST(limited.text() == "a 0 5 | 4711:1.5 3:0.1");
+  BOOST_TEST((Processors::parse(limited.text()).quotas == limited.quotas));
 }
 
 // Of a process's own share, not of the machine.

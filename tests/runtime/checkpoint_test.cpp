@@ -8,6 +8,7 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
+#include "tests/few_threads.h"
 #include "tests/support.h"
 
 using namespace kb;
@@ -63,6 +64,17 @@ struct Fixture {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint, Fixture)
+
+// On the disk before anybody waits, whoever writes it.
+BOOST_AUTO_TEST_CASE(without_a_thread_the_caller_writes) {
+  const test::FewThreads few(0);
+  CheckpointWriter writer(store, folder(2));
+  writer.save({4, 40, digits});
+  BOOST_TEST(names(list_checkpoints(directory / "c")) == std::vector<std::string>{"step-00000004.safetensors"},
+             boost::test_tools::per_element());
+  BOOST_TEST(read_checkpoint(directory / "c/step-00000004.safetensors").samples == 40);
+  writer.check();
+}
 
 BOOST_AUTO_TEST_CASE(comes_back_byte_for_byte) {
   const Checkpoint read = read_checkpoint(save(1234));

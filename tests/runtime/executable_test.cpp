@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_phase_ends_before_the_next_begins) {
 
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_threads) {
   std::vector<float> one = column_sums_on(1);
-  for (int threads : {2, 3, 5}) BOOST_TEST(one == column_sums_on(threads), boost::test_tools::per_element());
+  for (int threads : {2, 3, 64}) BOOST_TEST(one == column_sums_on(threads), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(copies_gather_parts_and_zeros) {

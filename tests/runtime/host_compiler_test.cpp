@@ -8,6 +8,7 @@
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/process.h"
+#include "tests/few_threads.h"
 #include "tests/support.h"
 
 namespace fs = std::filesystem;
@@ -80,6 +81,26 @@ BOOST_AUTO_TEST_CASE(what_is_no_compiler_is_refused) {
   BOOST_CHECK_EXCEPTION(kb::find_host_compiler(options), kb::Error, [](const kb::Error& error) {
     return std::string(error.what()).starts_with("'/bin/false --version' failed with status 1: is it a C++ compiler?");
   });
+}
+
+// The fake compiler writes its own arguments: results stay in the order of the jobs.
+BOOST_AUTO_TEST_CASE(where_no_more_processes_can_be_made_jobs_wait_for_others) {
+  kb::write_file_atomically(program, "#!/bin/sh\necho \"$3\" | tee \"$2\"\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const HostCompiler compiler{
+      .path = program, .origin = "test", .version = {}, .flags = {}, .libraries = {}, .processor = {}};
+  std::vector<kb::CompileJob> jobs;
+  for (int i = 0; i < 6; ++i) jobs.push_back({.source = std::to_string(i) + ".cpp", .object = scratch / "object"});
+  for (const auto& [before, failures] : {std::pair{2, 3}, {0, 2}, {5, 1}}) {
+    const kb::test::FewProcesses few(before, failures);
+    const std::vector<kb::CompileResult> results = kb::compile_shared_objects(compiler, jobs);
+    BOOST_TEST(few.failed() == failures);
+    BOOST_REQUIRE_EQUAL(results.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) {
+      BOOST_TEST(results[i].ok);
+      BOOST_TEST(results[i].diagnostics == std::to_string(i) + ".cpp\n");
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_flags_keep_the_floating_point_contract) {

@@ -386,6 +386,20 @@ BOOST_AUTO_TEST_CASE(trouble_of_the_compiler_itself_is_not_a_kernels_fault) {
   refused("/bin/true", "it ended without an error but wrote no unit0.so: is it a C++ compiler?\n");
 }
 
+// A compiler that finds no room for its own processes beside others of its kind.
+BOOST_AUTO_TEST_CASE(a_compiler_that_fails_in_company_is_asked_alone) {
+  const fs::path program = scratch / "cxx", marks = scratch / "marks";
+  fs::create_directory(marks);
+  kb::write_file_atomically(program, "#!/bin/sh\nif mkdir " + (marks / "first").string() + " 2>/dev/null; then\n" +
+                                         "  echo \"cannot execute 'cc1plus': Resource temporarily unavailable\"\n" +
+                                         "  exit 1\nfi\nexec " + compiler.path + " \"$@\"\n");
+  fs::permissions(program, fs::perms::owner_all);
+  compiler.path = program;
+  const LoadedKernels loaded = load(make_batch(4));
+  BOOST_TEST(loaded.compiled == 4);
+  check_values(loaded);
+}
+
 BOOST_AUTO_TEST_CASE(a_text_without_its_function_is_ours) {
   KernelBatch batch = make_batch(1);
   batch.kernels[0].name = "k_elsewhere";

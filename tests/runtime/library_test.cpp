@@ -302,13 +302,15 @@ BOOST_AUTO_TEST_CASE(convolutions_of_random_shapes_equal_plain_loops_in_double) 
 
 BOOST_AUTO_TEST_CASE(convolution_bits_depend_on_shards_alone_not_on_threads) {
   LibraryContext context;
-  Pool one(1), two(2), three(3);
+  Pool one(1), two(2), three(3), many(64);
   std::mt19937 random(2);
   for (int i = 0; i < 60; ++i) {
     const ConvCase c(random_conv(random), random);
     const Array expected = run_conv(context, one, c, 3);
     BOOST_REQUIRE_MESSAGE(run_conv(context, two, c, 3) == expected, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run_conv(context, three, c, 3) == expected, describe(c.spec));
+    // As a machine of 64 processors cuts it.
+    BOOST_REQUIRE_MESSAGE(run_conv(context, many, c, 64) == run_conv(context, one, c, 64), describe(c.spec));
   }
 }
 

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "runtime/usable_processors.h"
+#include "tests/few_threads.h"
 
 using kb::Pool;
 
 BOOST_AUTO_TEST_SUITE(pool)
 
 BOOST_AUTO_TEST_CASE(every_tile_runs_once_for_any_count_of_tiles_and_threads) {
-  for (int threads : {1, 2, 3, 7}) {
+  for (int threads : {1, 2, 3, 7, 64}) {
     Pool pool(threads);
     BOOST_TEST(pool.threads() == threads);
     for (int64_t tiles : {0, 1, 2, 3, 5, 16, 17, 1000, 4096}) {
@@ -92,8 +94,22 @@ BOOST_AUTO_TEST_CASE(a_job_inside_a_job_is_refused) {
 
 BOOST_AUTO_TEST_CASE(zero_threads_stands_for_the_processors_of_this_process) {
   Pool pool;
-  BOOST_TEST(pool.threads() >= 1);
-  BOOST_TEST(pool.threads() <= static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  BOOST_TEST(pool.threads() == kb::usable_processors());
+}
+
+BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_do_the_work) {
+  for (int more : {0, 2, 9}) {
+    const kb::test::FewThreads few(more);
+    Pool pool(20);
+    // Of the nine, six are left to the rest of the run.
+    BOOST_TEST(pool.threads() == (more == 9 ? 4 : 1));
+    BOOST_TEST(pool.asked() == 20);
+    std::atomic<int64_t> sum{0};
+    pool.parallel(1000, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) sum += i;
+    });
+    BOOST_TEST(sum == 499500);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,12 +1,10 @@
 #include "runtime/cuda/vendor/factories.h"
 
-#include <algorithm>
-#include <thread>
-
 #include "runtime/cuda/kept_picks.h"
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/cuda/vendor/vendor_library.h"
 #include "runtime/options.h"
+#include "runtime/usable_processors.h"
 
 namespace kb::cuda {
 namespace {
@@ -31,8 +29,7 @@ std::unique_ptr<Compiler> make_compiler(const OpenDevice& device, const CudaOpti
   std::string why;
   if (!open_nvrtc(nvrtc, why))
     throw Error("no GPU can be used\n  missing: NVRTC, CUDA's run-time compiler\n  got:     " + why);
-  const int jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return make_nvrtc_compiler(nvrtc, device.capability, cache_directory(options), jobs);
+  return make_nvrtc_compiler(nvrtc, device.capability, cache_directory(options), usable_processors());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/throttled.h"
+#include "tests/few_threads.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
 
@@ -67,6 +68,16 @@ BOOST_AUTO_TEST_CASE(one_process) {
   BOOST_TEST(conforms(*local, Algorithm::halving_doubling, 5000) == "");
   BOOST_TEST(local->description() == "one process");
   BOOST_TEST((local->traffic() == Traffic{}));
+}
+
+BOOST_AUTO_TEST_CASE(without_its_thread_it_says_so) {
+  const auto network = make_in_process_network(2);
+  const FewThreads few(0);
+  BOOST_CHECK_EXCEPTION(make_in_process_communicator(network, 0, {}), Error, [](const Error& error) {
+    const std::string text = error.what();
+    return text.starts_with("no thread can be made for the messages between processes\n  expected: ") &&
+           text.find("ulimit -u") != std::string::npos;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(every_count_of_ranks_conforms) {

@@ -13,6 +13,7 @@
 #include "runtime/cuda/cubin.h"
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/input_file.h"
+#include "tests/few_threads.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -93,6 +94,14 @@ BOOST_AUTO_TEST_CASE(every_kernel_is_in_an_image_with_its_resources) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(without_threads_the_caller_compiles_alone) {
+  Nvrtc nvrtc;
+  if (skipped(nvrtc)) return;
+  const test::FewThreads few(0);
+  const CompiledImages images = make_nvrtc_compiler(nvrtc, 90, "", 4)->compile(batch_of(9));
+  BOOST_TEST(names_in(images).size() == 9u);
 }
 
 // An array that is indexed by what only the device knows lies in local memory.

@@ -1,0 +1,23 @@
+// Threads where the system may make no more of them (EAGAIN: `ulimit -u`, a container's pids.max). Work that anybody
+// can do is given to std::async without a policy, which leaves it to the caller then; a thread without which a run
+// cannot go on is started here.
+#pragma once
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace kb {
+
+[[noreturn]] void throw_no_thread(const char* what, const std::error_code& error);
+
+// Throws Error where it cannot be made; `what` is the end of "no thread can be made for ...".
+template <class Thread = std::thread, class Body>
+Thread start_thread(const char* what, Body&& body) {
+  try {
+    return Thread(std::forward<Body>(body));
+  } catch (const std::system_error& error) {
+    throw_no_thread(what, error.code());
+  }
+}
+
+}  // namespace kb

@@ -1,0 +1,28 @@
+// A machine at its limit of threads and processes (EAGAIN), as `ulimit -u` or a container's pids.max makes it; the
+// limit of the system binds no administrator, so the test's program has its own.
+#pragma once
+
+namespace kb::test {
+
+// Until the end of the scope no more than so many threads can be there at once. One of these at a time.
+class FewThreads {
+ public:
+  explicit FewThreads(int threads);
+  ~FewThreads();
+  FewThreads(const FewThreads&) = delete;
+  FewThreads& operator=(const FewThreads&) = delete;
+};
+
+// Of processes that posix_spawn makes until the end of the scope `before` succeed, then `failures` fail, then all
+// succeed.
+class FewProcesses {
+ public:
+  FewProcesses(int before, int failures);
+  ~FewProcesses();
+  FewProcesses(const FewProcesses&) = delete;
+  FewProcesses& operator=(const FewProcesses&) = delete;
+
+  int failed() const;
+};
+
+}  // namespace kb::test
