@@ -11,6 +11,9 @@ function(kb_install)
   add_library(kilobatch INTERFACE)
   add_library(Kilobatch::kilobatch ALIAS kilobatch)
   target_link_libraries(kilobatch INTERFACE kb_recipes)
+  # A program looks for the plug-ins on its library path.
+  target_link_options(kilobatch INTERFACE
+    "$<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}>")
   if(KB_SANITIZE)
     target_compile_options(kilobatch INTERFACE $<INSTALL_INTERFACE:-fsanitize=${KB_SANITIZE}>)
     target_link_options(kilobatch INTERFACE $<INSTALL_INTERFACE:-fsanitize=${KB_SANITIZE}>)

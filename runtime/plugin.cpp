@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
 
 namespace kb {
@@ -11,6 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 
 using Version = const char* (*)();
+
+std::vector<fs::path> folders_of_loader() {
+  void* const program = ::dlopen(nullptr, RTLD_NOW);
+  Dl_serinfo size;
+  std::vector<fs::path> folders;
+  if (!program || ::dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return folders;
+  // As long as the loader says, which is longer than the type.
+  std::vector<Dl_serinfo> memory(size.dls_size / sizeof size + 1);
+  memory[0] = size;
+  if (::dlinfo(program, RTLD_DI_SERINFO, memory.data()) != 0) return folders;
+  for (unsigned i = 0; i < memory[0].dls_cnt; ++i) folders.emplace_back(memory[0].dls_serpath[i].dls_name);
+  return folders;
+}
 
 }  // namespace
 
@@ -21,7 +36,12 @@ void Plugin::missing(const std::string& what_is, const std::string& got, const c
 std::vector<fs::path> Plugin::places() const {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  return {folder / file, folder.parent_path() / "lib" / file};
+  std::vector<fs::path> places = {folder / file, folder.parent_path() / "lib" / file};
+  for (const fs::path& other : folders_of_loader())
+    if (const fs::path place = (other / file).lexically_normal();
+        std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(place);
+  return places;
 }
 
 fs::path Plugin::find(const std::vector<fs::path>& places) const {

@@ -1,5 +1,4 @@
-// Parts of Kilobatch in libraries of their own beside the programs, opened where they are asked for: whoever does not
-// ask pays nothing.
+// Parts of Kilobatch in libraries of their own, opened where they are asked for: whoever does not ask pays nothing.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -16,7 +15,9 @@ struct Plugin {
 
   // Throws Error: what is missing, what was found in its place, and a hint.
   [[noreturn]] void missing(const std::string& what_is, const std::string& got, const char* hint) const;
-  // Beside the program, and in the lib folder next to its own.
+  // Beside the program, in the lib folder next to its own, and where the system's loader looks for the libraries of
+  // this program: its run path (a program linked to an installed Kilobatch has that one's folder there),
+  // $LD_LIBRARY_PATH, the system's folders.
   std::vector<std::filesystem::path> places() const;
   // The first that is there.
   std::filesystem::path find(const std::vector<std::filesystem::path>& places) const;

@@ -15,6 +15,18 @@ commands=$(sed -n '/^## Your own model/,/^## /p' "$readme" | sed -n '/^```sh$/,/
 [[ -n $commands ]] || { echo "no commands in the README's section 'Your own model'" >&2; exit 1; }
 bash -euxo pipefail -c "$commands"
 
+# The installed plug-ins are found: several processes run, and without a GPU it is the driver that is missing.
+model=$home/my_model/build/my_model
+if [[ -f $build/bin/libkilobatch_mpi.so ]]; then
+  (cd my_model && "$model" --data images --epochs 1 --processes 2 --threads 1 --out two)
+  grep -q '"kind":"end"' my_model/two/metrics.jsonl
+fi
+if [[ -f $build/bin/libkilobatch_cuda.so ]] && ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
+  said=$("$model" --data my_model/images --device cuda --out my_model/gpu 2>&1) && exit 1
+  echo "$said"
+  grep -q 'missing: the CUDA driver' <<<"$said"
+fi
+
 # Three classes: chance is an error of 0.67.
 end=$(grep '"kind":"end"' my_model/runs/*/metrics.jsonl)
 error=$(sed -n 's/.*"error":\([0-9.e+-]*\).*/\1/p' <<<"$end")

@@ -26,7 +26,7 @@ struct CudaPlaces {
   std::vector<std::filesystem::path> plugins;  // the first that is there is opened
   std::string driver = "libcuda.so.1";
 };
-// libkilobatch_cuda.so beside the program, or in the `lib` folder next to the program's.
+// libkilobatch_cuda.so beside the program, in the `lib` folder next to the program's, or on its library path.
 CudaPlaces cuda_places();
 
 // Throws Error, with "missing: ..." and a hint, where a GPU cannot be used. Where the communicator has several ranks,

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_SUITE(cuda_open)
 
 BOOST_AUTO_TEST_CASE(the_places_are_beside_the_program) {
   const CudaPlaces places = cuda_places();
-  BOOST_REQUIRE(places.plugins.size() == 2u);
+  BOOST_REQUIRE(places.plugins.size() >= 2u);
   BOOST_TEST(places.plugins[0].parent_path() == std::filesystem::read_symlink("/proc/self/exe").parent_path());
   BOOST_TEST(places.driver == "libcuda.so.1");
 }
