@@ -16,7 +16,7 @@ foreach(suite IN LISTS suites)
     set(order " DEPENDS simt.classes")
   endif()
   string(APPEND script "add_test([=[${ROOM}.${suite}]=] [=[${PROGRAM}]=] --run_test=${suite} --report_level=short)\n"
-    "set_tests_properties([=[${ROOM}.${suite}]=] PROPERTIES TIMEOUT 300 WORKING_DIRECTORY [=[${DIRECTORY}]=] "
+    "set_tests_properties([=[${ROOM}.${suite}]=] PROPERTIES TIMEOUT 900 WORKING_DIRECTORY [=[${DIRECTORY}]=] "
     "ENVIRONMENT [=[${ENVIRONMENT}]=]${more}${order})\n")
 endforeach()
 file(WRITE ${OUTPUT} "${script}")

@@ -109,13 +109,13 @@ void wait_for_rank_1(const Launcher& launcher) {
   std::this_thread::sleep_for(std::chrono::seconds(20));
 }
 
-// Stops this process a second and a half after its start, and lets it go on two seconds later.
+// Stops this process three seconds after its start, and lets it go on seven seconds later.
 void suspend_soon() {
   const pid_t process = ::getpid();
   if (::fork() != 0) return;
-  ::usleep(1'500'000);
+  ::sleep(3);
   ::kill(process, SIGSTOP);
-  ::sleep(2);
+  ::sleep(7);
   ::kill(process, SIGCONT);
   ::_exit(0);
 }
@@ -125,12 +125,12 @@ void suspend_all(const Launcher& launcher) {
   const auto start = std::chrono::steady_clock::now();
   suspend_soon();
   const auto communicator = open_communicator({}, launcher);
-  Heartbeat heartbeat(*communicator, {.patience = 1.2, .silence = 1.2});
+  Heartbeat heartbeat(*communicator, {.patience = 5, .silence = 5});
   heartbeat.at_step(5);
   communicator->barrier();
-  std::this_thread::sleep_until(start + std::chrono::seconds(1));
+  std::this_thread::sleep_until(start + std::chrono::seconds(2));
   if (communicator->rank() == 0) heartbeat.at("wait for all_reduce 2", true);
-  std::this_thread::sleep_until(start + std::chrono::milliseconds(4000));
+  std::this_thread::sleep_until(start + std::chrono::milliseconds(11500));
   communicator->barrier();
   if (communicator->rank() == 0) fmt::print("nobody was missed\n");
 }
