@@ -52,12 +52,13 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
                           room_text(path, error_number, bytes)));
 }
 
-AtomicFile::AtomicFile(std::filesystem::path target, int64_t bytes) : target_(std::move(target)), bytes_(bytes) {
+AtomicFile::AtomicFile(std::filesystem::path target, int64_t bytes, unsigned mode)
+    : target_(std::move(target)), bytes_(bytes) {
   // A file of this name left by a killed process with our number is stepped over, not overwritten.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = target_;
     temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), attempt);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor_ < 0 && errno != EEXIST) fail();
   }
   if (bytes_ > 0) set_aside();
@@ -102,8 +103,8 @@ void AtomicFile::commit() {
   flush_directory(target_.parent_path());
 }
 
-void write_file_atomically(const std::filesystem::path& target, std::string_view content) {
-  AtomicFile file(target, std::ssize(content));
+void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode) {
+  AtomicFile file(target, std::ssize(content), mode);
   file.write(content);
   file.commit();
 }

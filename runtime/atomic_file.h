@@ -12,7 +12,7 @@ class AtomicFile {
  public:
   // Opens `TARGET.PID.N.tmp`; the directory must be there. `bytes`, where known, are set aside on the disk at once, so
   // that a full one is found before anything is written.
-  explicit AtomicFile(std::filesystem::path target, int64_t bytes = 0);
+  explicit AtomicFile(std::filesystem::path target, int64_t bytes = 0, unsigned mode = 0666);
   // Without a commit the target stays as it was and the temporary file goes.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -34,7 +34,8 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-void write_file_atomically(const std::filesystem::path& target, std::string_view content);
+// `mode`: of the file, less what the process's mask takes away.
+void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode = 0666);
 
 // Throws Error("cannot ACTION PATH: <text of errno>"); of a full disk also how much is free there, and how much was
 // needed where `bytes` is not 0.

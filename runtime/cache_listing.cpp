@@ -11,8 +11,8 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
-#include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
+#include "runtime/trusted_folder.h"
 
 namespace kb {
 namespace {
@@ -45,9 +45,9 @@ std::vector<fs::path> children(const fs::path& directory) {
 
 std::pair<dev_t, ino_t> identity(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
-CheckedEntry check_file(const fs::path& path) {
+CheckedEntry check_file(const TrustedFile& file) {
   try {
-    return check_entry(read_file(path));
+    return check_entry(file.read());
   } catch (const Error& error) {
     return {.entry = {}, .damage = error.what()};
   }
@@ -75,14 +75,19 @@ CacheEntry describe(const fs::path& path, const struct stat& status, const Check
 }  // namespace
 
 std::vector<CacheEntry> list_cache(const fs::path& cache_dir) {
-  std::map<std::pair<dev_t, ino_t>, CheckedEntry> files;
+  std::map<std::pair<uint64_t, uint64_t>, CheckedEntry> files;
   std::vector<CacheEntry> entries;
   for (const fs::path& path : children(cache_dir)) {
     struct stat status;
-    if (!is_entry(path) || ::stat(path.c_str(), &status) != 0) continue;
-    const auto [position, is_new] = files.try_emplace(identity(status));
-    if (is_new) position->second = check_file(path);
-    entries.push_back(describe(path, status, position->second));
+    if (!is_entry(path) || ::lstat(path.c_str(), &status) != 0) continue;
+    const TrustedFile file(path);
+    if (!file.refusal().empty()) {
+      entries.push_back(describe(path, status, {.entry = {}, .damage = file.refusal()}));
+    } else if (file.exists()) {
+      const auto [position, is_new] = files.try_emplace(file.identity());
+      if (is_new) position->second = check_file(file);
+      entries.push_back(describe(path, status, position->second));
+    }
   }
   return entries;
 }

@@ -15,13 +15,13 @@ struct CacheEntry {
   double age_s = 0;          // since it was written
   std::string processor;
   std::string compiler;
-  std::string damage;  // empty: whole. A damaged entry is deleted and built again at its next use
+  std::string damage;  // empty: whole, and nobody's but this user's. Another is deleted and built again at its next use
 };
 
 // Every entry, checked, sorted by key; none where there is no such directory.
 std::vector<CacheEntry> list_cache(const std::filesystem::path& cache_dir);
 
-// The damaged ones alone.
+// Those with damage alone.
 std::vector<CacheEntry> verify_cache(const std::filesystem::path& cache_dir);
 
 // Bytes on the disk: a file with several names counts once.

@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <deque>
-#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "graph/error.h"
@@ -13,6 +13,7 @@
 #include "runtime/process.h"
 #include "runtime/processor.h"
 #include "runtime/sha256.h"
+#include "runtime/trusted_folder.h"
 
 namespace kb {
 namespace {
@@ -86,8 +87,9 @@ struct Memory {
   std::string version;
 };
 
-Memory recall(const fs::path& record) {
-  std::ifstream lines(record);
+Memory recall(const TrustedFolder& folder, const std::string& record) {
+  const TrustedFile file = folder.open(record);
+  std::istringstream lines(file.exists() && file.refusal().empty() ? file.read() : "");
   Memory memory;
   std::getline(lines, memory.stamp);
   std::getline(lines, memory.version);
@@ -96,10 +98,9 @@ Memory recall(const fs::path& record) {
 
 // A cache that cannot be written costs one more process at the next start, nothing else.
 void remember(const fs::path& record, const Memory& memory) {
-  std::error_code error;
-  fs::create_directories(record.parent_path(), error);
+  make_private_folder(record.parent_path());
   try {
-    write_file_atomically(record, memory.stamp + "\n" + memory.version + "\n");
+    write_file_atomically(record, memory.stamp + "\n" + memory.version + "\n", kEntryMode);
   } catch (const Error&) {
   }
 }
@@ -107,11 +108,11 @@ void remember(const fs::path& record, const Memory& memory) {
 std::string find_version(const std::string& path, const fs::path& cache_dir) {
   const std::string stamp = file_stamp(path);
   if (cache_dir.empty()) return stamp.empty() ? "" : ask_version(path);
-  const fs::path record = cache_dir / fmt::format("{}{}.txt", kCompilerPrefix, sha256_hex(path).substr(0, 16));
-  const Memory memory = recall(record);
+  const std::string record = fmt::format("{}{}.txt", kCompilerPrefix, sha256_hex(path).substr(0, 16));
+  const Memory memory = recall(TrustedFolder(cache_dir), record);
   if (stamp.empty() || (stamp == memory.stamp && !memory.version.empty())) return memory.version;
   const std::string version = ask_version(path);
-  remember(record, {stamp, version});
+  remember(cache_dir / record, {stamp, version});
   return version;
 }
 

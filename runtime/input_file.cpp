@@ -21,8 +21,10 @@ const char* kind_of_file(unsigned mode) {
 }
 
 // O_NONBLOCK: a FIFO without a writer is opened, and refused, at once. It means nothing to a regular file.
-InputFile::InputFile(std::filesystem::path path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+InputFile::InputFile(const std::filesystem::path& path)
+    : InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+
+InputFile::InputFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {
   struct stat status;
   if (descriptor_ < 0) throw_file_error("read", path_, errno);
   const int error = ::fstat(descriptor_, &status) != 0 ? errno : 0;

@@ -10,7 +10,9 @@ namespace kb {
 class InputFile {
  public:
   // Throws Error with the path and the reason, as read() does.
-  explicit InputFile(std::filesystem::path path);
+  explicit InputFile(const std::filesystem::path& path);
+  // The file that is open as `descriptor`, which is closed in the end.
+  InputFile(std::filesystem::path path, int descriptor);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;

@@ -37,11 +37,12 @@ void* open_library(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NO
 
 // The entry point of kernel `key`, or null with the reason in `damage`. Each name of a file is opened by itself: the
 // loader maps a file once whatever its name, but takes a name that it has seen for the file that had it then - an older
-// one with this kernel, perhaps without the others.
-void* find_kernel(EntryReader& reader, const fs::path& path, const std::string& key, const std::string& name,
-                  std::string& damage) {
-  if (!reader.find(path, key, damage)) return nullptr;
-  void* library = open_library(path);
+// one with this kernel, perhaps without the others. Between the check and the loading nobody can exchange the entry: it
+// is found through the descriptor of a folder in which no stranger may replace anything.
+void* find_kernel(EntryReader& reader, const std::string& key, const std::string& name, std::string& damage) {
+  const std::string file = key + std::string(kEntrySuffix);
+  if (!reader.find(file, key, damage)) return nullptr;
+  void* library = open_library(reader.folder().path(file));
   void* address = library ? ::dlsym(library, name.c_str()) : nullptr;
   if (!address) damage = ::dlerror();
   return address;
@@ -114,12 +115,12 @@ class Loader {
   WantedKernels read_cache(const WantedKernels& wanted) {
     if (cache_dir_.empty()) return wanted;
     WantedKernels missing;
-    EntryReader reader(compiler_.processor);
+    EntryReader reader(cache_dir_, compiler_.processor);
     int64_t damaged = 0;
     std::string example;
     for (const auto& [key, kernel] : wanted) {
       std::string damage;
-      void* address = find_kernel(reader, entry_path(key), key, kernel->name, damage);
+      void* address = find_kernel(reader, key, kernel->name, damage);
       if (address) {
         addresses_[key] = address;
         continue;
@@ -130,8 +131,8 @@ class Loader {
       if (damaged++ == 0) example = fmt::format("{}.so: {}", key, damage);
     }
     if (damaged > 0)
-      warn("kernel cache {}: {} damaged, built again ({})", cache_dir_.string(),
-           damaged == 1 ? "1 entry was" : fmt::format("{} entries were", damaged), example);
+      warn("kernel cache {}: {} not used and built again ({})", cache_dir_.string(),
+           damaged == 1 ? "1 entry is" : fmt::format("{} entries are", damaged), example);
     return missing;
   }
 
@@ -152,13 +153,16 @@ class Loader {
   WorkDirectory choose_work_directory() {
     std::string reason = "no cache directory";
     if (!cache_dir_.empty()) {
-      std::error_code error;
-      fs::create_directories(cache_dir_, error);
-      remove_stale_work(cache_dir_);
-      if (const std::optional<fs::path> path = make_work_directory(cache_dir_)) return {*path, true};
-      const int error_number = error ? error.value() : errno;
-      if (error_number == ENOSPC) throw_file_error("write", cache_dir_, ENOSPC);
-      reason = fmt::format("kernel cache {}: {}", cache_dir_.string(), std::generic_category().message(error_number));
+      int error = make_private_folder(cache_dir_);
+      reason = TrustedFolder(cache_dir_).refusal();
+      if (error == 0 && reason.empty()) {
+        remove_stale_work(cache_dir_);
+        if (const std::optional<fs::path> path = make_work_directory(cache_dir_)) return {*path, true};
+        error = errno;
+      }
+      if (error == ENOSPC) throw_file_error("write", cache_dir_, ENOSPC);
+      if (reason.empty()) reason = std::generic_category().message(error);
+      reason = fmt::format("kernel cache {}: {}", cache_dir_.string(), reason);
     }
     warn("{}; kernels are compiled into a temporary directory and not kept (choose another with KB_CACHE)", reason);
     std::error_code ignored;
@@ -197,6 +201,7 @@ class Loader {
     const KernelEntry entry = {
         .processor = compiler_.processor, .compiler = compiler_.version, .keys = sorted_keys(unit)};
     append(object, make_trailer(read_file(object), entry));
+    fs::permissions(object, static_cast<fs::perms>(kEntryMode));
     void* handle = open_library(object);
     if (!handle)
       throw Error(

@@ -1,8 +1,8 @@
 // Printed kernels in, entry points out. Each kernel is compiled once per text, compiler, flags and processor, and kept
 // on disk as `<key>.so`; the kernels compiled together share one file under several names (hard links). Every entry is
-// checked before it is loaded: a damaged one, or one for another processor, is deleted and built again with one line of
-// warning. Any number of processes may fill one cache at once: entries appear whole, and equal ones are
-// interchangeable.
+// checked before it is loaded: a damaged one, one for another processor, or one that another user could have written
+// (runtime/trusted_folder.h), is deleted and built again with one line of warning. Any number of processes may fill one
+// cache at once: entries appear whole, and equal ones are interchangeable.
 #pragma once
 #include <cstdint>
 #include <filesystem>

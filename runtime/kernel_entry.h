@@ -16,6 +16,9 @@ inline constexpr std::string_view kWorkPrefix = "tmp-";           // a call's ha
 inline constexpr std::string_view kFailedPrefix = "failed-";      // sources that the compiler refused
 inline constexpr std::string_view kCompilerPrefix = "compiler-";  // what is known of a compiler
 
+// Of an entry's file: what others may write is not loaded.
+inline constexpr unsigned kEntryMode = 0644;
+
 struct KernelEntry {
   std::string processor;          // HostCompiler::processor
   std::string compiler;           // HostCompiler::version

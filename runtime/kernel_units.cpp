@@ -1,7 +1,6 @@
 #include "runtime/kernel_units.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,33 +98,38 @@ std::vector<std::string> sorted_keys(const KernelUnit& unit) {
   return keys;
 }
 
-const CheckedEntry* EntryReader::find(const std::filesystem::path& path, const std::string& key, std::string& damage) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return nullptr;
-  const auto [position, is_new] = files_.try_emplace({status.st_dev, status.st_ino});
-  CheckedEntry& file = position->second;
-  if (is_new) file = check(path);
-  damage = file.damage;
+const EntryReader::Entry* EntryReader::find(const std::string& name, const std::string& key, std::string& damage) {
+  const TrustedFile file = folder_.open(name);
+  damage = file.refusal();
+  if (!file.exists() || !damage.empty()) return nullptr;
+  const auto [position, is_new] = files_.try_emplace(file.identity());
+  Entry& entry = position->second;
+  if (is_new) entry = check(file);
+  damage = entry.checked.damage;
   if (!damage.empty()) return nullptr;
-  if (std::binary_search(file.entry.keys.begin(), file.entry.keys.end(), key)) return &file;
+  const std::vector<std::string>& keys = entry.checked.entry.keys;
+  if (std::binary_search(keys.begin(), keys.end(), key)) return &entry;
   damage = "holds other kernels";
   return nullptr;
 }
 
-CheckedEntry EntryReader::check(const std::filesystem::path& path) const {
+EntryReader::Entry EntryReader::check(const TrustedFile& file) const {
   try {
-    CheckedEntry checked = check_entry(read_file(path));
-    if (checked.damage.empty() && checked.entry.processor != processor_)
-      checked.damage = "made for another processor: " + checked.entry.processor;
-    return checked;
+    Entry entry{.checked = {}, .image = file.read()};
+    entry.checked = check_entry(entry.image);
+    if (entry.checked.damage.empty() && entry.checked.entry.processor != processor_)
+      entry.checked.damage = "made for another processor: " + entry.checked.entry.processor;
+    entry.image.resize(entry.checked.image_bytes);
+    return entry;
   } catch (const Error& error) {
-    return {.entry = {}, .damage = error.what()};
+    return {.checked = {.entry = {}, .damage = error.what()}, .image = {}};
   }
 }
 
 void publish(const std::filesystem::path& object, const std::filesystem::path& entry) {
   if (::link(object.c_str(), entry.c_str()) == 0 || errno == EEXIST) return;
-  if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK) return write_file_atomically(entry, read_file(object));
+  if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK)
+    return write_file_atomically(entry, read_file(object), kEntryMode);
   throw_file_error("write", entry, errno);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/kernel_cache.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/sha256.h"
+#include "runtime/trusted_folder.h"
 
 namespace kb {
 
@@ -37,19 +38,27 @@ std::string unit_text(const KernelBatch& batch, const KernelUnit& unit);
 std::string blamed_kernel(const KernelUnit& unit, const std::string& diagnostics);
 std::vector<std::string> sorted_keys(const KernelUnit& unit);
 
-// Entries of a cache directory that were made for one processor. Kernels compiled together are one file under several
-// names: it is read and hashed once, told by its inode.
+// Entries of a cache directory that were made for one processor, by this user or the administrator. Kernels compiled
+// together are one file under several names: it is read and hashed once, told by its inode.
 class EntryReader {
  public:
-  explicit EntryReader(std::string processor) : processor_(std::move(processor)) {}
-  // The file at `path`, which holds kernel `key`; null where there is none, or where it is not to be used, with the
+  struct Entry {
+    CheckedEntry checked;
+    std::string image;
+  };
+
+  EntryReader(const std::filesystem::path& cache_dir, std::string processor)
+      : folder_(cache_dir), processor_(std::move(processor)) {}
+  // The file of this name, which holds kernel `key`; null where there is none, or where it is not to be used, with the
   // reason in `damage`.
-  const CheckedEntry* find(const std::filesystem::path& path, const std::string& key, std::string& damage);
+  const Entry* find(const std::string& name, const std::string& key, std::string& damage);
+  const TrustedFolder& folder() const { return folder_; }
 
  private:
-  CheckedEntry check(const std::filesystem::path& path) const;
+  Entry check(const TrustedFile& file) const;
+  TrustedFolder folder_;
   std::string processor_;
-  std::map<std::pair<uint64_t, uint64_t>, CheckedEntry> files_;  // by device and inode
+  std::map<std::pair<uint64_t, uint64_t>, Entry> files_;  // by device and inode
 };
 
 // A second name for the file; a copy where the file system has no hard links. An entry that is already there came from

@@ -42,8 +42,9 @@ void StateStore::adopt_space(const ParameterSpace& space) {
                                                         space_.segments.begin(), space_.segments.end(), same_place);
   if (!same)
     throw Error(
-        fmt::format("two programs of one store have other parameters: {} tensors, {} elements of {}; {} "
-                    "tensors, {} elements of {}",
+        fmt::format("training and evaluation have other parameters\n  expected: {} tensors, {} elements of {}\n"
+                    "  got:      {} tensors, {} elements of {}\n  hint:     a model function declares the same ones in "
+                    "both modes",
                     space_.segments.size(), space_.length, name(space_.dtype), space.segments.size(), space.length,
                     name(space.dtype)));
 }
@@ -57,8 +58,10 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
       at->second = {variable, backend_.allocate(variable.type.bytes()),
                     std::vector<std::byte>(backend_.host_visible() ? 0 : static_cast<size_t>(variable.type.bytes()))};
     else if (!(at->second.variable.type == variable.type))
-      throw Error(fmt::format("two programs of one store disagree about {}: {} and {}", variable.name,
-                              to_string(at->second.variable.type), to_string(variable.type)));
+      throw Error(
+          fmt::format("training and evaluation disagree about {}\n  expected: {}\n  got:      {}\n  hint:     a model "
+                      "function declares the same parameters in both modes",
+                      variable.name, to_string(at->second.variable.type), to_string(variable.type)));
   }
 }
 

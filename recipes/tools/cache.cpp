@@ -7,6 +7,7 @@
 #include "recipes/suggest.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
+#include "runtime/trusted_folder.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ void print_entries(const std::vector<CacheEntry>& entries) {
   for (const CacheEntry& entry : entries)
     fmt::print("{}  {:>9} in {:>3} kernels  {:>8}  {}{}\n", entry.path.stem().string().substr(0, 16),
                bytes_text(entry.bytes), entry.file_kernels, age_text(entry.age_s), entry.compiler,
-               entry.damage.empty() ? "" : "  DAMAGED: " + entry.damage);
+               entry.damage.empty() ? "" : "  NOT USED: " + entry.damage);
 }
 
 int list(const std::filesystem::path& folder) {
@@ -35,9 +36,11 @@ int list(const std::filesystem::path& folder) {
 int verify(const std::filesystem::path& folder) {
   const std::vector<CacheEntry> damaged = verify_cache(folder);
   print_entries(damaged);
-  fmt::print("{} damaged of {} kernels in {}{}\n", damaged.size(), list_cache(folder).size(), folder.string(),
+  fmt::print("{} of {} kernels in {} cannot be used{}\n", damaged.size(), list_cache(folder).size(), folder.string(),
              damaged.empty() ? "" : "; each is built again at its next use");
-  return damaged.empty() ? 0 : 1;
+  const std::string refusal = TrustedFolder(folder).refusal();
+  if (!refusal.empty()) fmt::print("nothing in {} is used or kept: {}\n", folder.string(), refusal);
+  return damaged.empty() && refusal.empty() ? 0 : 1;
 }
 
 int clear(const std::filesystem::path& folder) {
@@ -52,7 +55,8 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"--list", "every kernel: key, size and kernels of its file, age, compiler", list},
-    {"--verify", "the damaged ones; exit code 1 where there are any", verify},
+    {"--verify", "those that are damaged, or that another user could have written; exit code 1 where there are any",
+     verify},
     {"--clear", "remove all of them", clear},
 };
 

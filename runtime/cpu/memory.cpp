@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "runtime/cpu/arena_guard.h"
 
@@ -21,7 +23,11 @@ class CpuMemory : public DeviceMemory {
   explicit CpuMemory(int64_t bytes) : bytes_(bytes), alignment_(bytes >= kLargePage ? kLargePage : kPage) {
     mapped_ = round_up(bytes + 2 * kRedzone, kPage) + alignment_;
     void* map = mmap(nullptr, static_cast<size_t>(mapped_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) throw Error(fmt::format("out of memory: {} bytes were asked for", bytes));
+    if (map == MAP_FAILED)
+      throw Error(
+          fmt::format("out of memory\n  expected: {} bytes more\n  got:      {}\n  hint:     a smaller --minibatch or "
+                      "--per-worker takes less; a limit may be set (ulimit -v, a container's memory)",
+                      bytes, std::generic_category().message(errno)));
     map_ = static_cast<std::byte*>(map);
     auto address = reinterpret_cast<intptr_t>(map_);
     data_ = map_ + (round_up(address + kRedzone, alignment_) - address);

@@ -5,7 +5,8 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
-#include "runtime/input_file.h"
+#include "runtime/kernel_entry.h"
+#include "runtime/trusted_folder.h"
 
 namespace kb::cuda {
 namespace {
@@ -15,10 +16,10 @@ namespace fs = std::filesystem;
 // One pick a line: the call, a tab, the implementation.
 LibraryPicks read_picks(const fs::path& file) {
   LibraryPicks picks;
-  std::error_code error;
-  if (!fs::exists(file, error)) return picks;
+  const TrustedFile kept = TrustedFolder(file.parent_path()).open(file.filename());
+  if (!kept.exists() || !kept.refusal().empty()) return picks;
   try {
-    std::istringstream lines(read_file(file));
+    std::istringstream lines(kept.read());
     for (std::string line; std::getline(lines, line);)
       if (const size_t tab = line.find('\t'); tab != std::string::npos)
         picks[line.substr(0, tab)] = line.substr(tab + 1);
@@ -31,9 +32,8 @@ void write_picks(const fs::path& file, const LibraryPicks& picks) {
   std::string text;
   for (const auto& [call, pick] : picks) text += call + '\t' + pick + '\n';
   try {
-    std::error_code error;
-    fs::create_directories(file.parent_path(), error);
-    write_file_atomically(file, text);
+    make_private_folder(file.parent_path());
+    write_file_atomically(file, text, kEntryMode);
   } catch (const Error&) {
   }
 }

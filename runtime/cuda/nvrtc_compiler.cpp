@@ -104,15 +104,15 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
 WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledImages& result) const {
   if (cache_dir_.empty()) return wanted;
   WantedKernels missing;
-  EntryReader reader(processor());
-  std::map<const CheckedEntry*, size_t> images;
+  EntryReader reader(cache_dir_, processor());
+  std::map<const EntryReader::Entry*, size_t> images;
   int64_t damaged = 0;
   std::string example;
   for (const auto& [key, kernel] : wanted) {
     std::string damage;
-    if (const CheckedEntry* entry = reader.find(entry_path(key), key, damage)) {
+    if (const EntryReader::Entry* entry = reader.find(key + std::string(kDeviceSuffix), key, damage)) {
       const auto [at, is_new] = images.try_emplace(entry, result.images.size());
-      if (is_new) result.images.push_back({read_file(entry_path(key)).substr(0, entry->image_bytes), {}});
+      if (is_new) result.images.push_back({entry->image, {}});
       result.images[at->second].names.push_back(kernel->name);
       continue;
     }
@@ -122,8 +122,8 @@ WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledIma
     if (damaged++ == 0) example = fmt::format("{}{}: {}", key, kDeviceSuffix, damage);
   }
   if (damaged > 0)
-    result.warnings.push_back(fmt::format("kernel cache {}: {} damaged, built again ({})", cache_dir_.string(),
-                                          damaged == 1 ? "1 entry was" : fmt::format("{} entries were", damaged),
+    result.warnings.push_back(fmt::format("kernel cache {}: {} not used and built again ({})", cache_dir_.string(),
+                                          damaged == 1 ? "1 entry is" : fmt::format("{} entries are", damaged),
                                           example));
   return missing;
 }
@@ -206,11 +206,13 @@ void NvrtcCompiler::report_failure(const std::string& text, const KernelUnit& un
 
 void NvrtcCompiler::keep(const KernelUnit& unit, const Image& image) const {
   if (cache_dir_.empty()) return;
-  std::error_code error;
-  fs::create_directories(cache_dir_, error);
+  if (const int error = make_private_folder(cache_dir_)) throw_file_error("make the folder", cache_dir_, error);
+  if (const TrustedFolder folder(cache_dir_); !folder.refusal().empty())
+    throw Error(
+        fmt::format("kernel cache {}: {} (choose another with KB_CACHE)", cache_dir_.string(), folder.refusal()));
   const std::vector<std::string> keys = sorted_keys(unit);
   const KernelEntry entry{.processor = processor(), .compiler = version(), .keys = keys};
-  write_file_atomically(entry_path(keys[0]), image.data + make_trailer(image.data, entry));
+  write_file_atomically(entry_path(keys[0]), image.data + make_trailer(image.data, entry), kEntryMode);
   for (size_t i = 1; i < keys.size(); ++i) publish(entry_path(keys[0]), entry_path(keys[i]));
 }
 

@@ -56,7 +56,10 @@ class MpiLink : public Link {
     ensure(!started, "MPI starts once a process");
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
-    if (provided < MPI_THREAD_FUNNELED) throw Error("this MPI library cannot be called from a program with threads");
+    if (provided < MPI_THREAD_FUNNELED)
+      throw Error(
+          "several processes cannot be used\n  missing: an MPI library that programs with threads may call\n"
+          "  got:     one without MPI_THREAD_FUNNELED\n  hint:    apt install libopenmpi-dev openmpi-bin");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     number_by_node(node);
     make_operators();

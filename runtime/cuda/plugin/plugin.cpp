@@ -9,7 +9,8 @@ std::unique_ptr<Backend> open(const CudaOptions& options) {
   auto driver = std::make_unique<Driver>();
   std::string why;
   if (!open_table(*driver, "libcuda.so.1", why))
-    throw Error("no GPU can be used\n  missing: the CUDA driver\n  got:     " + why);
+    throw Error("no GPU can be used\n  missing: the CUDA driver\n  got:     " + why +
+                "\n  hint:    install NVIDIA's driver for the GPU; a container gets it from its host");
   return make_backend(std::move(driver), options, vendor_factories(options));
 }
 

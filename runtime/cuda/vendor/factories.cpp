@@ -28,7 +28,9 @@ std::unique_ptr<Compiler> make_compiler(const OpenDevice& device, const CudaOpti
   Nvrtc nvrtc;
   std::string why;
   if (!open_nvrtc(nvrtc, why))
-    throw Error("no GPU can be used\n  missing: NVRTC, CUDA's run-time compiler\n  got:     " + why);
+    throw Error(
+        "no GPU can be used\n  missing: NVRTC, CUDA's run-time compiler\n  got:     " + why +
+        "\n  hint:    install the CUDA toolkit (12.9 or 13), or set LD_LIBRARY_PATH to the folder of libnvrtc.so");
   return make_nvrtc_compiler(nvrtc, device.capability, cache_directory(options), usable_processors());
 }
 

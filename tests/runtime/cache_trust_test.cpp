@@ -1,0 +1,239 @@
+// Whose kernels are loaded: this user's and the administrator's alone.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+
+#include "runtime/atomic_file.h"
+#include "runtime/cache_listing.h"
+#include "runtime/input_file.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/kernel_entry.h"
+#include "runtime/trusted_folder.h"
+#include "tests/support.h"
+
+namespace fs = std::filesystem;
+using kb::KernelBatch;
+using kb::LoadedKernels;
+
+namespace {
+
+using Kernel = int (*)();
+constexpr uid_t kStranger = 4711;
+
+// A kernel that answers 42.
+const KernelBatch& batch() {
+  static const KernelBatch batch{
+      .prelude = "",
+      .kernels = {{.name = "k_answer", .text = "extern \"C\" int k_answer() { return 42; }"}},
+      .options_salt = "trust"};
+  return batch;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Fixture {
+  kb::test::TemporaryDirectory scratch;
+  fs::path cache = scratch / "cache";
+  kb::HostCompiler compiler = [this] {
+    kb::RuntimeOptions options = kb::RuntimeOptions::from_environment();
+    options.cache_dir = cache;
+    return kb::find_host_compiler(options);
+  }();
+  fs::path entry = cache / (kb::kernel_key(batch(), batch().kernels[0], compiler) + ".so");
+
+  LoadedKernels load() const {
+    LoadedKernels loaded = kb::load_kernels(batch(), compiler, cache, 1);
+    BOOST_TEST(reinterpret_cast<Kernel>(loaded.entry[0])() == 42);
+    return loaded;
+  }
+
+  // What an attacker would like to have loaded: sound by its trailer, but it answers 13. The loader of this process has
+  // seen none of the paths that lead here.
+  void plant(const fs::path& path) const {
+    const fs::path source = scratch / "planted.cpp", object = scratch / "planted.so";
+    kb::write_file_atomically(source, "extern \"C\" int k_answer() { return 13; }");
+    const kb::CompileJob job{source, object};
+    BOOST_REQUIRE(kb::compile_shared_objects(compiler, std::span(&job, 1))[0].ok);
+    const std::string image = kb::read_file(object);
+    fs::remove(path);
+    kb::write_file_atomically(
+        path, image + kb::make_trailer(image, {.processor = compiler.processor,
+                                               .compiler = compiler.version,
+                                               .keys = {kb::kernel_key(batch(), batch().kernels[0], compiler)}}));
+    fs::permissions(path, fs::perms::owner_all);
+  }
+
+  // Loads, and expects that the entry was not, for the reason; then that what was built in its place is.
+  void expect_built_again(const std::string& reason) const {
+    BOOST_REQUIRE_EQUAL(kb::verify_cache(cache).size(), 1u);
+    BOOST_TEST(contains(kb::verify_cache(cache)[0].damage, reason), kb::verify_cache(cache)[0].damage);
+    const LoadedKernels loaded = load();
+    BOOST_TEST(loaded.compiled == 1);
+    BOOST_REQUIRE_EQUAL(loaded.warnings.size(), 1u);
+    BOOST_TEST(contains(loaded.warnings[0], reason), loaded.warnings[0]);
+    BOOST_TEST(load().compiled == 0);
+    BOOST_TEST(kb::verify_cache(cache).empty());
+  }
+
+  // The same of a folder in which nothing is used and nothing is kept.
+  void expect_folder_refused(const std::string& reason) const {
+    for (int time = 0; time < 2; ++time) {
+      const LoadedKernels loaded = load();
+      BOOST_TEST(loaded.compiled == 1);
+      BOOST_REQUIRE_EQUAL(loaded.warnings.size(), 1u);
+      BOOST_TEST(contains(loaded.warnings[0], cache.string() + ": " + reason), loaded.warnings[0]);
+      BOOST_TEST(contains(loaded.warnings[0], "KB_CACHE"), loaded.warnings[0]);
+    }
+  }
+};
+
+bool is_root() {
+  if (::geteuid() == 0) return true;
+  BOOST_TEST_MESSAGE("skipped: only root can give files away");
+  return false;
+}
+
+// In a process of another user, which leaves with what `body` returns.
+int as_stranger(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int code = 99;
+    try {
+      code = ::setgid(kStranger) == 0 && ::setuid(kStranger) == 0 ? body() : 98;
+    } catch (...) {
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cache_trust, Fixture)
+
+// That the tests below see something: what they plant would be loaded if it were this user's own.
+BOOST_AUTO_TEST_CASE(what_is_planted_works) {
+  kb::make_private_folder(cache);
+  plant(entry);
+  const LoadedKernels loaded = kb::load_kernels(batch(), compiler, cache, 1);
+  BOOST_TEST(loaded.cache_hits == 1);
+  BOOST_TEST(reinterpret_cast<Kernel>(loaded.entry[0])() == 13);
+}
+
+BOOST_AUTO_TEST_CASE(the_folder_and_its_files_are_made_for_their_owner) {
+  const mode_t before = ::umask(0);
+  load();
+  ::umask(before);
+  struct stat status;
+  BOOST_REQUIRE(::stat(cache.c_str(), &status) == 0);
+  BOOST_TEST((status.st_mode & 07777) == 0700);
+  BOOST_REQUIRE(::stat(entry.c_str(), &status) == 0);
+  BOOST_TEST((status.st_mode & 022) == 0);
+  BOOST_TEST(load().compiled == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_others_may_write) {
+  load();
+  plant(entry);
+  for (const mode_t mode : {0775, 0757, 0666}) {
+    BOOST_REQUIRE(::chmod(entry.c_str(), mode) == 0);
+    expect_built_again("others than its owner may write it (mode ");
+    plant(entry);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_strangers_file) {
+  if (!is_root()) return;
+  load();
+  plant(entry);
+  BOOST_REQUIRE(::chown(entry.c_str(), kStranger, kStranger) == 0);
+  expect_built_again("it belongs to user 4711, and this is user 0");
+}
+
+BOOST_AUTO_TEST_CASE(a_symbolic_link) {
+  load();
+  plant(scratch / "elsewhere.so");
+  fs::remove(entry);
+  fs::create_symlink(scratch / "elsewhere.so", entry);
+  expect_built_again("it is a symbolic link");
+}
+
+// Opening a pipe would wait for its other end.
+BOOST_AUTO_TEST_CASE(what_is_no_file) {
+  load();
+  fs::remove(entry);
+  BOOST_REQUIRE(::mkfifo(entry.c_str(), 0600) == 0);
+  expect_built_again("it is not a regular file");
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_others_may_write) {
+  load();
+  plant(entry);
+  for (const mode_t mode : {0770, 0777}) {
+    BOOST_REQUIRE(::chmod(cache.c_str(), mode) == 0);
+    expect_folder_refused("others than its owner may write it (mode ");
+  }
+  BOOST_REQUIRE(::chmod(cache.c_str(), 0755) == 0);
+  const LoadedKernels loaded = kb::load_kernels(batch(), compiler, cache, 1);
+  BOOST_TEST(reinterpret_cast<Kernel>(loaded.entry[0])() == 13);
+}
+
+BOOST_AUTO_TEST_CASE(a_strangers_folder) {
+  if (!is_root()) return;
+  load();
+  plant(entry);
+  BOOST_REQUIRE(::chown(cache.c_str(), kStranger, kStranger) == 0);
+  expect_folder_refused("it belongs to user 4711, and this is user 0");
+}
+
+// /tmp as a cache: everybody may add files, nobody replace another's.
+BOOST_AUTO_TEST_CASE(a_folder_of_everybody_in_which_files_are_their_owners) {
+  load();
+  BOOST_REQUIRE(::chmod(cache.c_str(), 01777) == 0);
+  BOOST_TEST(load().compiled == 0);
+  if (!is_root()) return;
+  plant(entry);
+  BOOST_REQUIRE(::chown(entry.c_str(), kStranger, kStranger) == 0);
+  expect_built_again("it belongs to user 4711");
+}
+
+// An administrator fills a cache that users read.
+BOOST_AUTO_TEST_CASE(a_cache_of_the_administrator_serves_everybody) {
+  if (!is_root()) return;
+  load();
+  BOOST_REQUIRE(::chmod(scratch.path().c_str(), 0755) == 0);
+  BOOST_REQUIRE(::chmod(cache.c_str(), 0755) == 0);
+  BOOST_REQUIRE(::chmod(entry.c_str(), 0755) == 0);
+  BOOST_TEST(as_stranger([&] {
+               const LoadedKernels loaded = kb::load_kernels(batch(), compiler, cache, 1);
+               return loaded.cache_hits == 1 && loaded.warnings.empty() &&
+                              reinterpret_cast<Kernel>(loaded.entry[0])() == 42
+                          ? 0
+                          : 1;
+             }) == 0);
+}
+
+// The folder's name is given to another between the look at it and the loading.
+BOOST_AUTO_TEST_CASE(a_folder_that_is_exchanged) {
+  load();
+  const kb::TrustedFolder folder(cache);
+  const std::string sound = kb::read_file(entry);
+  fs::rename(cache, scratch / "moved");
+  fs::create_directory(cache);
+  kb::write_file_atomically(entry, "another's");
+  const kb::TrustedFile file = folder.open(entry.filename());
+  BOOST_REQUIRE(file.exists());
+  BOOST_TEST((file.read() == sound));
+  BOOST_TEST((kb::read_file(folder.path(entry.filename())) == sound));
+  // Another folder has other paths, whatever became of the first.
+  BOOST_TEST(kb::TrustedFolder(cache).path("a") != folder.path("a"));
+  BOOST_TEST(kb::TrustedFolder(scratch / "moved").path("a") == folder.path("a"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
