@@ -14,8 +14,8 @@ int64_t channel_block(const Target& target, DType dtype, int64_t channels);
 // would transpose into its workspace. A CPU's library has formats of its own (pack_weights).
 bool weights_last(const Target& target);
 
-// The table's block for an instruction set and dtype; 0: NHWC.
-int64_t table_block(std::string_view isa, DType dtype);
+// The table's block for an instruction set of the library (Target::library_isa) and a dtype; 0: NHWC.
+int64_t table_block(std::string_view library_isa, DType dtype);
 
 // What channel_block answers where the table says `block`: channels that it does not divide are stored whole, a CPU's
 // few (images) in logical order.

@@ -10,7 +10,7 @@ Target generic_cpu_target() { return {}; }
 Target gpu_target(const std::string& arch) {
   Target target;
   target.processor = Processor::gpu;
-  target.isa = arch;
+  target.isa = target.library_isa = arch;
   target.lanes = 4;
   target.tile_elements = 8192;
   target.prefetch_bytes = 0;

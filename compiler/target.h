@@ -25,7 +25,10 @@ enum class Processor : uint8_t { cpu, gpu };
 
 struct Target {
   Processor processor = Processor::cpu;
-  std::string isa = "generic";  // "avx512", "avx2", "generic", "sm_90": layout table and kernel cache read it
+  std::string isa = "generic";  // of generated kernels: "avx512", "avx2", "generic", "sm_90"
+  // What the library computes convolutions and matmuls with, which may be more than kernels use, or less: "avx2",
+  // "avx512", "avx512_bf16" (with bf16 arithmetic), "amx" (with tiles), "portable", "sm_90". The layout table reads it.
+  std::string library_isa = "generic";
   int64_t lanes = 16;  // elements of one vector step (CPU: 16 for every dtype; GPU: 4, or twice that: see lower)
   int64_t tile_elements = 8192;       // about how many elements one tile handles
   int64_t max_partials = 64;          // most chunks a reduction is cut into: fixed, so bits never depend on threads

@@ -116,23 +116,27 @@ double ConvTimer::time(const ConvSpec& spec) {
   return least;
 }
 
-ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer, int64_t block) : timer_(timer) {
+ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer) : timer_(timer) {
   std::map<std::string, size_t> known;  // by attributes and shapes, as text
+  std::vector<LayoutTimes> measured;    // of each call
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::library) continue;
     const Node& node = schedule.graph->nodes[static_cast<size_t>(step.node)];
     if (node.op != Op::conv2d && node.op != Op::conv2d_input_grad && node.op != Op::conv2d_weight_grad) continue;
     const ConvSpec spec = conv_spec(*schedule.graph, node);
-    std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", static_cast<int>(spec.kind), spec.n, spec.c, spec.h,
-                                  spec.w, spec.o, spec.kh, spec.kw, spec.stride[0], spec.groups);
+    std::string key =
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(spec.kind), name(spec.dtype), spec.n, spec.c,
+                    spec.h, spec.w, spec.o, spec.kh, spec.kw, spec.stride[0], spec.groups);
     auto [at, fresh] = known.try_emplace(std::move(key), calls_.size());
     if (fresh) {
-      const ConvSpec nhwc = in_layout(spec, spec.kind, 0), blocked = in_layout(spec, spec.kind, block);
-      const ConvSpec& faster = timer.time(nhwc) <= timer.time(blocked) ? nhwc : blocked;
-      calls_.push_back({timer.plan(faster), faster});
-      memory_.fit(timer.context(), *calls_.back().op, faster);
+      LayoutTimes& times = measured.emplace_back();
+      for (const int64_t block : kLayoutBlocks) times[block] = timer.time(in_layout(spec, spec.kind, block));
+      const ConvSpec fastest = in_layout(spec, spec.kind, choose_block(times, 0));
+      calls_.push_back({timer.plan(fastest), fastest});
+      memory_.fit(timer.context(), *calls_.back().op, fastest);
     }
     ++calls_[at->second].count;
+    for (const auto& [block, time] : measured[at->second]) layouts_[spec.dtype][block] += time;
   }
 }
 

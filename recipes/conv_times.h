@@ -3,11 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/schedule.h"
+#include "recipes/layout_rows.h"
 #include "runtime/cpu/library.h"
 
 namespace kb {
@@ -77,12 +79,14 @@ class ConvTimer {
   std::string implementation_;
 };
 
-// The convolutions of a schedule with nothing around them, each in the faster of NHWC and blocks of `block` channels
-// (as measured when this is made), in memory that they share.
+// The convolutions of a schedule with nothing around them, each in the fastest of kLayoutBlocks (as measured when this
+// is made), in memory that they share.
 class ConvolutionsAlone {
  public:
-  ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer, int64_t block);
+  ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer);
   bool empty() const { return calls_.empty(); }
+  // Of all convolutions of a dtype together, each layout as measured when this was made.
+  const std::map<DType, LayoutTimes>& layouts() const { return layouts_; }
   // Milliseconds of one pass: every convolution of the schedule once, equal ones in a row.
   double time();
 
@@ -96,6 +100,7 @@ class ConvolutionsAlone {
   ConvTimer& timer_;
   std::vector<Call> calls_;
   ConvMemory memory_;
+  std::map<DType, LayoutTimes> layouts_;
 };
 
 }  // namespace kb

@@ -9,7 +9,15 @@
 namespace kb {
 namespace {
 
-constexpr double kClearly = 1.02;
+constexpr double kClearly = 1.02, kWorthTelling = 1.10;
+
+LayoutTimes::value_type fastest(const LayoutTimes& times) {
+  ensure(!times.empty(), "layouts: nothing was measured");
+  return *std::min_element(times.begin(), times.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+std::string words(int64_t block) { return block == 0 ? "NHWC" : fmt::format("blocks of {}", block); }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -41,12 +49,21 @@ void put(std::vector<std::string>& rows, const std::string& isa, const LayoutCho
 
 }  // namespace
 
-int64_t choose_block(const std::map<int64_t, double>& times, int64_t committed) {
-  ensure(!times.empty(), "layouts: nothing was measured");
-  const auto least =
-      std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+int64_t choose_block(const LayoutTimes& times, int64_t committed) {
+  const auto [block, least] = fastest(times);
   const auto now = times.find(committed);
-  return now != times.end() && now->second <= kClearly * least->second ? committed : least->first;
+  return now != times.end() && now->second <= kClearly * least ? committed : block;
+}
+
+std::string faster_row_note(const std::string& library_isa, DType dtype, const LayoutTimes& times, int64_t committed) {
+  const auto [block, least] = fastest(times);
+  const double now = times.at(committed);
+  if (now <= kWorthTelling * least) return "";
+  return fmt::format(
+      "NOTE: these convolutions take {:.1f} ms in {} and {:.1f} ms in {}, which the table has for {}: on this machine "
+      "the row {} would be faster by {:.0f} %; ./run tune measures whether for ResNet-50 too",
+      least, words(block), now, words(committed), library_isa, layout_row(library_isa, {dtype, block}),
+      100 * (now / least - 1));
 }
 
 std::string layout_row(const std::string& isa, const LayoutChoice& choice) {

@@ -60,7 +60,7 @@ constexpr const char* kCompiler = "clang++ " __clang_version__;
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-nlohmann::ordered_json versions() {
+nlohmann::ordered_json versions(const std::string& library) {
   nlohmann::ordered_json result;
   result["kilobatch"] = KB_VERSION;
   result["compiler"] = kCompiler;
@@ -68,6 +68,7 @@ nlohmann::ordered_json versions() {
   result["kernel_compiler"] = host.version;
   result["kernel_flags"] = host.flags;
   result["processor"] = host.processor;
+  result["library"] = library;
   result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
   return result;
 }
@@ -146,7 +147,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
   if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
-  manifest["versions"] = versions();
+  manifest["versions"] = versions(facts.library);
   return manifest;
 }
 

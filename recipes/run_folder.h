@@ -51,7 +51,8 @@ struct ManifestFacts {
   const Dataset& data;
   std::string learning_rate;  // its derivation
   std::string device;
-  std::string picks;  // see picks_text; may be empty
+  std::string library;  // Backend::library()
+  std::string picks;    // see picks_text; may be empty
   Residency residency = {};
 };
 

@@ -126,7 +126,9 @@ class Run {
   // Every process takes the same steps.
   void check_alike(const std::map<std::string, std::string>& facts) {
     if (world_.size() == 1) return;
-    World::Facts all{{"shards", std::to_string(flags_.shards)}, {"graph", facts.at("graph")}};
+    World::Facts all{{"shards", std::to_string(flags_.shards)},
+                     {"the library of convolutions and matmuls", device_.backend->library()},
+                     {"graph", facts.at("graph")}};
     std::string schedule;
     for (const Schedule* program : programs_->training.compiled().program.all()) schedule += to_text(*program);
     all.emplace_back("schedule", std::move(schedule));
@@ -234,8 +236,12 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_, flags_,       plan_,  training, inference, programs_->parameters,
-                              data_,   derivation(), device, picks(),  residency_};
+    const ManifestFacts facts{recipe_,   flags_,
+                              plan_,     training,
+                              inference, programs_->parameters,
+                              data_,     derivation(),
+                              device,    device_.backend->library(),
+                              picks(),   residency_};
     if (!resumed_) {
       folder_.emplace(recipe_.name, flags_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));

@@ -94,8 +94,11 @@ struct LoadReport {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3"
+  virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3 with amx"
   virtual const Target& target() const = 0;
+  // What computes convolutions and matmuls, and with which instructions: "oneDNN 2.6.3 with amx". Where it is another,
+  // the bits of a run may be others.
+  virtual std::string library() const = 0;
   // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
   virtual DType library_dtype(DType dtype) const = 0;
   // Choices among a library's implementations that were made by measuring, from a call to what does it. Given back

@@ -132,6 +132,7 @@ void print_json(const Flags& flags, const std::vector<double>& times, int thread
                                    {"peak_bytes", peak_bytes(compiled, backend.target())},
                                    {"threads", threads},
                                    {"precision", flags.precision},
+                                   {"library", backend.library()},
                                    {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
 }
@@ -139,9 +140,8 @@ void print_json(const Flags& flags, const std::vector<double>& times, int thread
 // The step against its own convolutions with nothing around them: the median ratio of interleaved rounds.
 void print_convolutions(Session& session, int threads, const Target& target) {
   ConvTimer timer(threads, target.shards, 3);
-  const int64_t block = std::max<int64_t>(channel_block(target, DType::f32, 64) % 64, 8);
   if (session.virtual_workers() > 1) return;  // whose step has the convolutions of each
-  ConvolutionsAlone convolutions(session.compiled().program.final, timer, block);
+  ConvolutionsAlone convolutions(session.compiled().program.final, timer);
   if (convolutions.empty()) return;
   std::array<double, kRounds> ratios, alone;
   for (int round = 0; round < kRounds; ++round) {
@@ -151,10 +151,13 @@ void print_convolutions(Session& session, int threads, const Target& target) {
   std::sort(ratios.begin(), ratios.end());
   std::sort(alone.begin(), alone.end());
   fmt::print(
-      "convolutions alone, each in the faster of NHWC and blocks of {}: median {:.1f} ms; the step over them, median "
-      "of "
-      "{} interleaved rounds: {:.3f}\n",
-      block, alone[kRounds / 2], kRounds, ratios[kRounds / 2]);
+      "convolutions alone, each in the fastest of NHWC and blocks of 8 and 16: median {:.1f} ms; the step over them, "
+      "median of {} interleaved rounds: {:.3f}\n",
+      alone[kRounds / 2], kRounds, ratios[kRounds / 2]);
+  for (const auto& [dtype, times] : convolutions.layouts()) {
+    const std::string note = faster_row_note(target.library_isa, dtype, times, table_block(target.library_isa, dtype));
+    if (!note.empty()) fmt::print("{}\n", note);
+  }
 }
 
 int bench(const std::vector<std::string>& arguments) {

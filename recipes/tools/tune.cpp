@@ -1,11 +1,10 @@
 // summary: layout by the committed table (`./run tune` refreshes it)
 //
-// Times the convolutions of ResNet-50 on this machine's instruction set in every layout of compiler/layout_table.cpp,
-// adds them up over a training step, and prints the rows that the table should hold.
+// Times the convolutions of ResNet-50 with what the library has for this machine in every layout of
+// compiler/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,13 +14,10 @@
 #include "recipes/layout_rows.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
-#include "runtime/processor.h"
 
 namespace {
 
 using namespace kb;
-
-constexpr int64_t kBlocks[] = {0, 8, 16};
 
 struct Options {
   int64_t minibatch = 16;
@@ -29,8 +25,6 @@ struct Options {
   bool quick = false;
   std::string write;
 };
-
-using Times = std::map<int64_t, double>;  // milliseconds by block
 
 std::vector<ConvLayer> layers_of(const Options& options, DType dtype) {
   std::vector<ConvLayer> layers = resnet50_convolutions(options.minibatch, dtype);
@@ -40,30 +34,31 @@ std::vector<ConvLayer> layers_of(const Options& options, DType dtype) {
   return few;
 }
 
-Times measure(ConvTimer& timer, const std::vector<ConvLayer>& layers, ConvKind kind) {
-  Times times;
+LayoutTimes measure(ConvTimer& timer, const std::vector<ConvLayer>& layers, ConvKind kind) {
+  LayoutTimes times;
   for (const ConvLayer& layer : layers) {
     if (!trains(layer, kind)) continue;
-    for (const int64_t block : kBlocks) times[block] += layer.count * timer.time(in_layout(layer.spec, kind, block));
+    for (const int64_t block : kLayoutBlocks)
+      times[block] += layer.count * timer.time(in_layout(layer.spec, kind, block));
   }
   return times;
 }
 
-void print_times(const std::string& dtype, const char* what, const Times& times) {
+void print_times(const std::string& dtype, const char* what, const LayoutTimes& times) {
   fmt::print("{:6} {:12}", dtype, what);
-  for (const int64_t block : kBlocks) fmt::print(" {:11.2f}", times.at(block));
+  for (const int64_t block : kLayoutBlocks) fmt::print(" {:11.2f}", times.at(block));
   fmt::print("\n");
 }
 
 // Of a training step.
-Times measure_step(ConvTimer& timer, const Options& options, DType dtype) {
+LayoutTimes measure_step(ConvTimer& timer, const Options& options, DType dtype) {
   const std::vector<ConvLayer> layers = layers_of(options, dtype);
   const std::string text(name(dtype));
-  Times step;
+  LayoutTimes step;
   for (const ConvKind kind : kConvKinds) {
-    const Times times = measure(timer, layers, kind);
+    const LayoutTimes times = measure(timer, layers, kind);
     print_times(text, name(kind), times);
-    for (const int64_t block : kBlocks) step[block] += times.at(block);
+    for (const int64_t block : kLayoutBlocks) step[block] += times.at(block);
   }
   print_times(text, "step", step);
   return step;
@@ -80,18 +75,18 @@ void print_rows(const std::string& isa, const std::vector<LayoutChoice>& choices
 }
 
 int tune(const Options& options) {
-  const std::string isa = instruction_set();
-  // A file that cannot be rewritten is told before the minutes of measuring.
-  if (!options.write.empty()) with_layout_rows(read_file(options.write), isa, {});
   const int threads = options.threads > 0 ? options.threads : Pool().threads();
   ConvTimer timer(threads, threads, options.repeats);
-  fmt::print("{}, {}, {} threads, minibatch {}{}; milliseconds\n\n{:6} {:12} {:>11} {:>11} {:>11}\n", timer.library(),
-             isa, timer.threads(), options.minibatch, options.quick ? ", few layers" : "", "", "", "NHWC",
-             "blocks of 8", "of 16");
+  const std::string isa = timer.context().instruction_set();
+  // A file that cannot be rewritten is told before the minutes of measuring.
+  if (!options.write.empty()) with_layout_rows(read_file(options.write), isa, {});
+  fmt::print("{} with {}, {} threads, minibatch {}{}; milliseconds\n\n{:6} {:12} {:>11} {:>11} {:>11}\n",
+             timer.library(), isa, timer.threads(), options.minibatch, options.quick ? ", few layers" : "", "", "",
+             "NHWC", "blocks of 8", "of 16");
   std::vector<LayoutChoice> choices;
   for (const DType dtype : {DType::f32, DType::bf16}) {
     if (!timer.native(dtype)) continue;
-    const Times step = measure_step(timer, options, dtype);
+    const LayoutTimes step = measure_step(timer, options, dtype);
     choices.push_back({dtype, choose_block(step, table_block(isa, dtype))});
   }
   print_rows(isa, choices);
@@ -105,7 +100,7 @@ int tune(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures which layout convolutions should take on this machine's instruction set.");
+  CLI::App app("Measures which layout convolutions should take with the instruction set that the library uses here.");
   app.add_option("--minibatch", options.minibatch, "samples")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--repeats", options.repeats, "runs of each call, of which the fastest counts")
       ->check(CLI::PositiveNumber)

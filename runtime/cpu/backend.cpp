@@ -51,6 +51,7 @@ class CpuBackend : public Backend {
           pool_.threads(), pool_.asked()));
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
+    target_.library_isa = library_.instruction_set();
     // Of the machine, not of what a launcher leaves to this process: bits follow from it.
     target_.shards = options.shards > 0 ? options.shards : machine_processors();
     target_.redzone_bytes = kRedzone;
@@ -60,9 +61,10 @@ class CpuBackend : public Backend {
   std::string description() const override {
     auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
     return fmt::format("cpu: {}, {}, {}, {}", target_.isa, counted(pool_.threads(), "thread"),
-                       counted(target_.shards, "shard"), library_.name());
+                       counted(target_.shards, "shard"), library());
   }
   const Target& target() const override { return target_; }
+  std::string library() const override { return fmt::format("{} with {}", library_.name(), target_.library_isa); }
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_cpu_memory(bytes); }

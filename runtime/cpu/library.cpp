@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "runtime/cpu/library_parts.h"
+#include "runtime/processor.h"
 
 namespace kb {
 
@@ -63,6 +64,10 @@ DType compute_dtype(const LibraryContext& context, DType dtype) {
 LibraryContext::LibraryContext() : engine_(onednn::make_engine()) {}
 
 std::string LibraryContext::name() const { return engine_ ? onednn::name() : eigen::name(); }
+
+std::string LibraryContext::instruction_set() const {
+  return engine_ ? onednn::instruction_set() : kb::instruction_set();
+}
 
 std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards) {
   check(spec, shards);

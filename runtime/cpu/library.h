@@ -34,6 +34,9 @@ class LibraryContext {
  public:
   LibraryContext();
   std::string name() const;  // "oneDNN 2.6.3", "Eigen 3.4.0"
+  // Target::library_isa: oneDNN's widest instruction set here, which its own ONEDNN_MAX_CPU_ISA may lower; of Eigen the
+  // processor's (Target::isa), which decides its layouts.
+  std::string instruction_set() const;
   // Null where oneDNN is absent.
   onednn::Engine* engine() const { return engine_.get(); }
 

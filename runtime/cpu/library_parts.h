@@ -87,7 +87,8 @@ MatmulShard matmul_shard(const MatmulSpec& spec, const MatmulCut& cut, size_t sh
 namespace onednn {
 std::shared_ptr<Engine> make_engine();
 std::string name();
-bool computes(DType dtype);  // on this processor
+std::string instruction_set();  // as LibraryContext has it
+bool computes(DType dtype);     // on this processor
 std::unique_ptr<LibraryOp> plan_conv(Engine& engine, const ConvSpec& spec, int shards);
 std::unique_ptr<LibraryOp> plan_matmul(Engine& engine, const MatmulSpec& spec, int shards);
 WeightLayout weight_layout(Engine& engine, const ConvSpec& spec);

@@ -51,6 +51,7 @@ class CudaBackend : public Backend {
                        library_->name(), options_.deterministic ? "" : ", not deterministic");
   }
   const Target& target() const override { return target_; }
+  std::string library() const override { return library_->name(); }
   DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
   Picks picks() const override { return library_->picks(); }
   void use_picks(const Picks& picks) override { library_->use_picks(picks); }
@@ -93,7 +94,7 @@ class CudaBackend : public Backend {
 
 Target device_target(const OpenDevice& device) {
   Target target = gpu_target(device.capability >= 100 ? "sm_100" : device.capability >= 90 ? "sm_90" : "sm_80");
-  target.isa = fmt::format("sm_{}", device.capability);
+  target.isa = target.library_isa = fmt::format("sm_{}", device.capability);
   target.processors = device.processors;
   return target;
 }

@@ -18,10 +18,10 @@ using namespace kb;
 
 namespace {
 
-CompileOptions options_for(const std::string& isa) {
+CompileOptions options_for(const std::string& library_isa) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.target.isa = isa;
+  options.target.library_isa = library_isa;
   return options;
 }
 
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
 }
 
 BOOST_AUTO_TEST_CASE(layout_leaves_one_transposition_at_each_edge) {
-  for (const char* isa : {"avx512", "avx2", "generic"})
+  for (const char* isa : {"amx", "avx512", "avx2", "generic"})
     for (int64_t channels : {16, 32}) {
       Graph after = checked("layout", apply_layout, two_convolutions(channels), options_for(isa));
       BOOST_TEST_CONTEXT(isa << " " << channels << "\n" << to_text(after)) BOOST_TEST(count(after, Op::transpose) <= 2);

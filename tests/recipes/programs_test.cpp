@@ -14,7 +14,7 @@ namespace {
 // The launches of a training step: "pointwise relu layer2.0", a line each.
 std::string launches(const Recipe& recipe, const std::vector<std::string>& words, const char* isa) {
   Target target = generic_cpu_target();
-  target.isa = isa;
+  target.isa = target.library_isa = isa;
   const Flags flags = *parse_flags(recipe, "", words);
   std::string text;
   for (const Step& step :
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(launches_of_resnet_cifar) {
   const std::vector<std::string> words = {"--depth", "8", "--minibatch", "4", "--dataset", "synthetic"};
   const std::string blocked = launches(resnet_cifar(), words, "avx512");
   test::golden("resnet_cifar_8_launches.txt", blocked);
-  for (const char* isa : {"avx2", "generic"}) BOOST_TEST(launches(resnet_cifar(), words, isa) == blocked);
+  for (const char* isa : {"amx", "avx2", "generic"}) BOOST_TEST(launches(resnet_cifar(), words, isa) == blocked);
 }
 
 // The shortcuts in blocks of 16 and 8 channels and in NHWC, forward and backward.
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
   const Graph graph = build_training_graph(recipe, input_spec({"synthetic", recipe.synthetic}), 4, options);
   for (const char* isa : {"avx512", "avx2", "generic"}) {
     test::CheckOptions check{.tolerance = 1e-4, .check_passes = false, .optimizer = test::momentum_sgd()};
-    check.target.isa = isa;
+    check.target.isa = check.target.library_isa = isa;
     test::check_compiled(graph, check);
   }
 }
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_l
   BOOST_TEST(graph.writes.size() == 14u);
   for (const char* isa : {"avx512", "avx2", "generic"}) {
     test::CheckOptions check{.tolerance = 1e-4, .optimizer = {}};
-    check.target.isa = isa;
+    check.target.isa = check.target.library_isa = isa;
     test::check_compiled(graph, check);
   }
 }

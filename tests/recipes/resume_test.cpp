@@ -251,12 +251,17 @@ BOOST_AUTO_TEST_CASE(a_machine_that_is_another_is_noted) {
   train();
   die_after(9);
   Json manifest = Json::parse(test::read_file(out / "manifest.json"));
-  manifest["versions"]["processor"] = "another";
+  for (const char* key : {"processor", "library"}) {
+    BOOST_TEST(manifest.at("versions").contains(key));
+    manifest["versions"][key] = "another";
+  }
   test::write_file(out / "manifest.json", manifest.dump());
   BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
   manifest = Json::parse(test::read_file(out / "manifest.json"));
-  BOOST_TEST(manifest.at("versions").at("processor") == "another");
-  BOOST_TEST(manifest.at("resumed")[0].at("versions").contains("processor"));
+  for (const char* key : {"processor", "library"}) {
+    BOOST_TEST(manifest.at("versions").at(key) == "another");
+    BOOST_TEST(manifest.at("resumed")[0].at("versions").contains(key));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_dry_run_changes_nothing) {

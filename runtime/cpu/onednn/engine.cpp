@@ -24,12 +24,26 @@ std::string name() {
          std::to_string(version->patch);
 }
 
+namespace {
+
+// oneDNN's instruction sets are sets of bits: one that holds another has all its bits.
+bool uses(dnnl::cpu_isa isa) {
+  const int bits = static_cast<int>(isa);
+  return (static_cast<int>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
+}  // namespace
+
+std::string instruction_set() {
+  if (uses(dnnl::cpu_isa::avx512_core_amx)) return "amx";
+  if (uses(dnnl::cpu_isa::avx512_core_bf16)) return "avx512_bf16";
+  if (uses(dnnl::cpu_isa::avx512_core)) return "avx512";
+  return uses(dnnl::cpu_isa::avx2) ? "avx2" : "portable";
+}
+
 bool computes(DType dtype) {
-  if (dtype == DType::f32) return true;
-  const int isa = static_cast<int>(dnnl::get_effective_cpu_isa());
   // On processors with AVX-512 but no bf16 units oneDNN emulates bf16; that is slower than widening to f32.
-  const int native = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
-  return dtype == DType::bf16 && (isa & native) == native;
+  return dtype == DType::f32 || (dtype == DType::bf16 && uses(dnnl::cpu_isa::avx512_core_bf16));
 }
 
 dnnl::memory::data_type data_type(DType dtype) {

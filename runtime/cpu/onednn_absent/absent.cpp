@@ -12,6 +12,7 @@ constexpr char kAbsent[] = "this build has no oneDNN";
 
 std::shared_ptr<Engine> make_engine() { return nullptr; }
 std::string name() { throw InternalError(kAbsent); }
+std::string instruction_set() { throw InternalError(kAbsent); }
 bool computes(DType) { return false; }
 std::unique_ptr<LibraryOp> plan_conv(Engine&, const ConvSpec&, int) { throw InternalError(kAbsent); }
 std::unique_ptr<LibraryOp> plan_matmul(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }

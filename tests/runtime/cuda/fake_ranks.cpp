@@ -18,6 +18,7 @@ class KnownLaunches : public Backend {
       : under_(std::move(under)), gpu_(gpu), rank_(rank), ranks_(ranks) {}
 
   std::string description() const override { return under_->description(); }
+  std::string library() const override { return under_->library(); }
   const Target& target() const override { return under_->target(); }
   DType library_dtype(DType dtype) const override { return under_->library_dtype(dtype); }
   Picks picks() const override { return under_->picks(); }
