@@ -62,12 +62,27 @@ bool Context::is_large(int32_t buffer) const {
 Reg Context::load(int32_t buffer, const Index& position, Reg where) {
   note(position, false);
   const Place place = math.place(position);
+  if (place.crosses != ir::kNone && masks_loads(buffer)) return load_in_two(buffer, place, where);
   // One element that only some lanes may touch is reached lane by lane.
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
   const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
   const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, 0,
                            walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
   return b.convert(register_type(b.type(value)), value);
+}
+
+// Whether a load of some lanes is one instruction.
+bool Context::masks_loads(int32_t buffer) const {
+  return target.processor == Processor::cpu && whole_vectors_ && b.buffer_type(buffer) == DType::f32;
+}
+
+Reg Context::load_in_two(int32_t buffer, const Place& place, Reg where) {
+  const auto part = [&](Reg at, Reg lanes) {
+    const Reg both = where == ir::kNone ? lanes : b.compute(Op::bit_and, where, lanes);
+    return b.load(buffer, at, ir::Access::contiguous, both);
+  };
+  const Reg near = part(place.near, b.compute(Op::logical_not, place.crosses));
+  return b.compute(Op::select, place.crosses, part(place.beyond, place.crosses), near);
 }
 
 void Context::store(int32_t buffer, const Index& position, Reg value, bool streams) {

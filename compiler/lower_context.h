@@ -86,6 +86,8 @@ class Context {
  private:
   int64_t streaming_argument();
   bool is_large(int32_t buffer) const;
+  bool masks_loads(int32_t buffer) const;
+  ir::Reg load_in_two(int32_t buffer, const Place& place, ir::Reg where);
   bool fits_narrow_index() const;
   int32_t add_buffer(const ir::BufferParam& param, Value value, int64_t scratch_bytes);
   Lowered result_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace kb {
 
@@ -27,7 +28,7 @@ Index IndexMath::made(Kind kind, const Index& of, int64_t divisor) {
   return {{{found->second, 1}}, 0};
 }
 
-Index IndexMath::add(const Index& a, const Index& b) const {
+Index IndexMath::add(const Index& a, const Index& b) {
   Index sum{{}, a.offset + b.offset};
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
@@ -41,29 +42,23 @@ Index IndexMath::add(const Index& a, const Index& b) const {
   return sum;
 }
 
-// c * D * (x / D) + c * (x % D) = c * x
-// D * (x / D) + x % D is x; the quotient may be one of what x itself is a quotient of: (z / d) / D is z / (d D).
-bool IndexMath::completes(const Atom& quotient, const Atom& remainder) const {
-  if (quotient.kind != Kind::quotient || remainder.kind != Kind::remainder) return false;
-  if (remainder.of == quotient.of && remainder.divisor == quotient.divisor) return true;
-  const Index& x = remainder.of;
-  if (x.terms.size() != 1 || x.terms[0].factor != 1 || x.offset != 0) return false;
-  const Atom& inner = atom(x.terms[0].atom);
-  return inner.kind == Kind::quotient && inner.of == quotient.of &&
-         inner.divisor * remainder.divisor == quotient.divisor;
-}
-
-void IndexMath::join(Index& a) const {
-  for (const Term& quotient : a.terms) {
-    for (const Term& remainder : a.terms) {
-      const Atom& r = atom(remainder.atom);
-      if (!completes(atom(quotient.atom), r) || quotient.factor != remainder.factor * r.divisor) continue;
-      const Index whole = scale(r.of, remainder.factor);
-      const int32_t gone[] = {quotient.atom, remainder.atom};
-      std::erase_if(a.terms, [&](const Term& t) { return t.atom == gone[0] || t.atom == gone[1]; });
-      a = add(a, whole);
-      return;
-    }
+// c * D * (x / D) + c * (x % D) = c * x, in whichever form `div` has x / D: a sum of several terms where x is one.
+void IndexMath::join(Index& a) {
+  const std::vector<Term> terms = a.terms;
+  for (const Term& term : terms) {
+    const Atom remainder = atom(term.atom);
+    if (remainder.kind != Kind::remainder) continue;
+    const Index whole = scale(div(remainder.of, remainder.divisor), term.factor * remainder.divisor);
+    const bool there = !whole.is_literal() && std::all_of(whole.terms.begin(), whole.terms.end(), [&](const Term& t) {
+      return std::binary_search(a.terms.begin(), a.terms.end(), t);
+    });
+    if (!there) continue;
+    const auto gone = [&](const Term& t) {
+      return t == term || std::binary_search(whole.terms.begin(), whole.terms.end(), t);
+    };
+    std::erase_if(a.terms, gone);
+    a = add(shift(a, -whole.offset), scale(remainder.of, term.factor));
+    return;
   }
 }
 
@@ -161,7 +156,7 @@ Index IndexMath::mod(const Index& a, int64_t divisor) {
   return made(Kind::remainder, rest, divisor);
 }
 
-Index IndexMath::flatten(const Indices& at, const std::vector<int64_t>& shape) const {
+Index IndexMath::flatten(const Indices& at, const std::vector<int64_t>& shape) {
   Index position;
   int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0;) {
@@ -213,13 +208,59 @@ Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
 
 Reg IndexMath::emit(const Index& a) { return emit_terms(a.terms, a.offset); }
 
+// Of lane + r by a divisor that at most one multiple of lies inside the vector.
+bool IndexMath::crosses_once(const Atom& split) const {
+  if (split.kind == Kind::reg || split.of.terms.size() != 1 || split.of.terms[0].factor != 1) return false;
+  const Atom& lane = atom(split.of.terms[0].atom);
+  return lane.kind == Kind::reg && builder_.is_lane(lane.reg) && split.of.offset >= 0 &&
+         most(split.of) < 2 * split.divisor;
+}
+
+// Channels c + 8 in blocks of 16: lanes 0 to 7 are the end of one block, lanes 8 to 15 the beginning of the next. There
+// x / D is 0 or 1, the same number as whether a lane crosses, and x % D is x - D (x / D).
+void IndexMath::add_crossing(const Index& a, Place& place) {
+  Index sum = literal(a.offset);
+  for (const Term& term : a.terms) {
+    const Atom split = atom(term.atom);
+    const bool opens = split.kind == Kind::remainder && crosses_once(split);
+    const Index part =
+        opens ? add(split.of, scale(div(split.of, split.divisor), -split.divisor)) : Index{{{term.atom, 1}}, 0};
+    sum = add(sum, scale(part, term.factor));
+  }
+  std::vector<Term> uniform;
+  int64_t step = 0, lane_factor = 0;
+  std::optional<Atom> crossing;
+  for (const Term& term : sum.terms) {
+    const Atom at = atom(term.atom);
+    if (!builder_.lane_varying(emit_atom(term.atom))) {
+      uniform.push_back(term);
+    } else if (at.kind == Kind::reg && builder_.is_lane(at.reg)) {
+      lane_factor += term.factor;
+    } else if (at.kind == Kind::quotient && crosses_once(at) && !crossing) {
+      crossing = at;
+      step = term.factor;
+    } else {
+      return;
+    }
+  }
+  if (!crossing || lane_factor != 1) return;
+  const Reg lane = builder_.convert(DType::i32, emit(crossing->of));
+  place.crosses =
+      builder_.compute(Op::gt, lane, builder_.constant(DType::i32, static_cast<double>(crossing->divisor - 1)));
+  place.near = emit_terms(uniform, sum.offset);
+  place.beyond = emit_terms(uniform, sum.offset + step);
+}
+
 Place IndexMath::place(const Index& a) {
   std::vector<Term> uniform, varying;
   for (const Term& term : a.terms) (builder_.lane_varying(emit_atom(term.atom)) ? varying : uniform).push_back(term);
   if (varying.empty()) return {ir::Access::uniform, emit(a), false};
   if (varying.size() > 1 || varying[0].factor != 1 || atom(varying[0].atom).kind != Kind::reg ||
-      !builder_.is_lane(atom(varying[0].atom).reg))
-    return {ir::Access::gather, emit(a), false};
+      !builder_.is_lane(atom(varying[0].atom).reg)) {
+    Place place{ir::Access::gather, emit(a), false};
+    add_crossing(a, place);
+    return place;
+  }
   bool aligned = a.offset % builder_.lanes() == 0;
   for (const Term& term : uniform) aligned &= term.factor * atom(term.atom).multiple % builder_.lanes() == 0;
   return {ir::Access::contiguous, emit_terms(uniform, a.offset), aligned};

@@ -32,6 +32,9 @@ struct Place {
   ir::Access access = ir::Access::uniform;
   ir::Reg at = ir::kNone;
   bool aligned = false;  // contiguous, and lane 0 is at a multiple of the lanes
+  // A gather that is two contiguous accesses: lanes where `crosses` holds are at `beyond`, the others at `near` (both
+  // of lane 0). kNone: it is not.
+  ir::Reg crosses = ir::kNone, near = ir::kNone, beyond = ir::kNone;
 };
 
 class IndexMath {
@@ -44,14 +47,14 @@ class IndexMath {
   // A register between 0 and `most`, known to be a multiple of `multiple`.
   Index of(ir::Reg reg, int64_t most = kUnbounded, int64_t multiple = 1);
 
-  Index add(const Index& a, const Index& b) const;
+  Index add(const Index& a, const Index& b);
   Index scale(const Index& a, int64_t factor) const;
   Index shift(Index a, int64_t offset) const;
   // Quotient and remainder of a non-negative index.
   Index div(const Index& a, int64_t divisor);
   Index mod(const Index& a, int64_t divisor);
   // Row-major position of `at` in an array of `shape`, and back.
-  Index flatten(const Indices& at, const std::vector<int64_t>& shape) const;
+  Index flatten(const Indices& at, const std::vector<int64_t>& shape);
   Indices unflatten(const Index& position, const std::vector<int64_t>& shape);
 
   // From here on `a` is known to be at most `most`, whatever its terms could add up to.
@@ -85,8 +88,9 @@ class IndexMath {
   };
   Split split(const Index& a, int64_t divisor) const;
   Index made(Kind kind, const Index& of, int64_t divisor);
-  bool completes(const Atom& quotient, const Atom& remainder) const;
-  void join(Index& a) const;
+  void join(Index& a);
+  bool crosses_once(const Atom& split) const;
+  void add_crossing(const Index& a, Place& place);
   ir::Reg emit_atom(int32_t number);
   ir::Reg emit_terms(std::vector<Term> terms, int64_t offset);
   void collect(const Index& a, bool split, std::vector<Term>& found) const;

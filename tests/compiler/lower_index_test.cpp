@@ -28,6 +28,45 @@ BOOST_AUTO_TEST_CASE(small_terms_do_not_reach_the_next_multiple) {
   });
 }
 
+// A position that is taken apart and put together is itself, whichever of its quotients whole vectors simplify: 784 is
+// a multiple of 16 lanes, 28 is not.
+BOOST_AUTO_TEST_CASE(parts_put_together_are_the_whole) {
+  const std::vector<int64_t> shapes[] = {
+      {128, 1, 28, 28}, {128, 3, 32, 32}, {128, 4, 7, 12}, {2, 16, 5}, {9, 6, 35, 8}};
+  for (const std::vector<int64_t>& shape : shapes) {
+    ir::Builder b("test", 16);
+    IndexMath math(b);
+    b.phase([&] {
+      const Index vector = math.of(b.tile()), lane = math.of(b.argument(b.add_argument()), 15);
+      const Index begin = math.scale(math.of(b.argument(b.add_argument())), 4096);
+      for (const Index& at : {math.add(math.scale(vector, 16), lane), math.add(math.add(begin, lane), vector), lane})
+        BOOST_CHECK(math.flatten(math.unflatten(at, shape), shape) == at);
+    });
+  }
+}
+
+// Channels c + 8 of blocks of 16, 1024 elements apart: lanes up to 7 at 8 + lane, from 8 on at 1024 + lane - 8.
+BOOST_AUTO_TEST_CASE(a_vector_over_the_end_of_a_block_is_two_contiguous_ones) {
+  ir::Builder b("test", 16);
+  IndexMath math(b);
+  b.phase([&] {
+    b.lane_loop(ir::kNone, [&](ir::Reg lane) {
+      const auto place = [&](int64_t shift, int64_t block) {
+        const Index channel = math.shift(math.of(lane, 15), shift);
+        return math.place(math.add(math.scale(math.div(channel, block), 1024), math.mod(channel, block)));
+      };
+      const Place two = place(8, 16);
+      BOOST_TEST((two.access == ir::Access::gather));
+      BOOST_TEST(b.lane_varying(two.crosses));
+      BOOST_TEST((b.type(two.crosses) == DType::boolean));
+      BOOST_TEST(two.near == b.index(8));
+      BOOST_TEST(two.beyond == b.index(1024 - 8));
+      BOOST_TEST(place(8, 5).crosses == ir::kNone);  // a vector of five blocks
+      BOOST_TEST((place(16, 16).access == ir::Access::contiguous));
+    });
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb

@@ -1,0 +1,84 @@
+// The innermost loops of every recipe's CPU kernels, which walk through memory: a 64-bit division costs as much there
+// as several vectors of elements, and one for each lane as dozens. A division by a literal power of two is a shift.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <boost/test/unit_test.hpp>
+#include <map>
+
+#include "recipes/programs.h"
+#include "recipes/table.h"
+
+namespace kb {
+namespace {
+
+class Divisions {
+ public:
+  explicit Divisions(const ir::Kernel& kernel) {
+    for (const ir::Phase& phase : kernel.phases) visit(phase.body, false);
+  }
+  const std::string& found() const { return found_; }
+
+ private:
+  bool is_shift(const ir::Instr& division) const {
+    const auto literal = literals_.find(division.b);
+    return literal != literals_.end() && std::has_single_bit(static_cast<uint64_t>(literal->second));
+  }
+
+  static bool is_serial(const ir::Instr& instr) {
+    return instr.code == ir::Code::loop && instr.bind == ir::Bind::serial;
+  }
+  static bool holds_serial(const std::vector<ir::Instr>& body) {
+    return std::any_of(body.begin(), body.end(),
+                       [](const ir::Instr& instr) { return is_serial(instr) || holds_serial(instr.body); });
+  }
+
+  void visit(const std::vector<ir::Instr>& body, bool innermost) {
+    for (const ir::Instr& instr : body) {
+      if (instr.code == ir::Code::constant && instr.type == DType::i64) literals_[instr.dst] = instr.integer;
+      const bool division = instr.code == ir::Code::index_div || instr.code == ir::Code::index_mod;
+      if (division && (instr.lane_varying || (innermost && !is_shift(instr))))
+        found_ += fmt::format("{}r{} is a division {}", found_.empty() ? "" : ", ", instr.dst,
+                              instr.lane_varying ? "for each lane" : "in an innermost loop");
+      visit(instr.body, innermost || (is_serial(instr) && !holds_serial(instr.body)));
+    }
+  }
+
+  std::map<ir::Reg, int64_t> literals_;
+  std::string found_;
+};
+
+void check(const Program& program) {
+  for (const Schedule* schedule : program.all())
+    for (const Step& step : schedule->steps) {
+      if (step.kernel < 0) continue;
+      const ir::Kernel& kernel = schedule->kernels[static_cast<size_t>(step.kernel)];
+      const Divisions divisions(kernel);
+      BOOST_TEST(divisions.found() == "",
+                 schedule->name << ", " << kernel.kind << " " << step.name << ": " << divisions.found());
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(inner_loops)
+
+BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
+  for (const char* library_isa : {"avx512", "avx2", "generic"})  // blocks of 16, of 8, NHWC
+    for (const Recipe& recipe : all_recipes())
+      for (const char* augment : {"none", "crop,flip,cutout,mixup"}) {
+        Target target = generic_cpu_target();
+        target.library_isa = library_isa;
+        const Flags flags = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
+        const Programs programs = compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target);
+        BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
+          check(programs.training.program);
+          check(programs.inference.program);
+        }
+      }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
