@@ -45,7 +45,7 @@ class Reader {
   /// One of `files` that are about equally large.
   void append(Split& split, const CifarFile& file, size_t files) const {
     const fs::path path = find(file);
-    const Bytes bytes = read_unpacked(path);
+    const Bytes bytes = read_unpacked(path, most_bytes(path.parent_path(), spec_.published, record_));
     check_size(path, bytes.size());
     const size_t count = bytes.size() / static_cast<size_t>(record_);
     if (split.pixels.empty()) split.pixels.reserve(files * count * kShape.size());

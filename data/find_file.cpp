@@ -28,7 +28,9 @@ fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std
   const std::vector<fs::path> places = candidates(search, dir, file);
   for (const fs::path& place : places) {
     std::error_code ignored;
-    if (fs::is_regular_file(place, ignored)) return place;
+    const fs::file_type type = fs::status(place, ignored).type();
+    // A FIFO, a device, a loop of links is told where it is read; some tools unpack into folders of these names.
+    if (type != fs::file_type::not_found && type != fs::file_type::directory) return place;
   }
   std::string looked;
   for (const fs::path& place : places) looked += (looked.empty() ? "" : "\n            ") + place.string();

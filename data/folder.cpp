@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cctype>
 
+#include "data/data_file.h"
 #include "data/error.h"
 
 namespace kb {
@@ -17,8 +18,8 @@ constexpr const char* kLayout = "DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (!entry.path().filename().string().starts_with(".")) entries.push_back(entry.path());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (!at->path().filename().string().starts_with(".")) entries.push_back(at->path());
   if (error) throw DataError({folder.string(), "cannot be read", kLayout, error.message(), ""});
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -27,7 +28,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 std::vector<std::string> classes_of(const fs::path& part) {
   std::vector<std::string> classes;
   for (const fs::path& entry : entries_of(part)) {
-    if (!fs::is_directory(entry))
+    std::error_code error;
+    if (!fs::is_directory(entry, error))
       throw DataError({entry.string(), "is not the folder of a class", kLayout, "a file", ""});
     classes.push_back(entry.filename().string());
   }
@@ -38,64 +40,75 @@ std::vector<std::string> classes_of(const fs::path& part) {
 
 struct Image {
   ImageShape shape;
-  std::vector<uint8_t> pixels;  // C, H, W
+  Bytes pixels;  // C, H, W
 };
 
-// One binary PNM file: "P6", width, height, 255, one white space, pixels.
+// One binary PNM file: "P6", width, height, 255, one white space, pixels. These are read when the file is as long as
+// its header says.
 class PnmReader {
  public:
-  explicit PnmReader(const fs::path& path) : path_(path), file_(path, std::ios::binary) {}
+  explicit PnmReader(const fs::path& path)
+      : path_(path), file_(path), header_(file_.read(0, std::min(file_.size(), kMostHeader))) {}
 
   Image read() {
-    char magic[2] = {};
-    file_.read(magic, 2);
-    if (magic[0] != 'P' || (magic[1] != '5' && magic[1] != '6'))
+    if (header_.size() < 2 || header_[0] != 'P' || (header_[1] != '5' && header_[1] != '6'))
       refuse("is not an image that is read here", "binary PPM or PGM, which begins with P6 or P5",
-             file_ ? "another format" : "an empty file", "convert it: mogrify -format ppm FILES (ImageMagick)");
+             header_.empty() ? "an empty file" : "another format",
+             "convert it: mogrify -format ppm FILES (ImageMagick)");
     Image image;
-    image.shape.channels = magic[1] == '6' ? 3 : 1;
+    image.shape.channels = header_[1] == '6' ? 3 : 1;
+    at_ = 2;
     image.shape.width = number("width");
     image.shape.height = number("height");
     if (const int64_t most = number("largest value"); most != 255)
       refuse("has another depth", "8 bits a channel: largest value 255", fmt::to_string(most), "");
-    file_.get();
+    ++at_;
     read_pixels(image);
     return image;
   }
 
  private:
+  static constexpr size_t kMostHeader = size_t{64} << 10;  // bytes, comments included
+
   [[noreturn]] void refuse(std::string problem, std::string expected, std::string got, std::string hint) const {
     throw DataError({path_.string(), std::move(problem), std::move(expected), std::move(got), std::move(hint)});
   }
 
+  // 0 behind the end.
+  uint8_t peek() const { return at_ < header_.size() ? header_[at_] : 0; }
+
   // The next number of the header, behind white space and comments.
   int64_t number(const char* what) {
-    while (file_ && (std::isspace(file_.peek()) || file_.peek() == '#'))
-      if (file_.get() == '#') file_.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    constexpr int64_t kMost = 1 << 16;
+    for (; std::isspace(peek()) != 0 || peek() == '#'; ++at_)
+      if (peek() == '#')
+        while (at_ < header_.size() && header_[at_] != '\n') ++at_;
     int64_t value = 0;
-    if (!(file_ >> value) || value < 1 || value > (1 << 16))
-      refuse("has a damaged header", fmt::format("a {} from 1 to 65536", what), "something else", "");
+    for (; std::isdigit(peek()) != 0 && value <= kMost; ++at_) value = 10 * value + (peek() - '0');
+    if (value < 1 || value > kMost)
+      refuse("has a damaged header", fmt::format("a {} from 1 to {}", what, kMost), "something else", "");
     return value;
   }
 
-  void read_pixels(Image& image) {
+  void read_pixels(Image& image) const {
     const ImageShape& s = image.shape;
-    std::vector<char> bytes(static_cast<size_t>(s.size()));
-    file_.read(bytes.data(), s.size());
-    if (file_.gcount() != s.size())
-      refuse("is cut short", fmt::format("{} bytes of pixels", s.size()), fmt::to_string(file_.gcount()), "");
-    if (file_.peek() != std::ifstream::traits_type::eof())
-      refuse("goes on behind its pixels", fmt::format("{} bytes of pixels", s.size()), "more", "");
-    image.pixels.resize(bytes.size());
+    const auto size = static_cast<size_t>(s.size());
+    const size_t there = file_.size() - std::min(at_, file_.size());
+    if (there != size)
+      refuse(there < size ? "is cut short" : "goes on behind its pixels", fmt::format("{} bytes of pixels", size),
+             fmt::to_string(there), "");
+    const Bytes bytes = file_.read(at_, size);
+    image.pixels.resize(size);
     const int64_t plane = s.height * s.width;
     for (int64_t p = 0; p < plane; ++p)
       for (int64_t c = 0; c < s.channels; ++c)
-        image.pixels[static_cast<size_t>(c * plane + p)] =
-            static_cast<uint8_t>(bytes[static_cast<size_t>(p * s.channels + c)]);
+        image.pixels[static_cast<size_t>(c * plane + p)] = bytes[static_cast<size_t>(p * s.channels + c)];
   }
 
   const fs::path& path_;
-  std::ifstream file_;
+  const DataFile file_;
+  const Bytes header_;  // and what follows it
+  size_t at_ = 0;       // bytes of it that are read
 };
 
 std::string text(const ImageShape& s) {

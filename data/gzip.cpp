@@ -4,27 +4,18 @@
 #include <libdeflate.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <new>
 
+#include "data/data_file.h"
 #include "data/error.h"
 
 namespace kb {
 namespace {
 
-Bytes read_bytes(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) throw DataError({path.string(), "cannot be read", "a readable file", error.message(), ""});
-  Bytes bytes(size);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (file.gcount() != static_cast<std::streamsize>(size)) {
-    throw DataError({path.string(), "cannot be read to its end", fmt::format("{} bytes", size),
-                     fmt::format("{} bytes", file.gcount()), ""});
-  }
-  return bytes;
+[[noreturn]] void refuse_size(const std::filesystem::path& path, size_t most, const std::string& got) {
+  throw DataError({path.string(), "larger than a file of this data set", fmt::format("at most {} bytes", most), got,
+                   "is this another file?"});
 }
 
 /// The file's last four bytes: the length of its last member, which is nearly always the only one. Only a guess, and
@@ -36,11 +27,11 @@ size_t guess_unpacked_size(const Bytes& packed) {
   return std::clamp<size_t>(size, kLeast, kLeast + kMostPerByte * packed.size());
 }
 
-Bytes unpack(const std::filesystem::path& path, const Bytes& packed) {
+Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most) {
   const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   if (!decompressor) throw std::bad_alloc();
-  Bytes out(guess_unpacked_size(packed));
+  Bytes out(std::min(guess_unpacked_size(packed), most));
   size_t at = 0, used = 0;
   do {  // a member
     size_t member = 0, unpacked = 0;
@@ -48,7 +39,8 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed) {
         libdeflate_gzip_decompress_ex(decompressor.get(), packed.data() + at, packed.size() - at, out.data() + used,
                                       out.size() - used, &member, &unpacked);
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
-      out.resize(2 * out.size());
+      if (out.size() == most) refuse_size(path, most, "more, unpacked");
+      out.resize(std::min(2 * out.size(), most));
       continue;
     }
     if (result != LIBDEFLATE_SUCCESS) {
@@ -65,15 +57,20 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed) {
 
 }  // namespace
 
-Bytes read_unpacked(const std::filesystem::path& path) {
-  Bytes bytes = read_bytes(path);
-  if (path.extension() != ".gz") return bytes;
+Bytes read_unpacked(const std::filesystem::path& path, size_t most) {
+  const DataFile file(path);
+  const bool is_packed = path.extension() == ".gz";
+  // What deflate cannot make smaller grows by a few bytes in ten thousand.
+  if (file.size() / 2 > most || (!is_packed && file.size() > most))
+    refuse_size(path, most, fmt::format("{} bytes", file.size()));
+  Bytes bytes = file.read(0, file.size());
+  if (!is_packed) return bytes;
   if (bytes.size() >= 2 && (bytes[0] != 0x1f || bytes[1] != 0x8b)) {
     throw DataError({path.string(), "not a gzip file", "the first bytes 1f 8b",
                      fmt::format("{:02x} {:02x}", bytes[0], bytes[1]),
                      "if it is already unpacked, take '.gz' off its name"});
   }
-  return unpack(path, bytes);
+  return unpack(path, bytes, most);
 }
 
 }  // namespace kb

@@ -38,8 +38,8 @@ std::string magic_hint(uint32_t magic) {
   return "this is not an idx file of unsigned bytes";
 }
 
-IdxFile read_idx(const fs::path& path, uint32_t magic) {
-  Bytes bytes = read_unpacked(path);
+IdxFile read_idx(const fs::path& path, uint32_t magic, size_t most) {
+  Bytes bytes = read_unpacked(path, most);
   const size_t dimensions = magic & 0xff, header = 4 + 4 * dimensions;
   const uint32_t got = bytes.size() < 4 ? magic : big_endian(bytes.data());
   if (got != magic) {
@@ -69,8 +69,12 @@ void check_payload(const IdxFile& file, int64_t size) {
                    less ? "fetch the file again" : "the count in its header is wrong, or two files were joined"});
 }
 
-Bytes read_images(const fs::path& path, const ImageShape& shape) {
-  IdxFile file = read_idx(path, kImagesMagic);
+constexpr int64_t kMostHeader = 16;  // bytes, of images
+
+Bytes read_images(const IdxSpec& spec, const fs::path& path) {
+  const ImageShape& shape = spec.shape;
+  const size_t most = most_bytes(path.parent_path(), spec.published, shape.size(), kMostHeader);
+  IdxFile file = read_idx(path, kImagesMagic, most);
   if (file.extents[1] != shape.height || file.extents[2] != shape.width) {
     throw DataError({path.string(), "wrong image size", fmt::format("{} x {} pixels", shape.height, shape.width),
                      fmt::format("{} x {} pixels", file.extents[1], file.extents[2]), "is this another data set?"});
@@ -79,8 +83,9 @@ Bytes read_images(const fs::path& path, const ImageShape& shape) {
   return std::move(file.elements);
 }
 
-std::vector<int32_t> read_labels(const fs::path& path, int64_t classes) {
-  const IdxFile file = read_idx(path, kLabelsMagic);
+std::vector<int32_t> read_labels(const IdxSpec& spec, const fs::path& path) {
+  const auto classes = static_cast<int64_t>(spec.class_names.size());
+  const IdxFile file = read_idx(path, kLabelsMagic, most_bytes(path.parent_path(), spec.published, 1, kMostHeader));
   check_payload(file, 1);
   for (size_t i = 0; i < file.elements.size(); ++i) {
     if (file.elements[i] >= classes) {
@@ -100,8 +105,7 @@ fs::path find_file(const IdxSpec& spec, const fs::path& dir, const std::string& 
 Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& part) {
   const fs::path images = find_file(spec, dir, part + "-images-idx3-ubyte");
   const fs::path labels = find_file(spec, dir, part + "-labels-idx1-ubyte");
-  Split split{spec.shape, read_images(images, spec.shape),
-              read_labels(labels, static_cast<int64_t>(spec.class_names.size()))};
+  Split split{spec.shape, read_images(spec, images), read_labels(spec, labels)};
   const auto count = static_cast<int64_t>(split.pixels.size()) / spec.shape.size();
   if (count != split.count()) {
     throw DataError({labels.string(), "the number of labels is not that of the images",

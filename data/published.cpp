@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 #include <optional>
+#include <sstream>
 
+#include "data/data_file.h"
 #include "data/error.h"
 
 namespace kb {
@@ -13,14 +15,19 @@ namespace {
 
 std::string text(PartCounts counts) { return fmt::format("train {}, test {}", counts.train, counts.test); }
 
-std::optional<PartCounts> stated_counts(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) return std::nullopt;
+std::optional<PartCounts> stated_counts(const fs::path& path) {
+  constexpr size_t kMost = 4096;  // bytes of two lines, with all their blanks
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found) return std::nullopt;
+  const DataFile file(path);
+  const Bytes bytes = file.read(0, std::min(file.size(), kMost));
+  std::istringstream in(std::string(bytes.begin(), bytes.end()));
   PartCounts counts;
   std::string train, test, more;
-  if (in >> train >> counts.train >> test >> counts.test && train == "train" && test == "test" && !(in >> more))
+  if (in >> train >> counts.train >> test >> counts.test && train == "train" && test == "test" && !(in >> more) &&
+      file.size() <= kMost && counts.train > 0 && counts.test > 0)
     return counts;
-  throw DataError({file.string(), "not understood", "two lines: 'train N' and 'test M', the samples of the two parts",
+  throw DataError({path.string(), "not understood", "two lines: 'train N' and 'test M', the samples of the two parts",
                    "another text", "it states what a variant of a published data set holds"});
 }
 
@@ -32,6 +39,16 @@ std::string counts_hint(const std::string& set, PartCounts published, PartCounts
 }
 
 }  // namespace
+
+size_t most_bytes(const fs::path& folder, PartCounts published, int64_t sample_bytes, int64_t header) {
+  const PartCounts counts = stated_counts(folder / kVariantFile).value_or(published);
+  if (counts == PartCounts{}) return SIZE_MAX;
+  int64_t samples = 0, bytes = 0;
+  const bool beyond = __builtin_add_overflow(counts.train, counts.test, &samples) ||
+                      __builtin_mul_overflow(samples, 2 * sample_bytes, &bytes) ||
+                      __builtin_add_overflow(bytes, header, &bytes);
+  return beyond ? SIZE_MAX : static_cast<size_t>(bytes);
+}
 
 bool check_counts(const std::string& set, const fs::path& folder, PartCounts published, PartCounts got) {
   const fs::path file = folder / kVariantFile;

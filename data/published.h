@@ -2,6 +2,7 @@
 // data that says so. Without it a set that is not whole is refused, so that nobody trains on half of one unawares.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,6 +16,10 @@ struct PartCounts {
 };
 
 constexpr const char* kVariantFile = "variant.txt";
+
+/// The bytes that no file of the set in `folder` comes near: of twice the samples of both parts, with `header` bytes
+/// before them; as published, or as `variant.txt` states. SIZE_MAX where nothing is known.
+size_t most_bytes(const std::filesystem::path& folder, PartCounts published, int64_t sample_bytes, int64_t header = 0);
 
 /// Checks what was read from `folder` against the published counts, or those that `variant.txt` in it states in two
 /// lines, "train 1000" and "test 200". True where that file is there. Throws DataError where they differ.

@@ -408,6 +408,14 @@ class Parser {
 
 }  // namespace
 
-Graph parse_graph(std::string_view text) { return Parser(text).run(); }
+Graph parse_graph(std::string_view text) {
+  Graph graph = Parser(text).run();
+  try {
+    verify(graph);
+  } catch (const InternalError& error) {  // what no line alone has wrong is the text's fault all the same
+    throw Error(fmt::format("graph text: {}", error.what()));
+  }
+  return graph;
+}
 
 }  // namespace kb

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/error.h"
 
@@ -19,13 +20,25 @@ std::string nearest_multiples(int64_t value, int64_t unit) {
   return below == 0 ? fmt::format("{}", above) : fmt::format("{} or {}", below, above);
 }
 
+// The largest divisor of `value` that is at most `near`, and the smallest that is at least `near`; value itself where
+// near is larger.
+std::pair<int64_t, int64_t> enclosing_divisors(int64_t value, int64_t near) {
+  int64_t below = 1, above = value;
+  for (int64_t d = 1; d <= value / d; ++d) {
+    if (value % d != 0) continue;
+    for (const int64_t divisor : {d, value / d}) {
+      if (divisor <= near) below = std::max(below, divisor);
+      if (divisor >= near) above = std::min(above, divisor);
+    }
+  }
+  return {below, above};
+}
+
 // The divisors of `value` around `near`, each between `before` and `after`: "24 or 32", "sync(2) or sync(4)".
 std::string nearest_divisors(int64_t value, int64_t near, const char* before = "", const char* after = "") {
-  int64_t below = std::min(near, value), above = std::max<int64_t>(near, 1);
-  while (below > 1 && value % below != 0) --below;
-  while (above < value && value % above != 0) ++above;
+  const auto [below, above] = enclosing_divisors(value, near);
   const std::string one = fmt::format("{}{}{}", before, below, after);
-  return above > value || above == below ? one : fmt::format("{} or {}{}{}", one, before, above, after);
+  return above == below ? one : fmt::format("{} or {}{}{}", one, before, above, after);
 }
 
 [[noreturn]] void refuse(int64_t global, int64_t per_worker, int64_t processes) {
@@ -49,9 +62,8 @@ std::string nearest_divisors(int64_t value, int64_t near, const char* before = "
 
 // The most processes, fewer than there are, whose workers come in groups of plan.norm.size; 0: none.
 int64_t fewer_processes(const BatchPlan& plan) {
-  int64_t fewer = plan.processes - 1;
-  while (fewer > 0 && plan.workers() % (fewer * plan.norm.size) != 0) --fewer;
-  return fewer;
+  if (plan.processes == 1 || plan.workers() % plan.norm.size != 0) return 0;
+  return enclosing_divisors(plan.workers() / plan.norm.size, plan.processes - 1).first;
 }
 
 [[noreturn]] void refuse_sync(const BatchPlan& plan) {

@@ -24,7 +24,12 @@ Checkpoint newest_whole(const fs::path& folder, const std::function<void(const s
 }  // namespace
 
 Checkpoint export_model(const ExportRequest& request, const std::function<void(const std::string&)>& say) {
-  if (!fs::is_directory(request.run)) throw Error(fmt::format("there is no run folder {}", request.run.string()));
+  std::error_code error;
+  if (!fs::is_directory(request.run, error))
+    throw Error(fmt::format("there is no run folder {}", request.run.string()));
+  if (is_own_file(request.run, request.to))
+    throw Error(fmt::format("--to {}: expected a file that is not the run's own\n  hint: name another; {} is as it was",
+                            request.to.string(), request.run.string()));
   const fs::path folder = checkpoints_of(request.run);
   Checkpoint checkpoint = request.checkpoint.empty() ? newest_whole(folder, say)
                                                      : read_checkpoint(named_checkpoint(folder, request.checkpoint));

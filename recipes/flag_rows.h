@@ -13,6 +13,9 @@ struct FlagRow {
   std::function<std::string(const Flags&)> print;        // empty: nothing to say
 };
 
+// Every flag of the recipe, its own first.
+std::vector<FlagRow> flag_table(const Recipe& recipe);
+
 [[noreturn]] void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
                                const std::string& hint = "");
 // Whole numbers are those of an int, so that none changes where the code counts with one, and the product of two does

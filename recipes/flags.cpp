@@ -220,14 +220,6 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   return rows;
 }
 
-// The recipe's own first.
-std::vector<FlagRow> flag_table(const Recipe& recipe) {
-  std::vector<FlagRow> table;
-  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
-  for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
-  return table;
-}
-
 struct EffectRow {
   const char* name;
   FlagEffect effect;
@@ -280,6 +272,13 @@ void print_help(const Recipe& recipe, const std::string& usage, const std::vecto
 }
 
 }  // namespace
+
+std::vector<FlagRow> flag_table(const Recipe& recipe) {
+  std::vector<FlagRow> table;
+  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
+  for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
+  return table;
+}
 
 Flags default_flags(const Recipe& recipe) {
   const Defaults& d = recipe.defaults;

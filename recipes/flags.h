@@ -104,6 +104,9 @@ FlagEffect flag_effect(const std::string& name);  // "threads"
 // Every flag but those of FlagEffect::call as words of a command line that gives the same run; in the order of the
 // table.
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags);
+// The flags that such words give. Throws UsageError for every other word: a manifest may come from anywhere, and its
+// words are to write no file, print no help and start nothing.
+Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words);
 // Those that all processes of a run must be given alike, a line each: how they speak with each other follows from them.
 std::string shared_flags(const Recipe& recipe, const Flags& flags);
 // {"minibatch", "64"}: every flag by its name without dashes.

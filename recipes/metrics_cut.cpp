@@ -11,11 +11,7 @@
 namespace kb {
 namespace {
 
-std::string text_of(const std::filesystem::path& path) {
-  std::error_code error;
-  const bool is_there = std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found;
-  return is_there ? read_file(path) : "";
-}
+std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
 
 enum class Kind : uint8_t { step, evaluation, end, stop, other, damaged, torn };
 

@@ -7,6 +7,7 @@
 #include "recipes/line_diff.h"
 #include "recipes/metrics_cut.h"
 #include "recipes/plan.h"
+#include "recipes/recorded_flags.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -20,8 +21,7 @@ constexpr const char* kVersion = "kilobatch_checkpoint";
 // Its text too, which is kept in the new one.
 std::pair<JsonValue, std::string> read_manifest(const RunFolder& folder) {
   const fs::path path = folder.file("manifest.json");
-  std::error_code error;
-  if (fs::symlink_status(path, error).type() == fs::file_type::not_found)
+  if (!is_there(path))
     throw Error(fmt::format("--resume: {} holds no run: there is no manifest.json", folder.path().string()));
   std::string text = read_file(path);
   JsonValue manifest = parse_json(text, "--resume: " + path.string());
@@ -37,9 +37,9 @@ void check_recipe(const Recipe& recipe, const JsonValue& manifest, const fs::pat
 
 Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
   try {
-    return *parse_flags(recipe, recipe.name, manifest.at("arguments").list<std::string>());
+    return recorded_flags(recipe, manifest.at("arguments").list<std::string>());
   } catch (const UsageError& error) {
-    throw Error(fmt::format("--resume: this Kilobatch does not take the run's own flags: {}", error.what()));
+    throw Error(fmt::format("--resume: flags in manifest.json are not taken: {}", error.what()));
   }
 }
 
@@ -105,8 +105,8 @@ std::string words(const Recipe& recipe, const Flags& flags) {
 }  // namespace
 
 fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
-  if (fs::exists(name)) return name;
-  if (fs::exists(folder / name)) return folder / name;
+  if (is_there(name)) return name;
+  if (is_there(folder / name)) return folder / name;
   std::string known;
   for (const fs::path& path : list_checkpoints(folder)) known += (known.empty() ? "" : ", ") + path.filename().string();
   throw Error(
@@ -154,8 +154,7 @@ bool goes_on(const Flags& flags) {
   if (!flags.checkpoint.empty())
     throw UsageError(
         "--resume auto: it goes on from the newest checkpoint; from another one: --resume RUN --checkpoint FILE");
-  std::error_code error;
-  return fs::symlink_status(fs::path(flags.out) / "manifest.json", error).type() != fs::file_type::not_found;
+  return is_there(fs::path(flags.out) / "manifest.json");
 }
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,

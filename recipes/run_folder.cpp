@@ -12,6 +12,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "recipes/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/host_compiler.h"
 #include "runtime/input_file.h"
@@ -24,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kManifest = "manifest.json";
+constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw Error(fmt::format("--out: cannot use the folder {}: {}", path.string(), why));
@@ -86,6 +87,20 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
+bool is_own_file(const fs::path& run, const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::absolute(file, error), error);
+  const auto same = [](const fs::path& a, const fs::path& b) {
+    std::error_code ignored;
+    return fs::equivalent(a, b, ignored);
+  };
+  const auto is = [&](const char* name) {
+    return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
+  };
+  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) ||
+         same(real.parent_path(), checkpoints_of(run));
+}
+
 RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {
   if (use == Use::share) return;
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -99,13 +114,14 @@ RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {
 }
 
 RunFolder RunFolder::open(const std::string& path, Use use) {
-  if (!fs::is_directory(path)) throw Error(fmt::format("--resume: there is no run folder {}", path));
+  std::error_code error;
+  if (!fs::is_directory(path, error)) throw Error(fmt::format("--resume: there is no run folder {}", path));
   return RunFolder(fs::path(path).lexically_normal(), use);
 }
 
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)
     : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
-  if (fs::exists(file(kManifest)) || fs::exists(file("metrics.jsonl")))
+  if (is_there(file(kManifest)) || is_there(file(kMetrics)))
     refuse(path_, "it holds a run already; name another, or remove it");
 }
 
@@ -161,9 +177,14 @@ std::string manifest_text(const ManifestFacts& facts) {
 
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note) {
+  return continued_manifest(manifest_of(facts).dump(), old, step, note);
+}
+
+std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
+                               const std::function<void(const std::string&)>& note) {
   const JsonValue before = parse_json(old, "manifest.json");
   const nlohmann::ordered_json versions = copy_of(before.at("versions"));
-  nlohmann::ordered_json manifest = manifest_of(facts);
+  nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(own);
   nlohmann::ordered_json entry = {{"at", time_text()}, {"step", step}};
   for (const auto& [key, value] : manifest["versions"].items()) {
     const auto was = versions.find(key);

@@ -15,6 +15,10 @@ namespace kb {
 // Where a run's checkpoints lie.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
 
+// Whether it is, or would be, a file that the run writes itself: manifest, metrics, model or checkpoint. Links count as
+// what they lead to.
+bool is_own_file(const std::filesystem::path& run, const std::filesystem::path& file);
+
 class RunFolder {
  public:
   // Makes `out`, or runs/RECIPE-TIME where it is empty (with a number behind it where another run took that name).
@@ -62,6 +66,9 @@ std::string manifest_text(const ManifestFacts& facts);
 // it was gone on with. `note` is given a line for each version that is another now: the bits may be others too.
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
+// The same of two texts; `own` is this program's, `old` may come from anywhere.
+std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
+                               const std::function<void(const std::string&)>& note);
 
 // A word as a shell takes it.
 std::string shell_quoted(const std::string& word);

@@ -5,6 +5,7 @@
 #include "recipes/overlap_report.h"
 #include "recipes/picture.h"
 #include "recipes/plan.h"
+#include "recipes/run_folder.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -46,8 +47,13 @@ std::string beside_the_arena(const Compiled& compiled) {
 bool wants_picture(const Flags& flags) { return !flags.picture.empty() || !flags.trace.empty(); }
 
 void check_picture_files(const Flags& flags) {
-  for (const std::string& file : {flags.picture, flags.trace})
-    if (!file.empty()) AtomicFile probe(file);
+  for (const std::string& file : {flags.picture, flags.trace}) {
+    if (file.empty()) continue;
+    for (const std::string& run : {flags.out, flags.resume})
+      if (!run.empty() && is_own_file(run, file))
+        throw UsageError(fmt::format("--picture, --trace: {} is a file of the run's own; name another", file));
+    AtomicFile probe(file);
+  }
 }
 
 Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const> programs, const Profile& profile,

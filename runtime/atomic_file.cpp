@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
@@ -22,6 +23,23 @@ void flush_directory(const std::filesystem::path& directory) {
   if (descriptor < 0) return;
   ::fsync(descriptor);
   ::close(descriptor);
+}
+
+// The file behind symbolic links, which stay. A rename would put a file in the place of a device or a FIFO: these are
+// refused, and nothing is written.
+std::filesystem::path checked(const std::filesystem::path& target) {
+  struct stat status;
+  if (::stat(target.c_str(), &status) != 0) {
+    if (errno != ENOENT) throw_file_error("write", target, errno);
+    return target;
+  }
+  if (!S_ISREG(status.st_mode))
+    throw Error(fmt::format("cannot write {}: expected a file, or none yet, got {}", target.string(),
+                            kind_of_file(status.st_mode)));
+  std::error_code error;
+  const bool is_link = std::filesystem::is_symlink(target, error);
+  const std::filesystem::path real = is_link ? std::filesystem::canonical(target, error) : target;
+  return error ? target : real;
 }
 
 std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
@@ -52,8 +70,8 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
                           room_text(path, error_number, bytes)));
 }
 
-AtomicFile::AtomicFile(std::filesystem::path target, int64_t bytes, unsigned mode)
-    : target_(std::move(target)), bytes_(bytes) {
+AtomicFile::AtomicFile(const std::filesystem::path& target, int64_t bytes, unsigned mode)
+    : target_(checked(target)), bytes_(bytes) {
   // A file of this name left by a killed process with our number is stepped over, not overwritten.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = target_;

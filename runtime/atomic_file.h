@@ -12,7 +12,9 @@ class AtomicFile {
  public:
   // Opens `TARGET.PID.N.tmp`; the directory must be there. `bytes`, where known, are set aside on the disk at once, so
   // that a full one is found before anything is written.
-  explicit AtomicFile(std::filesystem::path target, int64_t bytes = 0, unsigned mode = 0666);
+  // Throws Error where the target is a folder, a device, a FIFO or a socket; a symbolic link stays, and the file that
+  // it leads to is replaced.
+  explicit AtomicFile(const std::filesystem::path& target, int64_t bytes = 0, unsigned mode = 0666);
   // Without a commit the target stays as it was and the temporary file goes.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

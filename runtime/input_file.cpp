@@ -65,6 +65,11 @@ std::string InputFile::read(size_t begin, size_t bytes) const {
   return text;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found;
+}
+
 std::string read_file(const std::filesystem::path& path) {
   const InputFile file(path);
   std::string content(file.size(), '\0');

@@ -34,6 +34,9 @@ class InputFile {
 // "a folder", "a FIFO", "a device", "a socket" of what stat() gives as st_mode; "a file" of a regular one.
 const char* kind_of_file(unsigned mode);
 
+// Whether anything has this name, be it a symbolic link that leads nowhere.
+bool is_there(const std::filesystem::path& path);
+
 // The whole file.
 std::string read_file(const std::filesystem::path& path);
 

@@ -6,6 +6,9 @@
 #include <boost/test/unit_test.hpp>
 #include <stdexcept>
 
+#include <sys/stat.h>
+
+#include "data/find_file.h"
 #include "data/gzip.h"
 
 namespace kb::test {
@@ -122,6 +125,47 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "DIR/none: cannot be read\n"
              "  expected: a readable file\n"
              "  got:      No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(content_has_a_bound) {
+  const kb::test::TemporaryDirectory dir;
+  const Bytes plain = ramp(1000);
+  kb::test::write_file(dir.path() / "a", kb::test::text_of(plain));
+  kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(gzip(plain)));
+  for (const char* name : {"a", "a.gz"}) {
+    BOOST_TEST((kb::read_unpacked(dir.path() / name, 1000) == plain));
+    BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / name, 999); })
+                   .starts_with("DIR/" + std::string(name) +
+                                ": larger than a file of this data set\n  expected: at most 999 bytes\n"));
+  }
+  // A terabyte that takes no room on the disk.
+  std::filesystem::resize_file(dir.path() / "a", uintmax_t{1} << 40);
+  std::filesystem::resize_file(dir.path() / "a.gz", uintmax_t{1} << 40);
+  for (const char* name : {"a", "a.gz"})
+    BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / name, 1 << 20); }) ==
+               "DIR/" + std::string(name) +
+                   ": larger than a file of this data set\n  expected: at most 1048576 bytes\n"
+                   "  got:      1099511627776 bytes\n  hint:     is this another file?");
+}
+
+// A FIFO without a writer hung.
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
+  const kb::test::TemporaryDirectory dir;
+  BOOST_REQUIRE(::mkfifo((dir.path() / "fifo").c_str(), 0600) == 0);
+  std::filesystem::create_symlink(dir.path() / "loop", dir.path() / "loop");
+  std::filesystem::create_symlink("/dev/zero", dir.path() / "zero");
+  const std::pair<const char*, std::string> cases[] = {
+      {"fifo", "a FIFO"}, {"loop", "Too many levels of symbolic links"}, {"zero", "a device"}, {".", "a folder"}};
+  for (const auto& [name, what] : cases)
+    BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / name); }) ==
+               "DIR/" + std::string(name) + ": cannot be read\n  expected: a readable file\n  got:      " + what);
+  // A data set says so too, where one of its files is none.
+  const kb::FileSearch search{"set", {}, "fetch it"};
+  BOOST_TEST(kb::find_data_file(search, dir.path(), "fifo").filename() == "fifo");
+  BOOST_TEST(kb::find_data_file(search, dir.path(), "loop").filename() == "loop");
+  std::filesystem::create_directory(dir.path() / "a");  // as some tools unpack a.gz: into a/
+  kb::test::write_file(dir.path() / "a.gz", "x");
+  BOOST_TEST(kb::find_data_file(search, dir.path(), "a").filename() == "a.gz");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 #include "data/folder.h"
 
+#include <sys/resource.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "tests/data/files.h"
@@ -80,6 +82,38 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_folder_dataset(""); }) ==
              "data set folder: no folder was named\n  expected: DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or "
              ".pgm)\n  hint:     --data DIR");
+}
+
+// Megabytes that the process has had in memory at once.
+int64_t peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1000;
+}
+
+// 19 bytes took 5.8 GB before they were found to be too few; a terabyte behind them was to be read.
+BOOST_AUTO_TEST_CASE(no_memory_is_taken_for_what_is_not_there) {
+  const int64_t before = peak_memory();
+  Folder folder;
+  folder.write("train/cat/2.ppm", "P6 44000 44000 255\n");
+  BOOST_TEST(folder.error() ==
+             "DIR/train/cat/2.ppm: is cut short\n  expected: 5808000000 bytes of pixels\n  got:      0");
+  folder.write("train/cat/2.ppm", "P6 2 1 255\nabcdef");
+  fs::resize_file(folder.dir() / "train/cat/2.ppm", uintmax_t{1} << 40);
+  BOOST_TEST(folder.error().starts_with("DIR/train/cat/2.ppm: goes on behind its pixels\n"));
+  BOOST_TEST(peak_memory() - before < 1000);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
+  Folder folder;
+  fs::create_directory(folder.dir() / "train/cat/2.ppm");
+  BOOST_TEST(folder.error() ==
+             "DIR/train/cat/2.ppm: cannot be read\n  expected: a readable file\n  got:      a folder");
+  fs::remove(folder.dir() / "train/cat/2.ppm");
+  fs::create_symlink("2.ppm", folder.dir() / "train/cat/2.ppm");
+  BOOST_TEST(folder.error().find("Too many levels of symbolic links") != std::string::npos);
+  fs::create_symlink("bird", folder.dir() / "train/bird");
+  BOOST_TEST(folder.error().starts_with("DIR/train/bird: is not the folder of a class\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

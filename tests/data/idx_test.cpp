@@ -1,5 +1,7 @@
 #include "data/idx.h"
 
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -207,6 +209,28 @@ BOOST_AUTO_TEST_CASE(missing_data) {
              "  expected: the directory that holds train-images-idx3-ubyte[.gz]\n"
              "  got:      none\n" +
                  hint + " and name it: --data DIR, or the environment variable KB_DATA");
+}
+
+// A file of 3 MB that unpacks to 3 GB took these before its header was looked at.
+BOOST_AUTO_TEST_CASE(what_unpacks_to_more_than_the_set_holds_is_refused) {
+  kb::IdxSpec spec = kTiny;
+  spec.published = {4, 2};
+  const TemporaryDirectory dir;
+  TinyFiles files;
+  files.write(dir.path(), kb::test::gzip, ".gz");
+  BOOST_TEST(kb::load_idx_dataset(spec, dir.path()).train.count() == 4);
+  files.train_images = idx(0x803, {100'000'000, 2, 3}, Bytes(10'000, 0));
+  files.write(dir.path(), kb::test::gzip, ".gz");
+  const std::string bound = "larger than a file of this data set\n  expected: at most ";
+  const auto load = [&] { kb::load_idx_dataset(spec, dir.path()); };
+  BOOST_TEST(data_error(dir.path(), load) == "DIR/train-images-idx3-ubyte.gz: " + bound +
+                                                 "88 bytes\n  got:      more, unpacked\n"
+                                                 "  hint:     is this another file?");
+  write_file(dir.path() / "variant.txt", "train 1000\ntest 2\n");
+  BOOST_TEST(data_error(dir.path(), load).find(bound + "12040 bytes") != std::string::npos);
+  fs::remove(dir.path() / "variant.txt");
+  BOOST_REQUIRE(::mkfifo((dir.path() / "variant.txt").c_str(), 0600) == 0);
+  BOOST_TEST(data_error(dir.path(), load).starts_with("DIR/variant.txt: cannot be read\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 #include "optim/batch_plan.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
@@ -42,6 +44,13 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
   BOOST_TEST(refused(30, 0, 4) ==
              "--minibatch: expected samples for 4 processes alike, got 30\n  hint:     --minibatch 28 or 32");
   BOOST_TEST(refused(8, 32, 1).find("--minibatch 32, or --per-worker 8") != std::string::npos);
+}
+
+// Trying every number for one that divides would take minutes.
+BOOST_AUTO_TEST_CASE(hints_of_large_numbers_are_there_at_once) {
+  constexpr int64_t kPrime = 999'999'999'999'989;
+  BOOST_TEST(refused(kPrime, kPrime / 2, 1).ends_with(fmt::format(", or --per-worker 1 or {}", kPrime)));
+  BOOST_TEST(refused(kPrime, 1, kPrime, sync(2)).ends_with("  hint:     worker, or a smaller --per-worker"));
 }
 
 // Every plan that a hint names divides.

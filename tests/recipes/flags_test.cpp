@@ -7,6 +7,7 @@
 #include "recipes/device.h"
 #include "recipes/network.h"
 #include "recipes/plan.h"
+#include "recipes/recorded_flags.h"
 #include "recipes/run_folder.h"
 #include "recipes/table.h"
 #include "recipes/tool.h"
@@ -148,6 +149,13 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
   again.out = flags.out;
   again.quiet = flags.quiet;
   BOOST_TEST((flag_values(lenet_mnist(), again) == flag_values(lenet_mnist(), flags)));
+  Flags recorded = recorded_flags(lenet_mnist(), words);
+  recorded.out = flags.out;
+  recorded.quiet = flags.quiet;
+  BOOST_TEST((flag_values(lenet_mnist(), recorded) == flag_values(lenet_mnist(), flags)));
+  const Flags adam = parse({"--optimizer", "adam", "--beta1", "0.5", "--lr", "0.01"});
+  BOOST_TEST((flag_values(lenet_mnist(), recorded_flags(lenet_mnist(), flag_words(lenet_mnist(), adam))) ==
+              flag_values(lenet_mnist(), adam)));
   BOOST_TEST(shell_quoted("a b") == "'a b'");
   BOOST_TEST(shell_quoted("it's") == "'it'\\''s'");
   BOOST_TEST(shell_quoted("") == "''");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
+#include <map>
 
 #include "recipes/export.h"
 #include "runtime/safetensors.h"
@@ -145,6 +146,40 @@ BOOST_AUTO_TEST_CASE(export_passes_over_damaged_checkpoints_and_says_so) {
   BOOST_CHECK_THROW(export_model({directory / "none", "", to}, say), Error);
   fs::remove_all(out / "checkpoints");
   BOOST_CHECK_THROW(export_model({out, "", to}, say), Error);
+}
+
+// It replaced /dev/null, and the run's own model by the one of an earlier step.
+BOOST_AUTO_TEST_CASE(export_writes_to_no_device_and_to_no_file_of_the_run) {
+  const fs::path out = directory / "run";
+  BOOST_REQUIRE(run(out, {}) == 0);
+  fs::create_symlink(out, directory / "same");
+  fs::create_symlink(out / "metrics.jsonl", directory / "link");
+  const auto contents = [&] {
+    std::map<std::string, std::string> all;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(out))
+      if (entry.is_regular_file()) all[entry.path().string()] = test::read_file(entry.path());
+    return all;
+  };
+  const auto before = contents();
+  const auto complaint = [&](const fs::path& to) -> std::string {
+    try {
+      export_model({out, "", to}, [](const std::string&) {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(nothing thrown)";
+  };
+  for (const fs::path& to : {out / "manifest.json", out / "metrics.jsonl", out / "model.safetensors",
+                             out / "checkpoints/step-00000010.safetensors", out / "checkpoints/new",
+                             directory / "same/model.safetensors", directory / "link"})
+    BOOST_TEST(contains(complaint(to), "expected a file that is not the run's own"), to);
+  BOOST_TEST(contains(complaint("/dev/null"), "cannot write /dev/null: expected a file, or none yet, got a device"));
+  BOOST_TEST(fs::is_character_file("/dev/null"));
+  BOOST_TEST((contents() == before));
+  BOOST_TEST(complaint(out / "exported") == "(nothing thrown)");
+  for (const char* flag : {"--picture", "--trace"})
+    BOOST_TEST(run({"--resume", out.string(), flag, (out / "manifest.json").string()}) == 2);
+  BOOST_TEST(run(directory / "other", {"--picture", "/dev/null"}) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

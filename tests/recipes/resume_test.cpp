@@ -3,6 +3,7 @@
 #include "recipes/resume.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
 
@@ -235,6 +236,54 @@ BOOST_AUTO_TEST_CASE(folders_that_cannot_be_resumed) {
   const RunFolder held = RunFolder::open(out.string());
   BOOST_TEST(contains(complaint(out), "is in use: another process trains in it"));
   BOOST_TEST(run({"--checkpoint", "x"}) == 2);
+}
+
+// Each of these crashed, hung, wrote a file or was an internal error.
+BOOST_AUTO_TEST_CASE(a_doctored_manifest_is_refused_by_name) {
+  BOOST_REQUIRE(run(out, {"--steps", "1"}) == 0);
+  const fs::path manifest = out / "manifest.json", trace = directory / "trace.json";
+  const Json good = Json::parse(test::read_file(manifest));
+  const auto says = [&](const std::string& text, const std::string& part) {
+    test::write_file(manifest, text);
+    const std::string said = complaint(out);
+    BOOST_TEST(contains(said, part), said);
+    BOOST_TEST(test::read_file(manifest) == text);
+  };
+  const auto with = [&](const std::string& key, const Json& value) {
+    Json changed = good;
+    changed[key] = value;
+    return changed.dump();
+  };
+  const std::string none_of = " is none of the flags that say what is computed";
+  for (const char* word : {"--help", "-h", "--trace", "--picture", "--out", "--resume", "--dump", "--net", "--quiet",
+                           "", "--", "x", "--lr=0.1", "--no-such-flag"})
+    says(with("arguments", {word, trace.string()}), std::string("'") + word + "'" + none_of);
+  BOOST_TEST(!fs::exists(trace));
+  says(with("arguments", {"--lr"}), "--lr lacks its value");
+  says(with("arguments", {"--lr", "0.1", "--lr", "0.2"}), "--lr is given twice");
+  says(with("arguments", {"--lr", "fast"}), "--lr: expected a number >= 0, got 'fast'");
+  says(with("arguments", {"--lr", 1}), "manifest.json: line 1, \"arguments.1\"\n  expected: a text\n  got:      1");
+  says(with("arguments", "--lr"), "\"arguments\"\n  expected: an array\n  got:      \"--lr\"");
+  says(with("recipe", 3), "\"recipe\"\n  expected: a text\n  got:      3");
+  says(with("steps", "1"), "\"steps\"\n  expected: a whole number within 64 bits");
+  says("[1]", "manifest.json: line 1\n  expected: an object with \"recipe\"\n  got:      [1]");
+  says(std::string(100'000, '['), "expected: at most 64 arrays and objects inside of each other");
+  says("{\"steps\":1e999}", "number overflow");
+  fs::remove(manifest);
+  BOOST_REQUIRE(::mkfifo(manifest.c_str(), 0600) == 0);
+  BOOST_TEST(contains(complaint(out), "expected a file, got a FIFO"));
+}
+
+BOOST_AUTO_TEST_CASE(damaged_versions_are_named) {
+  train();
+  for (const auto& [key, value] : {std::pair<std::string, Json>{"versions", 3}, {"resumed", "never"}, {"started", 7}}) {
+    die_after(9);
+    Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+    manifest[key] = value;
+    test::write_file(out / "manifest.json", manifest.dump());
+    BOOST_TEST(run({"--resume", out.string()}) == 1);
+    BOOST_TEST(test::read_file(out / "manifest.json") == manifest.dump());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_manifest_repeats_the_run_and_fixes_its_shards) {

@@ -1,8 +1,11 @@
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "tests/says.h"
 #include "tests/support.h"
 
 namespace fs = std::filesystem;
@@ -82,6 +85,36 @@ BOOST_AUTO_TEST_CASE(errors_name_the_path_and_the_reason) {
   fs::create_directory(scratch / "taken");
   BOOST_CHECK_THROW(kb::write_file_atomically(scratch / "taken", "x"), kb::Error);
   BOOST_TEST(files_in(scratch.path()) == 1);
+}
+
+// A rename would have put a file in their place.
+BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_not_replaced) {
+  TemporaryDirectory scratch;
+  const fs::path fifo = scratch / "fifo", link = scratch / "link", loop = scratch / "loop";
+  BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  fs::create_symlink(fifo, link);
+  fs::create_symlink(loop, loop);
+  const std::pair<fs::path, std::string> cases[] = {{fifo, "expected a file, or none yet, got a FIFO"},
+                                                    {link, "expected a file, or none yet, got a FIFO"},
+                                                    {"/dev/null", "expected a file, or none yet, got a device"},
+                                                    {scratch.path(), "expected a file, or none yet, got a folder"},
+                                                    {loop, "Too many levels of symbolic links"}};
+  for (const auto& [path, why] : cases)
+    BOOST_CHECK_EXCEPTION(kb::write_file_atomically(path, "x"), kb::Error,
+                          kb::test::says("cannot write " + path.string() + ": " + why));
+  BOOST_TEST(fs::is_fifo(fifo));
+  BOOST_TEST(fs::is_character_file("/dev/null"));
+  BOOST_TEST(files_in(scratch.path()) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_stays_and_what_it_leads_to_is_replaced) {
+  TemporaryDirectory scratch;
+  fs::create_directory(scratch / "deep");
+  fs::create_symlink("deep/file", scratch / "link");
+  kb::write_file_atomically(scratch / "deep/file", "first");
+  kb::write_file_atomically(scratch / "link", "second");
+  BOOST_TEST(fs::is_symlink(scratch / "link"));
+  BOOST_TEST(kb::read_file(scratch / "deep/file") == "second");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {

@@ -1,0 +1,59 @@
+#include "data/data_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "data/error.h"
+
+namespace kb {
+namespace {
+
+std::string kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& got) {
+  throw DataError({path.string(), "cannot be read", "a readable file", got, ""});
+}
+
+}  // namespace
+
+// O_NONBLOCK: a FIFO without a writer is opened, and refused, at once. It means nothing to a regular file.
+DataFile::DataFile(const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  struct stat status;
+  if (descriptor_ < 0) refuse(path_, std::generic_category().message(errno));
+  const int error = ::fstat(descriptor_, &status) != 0 ? errno : 0;
+  if (error == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<size_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);  // no destructor runs for an object that was not made
+  refuse(path_, error != 0 ? std::generic_category().message(error) : kind_of(status.st_mode));
+}
+
+DataFile::~DataFile() { ::close(descriptor_); }
+
+Bytes DataFile::read(size_t begin, size_t bytes) const {
+  Bytes content(bytes);
+  for (size_t filled = 0; filled < bytes;) {
+    const ssize_t got =
+        ::pread(descriptor_, content.data() + filled, bytes - filled, static_cast<off_t>(begin + filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(path_, std::generic_category().message(errno));
+    if (got == 0)
+      throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + bytes),
+                       fmt::format("{} bytes", begin + filled), ""});
+    filled += static_cast<size_t>(got);
+  }
+  return content;
+}
+
+}  // namespace kb

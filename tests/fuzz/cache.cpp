@@ -1,0 +1,25 @@
+// An entry of the kernel cache. The first byte: 1 puts the right hash at the end, so that what is behind it is reached.
+#include "runtime/kernel_entry.h"
+#include "runtime/sha256.h"
+#include "tests/fuzz/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace kb;
+  constexpr size_t kDigest = 32;
+  fuzz::Steering steering(data, size);
+  const bool repair = steering.byte() & 1;
+  std::string file(steering.rest());
+  if (repair && file.size() >= kDigest) {
+    Sha256 hash;
+    hash.update(std::string_view(file).substr(0, file.size() - kDigest));
+    const Sha256::Digest digest = hash.digest();
+    std::copy(digest.begin(), digest.end(), file.end() - kDigest);
+  }
+  const CheckedEntry checked = check_entry(file);
+  if (!checked.damage.empty()) return 0;
+  fuzz::require(checked.image_bytes < file.size(), "an image within the file");
+  const std::string_view image = std::string_view(file).substr(0, checked.image_bytes);
+  const CheckedEntry again = check_entry(std::string(image) + make_trailer(image, checked.entry));
+  fuzz::require(again.damage.empty() && again.entry.keys == checked.entry.keys, "the same kernels when written again");
+  return 0;
+}

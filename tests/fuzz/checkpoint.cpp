@@ -1,0 +1,62 @@
+// A checkpoint. The first byte: 1 puts the right hash of the header into it, 2 that of the tensors, so that what is
+// behind the checks is reached.
+#include "runtime/checkpoint.h"
+
+#include "graph/error.h"
+#include "recipes/resume.h"
+#include "runtime/safetensors.h"
+#include "runtime/sha256.h"
+#include "tests/fuzz/target.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr size_t kHashDigits = 64;
+
+// Over the value of a metadata key of the header; nothing where there is no such key.
+void patch(std::string& file, const char* key, const std::string& hash) {
+  const std::string mark = '"' + std::string(key) + "\":\"";
+  const size_t at = file.find(mark);
+  if (at != std::string::npos && at + mark.size() + kHashDigits <= file.size())
+    file.replace(at + mark.size(), kHashDigits, hash);
+}
+
+void repair_state(std::string& file, const fuzz::MemoryFile& scratch) {
+  scratch.write(file);
+  try {
+    const SafetensorsFile read = read_safetensors(scratch.path());
+    patch(file, "state_sha256", state_sha256(views_of(read.tensors)));
+  } catch (const Error&) {
+  }
+}
+
+void repair_header(std::string& file) {
+  uint64_t length = 0;
+  for (size_t i = 0; i < 8 && file.size() >= 8; ++i) length |= uint64_t{static_cast<unsigned char>(file[i])} << (8 * i);
+  if (file.size() < 8 || length > file.size() - 8) return;
+  patch(file, "header_sha256", std::string(kHashDigits, '0'));
+  patch(file, "header_sha256", sha256_hex(std::string_view(file).substr(0, 8 + length)));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const fuzz::MemoryFile input, scratch;
+  static const std::map<std::string, std::string> facts = {
+      {"kilobatch_checkpoint", "1"}, {"recipe", "r"},     {"data", "d"},
+      {"flags", "--a\n--b\n"},       {"graph_hash", "h"}, {"graph", "one\ntwo\n"}};
+  fuzz::Steering steering(data, size);
+  const uint8_t repairs = steering.byte();
+  std::string file(steering.rest());
+  if (repairs & 2) repair_state(file, scratch);
+  if (repairs & 1) repair_header(file);
+  input.write(file);
+  try {
+    const Checkpoint checkpoint = read_checkpoint(input.path());
+    fuzz::require(model_tensors(checkpoint).size() <= checkpoint.tensors.size(), "a model within the checkpoint");
+    check_belongs(checkpoint, facts);
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,41 @@
+// A command line: the first byte chooses the recipe, every line of the rest is a word. What is taken is written as
+// words, and read to the same.
+#include "recipes/flags.h"
+
+#include "recipes/learning.h"
+#include "recipes/plan.h"
+#include "recipes/recorded_flags.h"
+#include "recipes/table.h"
+#include "tests/fuzz/target.h"
+
+namespace {
+
+using namespace kb;
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Steering steering(data, size);
+  const auto recipes = all_recipes();
+  const Recipe& recipe = recipes[steering.byte() % recipes.size()];
+  try {
+    const std::optional<Flags> flags = parse_flags(recipe, recipe.name, words_of(steering.rest()));
+    if (!flags) return 0;
+    const std::vector<std::string> words = flag_words(recipe, *flags);
+    fuzz::require(flag_words(recipe, recorded_flags(recipe, words)) == words, "recorded words are read to the same");
+    const Flags planned = with_plan(*flags);
+    rate_derivation(recipe, planned, make_plan(planned, 1000));
+  } catch (const Error&) {
+  }
+  return 0;
+}

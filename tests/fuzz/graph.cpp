@@ -1,0 +1,21 @@
+// A graph's text. What is parsed prints, and parses to the same text and hash.
+#include "graph/error.h"
+#include "graph/text.h"
+#include "tests/fuzz/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace kb;
+  Graph graph;
+  try {
+    graph = parse_graph(fuzz::text_of(data, size));
+  } catch (const Error&) {
+    return 0;
+  }
+  verify(graph);
+  const std::string text = to_text(graph);
+  const Graph again = parse_graph(text);
+  fuzz::require(to_text(again) == text, "a graph's text parses to the same text");
+  fuzz::require(content_hash(again) == content_hash(graph), "a graph's text parses to the same hash");
+  to_graphviz(graph);
+  return 0;
+}

@@ -1,0 +1,36 @@
+// The manifest of a run that is resumed: which flags it gives, and what of it goes into the next one.
+#include "recipes/resume.h"
+#include "recipes/table.h"
+#include "tests/fuzz/target.h"
+
+namespace {
+
+using namespace kb;
+
+struct Folder {
+  fuzz::MemoryFile manifest;
+  fuzz::ScratchFolder folder;
+  Folder() { folder.link("manifest.json", manifest); }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Folder folder;
+  static const Recipe recipe = mlp_mnist();
+  folder.manifest.write(fuzz::text_of(data, size));
+  const std::vector<std::string> words = {"--resume", folder.folder.path().string()};
+  try {
+    Flags given = default_flags(recipe);
+    given.resume = words[1];
+    const ResumedRun run = open_resumed(recipe, given, words, RunFolder::Use::share);
+    fuzz::require(
+        run.flags.trace.empty() && run.flags.picture.empty() && run.flags.out.empty() && run.flags.dump.empty(),
+        "no file is written for a manifest");
+    const std::string own = R"({"versions":{"kilobatch":"1","kernel_flags":["-O2"]}})";
+    const std::string next = continued_manifest(own, run.manifest, 3, [](const std::string&) {});
+    continued_manifest(own, next, 4, [](const std::string&) {});
+  } catch (const Error&) {
+  }
+  return 0;
+}

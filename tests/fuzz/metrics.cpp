@@ -1,0 +1,23 @@
+// metrics.jsonl of a run that is resumed: cut at a step, which is the first byte, with the evaluation behind it or
+// without (the second byte).
+#include "recipes/metrics_cut.h"
+
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "tests/fuzz/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace kb;
+  static const fuzz::ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "metrics.jsonl";
+  fuzz::Steering steering(data, size);
+  const int64_t step = steering.byte();
+  const bool is_due = steering.byte() & 1;
+  write_file_atomically(file, steering.rest());
+  ended_after(file);
+  cut_metrics(file, step, is_due);
+  const std::string once = read_file(file);
+  cut_metrics(file, step, is_due);
+  fuzz::require(read_file(file) == once, "a file that was cut is cut no further");
+  return 0;
+}

@@ -1,0 +1,33 @@
+// PPM and PGM images: the input is one of four of a folder, the first, so that the others are to be like it.
+#include "data/error.h"
+#include "data/folder.h"
+#include "tests/fuzz/target.h"
+
+namespace {
+
+using namespace kb;
+using fuzz::MemoryFile, fuzz::ScratchFolder;
+
+struct Folder {
+  MemoryFile good, input;
+  ScratchFolder folder;
+
+  Folder() {
+    good.write("P5 2 1 255\nab");
+    folder.link("train/a/1.pgm", input);
+    for (const char* name : {"train/b/1.pgm", "test/a/1.pgm", "test/b/1.pgm"}) folder.link(name, good);
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Folder folder;
+  folder.input.write(fuzz::text_of(data, size));
+  try {
+    const Dataset set = load_folder_dataset(folder.folder.path());
+    fuzz::require(set.train.pixels.size() == 4 && set.shape.size() == 2, "images of two pixels");
+  } catch (const DataError&) {
+  }
+  return 0;
+}

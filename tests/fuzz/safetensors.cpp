@@ -1,0 +1,29 @@
+// A safetensors file. What is read is written again, and read to the same.
+#include "runtime/safetensors.h"
+
+#include "graph/error.h"
+#include "tests/fuzz/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace kb;
+  static const fuzz::MemoryFile file, again;
+  file.write(fuzz::text_of(data, size));
+  SafetensorsFile first;
+  try {
+    first = read_safetensors(file.path());
+  } catch (const Error&) {
+    return 0;
+  }
+  const std::vector<TensorView> views = views_of(first.tensors);
+  std::string written = safetensors_header(views, first.metadata);
+  for (const NamedTensor& tensor : first.tensors)
+    written.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  again.write(written);
+  const SafetensorsFile second = read_safetensors(again.path());
+  fuzz::require(second.metadata == first.metadata, "the same metadata");
+  fuzz::require(second.tensors.size() == first.tensors.size(), "as many tensors");
+  size_t bytes = 0;
+  for (const NamedTensor& tensor : second.tensors) bytes += tensor.data.size();
+  fuzz::require(bytes <= size, "no more bytes than the file has");
+  return 0;
+}

@@ -1,0 +1,70 @@
+// What the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it reads an input as Kilobatch would,
+// takes the errors that are the input's fault, and lets everything else end the program. fuzz/driver.cpp runs it
+// without libFuzzer.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace kb::fuzz {
+
+inline std::string_view text_of(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// Takes off the front of an input what steers the target.
+class Steering {
+ public:
+  Steering(const uint8_t* data, size_t size) : rest_(text_of(data, size)) {}
+  uint8_t byte() {
+    if (rest_.empty()) return 0;
+    const auto value = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return value;
+  }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+// A file in memory alone; its name is a regular file's.
+class MemoryFile {
+ public:
+  MemoryFile();
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  void write(std::string_view bytes) const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  int descriptor_;
+  std::filesystem::path path_;
+};
+
+// A folder that goes at the program's end; in memory where the system has such a place.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // A name in it that leads to the file.
+  void link(const std::filesystem::path& name, const MemoryFile& file) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Ends the program: what should hold for every input does not for this one.
+void require(bool holds, const char* what);
+
+}  // namespace kb::fuzz
