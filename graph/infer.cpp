@@ -182,6 +182,11 @@ void check_float(const Type& x, const char* hint) {
   if (!is_float(x.dtype)) throw Mistake{"dtype is no float", "f64, f32, bf16 or f16", to_string(x), hint};
 }
 
+void check_numbers(const Type& x) {
+  if (x.dtype == DType::boolean)
+    throw Mistake{"no arithmetic on booleans", "floats or integers", to_string(x), "cast(x, DType::f32)"};
+}
+
 void check_dtype(const Type& x, DType dtype, const std::string& role) {
   if (x.dtype != dtype)
     throw Mistake{role + " has the wrong dtype", std::string(name(dtype)), to_string(x),

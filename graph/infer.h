@@ -22,7 +22,8 @@
 //   concat (x...)      axis
 //   reduce_sum|max|min (x) axes -> axes removed
 //   argmax (x)         axis -> i32, first of equals
-//   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype
+//   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; of an infinity both
+//                      are not finite: the mean may be it or NaN
 //   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
 //                      equals); no window lies in the padding alone
 //   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; each index lies in its window
@@ -40,6 +41,8 @@
 //                      block_in, block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical
 //                      NCHW. `packed` 1: w comes from pack_weights. `weights_last` 1: w, or the weight gradient, is
 //                      (O, H, W, I). Here and at matmul: `tf32` 1: f32 inputs may be rounded to tf32 (10 bits)
+//                      A library may multiply the zeros of the padding: what is not finite may make NaN of results that
+//                      it meets in the padding alone
 //   conv2d_input_grad (dy, w)  the same and input_size [H, W], channels
 //   conv2d_weight_grad (x, dy) the same and kernel [H, W] -> OIHW, f32 for bf16 and f16 input; or, where it is
 //                      there, dtype, which may be the input's own

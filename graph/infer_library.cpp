@@ -20,6 +20,7 @@ Type infer_gather(const Type& table, const Type& indices) {
 
 Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
   check_indices(indices);
+  check_numbers(updates);
   const bool starts =
       updates.rank() >= indices.rank() && std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin());
   if (!starts)

@@ -35,6 +35,8 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
       return DType::boolean;
     case TypeRule::bits:
       if (is_float(dtype)) throw Mistake{"no bits of floats", "integers or booleans", operands_text(in), ""};
+      if (dtype == DType::boolean && op != Op::bit_and && op != Op::bit_or && op != Op::bit_xor)
+        throw Mistake{"no shifts or products of booleans", "integers", operands_text(in), "cast(x, DType::u32)"};
       return dtype;
     default:
       throw InternalError("no dtype rule for " + std::string(name(op)));

@@ -16,11 +16,6 @@ Type without_axes(const Type& x, const Ints& axes) {
   return result;
 }
 
-void check_numbers(const Type& x) {
-  if (x.dtype == DType::boolean)
-    throw Mistake{"no arithmetic on booleans", "floats or integers", to_string(x), "cast(x, DType::f32)"};
-}
-
 std::vector<Type> infer_moments(const Type& x, const Ints& axes) {
   check_float(x, "cast(x, DType::f32)");
   Type result = without_axes(x, axes);

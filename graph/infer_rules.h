@@ -28,6 +28,7 @@ void check_i32_numbers(int64_t count, const std::string& what, const Type& x);
 void check_axes(const Ints& axes, const Type& x);
 void check_rank_at_least(const Type& x, int64_t rank, const char* expected);
 void check_float(const Type& x, const char* hint);
+void check_numbers(const Type& x);  // no booleans
 void check_dtype(const Type& x, DType dtype, const std::string& role);
 // Letters of `a`, completed by those of `b` where `a` has none.
 std::string merge_names(const std::string& a, const std::string& b);

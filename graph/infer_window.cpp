@@ -97,6 +97,7 @@ Ints windowed(const Ints& size, const WindowAttrs& window, const Type& x) {
 std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& attrs) {
   const Type& x = in[0];
   const Ints& axes = attrs.ints("axes");
+  if (op != Op::take_at_index) check_numbers(x);
   switch (op) {
     case Op::max_pool:
     case Op::sum_pool: {

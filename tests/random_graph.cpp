@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "graph/functions.h"
@@ -80,6 +81,10 @@ class Builder {
   Dims shape(int64_t least_rank, int64_t most_rank);
   Dims broadcastable(const Dims& shape);
   Ints some_axes(int64_t rank, bool at_least_one);
+  Tensor whole(DType dtype, const Dims& shape);
+  Tensor pick_whole();
+  Tensor whole_pointwise(Tensor a);
+  Tensor whole_move(Tensor a);
   std::string fresh_name(const char* kind) { return kind + std::to_string(names_++); }
   int64_t elements_left(const Dims& shape) const {
     return options_.max_elements / std::max<int64_t>(1, element_count(shape));
@@ -120,6 +125,7 @@ class Builder {
   void markers();
   void dropping();
   void state_step();
+  void whole_numbers();
 
   Tensor image();
   Window window(const Dims& image, bool dilated);
@@ -130,6 +136,7 @@ class Builder {
   const RandomGraphOptions& options_;
   Graph graph_;
   std::vector<Item> pool_;
+  std::vector<Tensor> whole_;  // integers and booleans: all exact, all outputs
   int names_ = 0;
 };
 
@@ -240,7 +247,11 @@ Tensor Builder::indices(const Dims& shape, int64_t limit) {
 Dims Builder::shape(int64_t least_rank, int64_t most_rank) {
   Dims shape;
   for (int64_t rank = random_.integer(least_rank, most_rank); rank > 0; --rank) {
-    shape.push_back(random_.integer(1, std::min<int64_t>(9, elements_left(shape) + 1)));
+    const int64_t most = std::min<int64_t>(9, elements_left(shape) + 1);
+    static const std::vector<int64_t> primes = {1, 1, 2, 3, 5, 7, 11, 13, 17, 31, 37, 101};
+    int64_t extent = random_.integer(1, most);
+    if (options_.whole && random_.chance(0.5)) extent = std::min(random_.pick(primes), elements_left(shape) + 1);
+    shape.push_back(extent);
   }
   return shape;
 }
@@ -764,6 +775,74 @@ void Builder::state_step() {
   if (random_.chance(0.5)) keep(old, 6);
 }
 
+// --- integers and booleans
+
+Tensor Builder::whole(DType dtype, const Dims& shape) { return given("k", dtype, shape); }
+
+Tensor Builder::pick_whole() {
+  static const std::vector<DType> dtypes = {DType::i32, DType::u32, DType::u8, DType::boolean};
+  if (!whole_.empty() && random_.chance(0.7))
+    return whole_[static_cast<size_t>(random_.integer(0, static_cast<int64_t>(whole_.size()) - 1))];
+  return whole(random_.pick(dtypes), shape(0, 5));
+}
+
+Tensor Builder::whole_pointwise(Tensor a) {
+  static const std::vector<Op> arithmetic = {Op::add,     Op::sub,    Op::mul,     Op::div,        Op::maximum,
+                                             Op::minimum, Op::bit_or, Op::bit_and, Op::shift_left, Op::shift_right};
+  static const std::vector<Op> bitwise = {Op::bit_and, Op::bit_or, Op::bit_xor};
+  static const std::vector<Op> unary = {Op::neg, Op::abs, Op::sign, Op::relu};
+  static const std::vector<Op> comparisons = {Op::eq, Op::ne, Op::lt, Op::le, Op::gt, Op::ge};
+  static const std::vector<DType> dtypes = {DType::i32, DType::u32, DType::u8, DType::boolean};
+  const bool boolean = a.dtype() == DType::boolean;
+  const Tensor b = random_.chance(0.3) ? a : whole(a.dtype(), broadcastable(a.shape()));
+  switch (random_.integer(0, 5)) {
+    case 0:
+      return pointwise(random_.pick(comparisons), {a, b});
+    case 1:
+      return boolean ? logical_not(a) : pointwise(random_.pick(unary), {a});
+    case 2:
+      return cast(a, random_.pick(dtypes));
+    case 3:
+      return select(pointwise(random_.pick(comparisons), {a, b}), a, b);
+    case 4:
+      return a.dtype() == DType::u32 ? mul_high(a, b) : pointwise(random_.pick(bitwise), {a, b});
+    default:
+      return pointwise(random_.pick(boolean ? bitwise : arithmetic), {a, b});
+  }
+}
+
+Tensor Builder::whole_move(Tensor a) {
+  if (a.rank() == 0) return broadcast_to(a, {random_.integer(1, 7)});
+  const int64_t axis = random_.integer(0, a.rank() - 1), extent = a.size(axis);
+  const bool boolean = a.dtype() == DType::boolean;
+  Ints perm;
+  switch (random_.integer(0, 7)) {
+    case 0:
+      for (int64_t i = 0; i < a.rank(); ++i) perm.insert(perm.begin() + random_.integer(0, i), i);
+      return transpose(a, perm);
+    case 1:
+      return slice(a, axis, extent > 1 ? random_.integer(0, extent - 1) : 0, extent, random_.integer(1, 3));
+    case 2:
+      return concat({a, slice(a, axis, 0, 1)}, axis);
+    case 3:
+      return pad(a, Ints(a.shape().size(), 1), Ints(a.shape().size(), 0), 1);
+    case 4:
+      return gather(a, indices({random_.integer(1, 5)}, a.size(0)));
+    case 5:
+      return boolean ? cast(a, DType::i32) : sum(a, {axis}, random_.chance(0.5));
+    case 6:
+      return boolean ? reshape(a, {-1}) : random_.chance(0.5) ? max(a, {axis}) : min(a, {axis});
+    default:
+      return boolean ? logical_not(a) : argmax(a, axis);
+  }
+}
+
+void Builder::whole_numbers() {
+  const Tensor a = pick_whole();
+  const Tensor made = random_.chance(0.5) ? whole_pointwise(a) : whole_move(a);
+  if (made.type().elements() <= 4 * options_.max_elements) whole_.push_back(made);
+}
+
 // --- the whole
 
 Graph Builder::run() {
@@ -772,6 +851,7 @@ Graph Builder::run() {
     if (options_.smooth && !step.smooth) continue;
     drawn.insert(drawn.end(), static_cast<size_t>(step.weight), step);
   }
+  if (options_.whole) drawn.insert(drawn.end(), drawn.size() / 3, {false, 1, &Builder::whole_numbers});
   for (int64_t leaves = random_.integer(1, 3); leaves > 0; --leaves) pool_.push_back(fresh(shape(0, 5)));
   for (int64_t left = random_.integer(options_.min_steps, options_.max_steps); left > 0; --left) {
     (this->*random_.pick(drawn).make)();
@@ -790,6 +870,8 @@ void Builder::finish() {
     if (item.used && !random_.chance(0.1)) continue;
     graph_.outputs.push_back({"out" + std::to_string(graph_.outputs.size()), item.tensor.value(), Merge::sum});
   }
+  for (const Tensor& tensor : whole_)
+    graph_.outputs.push_back({"whole" + std::to_string(graph_.outputs.size()), tensor.value(), Merge::sum});
 }
 
 void Builder::finish_loss() {
@@ -805,5 +887,22 @@ void Builder::finish_loss() {
 }  // namespace
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options) { return Builder(seed, options).run(); }
+
+Bindings special_bindings(const Graph& graph, uint32_t seed) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::vector<double> floats = {std::numeric_limits<double>::quiet_NaN(), kInf, -kInf, -0.0, 0x1p-140, -0x1p-130};
+  const std::vector<double> whole = {2147483647.0, 2147483648.0, 4294967295.0, 255, 128, 31, 32, 33, 0};
+  Random random(seed + 77777);
+  Bindings bindings = random_bindings(graph, seed);
+  for (auto& [name, array] : bindings) {
+    const bool is_whole = !is_float(array.type.dtype);
+    if (array.type.rank() == 0 || (is_whole ? name[0] != 'k' : !random.chance(0.33))) continue;
+    for (int64_t left = random.integer(1, is_whole ? array.type.elements() : 2); left > 0; --left) {
+      const auto at = static_cast<size_t>(random.integer(0, array.type.elements() - 1));
+      array.data[at] = round_to(array.type.dtype, random.pick(is_whole ? whole : floats));
+    }
+  }
+  return bindings;
+}
 
 }  // namespace kb::test

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "graph/graph.h"
+#include "graph/interpreter.h"
 
 namespace kb::test {
 
@@ -16,8 +16,14 @@ struct RandomGraphOptions {
   bool smooth = false;
   DType dtype = DType::f32;
   int64_t max_elements = 600;  // of one tensor, about
+  // Also integers and booleans of every width as values of their own, and extents that are primes.
+  bool whole = false;
 };
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});
+
+// Random values for the graph's inputs and parameters, with NaN, infinities, -0, denormal numbers and the limits of
+// integers here and there: in one input of three, never in scalars or in what is an index.
+Bindings special_bindings(const Graph& graph, uint32_t seed);
 
 }  // namespace kb::test

@@ -1,0 +1,49 @@
+// The table of edges on the CPU: every program equals its interpretation. CI takes the dtypes by turns; every dtype in
+// every shape is run by
+//   build/bin/tests_runtime --run_test=edges --log_level=message -- --all
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/edge_programs.h"
+#include "tests/runtime/session_check.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+bool asked_for_all() {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  return std::any_of(suite.argv, suite.argv + suite.argc, [](const char* arg) { return arg == std::string("--all"); });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(edges)
+
+BOOST_AUTO_TEST_CASE(every_op_at_its_edges_equals_its_interpretation) {
+  const EdgeTable table = edge_table(asked_for_all());
+  std::vector<NamedGraph> graphs;
+  for (const EdgeProgram& program : table.programs) graphs.push_back({program.name, program.graph, program.options});
+  const int64_t values = check_graphs(graphs);
+  BOOST_TEST_MESSAGE(graphs.size() << " programs, " << values << " values");
+  BOOST_TEST(values > 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_is_refused_with_the_users_line) {
+  const EdgeTable table = edge_table();
+  BOOST_TEST(!table.refusals.empty());
+  for (const std::string& text : table.refusals) {
+    BOOST_TEST(text.find("\n  at edge_programs") != text.npos, text);
+    BOOST_TEST(text.find("\n  expected: ") != text.npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_op_is_in_the_table) {
+  // What the compiler alone writes: a library's own order of weights, sums between workers and processes.
+  const std::set<Op> own = {Op::pack_weights, Op::carry, Op::all_reduce};
+  const std::set<Op> met = ops_of(edge_table());
+  for (const OpInfo& row : all_ops()) BOOST_TEST((met.contains(row.op) || own.contains(row.op)), row.name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

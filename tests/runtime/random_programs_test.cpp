@@ -1,0 +1,161 @@
+// Random programs of all dtypes, with special values, gradients, and one and two processes, on the CPU. CI runs a share
+// of them; 3,000 are run, and counted, by
+//   build/bin/tests_runtime --run_test=random_programs --log_level=message -- --programs 3000
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <thread>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/session.h"
+#include "tests/random_graph.h"
+#include "tests/runtime/session_check.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+constexpr uint32_t kFirst = 100000;  // others than those of backend_test.cpp
+constexpr uint32_t kAtOnce = 200;    // whose kernels are compiled together
+
+// Sanitized kernels take the host compiler many times as long.
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint32_t kShare = 20;
+#else
+constexpr uint32_t kShare = 100;
+#endif
+
+uint32_t programs() {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  for (int i = 1; i + 1 < suite.argc; ++i)
+    if (suite.argv[i] == std::string("--programs")) return static_cast<uint32_t>(std::atoi(suite.argv[i + 1]));
+  return kShare;
+}
+
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
+// What a few roundings of that dtype may come to, of the largest element.
+constexpr double kTolerances[] = {2e-5, 1e-10, 0.15, 0.02};
+
+NamedGraph forward(uint32_t seed) {
+  const size_t kind = seed % 4;
+  RandomGraphOptions options;
+  options.dtype = kDTypes[kind];
+  options.whole = true;
+  NamedGraph one{"seed " + std::to_string(seed), random_graph(seed, options), {}};
+  one.options.tolerance = kTolerances[kind];
+  one.options.bindings = special_bindings(one.graph, seed);
+  return one;
+}
+
+NamedGraph training(uint32_t seed) {
+  RandomGraphOptions options;
+  options.smooth = options.whole = true;
+  options.dtype = seed % 4 == 0 ? DType::f64 : DType::f32;
+  NamedGraph one{"training seed " + std::to_string(seed), random_graph(seed, options), {}};
+  one.options.optimizer = plain_sgd();
+  one.options.tolerance = seed % 4 == 0 ? 1e-9 : 1e-4;
+  if (seed % 2 == 0) one.options.bindings = special_bindings(one.graph, seed);
+  return one;
+}
+
+// What a run leaves: the hash of its state and the loss of each step.
+struct Left {
+  std::string state;
+  std::vector<double> losses;
+  bool operator==(const Left&) const = default;
+};
+
+Left run_process(const Graph& graph, const CompileOptions& compile_options, Communicator& communicator) {
+  const auto backend =
+      make_cpu_backend({.threads = 1, .shards = 1, .cache_directory = "", .communicator = &communicator});
+  CompileOptions options = compile_options;
+  options.target = backend->target();
+  StateStore store(*backend);
+  Session session(*backend, store, compile(graph, options));
+  store.initialise(7);
+  Left left;
+  for (int step = 0; step < 2; ++step) {
+    for (int64_t v = 0; v < session.virtual_workers(); ++v) {
+      const int64_t worker = communicator.rank() * session.virtual_workers() + v;
+      for (const auto& [name, array] : random_bindings(graph, static_cast<uint32_t>(10 * step + worker)))
+        if (session.has_input(name) && array.type.rank() > 0) set_bytes(session.input(name), array);
+      for (const auto& [name, array] : random_bindings(graph, 5))  // scalars are the same for all
+        if (session.has_input(name) && array.type.rank() == 0) session.set_scalar(name, array.data[0]);
+      session.set_scalar("learning_rate", 0.01);
+      session.set_scalar("seed", 3);
+      session.set_scalar("step", step);
+      session.set_scalar("worker", static_cast<double>(worker));
+      session.work(v);
+    }
+    left.losses.push_back(session.read_scalar("loss"));
+  }
+  left.state = store.state_sha256();
+  return left;
+}
+
+std::vector<Left> run_split(const Graph& graph, int processes, int virtual_workers) {
+  CompileOptions options;
+  options.workers = {processes, virtual_workers};
+  options.optimizer = plain_sgd();
+  const auto network = make_in_process_network(processes);
+  std::vector<Left> left(static_cast<size_t>(processes));
+  std::vector<std::exception_ptr> failures(left.size());
+  {
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < processes; ++rank)
+      ranks.emplace_back([&, rank] {
+        try {
+          const auto communicator = make_in_process_communicator(network, rank);
+          left[static_cast<size_t>(rank)] = run_process(graph, options, *communicator);
+        } catch (...) {
+          failures[static_cast<size_t>(rank)] = std::current_exception();
+        }
+      });
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return left;
+}
+
+// Programs [0, count) by `make`, some at a time.
+template <class F>
+void check(uint32_t count, F&& make) {
+  int64_t values = 0;
+  for (uint32_t first = 0; first < count; first += kAtOnce) {
+    std::vector<NamedGraph> graphs;
+    for (uint32_t i = first; i < std::min(count, first + kAtOnce); ++i) graphs.push_back(make(kFirst + i));
+    values += check_graphs(graphs);
+  }
+  BOOST_TEST_MESSAGE(count << " programs, " << values << " values");
+  BOOST_TEST(values > 0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(random_programs)
+
+BOOST_AUTO_TEST_CASE(of_all_dtypes_equal_their_interpretation) { check(programs() * 3 / 5, forward); }
+
+BOOST_AUTO_TEST_CASE(with_gradients_equal_their_interpretation) { check(programs() / 5, training); }
+
+BOOST_AUTO_TEST_CASE(two_processes_end_in_the_bits_of_one) {
+  const uint32_t count = programs() / 5;
+  for (uint32_t seed = kFirst; seed < kFirst + count; ++seed) {
+    const Graph graph = random_graph(seed, {.max_steps = 10, .smooth = true, .whole = true});
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST_CHECKPOINT("seed " << seed);
+      try {
+        const Left alone = run_split(graph, 1, 2).front();
+        for (const Left& rank : run_split(graph, 2, 1)) {
+          BOOST_TEST(rank.state == alone.state);
+          BOOST_TEST((rank == alone));
+        }
+      } catch (const std::exception& error) {
+        BOOST_ERROR(error.what());
+      }
+    }
+  }
+  BOOST_TEST_MESSAGE(count << " programs on 1 and 2 processes");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,28 @@
+// The table of edges for a GPU, its kernels printed and emulated, against the graph interpreter; point-wise programs
+// also against the CPU's kernels, to the bit. The emulator takes its time, so of the others it has every fifth.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/edge_programs.h"
+#include "tests/simt/emulated_graphs.h"
+
+using namespace kb;
+using namespace kb::simt;
+
+BOOST_AUTO_TEST_SUITE(edges)
+
+BOOST_AUTO_TEST_CASE(every_op_at_its_edges_equals_its_interpretation) {
+  EmulatedGraphs graphs;
+  size_t number = 0;
+  for (const test::EdgeProgram& program : test::edge_table().programs) {
+    test::CheckOptions options = program.options;
+    options.check_passes = false;
+    if (program.exact)
+      graphs.add_exact(program.name, program.graph, options);
+    else if (number++ % 5 == 0)
+      graphs.add(program.name, program.graph, options);
+  }
+  graphs.check();
+  BOOST_TEST_MESSAGE(graphs.kernels().count() << " kernels, " << graphs.kernels().launches() << " launches");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
