@@ -409,13 +409,13 @@ class Parser {
 }  // namespace
 
 Graph parse_graph(std::string_view text) {
-  Graph graph = Parser(text).run();
   try {
+    Graph graph = Parser(text).run();
     verify(graph);
+    return graph;
   } catch (const InternalError& error) {  // what no line alone has wrong is the text's fault all the same
     throw Error(fmt::format("graph text: {}", error.what()));
   }
-  return graph;
 }
 
 }  // namespace kb

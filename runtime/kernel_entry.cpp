@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <sstream>
@@ -36,9 +37,9 @@ std::string describe(const KernelEntry& entry) {
 KernelEntry parse_description(std::string_view text) {
   KernelEntry entry;
   std::istringstream lines{std::string(text)};
-  for (std::string name; lines >> name;) {
-    std::string value;
-    std::getline(lines >> std::ws, value);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t space = std::min(line.find(' '), line.size());
+    const std::string name = line.substr(0, space), value = line.substr(std::min(space + 1, line.size()));
     if (name == "processor") entry.processor = value;
     if (name == "compiler") entry.compiler = value;
     if (name != "keys") continue;

@@ -118,15 +118,6 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_an_output) {
   BOOST_TEST(read[2] == -5);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_in_is_nothing_out) {
-  Session empty(*backend, store, hand_program(hand_schedule(0, backend->target())));
-  empty.step();
-  std::vector<double> values{1, 2};
-  empty.read("y", values);
-  BOOST_TEST(values.empty());
-  BOOST_CHECK_EXCEPTION(empty.read_scalar("y"), Error, says("no element"));
-}
-
 BOOST_AUTO_TEST_CASE(memory_is_zero_and_aligned) {
   for (int64_t bytes : {0L, 1L, 4096L, 5L << 20}) {
     std::unique_ptr<DeviceMemory> memory = backend->allocate(bytes);
