@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVersion = "kilobatch_checkpoint";
+// Version 1 had other graphs for the same models: cross-entropy was written with other ops.
+constexpr const char* kVersionNow = "2";
 
 // Its text too, which is kept in the new one.
 std::pair<JsonValue, std::string> read_manifest(const RunFolder& folder) {
@@ -159,7 +161,7 @@ bool goes_on(const Flags& flags) {
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
                                                     const LoadedPrograms& programs, const Dataset& data) {
-  return {{kVersion, "1"},
+  return {{kVersion, kVersionNow},
           {"recipe", recipe.name},
           {"flags", words(recipe, flags)},
           {"graph_hash", programs.training.compiled().graph_hash},
@@ -167,8 +169,12 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
           {"data", data.name + " " + data.fingerprint}};
 }
 
+bool has_earlier_graph(const Checkpoint& checkpoint) { return checkpoint.fact(kVersion) == "1"; }
+
 void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts) {
-  for (const char* key : {kVersion, "recipe", "data", "flags", "graph_hash"}) {
+  std::vector<const char*> keys = {"recipe", "data", "flags"};
+  if (!has_earlier_graph(checkpoint)) keys.insert(keys.end(), {kVersion, "graph_hash"});
+  for (const char* key : keys) {
     const std::string &got = checkpoint.fact(key), &expected = facts.at(key);
     if (got == expected) continue;
     const std::string text = std::string(key) == "graph_hash" ? "graph" : key;

@@ -38,7 +38,10 @@ std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& file
 // What a checkpoint's run is: recipe, flags that change what is computed, graph, data.
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
                                                     const LoadedPrograms& programs, const Dataset& data);
-// Throws Error with the differences where the checkpoint is of another run, graph or data.
+// True for a checkpoint of an earlier Kilobatch, which built other graphs from the same models.
+bool has_earlier_graph(const Checkpoint& checkpoint);
+// Throws Error with the differences where the checkpoint is of another run, graph or data. The graph is not compared
+// where the checkpoint has an earlier one; its tensors are, by load_checkpoint.
 void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
 // Into the store. Throws Error naming every tensor that is missing, not expected or of another type.
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);

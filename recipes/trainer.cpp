@@ -260,6 +260,8 @@ class Run {
     const std::string from = checkpoint() ? checkpoint()->path.filename().string() : "no checkpoint: from the start";
     console_.line(fmt::format("resuming {}: {}; {} of {} steps are done", folder_->path().string(), from, first_step(),
                               plan_.steps));
+    if (checkpoint() && has_earlier_graph(*checkpoint()))
+      console_.line("the checkpoint is of an earlier Kilobatch: flags, data and tensors were compared, its graph not");
     return resumed_manifest_text(facts, resumed_->manifest, first_step(), [&](const std::string& difference) {
       console_.line("NOTE: not the machine or build that this run began with, so its bits may differ: " + difference);
     });

@@ -44,7 +44,7 @@ void repair_header(std::string& file) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fuzz::MemoryFile input, scratch;
   static const std::map<std::string, std::string> facts = {
-      {"kilobatch_checkpoint", "1"}, {"recipe", "r"},     {"data", "d"},
+      {"kilobatch_checkpoint", "2"}, {"recipe", "r"},     {"data", "d"},
       {"flags", "--a\n--b\n"},       {"graph_hash", "h"}, {"graph", "one\ntwo\n"}};
   fuzz::Steering steering(data, size);
   const uint8_t repairs = steering.byte();

@@ -192,6 +192,22 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
   BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
 }
 
+// Version 1 of the checkpoints built cross-entropy, and so every graph, otherwise.
+BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
+  train();
+  die_after(9);
+  Checkpoint earlier = read_checkpoint(checkpoint_of(out, 9));
+  const std::map<std::string, std::string> facts = earlier.metadata;
+  earlier.metadata["graph_hash"] = "another";
+  BOOST_CHECK_THROW(check_belongs(earlier, facts), Error);
+  BOOST_TEST(!has_earlier_graph(earlier));
+  earlier.metadata["kilobatch_checkpoint"] = "1";
+  BOOST_TEST(has_earlier_graph(earlier));
+  BOOST_CHECK_NO_THROW(check_belongs(earlier, facts));
+  earlier.metadata["flags"] += "--lr 7\n";
+  BOOST_CHECK_THROW(check_belongs(earlier, facts), Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
   train();
   die_after(9);
