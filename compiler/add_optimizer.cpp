@@ -161,6 +161,7 @@ class Optimize {
     return to_.add(Op::reshape, {gradient}, {{"shape", Dims{length}}, {"names", std::string()}});
   }
 
+  // A concat, be it of one part: place_all_reduce knows the gradient by that.
   Value flat_gradient() {
     std::vector<Value> parts;
     for (const Segment& segment : state_.space.segments) {
@@ -172,7 +173,7 @@ class Optimize {
         parts.push_back(segment_gradient(rewriter_.map(at->second), segment.length));
       if (gap > 0) parts.push_back(zeros(gap));
     }
-    return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
+    return to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
   }
 
   // 1 or 0 a block of 16 elements, as a table of the compiler's.

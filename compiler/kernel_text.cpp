@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/kernel_ir.h"
+#include "graph/text.h"
 
 namespace kb::ir {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
 std::string number_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
-  return fmt::format("{:a} ({})", number, number);
+  return fmt::format("{} ({})", hexadecimal(number), number);
 }
 
 class Writer {

@@ -4,6 +4,7 @@
 
 #include "compiler/cpp_printer.h"
 #include "graph/error.h"
+#include "graph/text.h"
 
 namespace kb {
 namespace cpp {
@@ -49,7 +50,8 @@ std::string literal(DType type, double number, int64_t integer) {
   const double value = type == DType::f64 ? number : round_to(type, static_cast<float>(number));
   if (std::isnan(value)) return fmt::format("__builtin_nan{}(\"\")", suffix);
   if (std::isinf(value)) return fmt::format("({}__builtin_inf{}())", value < 0 ? "-" : "", suffix);
-  return std::signbit(value) ? fmt::format("({:a}{})", value, suffix) : fmt::format("{:a}{}", value, suffix);
+  const std::string text = fmt::format("{}{}", hexadecimal(value), suffix);
+  return std::signbit(value) ? "(" + text + ")" : text;
 }
 
 CppPrinter::CppPrinter(const Kernel& kernel, int vector_bytes)

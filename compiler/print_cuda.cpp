@@ -4,6 +4,7 @@
 
 #include "compiler/cuda_printer.h"
 #include "graph/error.h"
+#include "graph/text.h"
 
 namespace kb {
 namespace cuda {
@@ -141,7 +142,7 @@ std::string CudaPrinter::literal(DType type, double number, int64_t integer) con
   const std::string_view cast = wide ? "(double)" : "";
   if (std::isnan(value)) return fmt::format("{}real(0x7fc00000u)", cast);
   if (std::isinf(value)) return fmt::format("{}real(0x{}f800000u)", cast, value < 0 ? 'f' : '7');
-  const std::string text = fmt::format("{:a}{}", value, wide ? "" : "f");
+  const std::string text = hexadecimal(value) + (wide ? "" : "f");
   return std::signbit(value) ? fmt::format("({})", text) : text;
 }
 

@@ -214,8 +214,6 @@ class Simplifier {
         return same_shape ? x : Value{};
       case Op::transpose:
         return transpose(node, like);
-      case Op::concat:
-        return node.inputs.size() == 1 ? x : Value{};
       default:
         return {};
     }

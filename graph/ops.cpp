@@ -89,7 +89,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::reduce_max, "reduce_max", 1, kReduce, kNone, "", {}, "greatest over axes; NaN if one is"},
     {Op::reduce_min, "reduce_min", 1, kReduce, kNone, "", {}, "least over axes; NaN if one is"},
     {Op::argmax, "argmax", 1, kReduce, kNone, "", {}, "where the greatest lies on an axis, the first of equals; the first NaN if there is one"},
-    {Op::moments, "moments", 1, kReduce, kNone, "", {}, "mean and biased variance over axes"},
+    {Op::moments, "moments", 1, kReduce, kNone, "", {}, "mean and biased variance over axes; neither is finite where an element is not"},
 
     {Op::max_pool, "max_pool", 1, kWindow, kNone, "", {}, "greatest of each window and where it lies, the first of equals; the first NaN if there is one"},
     {Op::max_pool_grad, "max_pool_grad", 2, kWindow, kNone, "", {}, "adds each dy to the element that its window took"},
@@ -102,9 +102,9 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
     {Op::crop, "crop", 2, kIndexed, kNone, "", {}, "a window of each sample, mirrored or not; 0 where it leaves the sample"},
 
     {Op::matmul, "matmul", 2, kLibrary, kNone, "", {}, "matrix product of the last two axes"},
-    {Op::conv2d, "conv2d", 2, kLibrary, kNone, "", {}, "cross-correlation of images with a weight"},
+    {Op::conv2d, "conv2d", 2, kLibrary, kNone, "", {}, "cross-correlation of images with a weight; beside NaN and infinities padding counts as 0 or is left out"},
     {Op::conv2d_input_grad, "conv2d_input_grad", 2, kLibrary, kNone, "", {}, "gradient of conv2d to its input: a transposed convolution"},
-    {Op::conv2d_weight_grad, "conv2d_weight_grad", 2, kLibrary, kNone, "", {}, "gradient of conv2d to its weight"},
+    {Op::conv2d_weight_grad, "conv2d_weight_grad", 2, kLibrary, kNone, "", {}, "gradient of conv2d to its weight; padding as in conv2d"},
     {Op::pack_weights, "pack_weights", 1, kLibrary, kNone, "", {}, "a weight in the library's own order"},
 
     {Op::stop_gradient, "stop_gradient", 1, kMarker, kNone, "", {}, "x, through which no gradient flows"},

@@ -34,9 +34,7 @@ std::string quoted(std::string_view text) {
 void put_real(Buffer& out, double value) {
   if (std::isnan(value)) return put(out, "nan");
   if (std::isinf(value)) return put(out, "{}", value > 0 ? "inf" : "-inf");
-  char hex[40];
-  std::snprintf(hex, sizeof hex, "%a", value);
-  put(out, "{}/*{}*/", hex, value);
+  put(out, "{}/*{}*/", hexadecimal(value), value);
 }
 
 template <class T, class F>
@@ -130,6 +128,12 @@ void put_variable(Buffer& out, const Variable& variable) {
 }
 
 }  // namespace
+
+std::string hexadecimal(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
 
 std::string to_text(const Graph& graph, const TextOptions& options) {
   Buffer out;

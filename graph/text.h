@@ -10,6 +10,8 @@ namespace kb {
 struct TextOptions {
   bool places = false;  // "# model.cpp:12" behind each node
 };
+// A finite number to the bit, as "%a" has it: 0x1.8p+1.
+std::string hexadecimal(double value);
 // Floats print in hexadecimal with the decimal in a comment beside them.
 std::string to_text(const Graph& graph, const TextOptions& options = {});
 // Throws Error with line number, expected and got. Locations are not kept by the text; scopes are.

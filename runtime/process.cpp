@@ -60,6 +60,12 @@ Process::~Process() {
   ::close(output_);
 }
 
+bool Process::runs() const {
+  siginfo_t end{};
+  return child_ > 0 && ::waitid(P_PID, static_cast<id_t>(child_), &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         end.si_pid == 0;
+}
+
 void Process::signal(int number) {
   ensure(child_ > 0, "Process::signal to a child that is gone");
   ::kill(child_, number);

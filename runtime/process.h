@@ -29,6 +29,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   ProcessResult wait();
+  // False once the child has ended, waited for or not.
+  bool runs() const;
   // To a child that has not been waited for.
   void signal(int number);
 

@@ -44,14 +44,6 @@ Reals sprinkled(DType dtype, int64_t count, uint32_t seed, int one_in) {
   return values;
 }
 
-Reals convertible(Reals values, DType to) {
-  if (is_float(to) || to == DType::boolean) return values;
-  const double least = to == DType::i32 ? -2147483648.0 : 0;
-  const double most = to == DType::i32 ? 2147483520.0 : to == DType::u32 ? 4294967040.0 : 255;
-  std::erase_if(values, [&](double value) { return !(std::trunc(value) >= least && std::trunc(value) <= most); });
-  return values;
-}
-
 double rounding(DType dtype) {
   switch (dtype) {
     case DType::f64:

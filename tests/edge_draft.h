@@ -20,9 +20,6 @@ Reals edges(DType dtype);
 // Multiples of 1/8 in [-4, 4), integers in [-32, 32) as `dtype` has them, and one in `one_in` of them special (0:
 // none): sums of these depend on their order by rounding alone.
 Reals sprinkled(DType dtype, int64_t count, uint32_t seed, int one_in);
-// Of `values` those that `to` has once they are cut to whole numbers: conversions of others are left out until kernels
-// and interpreter agree on them, as are argmax of NaN and the sine of large numbers.
-Reals convertible(Reals values, DType to);
 // Between 1 and the next number; 0 of integers.
 double rounding(DType dtype);
 std::string text_of(const Dims& shape);

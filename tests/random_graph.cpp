@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "graph/functions.h"
@@ -220,7 +221,10 @@ void Builder::keep(Tensor tensor, double bound, bool exact) {
 Tensor Builder::leaf(const Dims& shape) {
   const DType dtype = options_.dtype;
   if (random_.chance(options_.smooth ? 0.5 : 0.1)) {
-    return parameter(graph_, fresh_name("w"), Role::weight, {dtype, shape, ""}, {InitKind::normal, 0, 1});
+    // All parameters of a graph have one dtype, and those of norms are f32 at least.
+    const DType kept = is_low_precision(dtype) ? DType::f32 : dtype;
+    const Tensor w = parameter(graph_, fresh_name("w"), Role::weight, {kept, shape, ""}, {InitKind::normal, 0, 1});
+    return kept == dtype ? w : cast(w, dtype);
   }
   if (random_.chance(0.1)) {
     std::vector<double> values(static_cast<size_t>(element_count(shape)));
@@ -292,9 +296,9 @@ void Builder::unary() {
     case 3:
       return keep(erf(x), 1);
     case 4:
-      return keep(sin(x), 1);
+      return keep(sin(tanh(x) * 4.0), 1);  // of large numbers it means little
     case 5:
-      return keep(cos(x), 1);
+      return keep(cos(tanh(x) * 4.0), 1);
     case 6:
       return keep(gelu(x), bound);
     case 7:
@@ -453,8 +457,8 @@ void Builder::bits() {
     default:
       break;
   }
-  const DType dtype = is_float(options_.dtype) ? options_.dtype : DType::f32;
-  keep(cast(shift_right(word, 8.0), dtype) * 0x1p-24, 1, true);
+  const Tensor share = cast(shift_right(word, 8.0), DType::f32) * 0x1p-24;
+  keep(cast(share, options_.dtype), 1, true);
 }
 
 void Builder::low_precision() {
@@ -668,7 +672,7 @@ void Builder::convolution_gradients() {
   if (random_.chance(0.5)) {
     keep(convolution_input_grad(y, weight, w, groups, {x.size(2), x.size(3)}, x.size(1)), 64);
   } else {
-    keep(convolution_weight_grad(x, y, w, groups), 256);
+    keep(cast(convolution_weight_grad(x, y, w, groups), options_.dtype), 256);
   }
 }
 
@@ -751,6 +755,11 @@ void Builder::markers() {
   Item& item = pick();
   const auto [bound, exact] = std::pair{item.bound, item.exact};
   const Tensor x = use(item);
+  // Several workers have sums that are outputs alone.
+  if (options_.split) {
+    graph_.outputs.push_back({fresh_name("sum"), worker_sum(x).value(), Merge::sum});
+    return keep(x * 0.5, bound, exact);
+  }
   // Finite differences would see through stop_gradient.
   if (options_.smooth || random_.chance(0.3)) return keep(worker_sum(x), bound, exact);
   keep(x + stop_gradient(x) * 0.5, 1.5 * bound);
@@ -884,6 +893,27 @@ void Builder::finish_loss() {
   graph_.outputs.push_back({"loss", loss.value(), Merge::sum});
 }
 
+// By node: whether a convolution or moments depend on it.
+std::vector<bool> read_as_finite(const Graph& graph) {
+  std::vector<bool> read(graph.nodes.size());
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    static const std::set<Op> ops = {Op::conv2d, Op::conv2d_input_grad, Op::conv2d_weight_grad, Op::moments};
+    if (ops.contains(node.op) || read[n])
+      for (const Value input : node.inputs) read[static_cast<size_t>(input.node)] = true;
+  }
+  return read;
+}
+
+std::set<std::string> names_read_as_finite(const Graph& graph) {
+  const std::vector<bool> read = read_as_finite(graph);
+  std::set<std::string> names;
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    if (const Node& node = graph.nodes[n]; read[n] && (node.op == Op::input || node.op == Op::variable))
+      names.insert(node.attrs.text("name"));
+  return names;
+}
+
 }  // namespace
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options) { return Builder(seed, options).run(); }
@@ -894,9 +924,10 @@ Bindings special_bindings(const Graph& graph, uint32_t seed) {
   const std::vector<double> whole = {2147483647.0, 2147483648.0, 4294967295.0, 255, 128, 31, 32, 33, 0};
   Random random(seed + 77777);
   Bindings bindings = random_bindings(graph, seed);
+  const std::set<std::string> finite = names_read_as_finite(graph);
   for (auto& [name, array] : bindings) {
     const bool is_whole = !is_float(array.type.dtype);
-    if (array.type.rank() == 0 || (is_whole ? name[0] != 'k' : !random.chance(0.33))) continue;
+    if (array.type.rank() == 0 || finite.contains(name) || (is_whole ? name[0] != 'k' : !random.chance(0.33))) continue;
     for (int64_t left = random.integer(1, is_whole ? array.type.elements() : 2); left > 0; --left) {
       const auto at = static_cast<size_t>(random.integer(0, array.type.elements() - 1));
       array.data[at] = round_to(array.type.dtype, random.pick(is_whole ? whole : floats));

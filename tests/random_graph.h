@@ -18,12 +18,14 @@ struct RandomGraphOptions {
   int64_t max_elements = 600;  // of one tensor, about
   // Also integers and booleans of every width as values of their own, and extents that are primes.
   bool whole = false;
+  bool split = false;  // for several workers: no sum over them is read
 };
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});
 
 // Random values for the graph's inputs and parameters, with NaN, infinities, -0, denormal numbers and the limits of
-// integers here and there: in one input of three, never in scalars or in what is an index.
+// integers here and there: in one input of three, never in scalars, in what is an index, in what a convolution reads (a
+// library may multiply its padding, zeros, by them), or in what moments are taken of (an infinity may become NaN).
 Bindings special_bindings(const Graph& graph, uint32_t seed);
 
 }  // namespace kb::test

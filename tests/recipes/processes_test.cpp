@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <set>
@@ -168,12 +169,12 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
 BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
-  const auto mpirun = mpirun_command(RuntimeOptions::from_environment().mpirun, 1, {});
   std::string command;
-  for (const std::string& word : mpirun) command += word + " ";
+  for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
+    command += word + " ";
   for (const std::string differs : {"--seed 2", "--bucket-mb 1", "--save-every 3"}) {
-    const Ended ended = run_shell(command + kProgram + words(folder.path() / "run", 1) + " : -n 1 " + kProgram +
-                                  words(folder.path() / "run", 1) + " " + differs);
+    const Ended ended = run_shell(command + "sh -c 'exec " + kProgram + words(folder.path() / "run", 1) +
+                                  " $([ $OMPI_COMM_WORLD_RANK = 0 ] || echo \"" + differs + "\")'");
     BOOST_TEST(ended.code != 0);
     BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
     BOOST_TEST(ended.text.find("+ " + differs) != std::string::npos, ended.text);
@@ -260,6 +261,13 @@ bool listens(int process) {
   return false;
 }
 
+void wait_for(Process& process, const std::function<bool()>& condition) {
+  while (!condition()) {
+    if (!process.runs()) BOOST_FAIL(process.wait().output);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 struct Stopped {
   fs::path out;
   std::vector<std::string> command;
@@ -268,7 +276,7 @@ struct Stopped {
   int stop(int number, int rank) {
     const int64_t before = saved_step(out);
     Process process(command);
-    while (saved_step(out) <= before) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    wait_for(process, [&] { return saved_step(out) > before; });
     const int first = find_process(out, 0), second = find_process(out, 1);
     BOOST_REQUIRE((first > 0 && second > 0));
     BOOST_TEST(!listens(first));
@@ -317,7 +325,7 @@ BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
   const fs::path out = folder / "run";
   Process process({kProgram, "--quiet", "--dataset", "synthetic", "--depth", "20", "--minibatch", "4096",
                    "--per-worker", "1", "--steps", "1", "--processes", "2", "--threads", "1", "--out", out.string()});
-  while (!fs::exists(out / "metrics.jsonl")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  wait_for(process, [&] { return fs::exists(out / "metrics.jsonl"); });
   ::kill(find_process(out, 1), SIGUSR1);
   const ProcessResult result = process.wait();
   BOOST_TEST(result.status == 128 + SIGUSR1, result.output);

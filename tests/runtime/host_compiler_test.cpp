@@ -5,6 +5,10 @@
 #include <chrono>
 #include <fstream>
 
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/process.h"
@@ -35,9 +39,62 @@ struct Fixture {
   }
 };
 
+// The first 3 lanes of 8 are loaded, as printed kernels load f16 where a mask holds.
+constexpr const char* kThreeOfEight = R"(
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef int i32x8 __attribute__((vector_size(32)));
+static inline __attribute__((always_inline)) float real(unsigned h) {
+  const unsigned sign = (h & 0x8000) << 16, rest = h & 0x7fff;
+  if (rest >= 0x7c00) return __builtin_bit_cast(float, sign | 0x7f800000 | (rest & 0x3ff) << 13);
+  if (rest >= 0x400) return __builtin_bit_cast(float, sign | ((rest << 13) + (112u << 23)));
+  return __builtin_bit_cast(float, sign | __builtin_bit_cast(unsigned, (float)rest * 0x1p-24f));
+}
+extern "C" void three_of_eight(const unsigned short* from, float* to, long rows) {
+  const i32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (long row = 0; row < rows; ++row) {
+    const i32x8 where = lanes < 3;
+    f32x8 all = {};
+    for (long l = 0; l < 8; ++l) if (where[l]) all[l] = real(from[3 * row + l]);
+    *(f32x8*)(to + 8 * row) = where ? all : f32x8{};
+  }
+}
+)";
+
+// A page behind which no memory is.
+class LastPage {
+ public:
+  LastPage() { ::mprotect(begin_ + size_, size_, PROT_NONE); }
+  ~LastPage() { ::munmap(begin_, 2 * size_); }
+  std::byte* end() const { return begin_ + size_; }
+
+ private:
+  size_t size_ = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::byte* begin_ =
+      static_cast<std::byte*>(::mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+};
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(host_compiler, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_lane_that_is_masked_is_not_read) {
+  const HostCompiler compiler = kb::find_host_compiler(RuntimeOptions::from_environment());
+  const kb::CompileJob job{scratch / "kernel.cpp", scratch / "kernel.so"};
+  kb::write_file_atomically(job.source, kThreeOfEight);
+  const auto results = kb::compile_shared_objects(compiler, std::span(&job, 1));
+  BOOST_REQUIRE_MESSAGE(results[0].ok, results[0].diagnostics);
+  void* object = ::dlopen(job.object.c_str(), RTLD_NOW);
+  BOOST_REQUIRE(object);
+  const auto kernel =
+      reinterpret_cast<void (*)(const uint16_t*, float*, long)>(::dlsym(object, "three_of_eight"));  // NOLINT
+  const LastPage page;
+  uint16_t* from = reinterpret_cast<uint16_t*>(page.end()) - 6;
+  std::fill_n(from, 6, uint16_t{0x4200});
+  alignas(32) float to[16] = {};
+  kernel(from, to, 2);
+  for (int i = 0; i < 16; ++i) BOOST_TEST(to[i] == (i % 8 < 3 ? 3 : 0), i);
+  ::dlclose(object);
+}
 
 BOOST_AUTO_TEST_CASE(the_version_is_asked_once) {
   BOOST_TEST(kb::find_host_compiler(options).version == "fake 1.0");

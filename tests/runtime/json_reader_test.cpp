@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_value_outlives_the_others) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_json_is_refused_with_its_line) {
-  BOOST_TEST(complaint("").starts_with("FILE: line 1\n  expected: JSON\n  got:      syntax error"));
+  BOOST_TEST(complaint("").starts_with("FILE: line 1\n  expected: JSON\n"));
   BOOST_TEST(complaint("{\n\"a\": tru\n}").starts_with("FILE: line 2\n  expected: JSON\n"));
   BOOST_TEST(complaint("[1]x").starts_with("FILE: line 1\n  expected: JSON\n"));
   BOOST_TEST(complaint("[1,\n\"\xff\"]").starts_with("FILE: line 2\n  expected: JSON\n"));

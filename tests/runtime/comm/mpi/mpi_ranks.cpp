@@ -1,7 +1,7 @@
 // Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
 // hangs (`stop`) or is killed (`kill`) between reductions, is the first of another machine and killed (`leader`), or
 // never comes where the others wait from different times on (`late`); or with all suspended for a while (`suspend`); or
-// with one suspended that waits (`one_stopped`). `mpi_ranks node N`: as if on machine N.
+// with one suspended that waits (`one_stopped`). `mpi_ranks node 0110`: as if on these machines.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     else if (mode == "one_stopped")
       stop_rank_1(launcher);
     else if (mode == "node")
-      wrong = number_by_node(launcher, argv[2][0] - '0');
+      wrong = number_by_node(launcher, argv[2][std::atoi(std::getenv("OMPI_COMM_WORLD_RANK"))] - '0');
     else
       wrong = conform(launcher, mode == "throttle");
     if (wrong.empty()) return 0;
