@@ -182,9 +182,6 @@ KB_INLINE void store_part($e* p, %x@ x, long n) { for (long l = 0; l < n; ++l) p
 constexpr std::string_view kWhereByLane = R"(
 KB_INLINE f32x@ load_where(const float* p, i32x@ where) { f32x@ r = {}; KB_EACH if (where[l]) r[l] = p[l]; return r; }
 )";
-constexpr std::string_view kPlainStream = R"(
-KB_INLINE void stream(%x@* p, %x@ x, bool) { *(%x@m*)p = x; }
-)";
 
 // AVX-512: 64-byte vectors, @ = 16 (32-bit lanes) or 8 (64-bit lanes).
 constexpr std::string_view kAvx512x16 = R"(

@@ -17,7 +17,7 @@ Floats kept(Floats x) { return x <= 0.0f ? Floats{} : x; }
 // By the bits: negative, and no NaN.
 Shorts kept(Shorts x) {
   constexpr int16_t kMagnitude = 0x7fff, kInfinity = 0x7f80;
-  return (x < 0) & ((x & kMagnitude) <= kInfinity) ? Shorts{} : x;
+  return ((x < 0) & ((x & kMagnitude) <= kInfinity)) ? Shorts{} : x;
 }
 
 template <class Vector, class T>
