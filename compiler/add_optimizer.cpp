@@ -19,8 +19,13 @@ const Segment* ParameterSpace::find(const std::string& name) const {
   return at == segments.end() ? nullptr : &*at;
 }
 
-ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<Role>& no_decay) {
+ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<Role>& no_decay,
+                          const std::vector<Role>& no_adapt, int64_t block) {
+  const auto has = [](const std::vector<Role>& roles, Role role) {
+    return std::find(roles.begin(), roles.end(), role) != roles.end();
+  };
   ParameterSpace space;
+  space.block = block;
   for (const Variable* parameter : parameters) {
     Segment segment{parameter->name,
                     parameter->type,
@@ -28,12 +33,10 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
                     parameter->init,
                     space.length,
                     parameter->type.elements(),
-                    true,
-                    true};
-    bool excluded = std::find(no_decay.begin(), no_decay.end(), parameter->role) != no_decay.end();
-    segment.decay = segment.adapt = !excluded;
+                    !has(no_decay, parameter->role),
+                    !has(no_adapt, parameter->role)};
     space.dtype = parameter->type.dtype;
-    space.length += (segment.length + kSegmentBlock - 1) / kSegmentBlock * kSegmentBlock;
+    space.length += space.blocks_of(segment) * block;
     space.segments.push_back(std::move(segment));
   }
   return space;
@@ -86,6 +89,36 @@ std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std:
   return parameters;
 }
 
+// Whether a rule asks for norms, which shape the space that it works on: it is called on a space of one block.
+bool takes_norms(const UpdateRule& rule) {
+  if (!rule) return false;
+  Graph graph("rule");
+  bool takes = false;
+  const auto vector = [&](const std::string& name) { return input(graph, name, DType::f32, {1, kSegmentBlock}, ""); };
+  UpdateContext context;
+  context.parameter = vector("parameter");
+  context.gradient = vector("gradient");
+  context.decay = context.adapt = [&] { return full_like(context.parameter, 1); };
+  context.norm = [&](Tensor x) {
+    takes = true;
+    return sum(x, {1}, true);
+  };
+  context.spread = [](Tensor x) { return x; };
+  std::map<std::string, Tensor> slots, scalars;
+  const auto once = [](std::map<std::string, Tensor>& made, const std::string& name, auto&& make) {
+    const auto [at, fresh] = made.try_emplace(name);
+    if (fresh) at->second = make();
+    return at->second;
+  };
+  context.slot = [&](const std::string& name) { return once(slots, name, [&] { return vector("slot." + name); }); };
+  context.set_slot = [](const std::string&, Tensor) {};
+  context.scalar = [&](const std::string& name) {
+    return once(scalars, name, [&] { return scalar_input(graph, name, DType::f32); });
+  };
+  rule(context);
+  return takes;
+}
+
 class Optimize {
  public:
   Optimize(const Graph& from, CompileState& state)
@@ -96,7 +129,8 @@ class Optimize {
     if (state_.options.space)
       take_dtype_of_graph();
     else
-      state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay);
+      state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay, state_.options.no_adapt,
+                                takes_norms(state_.options.optimizer) ? kNormBlock : kSegmentBlock);
     if (!state_.space.segments.empty()) bind_parameters();
     rewriter_.copy_needed();
     copy_results();
@@ -140,8 +174,8 @@ class Optimize {
     }
   }
 
-  int64_t blocks() const { return state_.space.length / kSegmentBlock; }
-  Dims block_shape() const { return {blocks(), kSegmentBlock}; }
+  int64_t blocks() const { return state_.space.length / state_.space.block; }
+  Dims block_shape() const { return {blocks(), state_.space.block}; }
   Value as_blocks(Value flat) {
     return to_.add(Op::reshape, {flat}, {{"shape", block_shape()}, {"names", std::string()}});
   }
@@ -166,7 +200,7 @@ class Optimize {
     std::vector<Value> parts;
     for (const Segment& segment : state_.space.segments) {
       auto at = gradients_.find(segment.name);
-      int64_t gap = (kSegmentBlock - segment.length % kSegmentBlock) % kSegmentBlock;
+      int64_t gap = state_.space.blocks_of(segment) * state_.space.block - segment.length;
       if (at == gradients_.end())
         gap += segment.length;
       else
@@ -176,22 +210,50 @@ class Optimize {
     return to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
   }
 
-  // 1 or 0 a block of 16 elements, as a table of the compiler's.
-  Value multiplier(const std::string& name, bool Segment::*flag) {
-    std::string full = "flat." + name;
-    if (to_.find_variable(full))
-      return to_.add(Op::broadcast, {to_.read(full)}, {{"shape", block_shape()}, {"axes", Ints{0}}});
+  // One number a block, equal over a segment, as a table of the compiler's.
+  template <class F>
+  Value by_block(const std::string& name, DType dtype, F&& number_of) {
+    const std::string full = "flat." + name;
+    if (to_.find_variable(full)) return to_.read(full);
     Variable table;
     table.name = full;
-    table.type = {state_.space.dtype, {blocks()}, ""};
+    table.type = {dtype, {blocks()}, ""};
     table.kind = VariableKind::table;
     table.init.kind = InitKind::runs;
     for (const Segment& segment : state_.space.segments)
-      table.values.insert(
-          table.values.end(),
-          {static_cast<double>((segment.length + kSegmentBlock - 1) / kSegmentBlock), segment.*flag ? 1.0 : 0.0});
-    Value read = to_.add_variable(table);
-    return to_.add(Op::broadcast, {read}, {{"shape", block_shape()}, {"axes", Ints{0}}});
+      table.values.insert(table.values.end(),
+                          {static_cast<double>(state_.space.blocks_of(segment)), number_of(segment)});
+    return to_.add_variable(table);
+  }
+
+  Value multiplier(const std::string& name, bool Segment::*flag) {
+    const Value table = by_block(name, state_.space.dtype, [&](const Segment& s) { return s.*flag ? 1.0 : 0.0; });
+    return to_.add(Op::broadcast, {table}, {{"shape", block_shape()}, {"axes", Ints{0}}});
+  }
+
+  // Sums of squares of the blocks; of each segment's, as rows of a matrix as wide as the longest segment has blocks.
+  Tensor norm(Tensor x) {
+    const std::vector<Segment>& segments = state_.space.segments;
+    std::vector<double> first, blocks_of;
+    for (const Segment& segment : segments) {
+      first.push_back(static_cast<double>(segment.offset / state_.space.block));
+      blocks_of.push_back(static_cast<double>(state_.space.blocks_of(segment)));
+    }
+    const auto rows = static_cast<int64_t>(segments.size());
+    const auto columns = static_cast<int64_t>(*std::max_element(blocks_of.begin(), blocks_of.end()));
+    const Tensor squares = sum(x * x, {1});
+    const Tensor column = broadcast_to(iota(to_, DType::i32, columns), {rows, columns});
+    const Tensor block = constant(to_, DType::i32, {rows, 1}, first) + column;
+    const Tensor inside = column < constant(to_, DType::i32, {rows, 1}, blocks_of);
+    const Tensor total = sum(select(inside, gather(squares, block), 0.0), {1});
+    return sqrt(reshape(total, {rows, 1}));
+  }
+
+  Tensor spread(Tensor x) {
+    const Segment* first = state_.space.segments.data();
+    const Value segment_of =
+        by_block("layer", DType::i32, [&](const Segment& s) { return static_cast<double>(&s - first); });
+    return gather(x, Tensor(to_, segment_of));
   }
 
   Tensor scalar(const std::string& name) {
@@ -249,6 +311,8 @@ class Optimize {
     context.parameter = Tensor(to_, as_blocks(flat_));
     context.decay = [this] { return Tensor(to_, multiplier("decay", &Segment::decay)); };
     context.adapt = [this] { return Tensor(to_, multiplier("adapt", &Segment::adapt)); };
+    context.norm = [this](Tensor x) { return norm(x); };
+    context.spread = [this](Tensor x) { return spread(x); };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.scalar = [this](const std::string& name) { return scalar(name); };

@@ -324,7 +324,7 @@ class Fuser {
     if (graph_.type(node(n).inputs[0]).shape != into.group.domain || reduced_axes(node(n)) != into.group.axes)
       return false;
     if (inside.meets_group) return into.rows && stays_in_place(inside, into);
-    bool next_door = n - into.last <= kNextDoor && small_rows(into.group.domain);
+    bool next_door = n - into.last <= kNextDoor && (into.rows || small_rows(into.group.domain));
     return next_door || (near(n, into) && shares_input(into, inside));
   }
 

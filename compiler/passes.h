@@ -24,16 +24,18 @@ struct Segment {
   Type type;
   Role role = Role::none;
   Init init;
-  int64_t offset = 0;  // elements; a multiple of 64 bytes
+  int64_t offset = 0;  // elements; a multiple of the space's block
   int64_t length = 0;
   bool decay = true, adapt = true;
 };
 
-// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to 64 bytes.
+// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to whole blocks.
 struct ParameterSpace {
   DType dtype = DType::f32;
   std::vector<Segment> segments;
   int64_t length = 0;  // elements, padding included
+  int64_t block = 16;  // elements; 64 bytes of f32
+  int64_t blocks_of(const Segment& segment) const { return (segment.length + block - 1) / block; }
   const Segment* find(const std::string& name) const;
 };
 
@@ -52,8 +54,11 @@ struct CompileOptions {
   Target target;
   Workers workers;
   Precision precision = Precision::f32;
-  UpdateRule optimizer;                                                           // empty: inference graph
-  std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};  // Goyal et al. 2017, section 5.1
+  UpdateRule optimizer;  // empty: inference graph
+  // Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
+  // reference's skip list).
+  std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};
+  std::vector<Role> no_adapt = {Role::bias, Role::norm_scale, Role::norm_shift};
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
   bool recompute = true;

@@ -23,7 +23,10 @@ Place& place() {
 
 // "linear" of "kb::Tensor kb::linear(const std::string&, ...)".
 std::string_view function_name(std::string_view signature) {
-  const std::string_view head = signature.substr(0, signature.find('('));
+  size_t end = signature.find('(');
+  while (end != std::string_view::npos && signature.substr(end).starts_with("(anonymous"))
+    end = signature.find('(', end + 1);
+  const std::string_view head = signature.substr(0, end);
   const size_t cut = head.find_last_of(": *&");
   return cut == std::string_view::npos ? head : head.substr(cut + 1);
 }

@@ -1,6 +1,6 @@
 // What an update rule reads and writes: one function of tensors updates all parameters of a model. The built-in rules
 // are in optim/update_rules.cpp; a user's own is written the same way. The compiler makes the context
-// (compiler/add_optimizer.cpp) and calls the rule once, when it compiles.
+// (compiler/add_optimizer.cpp) and calls the rule when it compiles.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,12 +9,18 @@
 
 namespace kb {
 
-// All tensors but scalars have one shape: that of the flat parameter space, seen as (blocks, 16).
+// All tensors but scalars and those of layers have one shape: that of the flat parameter space, seen as (blocks,
+// elements of a block). Each block belongs to one layer: one parameter of the model; elements past a layer's end are 0.
 struct UpdateContext {
   Tensor parameter;  // before the step
   Tensor gradient;   // of the mean loss over the global minibatch, without weight decay
   // 0 or 1 by role: whether weight decay and layer-wise adaptation apply to an element.
   std::function<Tensor()> decay, adapt;
+  // The Euclidean norm of each layer of x: (layers, 1). Summed in one fixed order, whatever the number of threads and
+  // processes.
+  std::function<Tensor(Tensor x)> norm;
+  // One value a layer, (layers, 1), beside every block of the layer: (blocks, 1), which broadcasts.
+  std::function<Tensor(Tensor x)> spread;
   // A slot is a vector of the rule's own, zero before the first step: its value before the step, and what it has after
   // it. A slot that is read is also set, once.
   std::function<Tensor(const std::string& name)> slot;

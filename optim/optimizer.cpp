@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "optim/layer_wise_rules.h"
 #include "optim/update_rules.h"
 
 namespace kb {
@@ -28,6 +29,34 @@ constexpr DerivedScalar kOneMinusBeta2{"one_minus_beta2", [](const StepFacts& at
 // Kingma and Ba 2015, section 3: the share of 1 that a mean over t updates, begun at zero, has gathered.
 constexpr DerivedScalar kBias1{"bias1", [](const StepFacts& at) { return 1 - std::pow(at["beta1"], at.updates); }};
 constexpr DerivedScalar kBias2{"bias2", [](const StepFacts& at) { return 1 - std::pow(at["beta2"], at.updates); }};
+
+// You et al. 2017, section 5: "eta", 0.001 in all their experiments.
+constexpr HyperParameter trust(double value) {
+  return {"trust", value, "trust coefficient: a layer moves by this share of its norm at a rate of 1", kNoLimit};
+}
+constexpr HyperParameter kSkipLr{"skip_lr", 0, "greatest rate of layers that are not adapted; 0: the others'",
+                                 kNoLimit};
+constexpr DerivedScalar kSkipScale{"skip_scale",
+                                   [](const StepFacts& at) { return at["skip_lr"] > 0 ? at["skip_lr"] / at.peak : 1; }};
+
+// LAMB's, which may go without.
+constexpr DerivedScalar kOwnBias1{
+    "bias1", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta1"], at.updates) : 1; }};
+constexpr DerivedScalar kOwnBias2{
+    "bias2", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta2"], at.updates) : 1; }};
+
+// Akiba et al. 2017, section 3.2: exponential up to one half at the center, then linear to 1 (the paper prints the
+// slope 2 / period, which does not meet 1; their code has 1 / period).
+double plain_share(const StepFacts& at) {
+  const double center = at["center_epoch"], period = at["period_epochs"];
+  if (at.epoch < center) return 0.5 * std::exp(2 * (at.epoch - center) / period);
+  return at.epoch < center + period / 2 ? 0.5 + (at.epoch - center) / period : 1;
+}
+constexpr DerivedScalar kPlainShare{"plain_share", plain_share};
+constexpr DerivedScalar kRmsRate{"rms_rate", [](const StepFacts& at) {
+                                   return at.learning_rate > 0 ? (1 - plain_share(at)) * at["rms_lr"] / at.learning_rate
+                                                               : 0;
+                                 }};
 
 constexpr Optimizer kOptimizers[] = {
     {"sgd", "plain gradient descent", sgd_update, 0.1, {weight_decay(0)}},
@@ -59,6 +88,65 @@ constexpr Optimizer kOptimizers[] = {
      1e-3,
      {kBeta1, kBeta2, kEpsilon, weight_decay(1e-2)},
      {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
+    {"lars",
+     "layer-wise rates, rate and trust inside the velocity (You et al. 2017, algorithm 1)",
+     lars_update,
+     2,
+     {kMomentum, weight_decay(5e-4), trust(1e-3), kSkipLr},
+     {kSkipScale}},
+    {"lars-mlperf",
+     "lars as the MLPerf reference has it: epsilon, Nesterov's step on request",
+     lars_mlperf_update,
+     2,
+     {kMomentum,
+      weight_decay(2e-4),
+      trust(1e-3),
+      kSkipLr,
+      {"epsilon", 0, "added to the norms below", kNoLimit},
+      {"nesterov", 0, "1: Nesterov's step", 2}},
+     {kSkipScale}},
+    {"lars-unscaled",
+     "lars with the rate outside the velocity (Kumar et al. 2019)",
+     lars_unscaled_update,
+     2,
+     {kMomentum, weight_decay(5e-4), trust(1e-3), kSkipLr},
+     {kSkipScale}},
+    {"lars-plain",
+     "lars without a trust coefficient, as in replicas on small data sets",
+     lars_plain_update,
+     0.01,
+     {kMomentum, weight_decay(5e-4), kSkipLr},
+     {kSkipScale}},
+    {"larc",
+     "momentum with layer-wise rates clipped at the learning rate (NVIDIA's LARC)",
+     larc_update,
+     0.1,
+     {kMomentum, weight_decay(0), trust(0.02), kSkipLr, {"epsilon", 1e-8, "added to the norms below", kNoLimit}},
+     {kSkipScale}},
+    {"lamb",
+     "Adam's direction with layer-wise rates (You et al. 2020, algorithm 2)",
+     lamb_update,
+     5e-3,
+     {kBeta1,
+      kBeta2,
+      {"epsilon", 1e-6, "added to the root of the mean square", kNoLimit},
+      weight_decay(0.01),
+      kSkipLr,
+      {"phi_max", 0, "greatest norm of a layer that counts; 0: any", kNoLimit},
+      {"bias_correction", 1, "0: moments as they are, for a run with warmup", 2}},
+     {kOneMinusBeta1, kOneMinusBeta2, kOwnBias1, kOwnBias2, kSkipScale}},
+    {"rmsprop-warmup",
+     "from RMSprop to momentum over the first epochs (Akiba et al. 2017)",
+     rmsprop_warmup_update,
+     0.1,
+     {kMomentum,
+      weight_decay(0),
+      {"beta2", 0.99, "share of the mean squared gradient kept each step"},
+      {"epsilon", 1e-8, "added to the root of the mean square", kNoLimit},
+      {"rms_lr", 3e-4, "learning rate of RMSprop", kNoLimit},
+      {"center_epoch", 10, "epoch at which half of the step is plain", kNoLimit},
+      {"period_epochs", 5, "length of the change, epochs", kNoLimit}},
+     {kOneMinusBeta2, kPlainShare, kRmsRate}},
 };
 
 // The rows of a fixed array that have a name.
@@ -136,7 +224,12 @@ StepScalars::StepScalars(LearningRate rate, const Optimizer& optimizer, std::spa
 
 std::span<const NamedScalar> StepScalars::at(int64_t step) {
   const size_t common = std::size(kCommon), hyper = optimizer_.hyper_parameters().size();
-  const StepFacts facts{rate_.at(step), rate_.at(step > 0 ? step - 1 : 0), static_cast<double>(step + 1),
+  const ScheduleSpec& spec = rate_.spec();
+  const StepFacts facts{rate_.at(step),
+                        rate_.at(step > 0 ? step - 1 : 0),
+                        static_cast<double>(step + 1),
+                        spec.learning_rate,
+                        static_cast<double>(step) / static_cast<double>(spec.steps_per_epoch),
                         std::span(scalars_).subspan(common, hyper)};
   scalars_[0].value = facts.learning_rate;
   scalars_[1].value = facts.previous_learning_rate;

@@ -32,7 +32,8 @@ struct HyperParameter {
 // What a derived scalar may depend on.
 struct StepFacts {
   double learning_rate = 0, previous_learning_rate = 0;
-  double updates = 1;  // t of the papers: 1 in the first step
+  double updates = 1;          // t of the papers: 1 in the first step
+  double peak = 0, epoch = 0;  // the schedule's reference learning rate; epochs done before this step
   std::span<const NamedScalar> hyper;
   double operator[](std::string_view hyper_parameter) const;
 };
@@ -50,7 +51,7 @@ struct Optimizer {
   std::string_view doc;
   Tensor (*update)(UpdateContext&) = nullptr;
   double learning_rate = 0.1;  // a usual one; optimizers with the same can take each other's
-  HyperParameter hyper[6] = {};
+  HyperParameter hyper[8] = {};
   DerivedScalar derived[6] = {};
 
   std::span<const HyperParameter> hyper_parameters() const;

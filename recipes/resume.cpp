@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <sstream>
 
 #include "recipes/line_diff.h"
 #include "recipes/metrics_cut.h"
@@ -161,13 +162,23 @@ bool goes_on(const Flags& flags) {
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
                                                     const LoadedPrograms& programs, const Dataset& data) {
-  return {{kVersion, kVersionNow},
-          {"recipe", recipe.name},
-          {"flags", words(recipe, flags)},
-          {"graph_hash", programs.training.compiled().graph_hash},
-          {"graph", programs.training_text},
-          {"data", data.name + " " + data.fingerprint}};
+  return {{kVersion, kVersionNow},           {"recipe", recipe.name},
+          {"flags", words(recipe, flags)},   {"graph_hash", programs.training.compiled().graph_hash},
+          {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
 }
+
+namespace {
+
+// Lines of flags that have a value: one that a later Kilobatch added is absent from an earlier checkpoint.
+std::string with_value(const std::string& fact) {
+  std::istringstream lines(fact);
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("--") || !line.ends_with(' ')) text += line + '\n';
+  return text;
+}
+
+}  // namespace
 
 bool has_earlier_graph(const Checkpoint& checkpoint) { return checkpoint.fact(kVersion) == "1"; }
 
@@ -175,7 +186,7 @@ void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std
   std::vector<const char*> keys = {"recipe", "data", "flags"};
   if (!has_earlier_graph(checkpoint)) keys.insert(keys.end(), {kVersion, "graph_hash"});
   for (const char* key : keys) {
-    const std::string &got = checkpoint.fact(key), &expected = facts.at(key);
+    const std::string got = with_value(checkpoint.fact(key)), expected = with_value(facts.at(key));
     if (got == expected) continue;
     const std::string text = std::string(key) == "graph_hash" ? "graph" : key;
     throw Error(fmt::format("{}: this checkpoint is of another run: {} differs (- the checkpoint, + this run)\n{}",

@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
 // One small example a class, as KernelIR and as CUDA C++.
 BOOST_AUTO_TEST_CASE(golden_texts) {
   const auto check = [](const std::string& name, const Graph& graph) {
-    golden("lower/" + name + "_cpu.txt", lowered_text(graph, generic_cpu_target()));
-    golden("lower/" + name + "_gpu.txt", lowered_text(graph, gpu_target("sm_90")));
-    golden("cuda/" + name + ".txt", cuda_text(graph, gpu_target("sm_90")));
+    golden_in_order("lower/" + name + "_cpu.txt", lowered_text(graph, generic_cpu_target()));
+    golden_in_order("lower/" + name + "_gpu.txt", lowered_text(graph, gpu_target("sm_90")));
+    golden_in_order("cuda/" + name + ".txt", cuda_text(graph, gpu_target("sm_90")));
   };
   {
     Graph graph;

@@ -38,7 +38,8 @@ int count(const Graph& graph, Op op) {
       std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.op == op; }));
 }
 
-Graph with_output(Graph graph, Tensor y) {
+Graph with_output(const Graph& built, Tensor y) {
+  Graph graph = built;
   graph.outputs.push_back({"y", y.value(), Merge::per_sample});
   return graph;
 }

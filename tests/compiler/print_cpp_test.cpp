@@ -162,13 +162,13 @@ Launch pointwise_launch(DType x, DType z, const Results& results, int64_t n) {
 BOOST_AUTO_TEST_SUITE(print_cpp)
 
 BOOST_AUTO_TEST_CASE(golden_texts) {
-  test::golden("kernel/scale_shift_relu.txt", to_text(scale_shift_relu(DType::bf16)));
-  test::golden("kernel/column_sums.txt", to_text(column_sums(40)));
-  test::golden("cpp/scale_shift_relu.cpp", kb::print_cpp(scale_shift_relu(DType::bf16), 64));
-  test::golden("cpp/column_sums.cpp", kb::print_cpp(column_sums(64), 64));
-  test::golden("cpp/column_sums_avx2.cpp", kb::print_cpp(column_sums(40), 32));
-  test::golden("cpp/row_max.cpp", kb::print_cpp(row_max(40), 64));
-  test::golden("cpp/transpose_portable.cpp", kb::print_cpp(lower_triangle_of_transpose(DType::f64, 40), 16));
+  test::golden_in_order("kernel/scale_shift_relu.txt", to_text(scale_shift_relu(DType::bf16)));
+  test::golden_in_order("kernel/column_sums.txt", to_text(column_sums(40)));
+  test::golden_in_order("cpp/scale_shift_relu.cpp", kb::print_cpp(scale_shift_relu(DType::bf16), 64));
+  test::golden_in_order("cpp/column_sums.cpp", kb::print_cpp(column_sums(64), 64));
+  test::golden_in_order("cpp/column_sums_avx2.cpp", kb::print_cpp(column_sums(40), 32));
+  test::golden_in_order("cpp/row_max.cpp", kb::print_cpp(row_max(40), 64));
+  test::golden_in_order("cpp/transpose_portable.cpp", kb::print_cpp(lower_triangle_of_transpose(DType::f64, 40), 16));
 }
 
 BOOST_AUTO_TEST_CASE(every_operation_of_every_type) {

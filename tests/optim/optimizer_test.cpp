@@ -36,6 +36,8 @@ class Interpreted {
     context.gradient = vector("gradient");
     context.decay = [this] { return vector("decay"); };
     context.adapt = [this] { return vector("adapt"); };
+    context.norm = [](Tensor x) { return sqrt(sum(x * x, {0}, true)); };  // all are one layer
+    context.spread = [](Tensor x) { return x; };
     context.slot = [this](const std::string& name) {
       state_.try_emplace(name, static_cast<size_t>(size_), 0.0);
       return vector(name);
@@ -52,6 +54,7 @@ class Interpreted {
     for (const auto& [name, values] : state_) bind(bindings, name, values);
     bind(bindings, "gradient", gradient);
     bind(bindings, "decay", decay);
+    bind(bindings, "adapt", Vector(decay.size(), 1));
     for (const NamedScalar& scalar : scalars)
       if (leaves_.contains(scalar.name)) bindings[scalar.name] = {{DType::f64, {}, ""}, {scalar.value}};
     for (const auto& [name, array] : interpret(graph_, bindings).outputs) state_[name] = array.data;
@@ -139,10 +142,13 @@ std::string compile_message(const UpdateRule& rule) {
   });
 }
 
-bool updates(const Schedule& schedule, const Step& step) {
-  for (size_t i = static_cast<size_t>(step.inputs); i < step.operands.size(); ++i)
-    if (schedule.buffers[static_cast<size_t>(step.operands[i].buffer)].name.starts_with("flat.")) return true;
-  return false;
+// Launches of a training step.
+int64_t launches(const Optimizer& optimizer, Precision precision) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.precision = precision;
+  options.optimizer = update_rule(optimizer);
+  return static_cast<int64_t>(compile(test::small_convnet(4), options).program.final.steps.size());
 }
 
 }  // namespace
@@ -167,17 +173,16 @@ BOOST_AUTO_TEST_CASE(every_rule_equals_its_formula) {
       plain.push_back({start.back(), 0, 0});
     }
     Interpreted rule(optimizer.update, start);
+    const std::vector<NamedScalar> all = hyper_values(optimizer, hyper);
     for (int64_t t = 0; t < kSteps; ++t) {
       Vector gradient;
       for (int64_t i = 0; i < kSize; ++i) gradient.push_back(noise(t * kSize + i));
       rule.step(scalars.at(t), gradient, decay);
+      plain_update(std::string(optimizer.name), plain, gradient, decay,
+                   {rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)), static_cast<double>(t + 1), all, true,
+                    rate.spec().learning_rate, static_cast<double>(t) / 10});
       Vector expected;
-      for (size_t i = 0; i < plain.size(); ++i) {
-        plain_update(std::string(optimizer.name), plain[i],
-                     {gradient[i], decay[i], rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)),
-                      static_cast<double>(t + 1), 0.03, 0.85, 0.8, 0.97, 1e-3});
-        expected.push_back(plain[i].w);
-      }
+      for (const Plain& p : plain) expected.push_back(p.w);
       BOOST_TEST(difference(rule["parameter"], expected) < 1e-12, optimizer.name << " step " << t);
     }
   }
@@ -281,6 +286,19 @@ BOOST_AUTO_TEST_CASE(wrong_hyper_parameters_are_refused) {
   BOOST_TEST(given("weight_decay", -1) == "optimizer adam: weight_decay: expected a number in [0, inf), got -1");
 }
 
+// Somewhere in a run, whatever else.
+bool changes_a_derived_scalar(const Optimizer& optimizer, const HyperParameter& hyper) {
+  const NamedScalar other[] = {{std::string(hyper.name), hyper.value == 0 ? 0.5 : 0}};
+  StepScalars as_it_is(warm_cosine(40), optimizer, {}), changed(warm_cosine(40), optimizer, other);
+  const size_t first_derived = 3 + optimizer.hyper_parameters().size();
+  for (int64_t t = 0; t < 40; ++t) {
+    const std::span<const NamedScalar> a = as_it_is.at(t), b = changed.at(t);
+    for (size_t i = first_derived; i < a.size(); ++i)
+      if (a[i].value != b[i].value) return true;
+  }
+  return false;
+}
+
 // So a flag of an optimizer is never one that does nothing, and a changed value never another program.
 BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
   for (const Optimizer& optimizer : optimizers()) {
@@ -295,22 +313,21 @@ BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
       BOOST_TEST(std::count(inputs.begin(), inputs.end(), name) == 1, optimizer.name << " " << name);
     };
     check("learning_rate");
-    for (const HyperParameter& hyper : optimizer.hyper_parameters()) check(hyper.name);
+    for (const HyperParameter& hyper : optimizer.hyper_parameters())
+      if (!changes_a_derived_scalar(optimizer, hyper)) check(hyper.name);
     for (const DerivedScalar& derived : optimizer.derived_scalars()) check(derived.name);
   }
 }
 
-BOOST_AUTO_TEST_CASE(all_updates_are_one_launch_whatever_the_optimizer) {
+// Beside plain gradient descent, whose update is one launch.
+BOOST_AUTO_TEST_CASE(an_update_is_one_launch_with_norms_three_and_lamb_four) {
   for (Precision precision : {Precision::f32, Precision::bf16})
     for (const Optimizer& optimizer : optimizers()) {
-      CompileOptions options;
-      options.target = generic_cpu_target();
-      options.precision = precision;
-      options.optimizer = update_rule(optimizer);
-      const Schedule schedule = compile(test::small_convnet(4), options).program.final;
-      BOOST_TEST(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                               [&](const Step& step) { return updates(schedule, step); }) == 1,
-                 optimizer.name);
+      const int64_t own = launches(optimizer, precision) - launches(row("sgd"), precision) + 1;
+      BOOST_TEST(own <= (optimizer.name == "lamb"           ? 4
+                         : optimizer.name.starts_with("la") ? 3
+                                                            : 1),
+                 optimizer.name << ' ' << own);
     }
 }
 

@@ -2,42 +2,165 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <map>
+#include <vector>
 
 namespace kb::test {
 namespace {
 
-double adam_direction(Plain& p, const PlainStep& s, double g) {
-  p.a = s.b1 * p.a + (1 - s.b1) * g;
-  p.b = s.b2 * p.b + (1 - s.b2) * g * g;
-  return p.a / (1 - std::pow(s.b1, s.t)) / (std::sqrt(p.b / (1 - std::pow(s.b2, s.t))) + s.epsilon);
+using Vector = std::vector<double>;
+
+double norm(const Vector& x) {
+  double squares = 0;
+  for (const double v : x) squares += v * v;
+  return std::sqrt(squares);
+}
+
+// A layer and its gradient, with what the rules have in common.
+struct Layer {
+  std::span<Plain> p;
+  Vector g, d, w, decayed;  // decayed: g + lambda d w
+  const PlainStep& s;
+
+  Layer(std::span<Plain> layer, std::span<const double> gradient, std::span<const double> decay, const PlainStep& step)
+      : p(layer), g(gradient.begin(), gradient.end()), d(decay.begin(), decay.end()), s(step) {
+    for (size_t i = 0; i < p.size(); ++i) {
+      w.push_back(p[i].w);
+      decayed.push_back(g[i] + s["weight_decay"] * d[i] * w[i]);
+    }
+  }
+
+  // What a layer that is not adapted has in place of its trust.
+  double skipped() const { return s["skip_lr"] > 0 ? s["skip_lr"] / s.peak : 1; }
+  // eta |w| / (|g| + lambda |w| + epsilon).
+  double trust(double coefficient, double least = 0, double epsilon = 0) const {
+    if (!s.adapted) return skipped();
+    const double of_w = norm(w), of_g = norm(g);
+    if (of_w <= least || of_g == 0) return 1;
+    return coefficient * of_w / (of_g + s["weight_decay"] * of_w + epsilon);
+  }
+  // v <- m v + eta trust (g + lambda w); w <- w - v.
+  void scaled(double trust) const {
+    for (size_t i = 0; i < p.size(); ++i) {
+      p[i].a = s["momentum"] * p[i].a + s.eta * trust * decayed[i];
+      p[i].w -= p[i].a;
+    }
+  }
+  // u <- m u + trust (g + lambda w); w <- w - eta u.
+  void unscaled(double trust) const {
+    for (size_t i = 0; i < p.size(); ++i) {
+      p[i].a = s["momentum"] * p[i].a + trust * decayed[i];
+      p[i].w -= s.eta * p[i].a;
+    }
+  }
+  double adam_direction(size_t i, double of, bool corrected = true) const {
+    const double b1 = s["beta1"], b2 = s["beta2"];
+    p[i].a = b1 * p[i].a + (1 - b1) * of;
+    p[i].b = b2 * p[i].b + (1 - b2) * of * of;
+    const double m = corrected ? p[i].a / (1 - std::pow(b1, s.t)) : p[i].a;
+    const double v = corrected ? p[i].b / (1 - std::pow(b2, s.t)) : p[i].b;
+    return m / (std::sqrt(v) + s["epsilon"]);
+  }
+};
+
+void lars_mlperf(Layer& l) {
+  const double m = l.s["momentum"], trust = l.trust(l.s["trust"], 0, l.s["epsilon"]);
+  for (size_t i = 0; i < l.p.size(); ++i) {
+    const double move = l.s.eta * trust * l.decayed[i];
+    l.p[i].a = m * l.p[i].a + move;
+    l.p[i].w -= l.s["nesterov"] > 0 ? m * l.p[i].a + move : l.p[i].a;
+  }
+}
+
+void larc(Layer& l) {
+  const double trust = l.s.adapted ? std::min(l.trust(l.s["trust"], 0, l.s["epsilon"]) / l.s.eta, 1.0) : l.skipped();
+  l.unscaled(trust);
+}
+
+void lamb(Layer& l) {
+  Vector u;
+  for (size_t i = 0; i < l.p.size(); ++i)
+    u.push_back(l.adam_direction(i, l.g[i], l.s["bias_correction"] > 0) + l.s["weight_decay"] * l.d[i] * l.w[i]);
+  const double of_w = norm(l.w), of_u = norm(u), most = l.s["phi_max"];
+  double trust = of_w > 0 && of_u > 0 ? (most > 0 ? std::min(of_w, most) : of_w) / of_u : 1;
+  if (!l.s.adapted) trust = l.skipped();
+  for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * trust * u[i];
+}
+
+// FACTS of Akiba et al. 2017: the share of plain SGD by epochs.
+void rmsprop_warmup(Layer& l) {
+  const double center = l.s["center_epoch"], period = l.s["period_epochs"], at = l.s.epoch;
+  double plain = 1;
+  if (at < center)
+    plain = 0.5 * std::exp(2 * (at - center) / period);
+  else if (at < center + period / 2)
+    plain = 0.5 + (at - center) / period;
+  const double rms = (1 - plain) * l.s["rms_lr"] / l.s.eta;
+  for (size_t i = 0; i < l.p.size(); ++i) {
+    const double g = l.decayed[i];
+    l.p[i].b = l.s["beta2"] * l.p[i].b + (1 - l.s["beta2"]) * g * g;
+    l.p[i].a = l.s["momentum"] * l.p[i].a - (plain + rms / (std::sqrt(l.p[i].b) + l.s["epsilon"])) * g;
+    l.p[i].w += l.s.eta * l.p[i].a;
+  }
+}
+
+const std::map<std::string, void (*)(Layer&)>& formulas() {
+  static const std::map<std::string, void (*)(Layer&)> table = {
+      {"sgd",
+       [](Layer& l) {
+         for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * l.decayed[i];
+       }},
+      {"momentum", [](Layer& l) { l.unscaled(1); }},
+      {"scaled-momentum",
+       [](Layer& l) {
+         for (Plain& p : l.p) p.a *= l.s.before > 0 ? l.s.eta / l.s.before : 1;
+         l.scaled(1);
+       }},
+      {"uncorrected-momentum", [](Layer& l) { l.scaled(1); }},
+      {"nesterov",
+       [](Layer& l) {
+         for (size_t i = 0; i < l.p.size(); ++i) {
+           l.p[i].a = l.s["momentum"] * l.p[i].a + l.decayed[i];
+           l.p[i].w -= l.s.eta * (l.decayed[i] + l.s["momentum"] * l.p[i].a);
+         }
+       }},
+      {"adam",
+       [](Layer& l) {
+         for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * l.adam_direction(i, l.decayed[i]);
+       }},
+      {"adamw",
+       [](Layer& l) {
+         for (size_t i = 0; i < l.p.size(); ++i) {
+           l.p[i].w -= l.s.eta * l.s["weight_decay"] * l.d[i] * l.w[i];
+           l.p[i].w -= l.s.eta * l.adam_direction(i, l.g[i]);
+         }
+       }},
+      {"lars", [](Layer& l) { l.scaled(l.trust(l.s["trust"])); }},
+      {"lars-mlperf", lars_mlperf},
+      {"lars-unscaled", [](Layer& l) { l.unscaled(l.trust(l.s["trust"])); }},
+      {"lars-plain", [](Layer& l) { l.scaled(l.trust(1, 1e-2)); }},
+      {"larc", larc},
+      {"lamb", lamb},
+      {"rmsprop-warmup", rmsprop_warmup},
+  };
+  return table;
 }
 
 }  // namespace
 
-void plain_update(const std::string& name, Plain& p, const PlainStep& s) {
-  const double g = s.g + s.lambda * s.d * p.w;
-  if (name == "sgd") {
-    p.w -= s.eta * g;
-  } else if (name == "momentum") {
-    p.a = s.m * p.a + g;
-    p.w -= s.eta * p.a;
-  } else if (name == "scaled-momentum") {
-    p.a = s.m * (s.before > 0 ? s.eta / s.before : 1) * p.a + s.eta * g;
-    p.w -= p.a;
-  } else if (name == "uncorrected-momentum") {
-    p.a = s.m * p.a + s.eta * g;
-    p.w -= p.a;
-  } else if (name == "nesterov") {
-    p.a = s.m * p.a + g;
-    p.w -= s.eta * (g + s.m * p.a);
-  } else if (name == "adam") {
-    p.w -= s.eta * adam_direction(p, s, g);
-  } else if (name == "adamw") {
-    const double decayed = p.w - s.eta * s.lambda * s.d * p.w;
-    p.w = decayed - s.eta * adam_direction(p, s, s.g);
-  } else {
-    BOOST_FAIL("no formula for " << name);
-  }
+double PlainStep::operator[](const std::string& name) const {
+  for (const NamedScalar& scalar : hyper)
+    if (scalar.name == name) return scalar.value;
+  BOOST_FAIL("the formula reads '" << name << "', which the optimizer has not");
+  return 0;
+}
+
+void plain_update(const std::string& name, std::span<Plain> layer, std::span<const double> gradient,
+                  std::span<const double> decay, const PlainStep& s) {
+  const auto formula = formulas().find(name);
+  BOOST_REQUIRE_MESSAGE(formula != formulas().end(), "no formula for " << name);
+  Layer one(layer, gradient, decay, s);
+  formula->second(one);
 }
 
 }  // namespace kb::test

@@ -1,7 +1,10 @@
 // The built-in update rules once more, as loops over doubles written from the papers: what the tests hold the graphs
 // against.
 #pragma once
+#include <span>
 #include <string>
+
+#include "optim/optimizer.h"
 
 namespace kb::test {
 
@@ -11,12 +14,16 @@ struct Plain {
 };
 
 struct PlainStep {
-  double g, d;            // gradient, decay by role
   double eta, before, t;  // learning rates of this step and of the last; updates done, this one counted
-  double lambda, m, b1, b2, epsilon;
+  std::span<const NamedScalar> hyper;
+  bool adapted = true;                               // layer-wise
+  double peak = 0, epoch = 0;                        // greatest learning rate; epochs done before this step
+  double operator[](const std::string& name) const;  // a hyper-parameter
 };
 
-// One step of the optimizer of that name. Fails the running test where there is no formula for it.
-void plain_update(const std::string& name, Plain& p, const PlainStep& s);
+// One step of the optimizer of that name on one layer; `decay` is 1 or 0 for each parameter. Fails the running test
+// where there is no formula for it.
+void plain_update(const std::string& name, std::span<Plain> layer, std::span<const double> gradient,
+                  std::span<const double> decay, const PlainStep& s);
 
 }  // namespace kb::test

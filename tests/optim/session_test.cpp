@@ -76,7 +76,10 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
                            .warmup_start = 1e-4,
                            .steps_per_epoch = 8,
                            .total_steps = kSteps});
-  StepScalars scalars(rate, optimizer, std::vector<NamedScalar>{{"weight_decay", 0.05}});
+  std::vector<NamedScalar> given{{"weight_decay", 0.05}};
+  if (optimizer.reads("skip_lr")) given.push_back({"skip_lr", 1e-3});
+  const std::vector<NamedScalar> all = hyper_values(optimizer, given);
+  StepScalars scalars(rate, optimizer, given);
   std::vector<double> x, c;
   for (int64_t t = 0; t < kSteps; ++t) {
     fill(session, "x", kSamples * kInputs, 100 * t, x);
@@ -84,10 +87,14 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
     for (const NamedScalar& scalar : scalars.at(t)) session.set_scalar(scalar.name, scalar.value);
     session.step();
     const std::vector<double> g = gradient(x, c);
-    for (size_t i = 0; i < plain.size(); ++i)
-      test::plain_update(std::string(optimizer.name), plain[i],
-                         {g[i], i < kOutputs * kInputs ? 1.0 : 0.0, rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)),
-                          static_cast<double>(t + 1), 0.05, 0.9, 0.9, 0.999, 1e-8});
+    constexpr size_t kWeights = kOutputs * kInputs;
+    for (const bool is_weight : {true, false}) {  // a layer each; the bias has neither decay nor adaptation
+      const size_t first = is_weight ? 0 : kWeights, count = is_weight ? kWeights : kOutputs;
+      test::plain_update(std::string(optimizer.name), std::span(plain).subspan(first, count),
+                         std::span(g).subspan(first, count), std::vector<double>(count, is_weight ? 1.0 : 0.0),
+                         {rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)), static_cast<double>(t + 1), all, is_weight,
+                          rate.spec().learning_rate, static_cast<double>(t) / 8});
+    }
   }
   double most = 0;
   const std::vector<double> got = parameters(store);
@@ -151,8 +158,8 @@ BOOST_AUTO_TEST_CASE(f16_skips_steps_whose_gradients_overflow_and_finds_a_loss_s
     skipped += !fits;
     scale = next;
     const std::vector<double> g = gradient(x, c);
-    for (size_t i = 0; i < plain.size() && fits; ++i)
-      test::plain_update("momentum", plain[i], {g[i], 0.0, 1e-3, 1e-3, 1.0, 0, 0.9, 0.9, 0.999, 1e-8});
+    const std::vector<NamedScalar> hyper = {{"momentum", 0.9}, {"weight_decay", 0}};
+    if (fits) test::plain_update("momentum", plain, g, std::vector<double>(g.size()), {1e-3, 1e-3, 1.0, hyper});
   }
   BOOST_TEST(skipped > 2);
   BOOST_TEST(doubled > 2);

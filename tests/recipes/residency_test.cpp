@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(launches) {
       }
     }
   }
-  test::golden("residency_launches.txt", text);
+  test::golden_in_order("residency_launches.txt", text);
 }
 
 BOOST_AUTO_TEST_CASE(no_hash_depends_on_it) {

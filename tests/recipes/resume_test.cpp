@@ -204,6 +204,9 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   earlier.metadata["kilobatch_checkpoint"] = "1";
   BOOST_TEST(has_earlier_graph(earlier));
   BOOST_CHECK_NO_THROW(check_belongs(earlier, facts));
+  std::map<std::string, std::string> later = facts;
+  later["flags"] += "--added-since \n";
+  BOOST_CHECK_NO_THROW(check_belongs(earlier, later));
   earlier.metadata["flags"] += "--lr 7\n";
   BOOST_CHECK_THROW(check_belongs(earlier, facts), Error);
 }

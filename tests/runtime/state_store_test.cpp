@@ -22,7 +22,7 @@ struct Fixture {
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
   Variable weight = parameter("fc.weight", {3, 5}, Role::weight, kNormal);
   Variable scale = parameter("bn.weight", {7}, Role::norm_scale, kOne);
-  ParameterSpace space = make_space({&weight, &scale}, {Role::norm_scale});
+  ParameterSpace space = make_space({&weight, &scale}, {Role::norm_scale}, {Role::norm_scale});
   std::vector<Variable> variables = {
       flat_variable(space, kFlatParameters, VariableKind::parameter),
       flat_variable(space, "flat.velocity", VariableKind::slot),
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_second_program_adopts_what_is_there) {
 
 BOOST_AUTO_TEST_CASE(other_parameters_are_refused) {
   Variable wider = parameter("fc.weight", {3, 6}, Role::weight, kNormal);
-  ParameterSpace other = make_space({&wider, &scale}, {});
+  ParameterSpace other = make_space({&wider, &scale}, {}, {});
   BOOST_CHECK_EXCEPTION(store.adopt({}, other), Error, says("have other parameters"));
   Variable mean = variables[2];
   mean.type.shape = {8};

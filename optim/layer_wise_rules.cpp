@@ -1,0 +1,85 @@
+#include "optim/layer_wise_rules.h"
+
+#include "graph/functions.h"
+#include "optim/update_rules.h"
+
+namespace kb {
+namespace {
+
+// `ratio` for layers that are adapted.
+Tensor adapted(UpdateContext& c, Tensor ratio) {
+  return select(c.adapt() > 0.0, c.spread(ratio), c.scalar("skip_scale"));
+}
+
+// coefficient |w| / (|g| + lambda |w| + epsilon), 1 where |w| <= least or |g| is 0.
+Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand epsilon = 0.0) {
+  Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);
+  Tensor ratio = coefficient * w / (g + c.scalar("weight_decay") * w + epsilon);
+  return select(bit_and(w > least, g > 0.0), ratio, 1.0);
+}
+
+// m v + eta r (g + lambda w), kept.
+Tensor scaled_velocity(UpdateContext& c, Tensor move) {
+  Tensor velocity = c.scalar("momentum") * c.slot("scaled_velocity") + move;
+  c.set_slot("scaled_velocity", velocity);
+  return velocity;
+}
+
+Tensor scaled_move(UpdateContext& c, Tensor ratio) {
+  return c.scalar("learning_rate") * adapted(c, ratio) * decayed_gradient(c);
+}
+
+// u <- m u + r (g + lambda w); w <- w - eta u.
+Tensor unscaled(UpdateContext& c, Tensor ratio) {
+  Tensor velocity = c.scalar("momentum") * c.slot("velocity") + adapted(c, ratio) * decayed_gradient(c);
+  c.set_slot("velocity", velocity);
+  return c.parameter - c.scalar("learning_rate") * velocity;
+}
+
+}  // namespace
+
+Tensor lars_update(UpdateContext& c) {
+  return c.parameter - scaled_velocity(c, scaled_move(c, trust(c, c.scalar("trust"))));
+}
+
+Tensor lars_mlperf_update(UpdateContext& c) {
+  Tensor move = scaled_move(c, trust(c, c.scalar("trust"), 0, c.scalar("epsilon")));
+  Tensor velocity = scaled_velocity(c, move);
+  return c.parameter - select(c.scalar("nesterov") > 0.0, c.scalar("momentum") * velocity + move, velocity);
+}
+
+Tensor lars_unscaled_update(UpdateContext& c) { return unscaled(c, trust(c, c.scalar("trust"))); }
+
+Tensor lars_plain_update(UpdateContext& c) {
+  return c.parameter - scaled_velocity(c, scaled_move(c, trust(c, 1.0, 1e-2)));
+}
+
+Tensor larc_update(UpdateContext& c) {
+  Tensor ratio = trust(c, c.scalar("trust"), 0, c.scalar("epsilon")) / c.scalar("learning_rate");
+  return unscaled(c, minimum(ratio, 1.0));
+}
+
+Tensor lamb_update(UpdateContext& c) {
+  Tensor mean = c.scalar("beta1") * c.slot("exp_avg") + c.scalar("one_minus_beta1") * c.gradient;
+  Tensor square = c.scalar("beta2") * c.slot("exp_avg_sq") + c.scalar("one_minus_beta2") * (c.gradient * c.gradient);
+  c.set_slot("exp_avg", mean);
+  c.set_slot("exp_avg_sq", square);
+  Tensor root = sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
+  Tensor direction = mean / c.scalar("bias1") / root + (c.scalar("weight_decay") * c.decay()) * c.parameter;
+  Tensor w = c.norm(c.parameter), u = c.norm(direction);
+  Tensor phi = select(c.scalar("phi_max") > 0.0, minimum(w, c.scalar("phi_max")), w);
+  Tensor ratio = select(bit_and(w > 0.0, u > 0.0), phi / u, 1.0);
+  return c.parameter - c.scalar("learning_rate") * adapted(c, ratio) * direction;
+}
+
+Tensor rmsprop_warmup_update(UpdateContext& c) {
+  Tensor g = decayed_gradient(c);
+  Tensor square = c.scalar("beta2") * c.slot("square") + c.scalar("one_minus_beta2") * (g * g);
+  Tensor rate = c.scalar("plain_share") + c.scalar("rms_rate") / (sqrt(square) + c.scalar("epsilon"));
+  Tensor velocity = c.scalar("momentum") * c.slot("velocity") - rate * g;
+  c.set_slot("square", square);
+  c.set_slot("velocity", velocity);
+  return c.parameter + c.scalar("learning_rate") * velocity;
+}
+
+}  // namespace kb
