@@ -60,7 +60,7 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most
 Bytes read_unpacked(const std::filesystem::path& path, size_t most) {
   const DataFile file(path);
   const bool is_packed = path.extension() == ".gz";
-  // What deflate cannot make smaller grows by a few bytes in ten thousand.
+  // Deflate lets data that it cannot make smaller grow by a few bytes in ten thousand.
   if (file.size() / 2 > most || (!is_packed && file.size() > most))
     refuse_size(path, most, fmt::format("{} bytes", file.size()));
   Bytes bytes = file.read(0, file.size());

@@ -28,12 +28,12 @@ Tensor lars_plain_update(UpdateContext& c);
 Tensor larc_update(UpdateContext& c);
 
 // m^, v^ as Adam's, or m, v where bias_correction is 0; u = m^ / (sqrt(v^) + epsilon) + lambda d w;
-// w <- w - eta phi(|w|) / |u| u, phi(x) = min(x, phi_max), or x where phi_max is 0. You et al. 2020 (LAMB),
-// algorithm 2.
+// w <- w - eta phi(|w|) / |u| u, phi(x) = min(x, phi_max), or x where phi_max is 0. You et al. 2019 (LAMB),
+// arXiv 1904.00962.
 Tensor lamb_update(UpdateContext& c);
 
 // s <- b2 s + (1 - b2) g^2; D <- m D - (a + rms / (sqrt(s) + epsilon)) g; w <- w + eta D, with a the share of plain SGD
-// and rms = (1 - a) rms_lr / eta. Akiba et al. 2017, section 3.2.
+// and rms = (1 - a) rms_lr / eta. Akiba et al. 2017 (RMSprop warm-up).
 Tensor rmsprop_warmup_update(UpdateContext& c);
 
 }  // namespace kb

@@ -30,7 +30,7 @@ constexpr DerivedScalar kOneMinusBeta2{"one_minus_beta2", [](const StepFacts& at
 constexpr DerivedScalar kBias1{"bias1", [](const StepFacts& at) { return 1 - std::pow(at["beta1"], at.updates); }};
 constexpr DerivedScalar kBias2{"bias2", [](const StepFacts& at) { return 1 - std::pow(at["beta2"], at.updates); }};
 
-// You et al. 2017, section 5: "eta", 0.001 in all their experiments.
+// You et al. 2017: their "eta", 0.001 in the experiments.
 constexpr HyperParameter trust(double value) {
   return {"trust", value, "trust coefficient: a layer moves by this share of its norm at a rate of 1", kNoLimit};
 }
@@ -45,7 +45,7 @@ constexpr DerivedScalar kOwnBias1{
 constexpr DerivedScalar kOwnBias2{
     "bias2", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta2"], at.updates) : 1; }};
 
-// Akiba et al. 2017, section 3.2: exponential up to one half at the center, then linear to 1 (the paper prints the
+// Akiba et al. 2017: exponential up to one half at the center, then linear to 1 (the paper prints the
 // slope 2 / period, which does not meet 1; their code has 1 / period).
 double plain_share(const StepFacts& at) {
   const double center = at["center_epoch"], period = at["period_epochs"];
@@ -124,7 +124,7 @@ constexpr Optimizer kOptimizers[] = {
      {kMomentum, weight_decay(0), trust(0.02), kSkipLr, {"epsilon", 1e-8, "added to the norms below", kNoLimit}},
      {kSkipScale}},
     {"lamb",
-     "Adam's direction with layer-wise rates (You et al. 2020, algorithm 2)",
+     "Adam's direction with layer-wise rates (You et al. 2019, arXiv 1904.00962)",
      lamb_update,
      5e-3,
      {kBeta1,

@@ -66,7 +66,7 @@ std::string manifest_text(const ManifestFacts& facts);
 // it was gone on with. `note` is given a line for each version that is another now: the bits may be others too.
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
-// The same of two texts; `own` is this program's, `old` may come from anywhere.
+// Returns the resumed manifest of two texts; `own` is this program's, `old` may come from anywhere.
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note);
 

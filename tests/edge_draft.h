@@ -1,4 +1,4 @@
-// What the programs of the table of edges are written with.
+// A Draft writes one program of the table of edges: its graph, and the values of its inputs.
 #pragma once
 #include <functional>
 #include <string>

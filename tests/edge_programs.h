@@ -25,7 +25,7 @@ struct EdgeTable {
 // `all`: every dtype in every shape; else each shape has three of them, and every rank all.
 EdgeTable edge_table(bool all = false);
 
-// What the table's programs are made of, gradients included.
+// Returns the ops of the table's programs, gradients included.
 std::set<Op> ops_of(const EdgeTable& table);
 
 }  // namespace kb::test

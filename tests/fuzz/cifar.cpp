@@ -16,7 +16,7 @@ std::string repeated(std::string_view pattern, size_t size) {
   return text;
 }
 
-// Of one sample a file.
+// Each file holds one sample.
 CifarSpec small(CifarSpec spec) {
   spec.train.resize(1);
   spec.published = {1, 1};
