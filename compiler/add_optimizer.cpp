@@ -130,7 +130,7 @@ class Optimize {
       take_dtype_of_graph();
     else
       state_.space = make_space(ready_order(from_, gradients_), state_.options.no_decay, state_.options.no_adapt,
-                                takes_norms(state_.options.optimizer) ? kNormBlock : kSegmentBlock);
+                                looks_at_layers() ? kNormBlock : kSegmentBlock);
     if (!state_.space.segments.empty()) bind_parameters();
     rewriter_.copy_needed();
     copy_results();
@@ -139,6 +139,8 @@ class Optimize {
   }
 
  private:
+  bool looks_at_layers() const { return state_.options.log_layers || takes_norms(state_.options.optimizer); }
+
   // The precision pass of the training graph may have widened the space; here stands a graph before that pass.
   void take_dtype_of_graph() {
     for (Segment& segment : state_.space.segments)
@@ -150,6 +152,9 @@ class Optimize {
     std::unordered_map<std::string, const Segment*> segments;
     for (const Segment& segment : state_.space.segments) segments[segment.name] = &segment;
     flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
+    if (const std::string& offset = state_.options.offset; !offset.empty())
+      flat_ = to_.add(Op::add,
+                      {flat_, to_.add_variable(flat_variable(state_.space, "flat." + offset, VariableKind::slot))}, {});
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
       const Node& node = from_.nodes[static_cast<size_t>(n)];
       if (node.op != Op::variable) continue;
@@ -316,9 +321,18 @@ class Optimize {
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.scalar = [this](const std::string& name) { return scalar(name); };
+    if (state_.options.log_layers) report_layers(context);
     write_flat(kFlatParameters, state_.options.optimizer(context));
     if (finite_.valid()) update_loss_scale(finite_, scalar(kLossScaleInterval));
     check_slots();
+  }
+
+  void report_layers(UpdateContext& context) {
+    context.report = [this](const std::string& name, Tensor layers) {
+      to_.outputs.push_back({kLayerOutput + name, layers.value(), Merge::first});
+    };
+    context.report("weight", norm(context.parameter));
+    context.report("gradient", norm(context.gradient));
   }
 
   Tensor gradient() {

@@ -50,16 +50,21 @@ struct Workers {
   int64_t total() const { return processes * virtual_workers; }
 };
 
+// Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
+// reference's skip list), where nobody says otherwise.
+inline const std::vector<Role> kSkippedRoles = {Role::bias, Role::norm_scale, Role::norm_shift};
+
+inline const std::string kLayerOutput = "layer.";  // before the names of outputs of one value a layer
+
 struct CompileOptions {
   Target target;
   Workers workers;
   Precision precision = Precision::f32;
   UpdateRule optimizer;  // empty: inference graph
-  // Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
-  // reference's skip list).
-  std::vector<Role> no_decay = {Role::bias, Role::norm_scale, Role::norm_shift};
-  std::vector<Role> no_adapt = {Role::bias, Role::norm_scale, Role::norm_shift};
+  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
+  bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1)
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
+  std::string offset = {};                // inference: slot that is added to the parameters, "" = none
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
   bool recompute = true;
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>

@@ -25,6 +25,8 @@ struct UpdateContext {
   // it. A slot that is read is also set, once.
   std::function<Tensor(const std::string& name)> slot;
   std::function<void(const std::string& name, Tensor value)> set_slot;
+  // Notes one value a layer, (layers, 1), under a name for who looks on ("trust"); it changes nothing.
+  std::function<void(const std::string& name, Tensor layers)> report = [](const std::string&, Tensor) {};
   // A scalar input of the step in the parameters' dtype (learning_rate, ...): never folded, so that another value
   // compiles nothing.
   std::function<Tensor(const std::string& name)> scalar;

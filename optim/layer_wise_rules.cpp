@@ -8,6 +8,7 @@ namespace {
 
 // `ratio` for layers that are adapted.
 Tensor adapted(UpdateContext& c, Tensor ratio) {
+  c.report("trust", ratio);
   return select(c.adapt() > 0.0, c.spread(ratio), c.scalar("skip_scale"));
 }
 

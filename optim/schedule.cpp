@@ -23,6 +23,11 @@ double steps(const ScheduleSpec& spec, const SchedulePoint& at) {
 // You et al. 2017 (LARS), algorithm 1, with power 2.
 double polynomial(const ScheduleSpec& spec, const SchedulePoint& at) { return std::pow(1 - at.progress, spec.power); }
 
+// The MLPerf reference's polynomial decay: over one step more than are left (train steps - warmup steps + 1).
+double mlperf(const ScheduleSpec& spec, const SchedulePoint& at) {
+  return std::pow(1 - at.progress * at.steps / (at.steps + 1), spec.power);
+}
+
 // Loshchilov and Hutter 2017, eq. 5, without restarts; begins where the warmup ends (He et al. 2019, section 3.1 and
 // 5.1).
 double cosine(const ScheduleSpec&, const SchedulePoint& at) {
@@ -43,8 +48,9 @@ double one_cycle(const ScheduleSpec&, const SchedulePoint& at) {
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
     {"step", "the reference, times a factor at each milestone", steps},
-    {"polynomial", "the reference times (1 - progress)^power", polynomial},
-    {"cosine", "half a cosine from the reference to 0", cosine},
+    {"polynomial", "from the reference to the end rate as (1 - progress)^power", polynomial, true},
+    {"mlperf", "polynomial over one step more than are left, as in the MLPerf reference", mlperf, true},
+    {"cosine", "half a cosine from the reference to the end rate", cosine, true},
     {"one-cycle", "linear from 1/25 of the reference up to it and back, then to 1/250000", one_cycle},
 };
 
@@ -75,8 +81,19 @@ void check(const ScheduleSpec& spec) {
   check(spec.power >= 0, "power", "a number >= 0", spec.power);
   check(spec.steps_per_epoch >= 1, "steps an epoch", "at least 1", static_cast<double>(spec.steps_per_epoch));
   check(spec.total_steps >= 0, "steps", "at least 0", static_cast<double>(spec.total_steps));
+  check(spec.end_rate >= 0 && spec.end_rate <= spec.learning_rate, "end rate",
+        fmt::format("a number in [0, {}], the learning rate", spec.learning_rate), spec.end_rate);
   if (spec.shape == "step" && spec.milestones.empty())
     throw Error("schedule: step: expected the epochs at which the learning rate drops, got none");
+}
+
+void check_end_rate(const ScheduleSpec& spec, const ScheduleShape& shape) {
+  if (spec.end_rate == 0 || shape.has_end_rate) return;
+  std::vector<std::string_view> names;
+  for (const ScheduleShape& row : kShapes)
+    if (row.has_end_rate) names.push_back(row.name);
+  throw Error(fmt::format("schedule: {} does not read the end rate {}; those that do: {}", spec.shape, spec.end_rate,
+                          fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -89,6 +106,7 @@ LearningRate::LearningRate(ScheduleSpec spec)
       shape_(&find_row(kShapes, "schedule", spec_.shape)),
       warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
   check(spec_);
+  check_end_rate(spec_, *shape_);
 }
 
 double LearningRate::warmup_steps() const {
@@ -99,8 +117,8 @@ double LearningRate::at(int64_t step) const {
   const double t = static_cast<double>(step), warmup = warmup_steps(), total = static_cast<double>(spec_.total_steps);
   if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
-  const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0)};
-  return spec_.learning_rate * shape_->multiplier(spec_, at);
+  const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};
+  return spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_->multiplier(spec_, at);
 }
 
 std::string LearningRate::description() const {
@@ -111,7 +129,8 @@ std::string LearningRate::description() const {
                        spec_.warmup_epochs == 1 ? "" : "s", warmup, spec_.warmup == "constant" ? "at" : "from",
                        spec_.warmup_start);
   text += spec_.shape;
-  if (spec_.shape == "polynomial") text += fmt::format(" of power {}", spec_.power);
+  if (spec_.shape == "polynomial" || spec_.shape == "mlperf") text += fmt::format(" of power {}", spec_.power);
+  if (spec_.end_rate > 0) text += fmt::format(" to {}", spec_.end_rate);
   text += fmt::format(" over {} steps", std::max(rest, 0.0));
   if (spec_.shape == "step") text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
   return text;

@@ -16,7 +16,8 @@ struct ScheduleSpec {
   double warmup_start = 0;              // learning rate of step 0 where there is a warmup
   std::vector<double> milestones = {};  // step: epochs at which the learning rate drops
   double factor = 0.1;                  // step: by which it is multiplied there
-  double power = 2;                     // polynomial
+  double power = 2;                     // polynomial, mlperf
+  double end_rate = 0;                  // learning rate at the end, for shapes that fall to it
   int64_t steps_per_epoch = 1;
   int64_t total_steps = 1;
 };
@@ -25,13 +26,15 @@ struct ScheduleSpec {
 struct SchedulePoint {
   double epoch = 0;     // from the start of the run, warmup included
   double progress = 0;  // 0 at the end of the warmup, 1 at the end of the run
+  double steps = 1;     // from the end of the warmup to the end of the run
 };
 
-// A multiplier of the reference learning rate.
+// A multiplier of the reference learning rate; where the shape falls to an end rate, of what the reference is above it.
 struct ScheduleShape {
   std::string_view name;
   std::string_view doc;
   double (*multiplier)(const ScheduleSpec& spec, const SchedulePoint& at);
+  bool has_end_rate = false;
 };
 
 // The learning rate of a share of the warmup, `done` in [0, 1).
@@ -46,8 +49,8 @@ std::span<const WarmupKind> warmup_kinds();
 
 class LearningRate {
  public:
-  // Throws Error on an unknown shape or warmup, naming those there are, on numbers out of range, and on a shape `step`
-  // without milestones.
+  // Throws Error on an unknown shape or warmup, naming those there are, on numbers out of range, on a shape `step`
+  // without milestones, and on an end rate for a shape that has none.
   explicit LearningRate(ScheduleSpec spec);
 
   // Step t of a warmup of W steps has the warmup's rate at t / W; from then on the shape's value. Past the last step

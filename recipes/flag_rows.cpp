@@ -103,6 +103,15 @@ FlagRow positive(FlagText text, double Flags::*member) {
   return row;
 }
 
+FlagRow optional_real(FlagText text, std::optional<double> Flags::*member) {
+  std::string name = text.name;
+  return {std::move(text),
+          [=](Flags& flags, const std::string& value) {
+            flags.*member = parse_real(name, value, "a number >= 0", std::numeric_limits<double>::infinity());
+          },
+          [=](const Flags& flags) { return flags.*member ? fmt::format("{}", *(flags.*member)) : ""; }};
+}
+
 FlagRow fraction(FlagText text, double Flags::*member) {
   return real_row(std::move(text), member, "a number in [0, 1)", 1);
 }

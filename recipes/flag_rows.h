@@ -39,8 +39,12 @@ FlagRow fraction(FlagText text, double Flags::*member);   // in [0, 1)
 FlagRow choice(FlagText text, std::string Flags::*member, const std::vector<std::string>& choices);
 FlagRow path(FlagText text, std::string Flags::*member, const char* what = "a folder");
 FlagRow toggle(FlagText text, bool Flags::*member);
+FlagRow optional_real(FlagText text, std::optional<double> Flags::*member);  // >= 0
 
 // Optimizer, hyper-parameters and learning rate (recipes/learning_flags.cpp).
 std::vector<FlagRow> learning_flags(const Recipe& recipe);
+// Throws UsageError where the flags of a command line do not say one learning rate. `given`: whether a flag stands on
+// it.
+void check_learning_flags(const Flags& flags, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "recipes/augment.h"
+#include "recipes/duration.h"
 #include "recipes/flag_rows.h"
 #include "recipes/learning.h"
 #include "recipes/network.h"
@@ -89,6 +90,42 @@ FlagRow net() {
       [](const Flags& flags) { return flags.net; }};
 }
 
+FlagRow stop_at() {
+  return {{"--stop-at", "WHEN",
+           "end the run before its schedule ends, which stays as --epochs says: 500st after 500 steps, 30ep after 30 "
+           "epochs, 8.5% at the first evaluation of at most that test error"},
+          [](Flags& flags, const std::string& value) {
+            if (value.empty()) refuse_value("--stop-at", "500st, 30ep or 8.5%", value);
+            parse_stop_at(value);
+            flags.stop_at = value;
+          },
+          [](const Flags& flags) { return flags.stop_at; }};
+}
+
+FlagRow log_layers() {
+  static constexpr const char* kName = "--log-layers";
+  return {{kName, "EVERY",
+           "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
+           "(steps) or 1ep (epochs), and draw them into layers.svg at the end; the same bits"},
+          [](Flags& flags, const std::string& value) {
+            parse_duration(kName, value);
+            flags.log_layers = value;
+          },
+          [](const Flags& flags) { return flags.log_layers; }};
+}
+
+FlagRow print_schedule() {
+  static constexpr const char* kName = "--print-schedule";
+  return {{kName, "WHERE",
+           "print the learning rate over the run and stop, without compiling: table; or FILE.svg, which it is drawn "
+           "into too"},
+          [](Flags& flags, const std::string& value) {
+            if (value != kTableAlone && !value.ends_with(".svg")) refuse_value(kName, "table or FILE.svg", value);
+            flags.print_schedule = value;
+          },
+          [](const Flags& flags) { return flags.print_schedule; }};
+}
+
 // ghost(M) and sync(K) of the text; worker of anything else.
 NormGroup group_of(const std::string& flag, const std::string& text, const std::string& expected) {
   for (const auto& [kind, start] : {std::pair{NormGroup::Kind::ghost, "ghost("}, {NormGroup::Kind::sync, "sync("}})
@@ -158,6 +195,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true),
+      stop_at(),
   };
   auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
   append(learning_flags(recipe));
@@ -199,6 +237,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
       toggle({"--eval-on-stop", "", "evaluate also where a signal stops the run, behind its checkpoint"},
              &Flags::eval_on_stop),
+      log_layers(),
+      print_schedule(),
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
       dump(),
       toggle({"--explain-overlap", "",
@@ -238,6 +278,8 @@ constexpr EffectRow kEffects[] = {
     {"bucket-mb", FlagEffect::comfort},    {"net", FlagEffect::call},
     {"explain-overlap", FlagEffect::call}, {"picture", FlagEffect::call},
     {"trace", FlagEffect::call},           {"eval-on-stop", FlagEffect::comfort},
+    {"eval-ema", FlagEffect::comfort},     {"stop-at", FlagEffect::comfort},
+    {"log-layers", FlagEffect::comfort},   {"print-schedule", FlagEffect::call},
     {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 
@@ -288,7 +330,6 @@ Flags default_flags(const Recipe& recipe) {
   flags.minibatch = d.minibatch;
   flags.epochs = d.epochs;
   use_optimizer(recipe, flags, d.optimizer);
-  flags.base_minibatch = d.base_minibatch;
   flags.scaling = d.scaling;
   flags.schedule = d.schedule;
   flags.milestones = d.milestones;
@@ -337,6 +378,7 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
     throw UsageError(error.what());
   }
   if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
+  check_learning_flags(flags, [&](const std::string& flag) { return app.count(flag) > 0; });
   return flags;
 }
 

@@ -21,7 +21,8 @@ class UsageError : public Error {
 };
 
 constexpr const char* kResumeAuto = "auto";
-constexpr int64_t kAutoThreads = -1;  // --loader-threads auto
+constexpr const char* kTableAlone = "table";  // --print-schedule table
+constexpr int64_t kAutoThreads = -1;          // --loader-threads auto
 
 struct Flags {
   std::string data, dataset;  // data: the folder, "" = none given
@@ -37,11 +38,16 @@ struct Flags {
   int64_t steps = 0;         // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's
-  double lr = 0;                   // at base_minibatch
-  int64_t base_minibatch = 0;      // 0 = lr holds for any minibatch
+  double lr = 0;                   // --base-lr where there is a base_minibatch, else --lr
+  int64_t base_minibatch = 0;      // samples; 0 = lr holds for any minibatch
   std::string scaling, schedule, warmup;
   std::vector<double> milestones;  // epochs
-  double power = 0, warmup_epochs = 0, label_smoothing = 0;
+  double power = 0, end_lr = 0, warmup_epochs = 0, label_smoothing = 0;
+  std::optional<double> warmup_from;  // learning rate of step 0; none: the base's, or as the recipe has it
+  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
+  double clip_norm = 0;  // of the gradient; 0 = no limit
+  double ema = 0;        // share of the averaged parameters kept each step; 0 = no average
+  bool eval_ema = false;
   std::string precision = "f32", device = "auto";
   int64_t threads = 0;  // 0 = all cores
   int64_t shards = 0;   // of library calls; 0 = number of cores
@@ -52,6 +58,9 @@ struct Flags {
   int64_t keep = 2;                // checkpoints
   std::string init;                // file of weights to begin with, "" = none
   std::string resume, checkpoint;  // run folder to go on in or kResumeAuto, and the file to go on from: "" = the newest
+  std::string log_layers;          // interval such as 50st, "" = never
+  std::string stop_at;             // see recipes/duration.h, "" = at the end of the schedule
+  std::string print_schedule;      // kTableAlone or an SVG file, "" = no
   std::vector<std::string> dump;
   bool eval_on_stop = false;
   bool dry_run = false, quiet = false;

@@ -1,6 +1,7 @@
 #include "recipes/learning.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,9 +12,10 @@ namespace {
 
 ReferenceRate reference(const Flags& flags) { return {flags.lr, flags.base_minibatch, flags.scaling}; }
 
-// Whether the rate is one of a base minibatch's that this minibatch does not exceed.
-bool within_base(const Flags& flags) {
-  return flags.base_minibatch > 0 && reference(flags).at(flags.minibatch) <= flags.lr;
+// False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
+bool has_warmup(const Flags& flags) {
+  const bool is_within_base = flags.base_minibatch > 0 && reference(flags).at(flags.minibatch) <= flags.lr;
+  return flags.warmup_from || !is_within_base;
 }
 
 }  // namespace
@@ -42,6 +44,7 @@ void use_optimizer(const Recipe& recipe, Flags& flags, const std::string& name) 
     if (alike && chosen.reads(scalar.name)) given.push_back(std::move(scalar));
   flags.optimizer = name;
   flags.lr = alike ? d.lr : chosen.learning_rate;
+  flags.base_minibatch = alike ? d.base_minibatch : 0;
   flags.hyper = hyper_values(chosen, given);
 }
 
@@ -49,11 +52,12 @@ LearningRate make_rate(const Recipe& recipe, const Flags& flags, const RunPlan& 
   ScheduleSpec spec;
   spec.shape = flags.schedule;
   spec.learning_rate = reference(flags).at(flags.minibatch);
-  spec.warmup = within_base(flags) ? "none" : flags.warmup;
+  spec.warmup = has_warmup(flags) ? flags.warmup : "none";
   spec.warmup_epochs = flags.warmup_epochs;
-  spec.warmup_start = flags.base_minibatch > 0 ? flags.lr : recipe.defaults.warmup_start;
+  spec.warmup_start = flags.warmup_from.value_or(flags.base_minibatch > 0 ? flags.lr : recipe.defaults.warmup_start);
   spec.milestones = flags.milestones;
   spec.power = flags.power;
+  spec.end_rate = flags.end_lr;
   spec.steps_per_epoch = plan.steps_per_epoch;
   spec.total_steps = plan.steps;
   return LearningRate(std::move(spec));
@@ -64,7 +68,7 @@ StepScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan
 }
 
 std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  const bool left_out = within_base(flags) && flags.warmup != "none" && flags.warmup_epochs > 0;
+  const bool left_out = !has_warmup(flags) && flags.warmup != "none" && flags.warmup_epochs > 0;
   return fmt::format("lr {}, {}{}", reference(flags).derivation(flags.minibatch),
                      left_out ? "no warmup (not above the base rate), " : "",
                      make_rate(recipe, flags, plan).description());
@@ -77,7 +81,26 @@ std::string optimizer_text(const Flags& flags) {
     std::replace(words.begin(), words.end(), '_', ' ');
     text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, flags.hyper[i].value);
   }
+  if (flags.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", flags.clip_norm);
+  if (flags.ema > 0) text += fmt::format("; parameters averaged with {}", flags.ema);
   return text;
+}
+
+std::string adaptation_text(const Flags& flags, const StepScalars& scalars, const ParameterSpace& space) {
+  const auto skip = std::find_if(flags.hyper.begin(), flags.hyper.end(),
+                                 [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
+  if (skip == flags.hyper.end()) return "";
+  const auto adapted =
+      std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
+  const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
+  std::string text = fmt::format("layers with rates of their own: {}", adapted);
+  if (others == 0) return text;
+  std::vector<std::string_view> roles;
+  for (const Role role : flags.no_adapt) roles.push_back(name(role));
+  const double peak = scalars.rate().spec().learning_rate;
+  text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
+  if (skip->value > 0) return text + fmt::format("at most {} (--skip-lr), in the shape of the schedule", skip->value);
+  return text + fmt::format("the learning rate itself, up to {}; --skip-lr gives them a lower one", peak);
 }
 
 }  // namespace kb

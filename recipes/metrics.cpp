@@ -47,6 +47,21 @@ void append(fmt::memory_buffer& out, const Count& count) {
   fmt::format_to(std::back_inserter(out), "{}", count.value);
 }
 
+struct Numbers {
+  std::string_view key;
+  const std::vector<double>& values;
+};
+
+void append(fmt::memory_buffer& out, const Numbers& numbers) {
+  append_key(out, numbers.key);
+  out.push_back('[');
+  for (size_t i = 0; i < numbers.values.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    append_json(out, numbers.values[i]);
+  }
+  out.push_back(']');
+}
+
 void append(fmt::memory_buffer& out, const Text& text) {
   append_key(out, text.key);
   fmt::format_to(std::back_inserter(out), "\"{}\"", text.value);
@@ -96,8 +111,20 @@ void MetricsFile::step(const StepMetrics& m) {
   if (full || std::chrono::steady_clock::now() - flushed_ > kInterval) flush();
 }
 
+void MetricsFile::layers(const LayerNorms& norms) {
+  const auto write = [&](const auto&... more) {
+    object("layers", Count{"step", norms.step}, Numbers{"weight", norms.weight}, Numbers{"gradient", norms.gradient},
+           more...);
+  };
+  norms.trust.empty() ? write() : write(Numbers{"trust", norms.trust});
+}
+
 void MetricsFile::evaluation(const EvalMetrics& m) {
-  object("eval", Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error}, Count{"count", m.count});
+  const auto write = [&](const auto&... more) {
+    object("eval", Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error}, Count{"count", m.count},
+           more...);
+  };
+  m.ema_error ? write(Pair{"ema_loss", *m.ema_loss}, Pair{"ema_error", *m.ema_error}) : write();
   flush();
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kb {
 
@@ -18,11 +19,19 @@ struct StepMetrics {
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
 };
 
+// Before the update of a step: Euclidean norms of each layer and of its gradient, and what the rate of the layer is
+// multiplied by; no trust where the optimizer has none, NaN for layers that are not adapted.
+struct LayerNorms {
+  int64_t step = 0;
+  std::vector<double> weight, gradient, trust;
+};
+
 struct EvalMetrics {
   double epoch = 0;  // epochs done
   double loss = 0;   // mean over the test set
   double error = 0;  // fraction
   int64_t count = 0;
+  std::optional<double> ema_loss = std::nullopt, ema_error = std::nullopt;  // of the averaged parameters
 };
 
 struct EndMetrics {
@@ -48,6 +57,7 @@ class MetricsFile {
 
   // Kept back for up to a second; allocates nothing.
   void step(const StepMetrics& metrics);
+  void layers(const LayerNorms& norms);
   // Written at once, as the next two.
   void evaluation(const EvalMetrics& metrics);
   void end(const EndMetrics& metrics);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/text.h"
+#include "optim/wrapped_rules.h"
 #include "recipes/augment.h"
 #include "recipes/kernel_source.h"
 #include "recipes/learning.h"
@@ -66,6 +67,12 @@ Graph training_graph(const Recipe& recipe, const Flags& flags, const InputSpec& 
                               graph_dtype(parse_precision(flags.precision)));
 }
 
+UpdateRule rule_of(const Recipe& recipe, const Flags& flags) {
+  UpdateRule rule = update_rule(find_optimizer(recipe, flags.optimizer));
+  if (flags.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  return flags.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
+}
+
 CompileOptions training_options(const Recipe& recipe, const Flags& flags, const Target& target) {
   const BatchPlan batch = batch_plan(flags);
   CompileOptions options;
@@ -73,7 +80,10 @@ CompileOptions training_options(const Recipe& recipe, const Flags& flags, const 
   options.precision = parse_precision(flags.precision);
   options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags.bucket_mb),
                      parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
-  options.optimizer = update_rule(find_optimizer(recipe, flags.optimizer));
+  options.optimizer = rule_of(recipe, flags);
+  options.no_decay = flags.no_decay;
+  options.no_adapt = flags.no_adapt;
+  options.log_layers = !flags.log_layers.empty();
   return options;
 }
 
@@ -123,6 +133,11 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   programs.training = compile_with_tables(std::move(training), residency.train, options);
   for_inference.space = &programs.training.space;
   dumps.hook("predict", for_inference);
+  if (flags.eval_ema) {
+    for_inference.offset = kEmaOffset;
+    programs.averaged = compile_with_tables(inference, residency.test, for_inference);
+    for_inference.offset.clear();
+  }
   programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
@@ -133,6 +148,14 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   return programs;
 }
 
+namespace {
+
+std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::optional<Compiled>& compiled) {
+  return compiled ? std::make_unique<Session>(backend, store, std::move(*compiled)) : nullptr;
+}
+
+}  // namespace
+
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
     : parameters(compiled.parameters),
       training_text(std::move(compiled.training_text)),
@@ -140,8 +163,8 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       store(backend),
       training(backend, store, std::move(compiled.training)),
       inference(backend, store, std::move(compiled.inference)),
-      statistics(compiled.statistics ? std::make_unique<Session>(backend, store, std::move(*compiled.statistics))
-                                     : nullptr) {
+      statistics(session_of(backend, store, compiled.statistics)),
+      averaged(session_of(backend, store, compiled.averaged)) {
   store.initialise(seed);
 }
 

@@ -22,6 +22,7 @@ struct DumpFile {
 struct Programs {
   Compiled training, inference;
   std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
+  std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
   int64_t parameters = 0;              // elements
   std::string training_text;           // the graph of a step as the model gave it
   std::vector<DumpFile> dumps;         // as flags.dump asks
@@ -54,7 +55,7 @@ struct LoadedPrograms {
   std::vector<DumpFile> dumps;
   StateStore store;
   Session training, inference;
-  std::unique_ptr<Session> statistics;  // null where there is none
+  std::unique_ptr<Session> statistics, averaged;  // null where there is none
 };
 
 }  // namespace kb

@@ -22,6 +22,12 @@ Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words
     if (!given.emplace(word, has_value ? words[++i] : "").second)
       throw UsageError(fmt::format("{} is given twice", word));
   }
+  // An earlier Kilobatch had --lr for both.
+  const auto lr = given.find("--lr"), base = given.find("--base-minibatch");
+  if (lr != given.end() && base != given.end() && base->second != "0" && !given.contains("--base-lr")) {
+    given["--base-lr"] = lr->second;
+    given.erase(lr);
+  }
   Flags flags = default_flags(recipe);
   for (const FlagRow& row : table)  // in its order: an optimizer brings defaults of the flags behind it
     if (const auto at = given.find(row.text.name); at != given.end()) row.read(flags, at->second);

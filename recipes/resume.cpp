@@ -1,6 +1,7 @@
 #include "recipes/resume.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <sstream>
@@ -169,28 +170,57 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
 
 namespace {
 
-// Lines of flags that have a value: one that a later Kilobatch added is absent from an earlier checkpoint.
-std::string with_value(const std::string& fact) {
-  std::istringstream lines(fact);
-  std::string text;
-  for (std::string line; std::getline(lines, line);)
-    if (!line.starts_with("--") || !line.ends_with(' ')) text += line + '\n';
-  return text;
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string flag_of(const std::string& line) { return line.substr(0, line.find(' ')); }
+
+// An earlier Kilobatch had --lr for the rate of the base minibatch, too.
+void name_base_rate(std::vector<std::string>& lines) {
+  bool has_base = false;
+  for (const std::string& line : lines) {
+    if (flag_of(line) == "--base-lr") return;
+    has_base = has_base || (flag_of(line) == "--base-minibatch" && line != "--base-minibatch 0");
+  }
+  for (std::string& line : lines)
+    if (has_base && flag_of(line) == "--lr") line = "--base-lr" + line.substr(flag_of(line).size());
+}
+
+// Those of a checkpoint and of this run that say something: a flag without a value says nothing, nor does one that the
+// checkpoint's Kilobatch did not have and that has its default now.
+std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const std::string& before,
+                                                     const std::string& now) {
+  std::vector<std::string> old = lines_of(before), own = lines_of(now);
+  name_base_rate(old);
+  std::set<std::string> known, usual;
+  for (const std::string& line : old) known.insert(flag_of(line));
+  for (const std::string& line : lines_of(words(recipe, default_flags(recipe)))) usual.insert(line);
+  std::erase_if(own, [&](const std::string& line) { return !known.contains(flag_of(line)) && usual.contains(line); });
+  for (std::vector<std::string>* lines : {&old, &own})
+    std::erase_if(*lines, [](const std::string& line) { return line.ends_with(' '); });
+  return {fmt::format("{}\n", fmt::join(old, "\n")), fmt::format("{}\n", fmt::join(own, "\n"))};
 }
 
 }  // namespace
 
 bool has_earlier_graph(const Checkpoint& checkpoint) { return checkpoint.fact(kVersion) == "1"; }
 
-void check_belongs(const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts) {
-  std::vector<const char*> keys = {"recipe", "data", "flags"};
+void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint,
+                   const std::map<std::string, std::string>& facts) {
+  std::vector<std::string> keys = {"recipe", "data", "flags"};
   if (!has_earlier_graph(checkpoint)) keys.insert(keys.end(), {kVersion, "graph_hash"});
-  for (const char* key : keys) {
-    const std::string got = with_value(checkpoint.fact(key)), expected = with_value(facts.at(key));
-    if (got == expected) continue;
-    const std::string text = std::string(key) == "graph_hash" ? "graph" : key;
+  for (const std::string& key : keys) {
+    std::pair<std::string, std::string> both = {checkpoint.fact(key), facts.at(key)};
+    if (key == "flags") both = comparable_flags(recipe, both.first, both.second);
+    if (both.first == both.second) continue;
+    if (key == "graph_hash") both = {checkpoint.fact("graph"), facts.at("graph")};
     throw Error(fmt::format("{}: this checkpoint is of another run: {} differs (- the checkpoint, + this run)\n{}",
-                            checkpoint.path.string(), text, line_diff(checkpoint.fact(text), facts.at(text))));
+                            checkpoint.path.string(), key == "graph_hash" ? "graph" : key,
+                            line_diff(both.first, both.second)));
   }
 }
 

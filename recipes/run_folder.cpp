@@ -12,6 +12,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "recipes/layer_log.h"
 #include "recipes/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/host_compiler.h"
@@ -97,7 +98,7 @@ bool is_own_file(const fs::path& run, const fs::path& file) {
   const auto is = [&](const char* name) {
     return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
   };
-  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) ||
+  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) ||
          same(real.parent_path(), checkpoints_of(run));
 }
 
@@ -160,6 +161,8 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
+  if (!facts.flags.log_layers.empty())
+    for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
   if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));

@@ -34,6 +34,10 @@ void RunRecord::step(const StepMetrics& metrics) {
   if (files_) files_->metrics.step(metrics);
 }
 
+void RunRecord::layers(const LayerNorms& norms) {
+  if (files_) files_->metrics.layers(norms);
+}
+
 void RunRecord::evaluation(const EvalMetrics& metrics) {
   if (files_) files_->metrics.evaluation(metrics);
 }

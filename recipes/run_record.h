@@ -21,6 +21,7 @@ class RunRecord {
             int64_t keep, MetricsFile::Say say);
 
   void step(const StepMetrics& metrics);
+  void layers(const LayerNorms& norms);
   void evaluation(const EvalMetrics& metrics);
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);

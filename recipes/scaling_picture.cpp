@@ -30,17 +30,9 @@ struct Axis {
   }
 };
 
-// From 0 in steps of 1, 2 or 5 to the first that is not below `most`.
 Axis linear_axis(double most) {
-  constexpr double kTicks = 5;
-  const double decade = std::pow(10, std::floor(std::log10(std::max(most, 1e-9) / kTicks)));
-  double step = 10 * decade;
-  for (const double factor : {5, 2, 1})
-    if (factor * decade * kTicks >= most) step = factor * decade;
   Axis axis;
-  axis.ticks = {0};
-  while (axis.ticks.back() < most * (1 - 1e-9)) axis.ticks.push_back(static_cast<double>(axis.ticks.size()) * step);
-  if (axis.ticks.size() == 1) axis.ticks.push_back(step);
+  axis.ticks = round_ticks(most);
   axis.high = axis.ticks.back();
   return axis;
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace kb {
 namespace {
 
@@ -11,6 +14,18 @@ std::string stroke_text(const Svg::Stroke& stroke) {
 }
 
 }  // namespace
+
+std::vector<double> round_ticks(double most) {
+  constexpr double kTicks = 5;
+  const double decade = std::pow(10, std::floor(std::log10(std::max(most, 1e-9) / kTicks)));
+  double step = 10 * decade;
+  for (const double factor : {5, 2, 1})
+    if (factor * decade * kTicks >= most) step = factor * decade;
+  std::vector<double> ticks = {0};
+  while (ticks.back() < most * (1 - 1e-9)) ticks.push_back(static_cast<double>(ticks.size()) * step);
+  if (ticks.size() == 1) ticks.push_back(step);
+  return ticks;
+}
 
 std::string xml_text(std::string_view text) {
   std::string result;

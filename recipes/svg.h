@@ -39,6 +39,9 @@ class Svg {
   std::string text_;
 };
 
+// Ticks of an axis from 0 to at least `most` in steps of 1, 2 or 5 times a power of ten, some five of them.
+std::vector<double> round_ticks(double most);
+
 // As it may stand in XML.
 std::string xml_text(std::string_view text);
 

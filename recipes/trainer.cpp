@@ -18,6 +18,7 @@
 #include "recipes/memory_answer.h"
 #include "recipes/metrics_cut.h"
 #include "recipes/overlap_report.h"
+#include "recipes/schedule_text.h"
 #include "recipes/start_time.h"
 #include "recipes/table.h"
 #include "recipes/training_loop.h"
@@ -73,6 +74,10 @@ class Run {
     check_resumable(facts);
     facts[kPicks] = picks();
     describe_programs(training, inference);
+    if (const std::string text =
+            adaptation_text(flags_, make_scalars(recipe_, flags_, plan_), training.compiled().space);
+        !text.empty())
+      console_.line(text);
     load_state([&](const std::string& line) { console_.line(line); });
     check_alike(facts);
     if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
@@ -88,7 +93,8 @@ class Run {
                               plan_.steps);
     TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
                        training, inference, store, record, world_, console_, start, picture,
-                       programs_->statistics.get(), [this](const LoopParts& parts) { return make_check(parts); },
+                       programs_->statistics.get(), programs_->averaged.get(),
+                       [this](const LoopParts& parts) { return make_check(parts); },
                        [this] {
                          programs_->store.initialise(static_cast<uint32_t>(flags_.seed));
                          load_state([](const std::string&) {});
@@ -227,7 +233,7 @@ class Run {
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
     if (!checkpoint()) return;
-    check_belongs(*checkpoint(), facts);
+    check_belongs(recipe_, *checkpoint(), facts);
     if (first_step() > plan_.steps)
       throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
                               plan_.steps));
@@ -334,6 +340,9 @@ class Run {
     if (result.evaluation)
       console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
                                 e.error * static_cast<double>(e.count), e.count, e.loss));
+    if (result.averaged)
+      console_.line(fmt::format("test error {:.2f} % of the averaged parameters, test loss {:.4f}",
+                                100 * result.averaged->error, result.averaged->loss));
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
     if (steps > 0 && programs_->training.lag() > 0)
@@ -347,21 +356,39 @@ class Run {
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));
     const int code = result.ending == Ending::interrupted ? 128 + world_.stop_signal() : 0;
     if (!folder_) return code;
+    draw_layers();
     console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
                               folder_->path().string()));
-    console_.line(result.ending == Ending::interrupted ? how_to_go_on() : what_next());
+    if (result.is_cut)
+      console_.line(
+          fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, flags_.stop_at));
+    console_.line(result.is_cut                          ? how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps))
+                  : result.ending == Ending::interrupted ? how_to_go_on()
+                                                         : what_next());
     return code;
   }
 
-  std::string how_to_go_on() const {
-    if (flags_.resume == kResumeAuto) return "go on: the same command again";
-    return fmt::format("go on: {} --resume {}", start_words(recipe_), shell_quoted(folder_->path().string()));
+  void draw_layers() {
+    if (flags_.log_layers.empty()) return;
+    const std::vector<LoggedLayer> layers = logged_layers(programs_->store.space());
+    const std::vector<LayerNorms> norms = read_layer_norms(folder_->file(kMetrics), layers.size());
+    if (norms.empty()) return;
+    const std::string title = fmt::format("{}, optimizer {}, kn {}", recipe_.name, flags_.optimizer, plan_.minibatch);
+    write_file_atomically(folder_->file(kLayerPicture), layer_picture(title, layers, norms));
+    console_.line(fmt::format("norms of {} layers at {} steps: {}", layers.size(), norms.size(),
+                              folder_->file(kLayerPicture).string()));
+  }
+
+  // `flags`: that the run did not have.
+  std::string how_to_go_on(const std::string& flags = "") const {
+    if (flags_.resume == kResumeAuto && flags.empty()) return "go on: the same command again";
+    return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
   }
 
   // Goyal et al. 2017, sections 2.1 and 2.2.
   std::string what_next() const {
     const int64_t base = flags_.base_minibatch > 0 ? flags_.base_minibatch : flags_.minibatch;
-    const std::string lr = flags_.lr == default_flags(recipe_).lr ? "" : fmt::format(" --lr {}", flags_.lr);
+    const std::string lr = flags_.lr == default_flags(recipe_).lr ? "" : fmt::format(" --base-lr {}", flags_.lr);
     return fmt::format(
         "next: {0} --minibatch {1} --base-minibatch {2}{3} --warmup-epochs 1   the linear scaling rule\n"
         "      {0} --seed {4}   how much of the error is chance\n"
@@ -408,6 +435,10 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     std::optional<Flags> flags = parse_flags(recipe, start_words(recipe), arguments);
     if (!flags) return 0;
+    if (!flags->print_schedule.empty()) {
+      print_schedule(recipe, *flags);
+      return 0;
+    }
     const bool resumes = goes_on(*flags);
     if (flags->resume.empty() && !flags->checkpoint.empty())
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/loss_scale.h"
+#include "optim/wrapped_rules.h"
 #include "recipes/augment.h"
 #include "recipes/overlap_report.h"
 #include "recipes/residency.h"
@@ -55,6 +56,8 @@ void set_constants(Session& session, const LoopParts& parts) {
   session.set_scalar("label_smoothing", parts.flags.label_smoothing);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
+  session.set_scalar(kClipNorm, parts.flags.clip_norm);
+  session.set_scalar(kEmaDecay, parts.flags.ema);
   session.set_scalar("seed", static_cast<double>(parts.flags.seed));
 }
 
@@ -68,6 +71,9 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       order_(training_order(parts_)),
       slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.data.test, parts_.world),
+      stop_at_(parse_stop_at(parts_.flags.stop_at)),
+      end_(last_step(stop_at_, parts_.plan)),
+      layers_(parts_.flags, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
       watch_(parts_.input.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
       loss_sum_(parts_.start.loss_sum),
@@ -77,6 +83,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.flags.seed,
                         parts_.flags.recompute_bn);
+  if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.data.test, parts_.world);
   set_constants(parts_.training, parts_);
   if (parts_.flags.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
@@ -106,7 +113,7 @@ double TrainingLoop::next_batch() {
 
 LoopResult TrainingLoop::run() {
   begin();
-  while (result_.ending == Ending::finished && result_.steps < parts_.plan.steps) {
+  while (result_.ending == Ending::finished && result_.steps < end_) {
     if (check_) check_before(result_.steps);
     if (step(result_.steps))
       after_step(result_.steps);
@@ -118,6 +125,7 @@ LoopResult TrainingLoop::run() {
   const bool evaluates = result_.ending == Ending::finished || parts_.flags.eval_on_stop;
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
+  result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
   parts_.record.wait();
   return result_;
 }
@@ -134,6 +142,7 @@ void TrainingLoop::begin() {
   if (parts_.start.evaluation) {
     result_.evaluation = *parts_.start.evaluation;
     evaluated_at_ = done;
+    if (stop_at_.error && result_.evaluation->error <= *stop_at_.error) end_ = done;
   } else if (done > 0 && evaluation_is_due(parts_.flags, parts_.plan, done)) {
     evaluate(done);
   }
@@ -193,6 +202,7 @@ void TrainingLoop::tell(int64_t step) {
                             started.wait_ms,
                             loss_scale(age)};
   parts_.record.step(metrics);
+  if (layers_.is_due(step)) parts_.record.layers(layers_.read(parts_.training, step, age));
   if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
   if (step == parts_.start.step)
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
@@ -237,18 +247,31 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
     return;
   }
   const Evaluation& evaluation = *evaluated;
+  const std::optional<Evaluation> averaged = evaluate_averaged(may_stop);
   const double epoch = parts_.plan.epochs(done);
-  parts_.record.evaluation({epoch, evaluation.loss, evaluation.error, evaluation.count});
+  EvalMetrics metrics{epoch, evaluation.loss, evaluation.error, evaluation.count};
+  if (averaged) {
+    metrics.ema_loss = averaged->loss;
+    metrics.ema_error = averaged->error;
+  }
+  parts_.record.evaluation(metrics);
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
   parts_.console.line(fmt::format(
-      "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s", epoch, done,
-      100 * evaluation.error, evaluation.loss, loss_sum_ / static_cast<double>(losses_), result_.train_seconds));
+      "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s{}", epoch, done,
+      100 * evaluation.error, evaluation.loss, loss_sum_ / static_cast<double>(losses_), result_.train_seconds,
+      averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
   note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
   result_.evaluation = evaluation;
+  result_.averaged = averaged;
   evaluated_at_ = done;
+  if (stop_at_.error && evaluation.error <= *stop_at_.error) end_ = done;
   loss_sum_ = 0;
   losses_ = 0;
   save_model(done);
+}
+
+std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
+  return averaged_ ? averaged_->run(may_stop) : std::nullopt;
 }
 
 void TrainingLoop::note(const std::string& text) {

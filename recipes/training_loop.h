@@ -6,8 +6,10 @@
 #include "compiler/overlap.h"
 #include "recipes/batch_norm_estimate.h"
 #include "recipes/console.h"
+#include "recipes/duration.h"
 #include "recipes/evaluate.h"
 #include "recipes/finite_check.h"
+#include "recipes/layer_log.h"
 #include "recipes/learning_watch.h"
 #include "recipes/resume.h"
 #include "recipes/run_record.h"
@@ -24,9 +26,11 @@ enum class Ending : uint8_t { finished, interrupted };
 struct LoopResult {
   Ending ending = Ending::finished;
   int64_t steps = 0;                                           // done
+  bool is_cut = false;                                         // by --stop-at
   double train_seconds = 0;                                    // without evaluations
   double host_seconds = 0;                                     // that taking the steps kept the host, data apart
   std::optional<Evaluation> evaluation;                        // of the final parameters
+  std::optional<Evaluation> averaged;                          // of the averaged ones, likewise
   std::chrono::steady_clock::time_point first_step_done = {};  // of this process
   std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
 };
@@ -58,6 +62,7 @@ struct LoopParts {
   LoopStart start;
   const StepPicture& picture;
   Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
   std::function<void()> restore;  // puts the state of the start back
 };
@@ -72,12 +77,12 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopParts parts);
 
-  // Steps until the plan is done or a signal asks to stop (World::begin): a step or an evaluation that is under way is
-  // then left, where no process has begun what ends it, and has changed nothing. model.safetensors holds the parameters
-  // that were evaluated last, at first those of the start. A checkpoint is made at every evaluation, every --save-every
-  // steps, and at the end. Throws Error, with the step and its learning rate, where the loss or the state is not
-  // finite, and where a file cannot be written. The op that made the first such value is named where that is in the
-  // first step, and with --check-finite in any.
+  // Steps until the plan is done, --stop-at ends it or a signal asks to stop (World::begin): a step or an evaluation
+  // that is under way is then left, where no process has begun what ends it, and has changed nothing. model.safetensors
+  // holds the parameters that were evaluated last, at first those of the start. A checkpoint is made at every
+  // evaluation, every --save-every steps, and at the end. Throws Error, with the step and its learning rate, where the
+  // loss or the state is not finite, and where a file cannot be written. The op that made the first such value is named
+  // where that is in the first step, and with --check-finite in any.
   LoopResult run();
 
  private:
@@ -94,6 +99,7 @@ class TrainingLoop {
   void evaluate(int64_t done, bool may_stop = true);
   void stop();
   std::optional<double> loss_scale(int age) const;
+  std::optional<Evaluation> evaluate_averaged(bool may_stop);
   void note(const std::string& text);
   void show_progress(const StepMetrics& metrics);
   // recipes/training_loop_faults.cpp. `updates`: made before.
@@ -116,6 +122,10 @@ class TrainingLoop {
   std::vector<HostBatch> slots_;
   std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
   Evaluator evaluator_;
+  std::optional<Evaluator> averaged_;
+  const StopAt stop_at_;
+  int64_t end_;  // step at which the loop ends
+  const LayerLog layers_;
   std::optional<BatchNormEstimate> batch_norm_;
   std::vector<double> loss_;
   std::optional<Profile> drawn_;  // of the step that was just taken

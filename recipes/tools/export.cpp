@@ -19,6 +19,7 @@ int export_run(int argc, char** argv) {
   app.add_option("RUN", request.run, "the run's folder")->required();
   app.add_option("--to", request.to, "the file to write")->required();
   app.add_option("--checkpoint", request.checkpoint, "one of RUN/checkpoints, or a path; the newest that is whole");
+  app.add_flag("--ema", request.averaged, "the averaged parameters of a run with --ema");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -29,7 +30,7 @@ int export_run(int argc, char** argv) {
   }
   const Checkpoint checkpoint = export_model(request, [](const std::string& line) { print_error("export: " + line); });
   int64_t elements = 0;
-  const std::vector<NamedTensor> tensors = model_tensors(checkpoint);
+  const std::vector<NamedTensor> tensors = exported_tensors(checkpoint, request.averaged);
   for (const NamedTensor& tensor : tensors) elements += tensor.type.elements();
   fmt::print("{}: {} tensors, {} elements, after {} steps of {} ({})\n", request.to.string(), tensors.size(), elements,
              checkpoint.step, checkpoint.fact("recipe"), checkpoint.path.string());

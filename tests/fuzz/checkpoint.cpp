@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "recipes/resume.h"
+#include "recipes/table.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
 #include "tests/fuzz/target.h"
@@ -43,6 +44,7 @@ void repair_header(std::string& file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fuzz::MemoryFile input, scratch;
+  static const Recipe recipe = lenet_mnist();
   static const std::map<std::string, std::string> facts = {
       {"kilobatch_checkpoint", "2"}, {"recipe", "r"},     {"data", "d"},
       {"flags", "--a\n--b\n"},       {"graph_hash", "h"}, {"graph", "one\ntwo\n"}};
@@ -55,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const Checkpoint checkpoint = read_checkpoint(input.path());
     fuzz::require(model_tensors(checkpoint).size() <= checkpoint.tensors.size(), "a model within the checkpoint");
-    check_belongs(checkpoint, facts);
+    check_belongs(recipe, checkpoint, facts);
   } catch (const Error&) {
   }
   return 0;

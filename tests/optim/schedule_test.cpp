@@ -103,6 +103,30 @@ BOOST_AUTO_TEST_CASE(polynomial_has_its_closed_form) {
   BOOST_TEST(LearningRate(square).at(1000) == 0);
 }
 
+// Peak 10, two epochs of warmup from 0, then power 2 to 1e-4 over train steps - warmup steps + 1 steps: as the MLPerf
+// reference of LARS trains ResNet-50.
+BOOST_AUTO_TEST_CASE(mlperf_has_its_closed_form) {
+  ScheduleSpec spec = shaped("mlperf", 2);
+  spec.learning_rate = 10;
+  spec.end_rate = 1e-4;
+  LearningRate rate(spec);
+  for (int64_t step : {0, 1, 100, 199}) check_near(rate.at(step), 10 * static_cast<double>(step) / 200);
+  for (int64_t step : {200, 201, 600, 999}) {
+    const double left = 1 - static_cast<double>(step - 200) / (1000 - 200 + 1);
+    check_near(rate.at(step), 1e-4 + (10 - 1e-4) * left * left);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_end_rate_is_where_the_shape_ends) {
+  for (const char* shape : {"polynomial", "cosine"}) {
+    ScheduleSpec spec = shaped(shape);
+    spec.end_rate = 0.01;
+    check_near(LearningRate(spec).at(0), 0.05);
+    check_near(LearningRate(spec).at(500), 0.01 + 0.04 * (std::string(shape) == "cosine" ? 0.5 : 0.25));
+    check_near(LearningRate(spec).at(1000), 0.01);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_cycle_goes_up_and_down_and_ends_far_below) {
   LearningRate rate(shaped("one-cycle"));
   check_near(rate.at(0), 0.002);
@@ -151,10 +175,16 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   flat.milestones = {};
   slow.warmup = "slow";
   BOOST_TEST(message(shaped("sine")) ==
-             "schedule: expected one of constant, step, polynomial, cosine, one-cycle, got 'sine'");
+             "schedule: expected one of constant, step, polynomial, mlperf, cosine, one-cycle, got 'sine'");
   BOOST_TEST(message(slow) == "warmup: expected one of none, constant, gradual, got 'slow'");
   BOOST_TEST(message(negative) == "schedule: learning rate: expected a finite number >= 0, got -1");
   BOOST_TEST(message(cosine(-1)) == "schedule: warmup epochs: expected a number >= 0, got -1");
+  ScheduleSpec high = cosine(0), level = shaped("constant");
+  high.end_rate = 0.1;
+  level.end_rate = 0.01;
+  BOOST_TEST(message(high) == "schedule: end rate: expected a number in [0, 0.05], the learning rate, got 0.1");
+  BOOST_TEST(message(level) ==
+             "schedule: constant does not read the end rate 0.01; those that do: polynomial, mlperf, cosine");
   BOOST_TEST(message(flat) == "schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
@@ -166,6 +196,9 @@ BOOST_AUTO_TEST_CASE(the_description_says_all) {
   spec.warmup = "constant";
   BOOST_TEST(LearningRate(spec).description() ==
              "constant warmup over 1 epoch = 100 steps at 0, then polynomial of power 2 over 900 steps");
+  spec.end_rate = 1e-4;
+  BOOST_TEST(LearningRate(spec).description() ==
+             "constant warmup over 1 epoch = 100 steps at 0, then polynomial of power 2 to 0.0001 over 900 steps");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

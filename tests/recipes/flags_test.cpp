@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                    "3",
                    "--steps",
                    "7",
-                   "--lr",
+                   "--base-lr",
                    "1e-3",
                    "--optimizer",
                    "nesterov",
@@ -167,9 +167,9 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"--epoch=3"}) == "there is no flag '--epoch'; did you mean '--epochs'?");
   BOOST_TEST(usage_error({"--zzzzzzzzzzzz"}) == "there is no flag '--zzzzzzzzzzzz'; --help lists all");
   BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
-  BOOST_TEST(
-      usage_error({"--schedule", "cosin"}) ==
-      "--schedule: expected one of constant, step, polynomial, cosine, one-cycle, got 'cosin'; did you mean 'cosine'?");
+  BOOST_TEST(usage_error({"--schedule", "cosin"}) ==
+             "--schedule: expected one of constant, step, polynomial, mlperf, cosine, one-cycle, got 'cosin'; did you "
+             "mean 'cosine'?");
   BOOST_TEST(usage_error({"--dataset", "minst"}) ==
              "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic, got "
              "'minst'; did you mean 'mnist'?");
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   BOOST_TEST(refused({"--depth", "21"}) == "--depth: expected one of 8, 20, 32, 44, 56, 110, got '21'");
   BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number in [1, 2^31), got '0'");
   BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number in [1, 2^31), got '1.5'");
-  BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--out'?");
+  BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--stop-at'?");
   BOOST_CHECK_THROW(flags.options.whole("depht"), Error);
   const Flags mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
   BOOST_TEST(mlp.options.real("dropout") == 0.25);

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_SUITE(learning)
 
 BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
   const Recipe lenet = lenet_mnist(), resnet = resnet50();
-  const std::vector<std::string> scaled = {"--lr", "0.1", "--minibatch", "1024", "--base-minibatch", "256"};
+  const std::vector<std::string> scaled = {"--base-lr", "0.1", "--minibatch", "1024", "--base-minibatch", "256"};
   auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -76,6 +76,10 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
   add(resnet, {}, 1281167);
   add(resnet, {"--minibatch", "256"}, 1281167);
   add(resnet, {"--minibatch", "8192"}, 1281167);
+  add(resnet, {"--minibatch", "8192", "--lr", "3.2"}, 1281167);
+  add(resnet, {"--minibatch", "256", "--warmup-from", "0.01"}, 1281167);
+  add(resnet, {"--minibatch", "8192", "--lr", "10", "--warmup-from", "0", "--schedule", "mlperf", "--end-lr", "0.0001"},
+      1281167);
   test::golden("learning_rates.txt", text);
 }
 
@@ -87,6 +91,21 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
   BOOST_TEST(rate.at(30 * 156) == 0.32, boost::test_tools::tolerance(1e-15));
+}
+
+// Three conventions of a warmup's start: Goyal et al. 2017 begin at the rate of kn = 256, 0.1, and only above it; the
+// MLPerf reference of LARS begins at 0; a start of eta / K, the rate of one of K workers, is lower than the first.
+BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
+  const auto first = [](const std::vector<std::string>& words) {
+    const Flags flags = parse(resnet50(), words);
+    return make_rate(resnet50(), flags, make_plan(flags, 1281167)).at(0);
+  };
+  BOOST_TEST(first({"--minibatch", "8192"}) == 0.1);
+  BOOST_TEST(first({"--minibatch", "256"}) == 0.1);
+  BOOST_TEST(first({"--minibatch", "128"}) == 0.05);
+  BOOST_TEST(first({"--minibatch", "8192", "--warmup-from", "0"}) == 0);
+  BOOST_TEST(first({"--minibatch", "8192", "--warmup-from", "0.0125"}) == 0.0125);
+  BOOST_TEST(first({"--minibatch", "8192", "--optimizer", "lars-mlperf", "--lr", "10"}) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {

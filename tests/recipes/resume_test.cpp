@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/metrics_cut.h"
+#include "recipes/recorded_flags.h"
 #include "recipes/trainer.h"
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
@@ -199,16 +200,56 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   Checkpoint earlier = read_checkpoint(checkpoint_of(out, 9));
   const std::map<std::string, std::string> facts = earlier.metadata;
   earlier.metadata["graph_hash"] = "another";
-  BOOST_CHECK_THROW(check_belongs(earlier, facts), Error);
+  BOOST_CHECK_THROW(check_belongs(small_recipe(), earlier, facts), Error);
   BOOST_TEST(!has_earlier_graph(earlier));
   earlier.metadata["kilobatch_checkpoint"] = "1";
   BOOST_TEST(has_earlier_graph(earlier));
-  BOOST_CHECK_NO_THROW(check_belongs(earlier, facts));
+  BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, facts));
   std::map<std::string, std::string> later = facts;
   later["flags"] += "--added-since \n";
-  BOOST_CHECK_NO_THROW(check_belongs(earlier, later));
+  BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, later));
   earlier.metadata["flags"] += "--lr 7\n";
-  BOOST_CHECK_THROW(check_belongs(earlier, facts), Error);
+  BOOST_CHECK_THROW(check_belongs(small_recipe(), earlier, facts), Error);
+}
+
+// A flag that came later counts as given by its default; --lr was the rate of the base minibatch where there was one.
+BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
+  train({"--base-lr", "0.1", "--base-minibatch", "5"});
+  const Checkpoint own = read_checkpoint(checkpoint_of(whole, 20));
+  const auto without = [&](const std::string& line, const std::string& instead) {
+    Checkpoint earlier = own;
+    std::string& flags = earlier.metadata["flags"];
+    BOOST_REQUIRE(flags.find(line) != std::string::npos);
+    flags.replace(flags.find(line), line.size(), instead);
+    return earlier;
+  };
+  const auto belongs = [&](const Checkpoint& earlier) {
+    try {
+      check_belongs(small_recipe(), earlier, own.metadata);
+    } catch (const Error& error) {
+      BOOST_TEST_MESSAGE(error.what());
+      return false;
+    }
+    return true;
+  };
+  BOOST_TEST(belongs(own));
+  BOOST_TEST(belongs(without("--no-decay bias,norm_scale,norm_shift\n", "")));
+  BOOST_TEST(belongs(without("--clip-norm 0\n", "")));
+  BOOST_TEST(!belongs(without("--clip-norm 0\n", "--clip-norm 1\n")));
+  BOOST_TEST(!belongs(without("--base-minibatch 5\n", "")));  // this run's is not the default
+  BOOST_TEST(belongs(without("--lr \n--base-lr 0.1\n", "--lr 0.1\n")));
+  BOOST_TEST(!belongs(without("--lr \n--base-lr 0.1\n", "--lr 0.2\n")));
+}
+
+// The manifest of an earlier Kilobatch, likewise.
+BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
+  const Recipe recipe = small_recipe();
+  const Flags base = recorded_flags(recipe, {"--lr", "0.2", "--base-minibatch", "5"});
+  BOOST_TEST(base.lr == 0.2);
+  BOOST_TEST(base.base_minibatch == 5);
+  const Flags own = recorded_flags(recipe, {"--lr", "0.2", "--base-minibatch", "0"});
+  BOOST_TEST(own.base_minibatch == 0);
+  BOOST_TEST((recorded_flags(recipe, flag_words(recipe, base)).base_minibatch == 5));
 }
 
 BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
@@ -220,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
   const Checkpoint own = read_checkpoint(checkpoint_of(out, 9));
   std::string said;
   try {
-    check_belongs(flags, own.metadata);
+    check_belongs(small_recipe(), flags, own.metadata);
   } catch (const Error& error) {
     said = error.what();
   }
@@ -230,7 +271,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
              said);
   BOOST_REQUIRE(run(directory / "net", {}, other_recipe()) == 0);
   try {
-    check_belongs(read_checkpoint(checkpoint_of(directory / "net", 20)), own.metadata);
+    check_belongs(small_recipe(), read_checkpoint(checkpoint_of(directory / "net", 20)), own.metadata);
   } catch (const Error& error) {
     said = error.what();
   }

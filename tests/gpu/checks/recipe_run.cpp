@@ -37,7 +37,7 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   LoopStart start;
   if (!from.empty()) {
     const Checkpoint checkpoint = read_checkpoint(from);
-    check_belongs(checkpoint, facts);
+    check_belongs(recipe, checkpoint, facts);
     load_checkpoint(programs.store, checkpoint);
     start.step = checkpoint.step;
   }
@@ -56,7 +56,7 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
     TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
                        choose_loader_threads(flags, world.processors()), input.data, programs.training,
                        programs.inference, programs.store, record, world, console, start, picture,
-                       programs.statistics.get(), make_check,
+                       programs.statistics.get(), programs.averaged.get(), make_check,
                        [&] { programs.store.initialise(static_cast<uint32_t>(flags.seed)); }});
     loop.run();
   }

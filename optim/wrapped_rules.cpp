@@ -1,0 +1,26 @@
+#include "optim/wrapped_rules.h"
+
+#include "graph/functions.h"
+
+namespace kb {
+
+UpdateRule with_clipped_gradient(UpdateRule rule) {
+  return [rule = std::move(rule)](UpdateContext& context) {
+    UpdateContext clipped = context;
+    const Tensor layers = context.norm(context.gradient);
+    const Tensor norm = sqrt(sum(layers * layers));
+    const Tensor share = minimum(context.scalar(kClipNorm) / (norm + 1e-6), 1.0);
+    clipped.gradient = context.gradient * share;
+    return rule(clipped);
+  };
+}
+
+UpdateRule with_averaged_parameters(UpdateRule rule) {
+  return [rule = std::move(rule)](UpdateContext& context) {
+    const Tensor before = context.parameter, after = rule(context);
+    context.set_slot(kEmaOffset, context.scalar(kEmaDecay) * (context.slot(kEmaOffset) + before - after));
+    return after;
+  };
+}
+
+}  // namespace kb
