@@ -9,6 +9,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -90,7 +91,10 @@ struct Init {
   InitKind kind = InitKind::constant;
   double a = 0;
   double b = 0;
-  friend bool operator==(const Init&, const Init&) = default;
+  // The initialiser it came from, "he_normal(fan_out)", with static storage; empty where it is not known. It serves
+  // `inspect` and is no part of equality, of the graph's text or of its hash.
+  std::string_view rule = {};
+  friend bool operator==(const Init& x, const Init& y) { return x.kind == y.kind && x.a == y.a && x.b == y.b; }
 };
 
 struct Variable {

@@ -11,9 +11,9 @@ namespace {
 // Parameters of a low-precision model are kept in f32.
 DType parameter_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
 
-Init uniform(double bound) { return {InitKind::uniform, -bound, bound}; }
-Init normal(double std) { return {InitKind::normal, 0, std}; }
-Init constant_init(double value) { return {InitKind::constant, value, 0}; }
+// The initial values of state, and of parameters without an option for them.
+Init zero_init() { return resolve("", zeros, {}); }
+Init one_init() { return resolve("", ones, {}); }
 
 // A parameter as the layer of `x` uses it.
 Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init) {
@@ -71,9 +71,10 @@ Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOpt
            {"groups do not divide the channels",
             "a divisor of " + std::to_string(in) + " input and " + std::to_string(channels) + " output channels",
             std::to_string(groups) + " groups", ""});
-  const double fan_in = static_cast<double>(in / groups * k * k);
-  const double fan_out = static_cast<double>(channels * k * k) / static_cast<double>(groups);
-  const Init init = options.bias ? uniform(1 / std::sqrt(fan_in)) : normal(std::sqrt(2 / fan_out));
+  const Fans fans{static_cast<double>(in / groups * k * k),
+                  static_cast<double>(channels * k * k) / static_cast<double>(groups)};
+  const Initialiser own = options.bias ? uniform_fan_in() : he_normal(fan_out);
+  const Init init = resolve("conv2d", options.init.value_or(own), fans);
   Tensor w = weight_for(x, "weight", Role::weight, {channels, in / groups, k, k}, "OIHW", init);
   const Window window{{k, k},
                       {options.stride, options.stride},
@@ -81,7 +82,7 @@ Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOpt
                       {options.dilation, options.dilation}};
   Tensor y = convolution(x, w, window, groups);
   if (!options.bias) return y;
-  return y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", init), y);
+  return y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", options.init ? zero_init() : init), y);
 }
 
 Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options, Where where) {
@@ -93,13 +94,13 @@ Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearO
   if (x.rank() < 2)
     report("linear", {"too few dimensions", "x [..., I]: samples and features", shape_text(x.type()), ""});
   const int64_t in = x.size(-1);
-  const Init bound = uniform(1 / std::sqrt(static_cast<double>(in)));
-  const bool gaussian = options.weight_std > 0;
-  Tensor w = weight_for(x, "weight", Role::weight, {features, in}, "OI", gaussian ? normal(options.weight_std) : bound);
+  const Fans fans{static_cast<double>(in), static_cast<double>(features)};
+  const Init init = resolve("linear", options.init.value_or(uniform_fan_in()), fans);
+  Tensor w = weight_for(x, "weight", Role::weight, {features, in}, "OI", init);
   // Leading axes become rows: one product, and the weight is not broadcast.
   Dims shape = x.shape();
   Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, true);
-  if (options.bias) y = y + weight_for(x, "bias", Role::bias, {features}, "C", gaussian ? constant_init(0) : bound);
+  if (options.bias) y = y + weight_for(x, "bias", Role::bias, {features}, "C", options.init ? zero_init() : init);
   shape.back() = features;
   return reshape(y, shape);
 }
@@ -120,21 +121,23 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
                           "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});
   x = cast(x, parameter_dtype(dtype));
   Graph& graph = x.graph();
-  Tensor weight = parameter(graph, "weight", Role::norm_scale, channel_vector(x), constant_init(options.weight_init));
-  Tensor bias = parameter(graph, "bias", Role::norm_shift, channel_vector(x), constant_init(0));
-  Tensor running_mean = state(graph, "running_mean", channel_vector(x), constant_init(0));
-  Tensor running_var = state(graph, "running_var", channel_vector(x), constant_init(1));
+  const Init init = resolve("batch_norm", options.init.value_or(ones), {});
+  Tensor weight = parameter(graph, "weight", Role::norm_scale, channel_vector(x), init);
+  Tensor bias = parameter(graph, "bias", Role::norm_shift, channel_vector(x), zero_init());
+  Tensor running_mean = state(graph, "running_mean", channel_vector(x), zero_init());
+  Tensor running_var = state(graph, "running_var", channel_vector(x), one_init());
   const Statistics by = of_batch ? batch_statistics(x, axes, running_mean, running_var, options.momentum)
                                  : Statistics{running_mean, running_var};
   Tensor scale = weight * rsqrt(by.variance + options.epsilon);
   return cast((x - over_channels(by.mean, x)) * over_channels(scale, x) + over_channels(bias, x), dtype);
 }
 
-Tensor layer_norm(const std::string& name, Tensor x, int64_t axes, double epsilon, Where where) {
+Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
   require_same_graph("layer_norm", {x});
   require_float("layer_norm", x.type());
+  const int64_t axes = options.axes;
   if (axes < 1 || axes >= x.rank())
     report("layer_norm",
            {"wrong number of axes", "1 to " + std::to_string(x.rank() - 1) + " last axes of x " + shape_text(x.type()),
@@ -144,21 +147,25 @@ Tensor layer_norm(const std::string& name, Tensor x, int64_t axes, double epsilo
   Ints last, first;
   for (int64_t i = 0; i < x.rank(); ++i) (i < x.rank() - axes ? first : last).push_back(i);
   const Type type{x.dtype(), Dims(x.shape().end() - axes, x.shape().end()), ""};
-  Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, type, constant_init(1));
-  Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, type, constant_init(0));
+  const Init init = resolve("layer_norm", options.init.value_or(ones), {});
+  Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, type, init);
+  Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, type, zero_init());
   const Moments row = moments(x, last);
-  Tensor normal = (x - broadcast_axes(row.mean, x.shape(), first)) *
-                  broadcast_axes(rsqrt(row.variance + epsilon), x.shape(), first);
-  return cast(normal * weight + bias, dtype);
+  Tensor normalised = (x - broadcast_axes(row.mean, x.shape(), first)) *
+                      broadcast_axes(rsqrt(row.variance + options.epsilon), x.shape(), first);
+  return cast(normalised * weight + bias, dtype);
 }
 
-Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t features, Where where) {
+Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t features,
+                 const EmbeddingOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
   require_same_graph("embedding", {indices});
   require_positive("embedding", rows, "rows");
   require_positive("embedding", features, "features");
-  return gather(parameter(indices.graph(), "weight", Role::embedding, {DType::f32, {rows, features}, ""}, normal(1)),
+  const Fans fans{static_cast<double>(features), static_cast<double>(rows)};
+  const Init init = resolve("embedding", options.init.value_or(normal(1)), fans);
+  return gather(parameter(indices.graph(), "weight", Role::embedding, {DType::f32, {rows, features}, ""}, init),
                 indices);
 }
 

@@ -15,7 +15,7 @@ Tensor shortcut(Tensor x, int64_t channels, int64_t stride) {
 Tensor basic_block(const std::string& name, Tensor x, int64_t channels, int64_t stride) {
   Scope scope(name);
   Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));
-  y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}), {.weight_init = 0});
+  y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}), {.init = zeros});
   return relu(y + shortcut(x, channels, stride));
 }
 
@@ -24,7 +24,7 @@ Tensor bottleneck(const std::string& name, Tensor x, int64_t channels, int64_t s
   const int64_t wide = kExpansion * channels;
   Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 1})));
   y = relu(batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .stride = stride, .padding = 1})));
-  y = batch_norm("bn3", conv2d("conv3", y, wide, {.kernel = 1}), {.weight_init = 0});
+  y = batch_norm("bn3", conv2d("conv3", y, wide, {.kernel = 1}), {.init = zeros});
   return relu(y + shortcut(x, wide, stride));
 }
 
@@ -37,7 +37,7 @@ Tensor resnet(Tensor images, int64_t classes, const ResNetOptions& options) {
     for (int64_t block = 0; block < options.blocks[stage]; ++block)
       x = options.block(std::to_string(block), x, channels, stage > 0 && block == 0 ? 2 : 1);
   }
-  return linear("fc", global_avg_pool(x), classes, {.weight_std = 0.01});
+  return linear("fc", global_avg_pool(x), classes, {.init = normal(0.01)});
 }
 
 }  // namespace kb

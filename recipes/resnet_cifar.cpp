@@ -1,7 +1,5 @@
 // He et al. 2016, section 4.2: 6n + 2 layers for images of 32x32, three stages of n blocks with 16, 32 and 64 channels,
 // and shortcuts without parameters (option A). Parameters have the names of akamaster's PyTorch implementation.
-#include <cmath>
-
 #include "recipes/table.h"
 
 namespace kb {
@@ -30,8 +28,7 @@ ModelOutput resnet_cifar_model(Batch& batch) {
     if (stage > 1) channels *= 2;
     for (int64_t b = 0; b < blocks; ++b) x = block(std::to_string(b), x, channels, stage > 1 && b == 0 ? 2 : 1);
   }
-  const double he = std::sqrt(2 / static_cast<double>(channels));
-  return classification(batch, linear("linear", global_avg_pool(x), batch.classes, {.weight_std = he}));
+  return classification(batch, linear("linear", global_avg_pool(x), batch.classes, {.init = he_normal(fan_in)}));
 }
 
 }  // namespace

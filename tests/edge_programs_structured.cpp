@@ -229,7 +229,7 @@ void composites(EdgeTable& table, DType dtype, bool trains) {
     draft.gives("leaky_relu", leaky_relu(logits));
     draft.gives("clamp", clamp(logits, -1, 1.5));
     draft.gives("norm", norm(logits, {1}));
-    draft.gives("layer_norm", layer_norm("ln" + text_of(shape), logits, 1, 0.125));
+    draft.gives("layer_norm", layer_norm("ln" + text_of(shape), logits, {.epsilon = 0.125}));
     draft.gives("dropout", dropout("drop" + text_of(shape), logits, 0.5));
     draft.gives("linear", linear("fc" + text_of(shape), logits, 3));
     if (shape[0] > 1)

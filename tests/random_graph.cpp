@@ -748,7 +748,7 @@ void Builder::normalisation() {
   const std::string name = fresh_name("norm");
   const bool by_channel = x.rank() != 3 && x.type().elements() > x.size(1);
   if (by_channel && random_.chance(0.5)) return keep(batch_norm(name, x, {.epsilon = 0.125}), 6);
-  keep(layer_norm(name, x, random_.integer(1, x.rank() - 1), 0.125), 6);
+  keep(layer_norm(name, x, {.axes = random_.integer(1, x.rank() - 1), .epsilon = 0.125}), 6);
 }
 
 void Builder::markers() {

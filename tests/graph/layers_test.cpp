@@ -34,7 +34,7 @@ struct Spread {
 
 Spread spread(const Graph& graph, const std::string& name) {
   const Array array = initial_value(*graph.find_variable(name), 7);
-  Spread result;
+  Spread result{0, 0, array.data.at(0), array.data.at(0)};
   for (const double v : array.data) {
     result.mean += v / static_cast<double>(array.data.size());
     result.least = std::min(result.least, v);
@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   conv2d("he", x, 128, {.kernel = 3});
   conv2d("torch", x, 128, {.kernel = 3, .bias = true});
   linear("fc", flatten(x), 64);
-  linear("last", flatten(x), 64, {.weight_std = 0.01});
-  batch_norm("bn", x, {.weight_init = 0});
+  linear("last", flatten(x), 64, {.init = normal(0.01)});
+  batch_norm("bn", x, {.init = zeros});
   embedding("tokens", input(graph, "ids", DType::i32, {2}), 1000, 16);
   // He et al. 2015, equation 14: std sqrt(2 / fan_out).
   BOOST_TEST(near(spread(graph, "he.weight").std, std::sqrt(2.0 / (128 * 9)), 0.01));
@@ -149,6 +149,85 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   BOOST_TEST(spread(graph, "bn.weight").mean == 0);
   BOOST_TEST(near(spread(graph, "bn.running_var").mean, 1, 1e-12));
   BOOST_TEST(near(spread(graph, "tokens.weight").std, 1, 0.02));
+}
+
+// Each on a weight of 40,000 elements, whose mean is within five of its standard deviations and whose spread is within
+// two percent.
+BOOST_AUTO_TEST_CASE(every_initialiser_has_its_distribution) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 100}, "NC");
+  const auto drawn = [&](const char* name, Initialiser init) {
+    linear(name, x, 400, {.init = init});
+    const Spread spread = kb::spread(graph, std::string(name) + ".weight");
+    BOOST_TEST(std::fabs(spread.mean) <= 5 * spread.std / std::sqrt(40000.0), name);
+    return spread;
+  };
+  BOOST_TEST(near(drawn("in", he_normal(fan_in)).std, std::sqrt(2.0 / 100), 0.02));
+  BOOST_TEST(near(drawn("out", he_normal(fan_out)).std, std::sqrt(2.0 / 400), 0.02));
+  BOOST_TEST(near(drawn("normal", normal(0.25)).std, 0.25, 0.02));
+  const Spread uniform = drawn("uniform", uniform_fan_in());
+  BOOST_TEST(near(uniform.std, 0.1 / std::sqrt(3.0), 0.02));
+  BOOST_TEST((uniform.least >= -0.1 && uniform.greatest <= 0.1 && near(uniform.greatest, 0.1, 0.001)));
+  const Spread none = drawn("zeros", zeros);
+  BOOST_TEST((none.least == 0 && none.greatest == 0));
+  linear("ones", x, 400, {.init = ones});
+  const Spread all = spread(graph, "ones.weight");
+  BOOST_TEST((all.least == 1 && all.greatest == 1));
+  // One of 40,000 normal numbers is expected beyond 4 standard deviations; a uniform one of that spread ends at 1.7.
+  BOOST_TEST(spread(graph, "normal.weight").greatest > 3 * 0.25);
+}
+
+BOOST_AUTO_TEST_CASE(every_layer_takes_an_initialiser_and_counts_its_own_fans) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 64, 8, 8}, "NCHW");
+  Tensor ids = input(graph, "ids", DType::i32, {2}, "N");
+  conv2d("conv", x, 128, {.kernel = 3, .groups = 4, .init = he_normal(fan_in)});
+  conv2d("grouped", x, 128, {.kernel = 3, .groups = 4, .init = he_normal(fan_out)});
+  linear("fc", flatten(x), 10, {.init = he_normal(fan_out)});
+  batch_norm("bn", x, {.init = normal(0.5)});
+  layer_norm("ln", flatten(x), {.init = zeros});
+  embedding("tokens", ids, 50, 200, {.init = uniform_fan_in()});
+  embedding("rows", ids, 50, 200, {.init = he_normal(fan_out)});
+  const auto init = [&](const char* name) { return graph.find_variable(name)->init; };
+  BOOST_TEST((init("conv.weight") == Init{InitKind::normal, 0, std::sqrt(2.0 / (16 * 9))}));
+  BOOST_TEST((init("grouped.weight") == Init{InitKind::normal, 0, std::sqrt(2.0 / (32 * 9))}));
+  BOOST_TEST((init("fc.weight") == Init{InitKind::normal, 0, std::sqrt(2.0 / 10)}));
+  BOOST_TEST((init("bn.weight") == Init{InitKind::normal, 0, 0.5}));
+  BOOST_TEST((init("ln.weight") == Init{InitKind::constant, 0, 0}));
+  BOOST_TEST((init("tokens.weight") == Init{InitKind::uniform, -1 / std::sqrt(200.0), 1 / std::sqrt(200.0)}));
+  BOOST_TEST((init("rows.weight") == Init{InitKind::normal, 0, std::sqrt(2.0 / 50)}));
+  BOOST_TEST(init("rows.weight").rule == "he_normal(fan_out)");
+}
+
+BOOST_AUTO_TEST_CASE(with_an_initialiser_a_bias_is_zero) {
+  Graph graph;
+  Tensor x = input(graph, "x", f32, {2, 3, 8, 8}, "NCHW");
+  conv2d("own_conv", x, 16, {.bias = true});
+  conv2d("conv", x, 16, {.bias = true, .init = uniform_fan_in()});
+  linear("own_fc", flatten(x), 16);
+  linear("fc", flatten(x), 16, {.init = uniform_fan_in()});
+  for (const char* name : {"own_conv.bias", "own_fc.bias"}) BOOST_TEST(spread(graph, name).std > 0, name);
+  for (const char* name : {"conv.bias", "fc.bias"})
+    BOOST_TEST((graph.find_variable(name)->init == Init{InitKind::constant, 0, 0}), name);
+}
+
+// Two ways to the same numbers are one graph.
+BOOST_AUTO_TEST_CASE(the_name_of_an_initialiser_is_no_part_of_the_graph) {
+  const auto declared = [](std::optional<Initialiser> init) {
+    Graph graph;
+    conv2d("conv", input(graph, "x", f32, {2, 3, 8, 8}, "NCHW"), 16, {.kernel = 5, .init = init});
+    return graph;
+  };
+  const Graph own = declared({}), named = declared(he_normal(fan_out)),
+              numbers = declared(normal(std::sqrt(2.0 / 400)));
+  const auto rule = [](const Graph& graph) { return graph.find_variable("conv.weight")->init.rule; };
+  BOOST_TEST(rule(own) == "he_normal(fan_out)");
+  BOOST_TEST(rule(numbers) == "normal");
+  for (const Graph* graph : {&named, &numbers}) {
+    BOOST_TEST(to_text(*graph) == to_text(own));
+    BOOST_TEST(content_hash(*graph) == content_hash(own));
+  }
+  BOOST_TEST(content_hash(declared(he_normal(fan_in))) != content_hash(own));
 }
 
 // Ioffe and Szegedy 2015, algorithm 1; the running variance is unbiased, momentum is PyTorch's.
@@ -203,7 +282,7 @@ BOOST_AUTO_TEST_CASE(batch_norm_in_statistics_notes_the_mean_over_minibatches) {
 BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 1, 2}, "");
-  graph.outputs.push_back({"y", layer_norm("ln", x, 2, 0).value(), Merge::per_sample});
+  graph.outputs.push_back({"y", layer_norm("ln", x, {.axes = 2, .epsilon = 0}).value(), Merge::per_sample});
   Bindings bindings = initial(graph);
   bindings["ln.weight"].data = {1, 10};
   bindings["ln.bias"].data = {0, 5};
@@ -237,11 +316,11 @@ BOOST_AUTO_TEST_CASE(dropout_zeroes_a_share_p_and_keeps_the_mean) {
   Bindings bindings;
   bindings["x"] = {x.type(), std::vector<double>(64 * 256, 3)};
   for (const char* scalar : {"step", "worker", "seed"}) bindings[scalar] = {{DType::u32, {}, ""}, {1}};
-  int zeros = 0, kept = 0;
-  for (const double y : run(graph, bindings)) (y == 0 ? zeros : kept) += y == 0 || y == 4;
-  BOOST_TEST(zeros + kept == 64 * 256);
+  int dropped = 0, kept = 0;
+  for (const double y : run(graph, bindings)) (y == 0 ? dropped : kept) += y == 0 || y == 4;
+  BOOST_TEST(dropped + kept == 64 * 256);
   // Five standard deviations of the binomial distribution.
-  BOOST_TEST(std::fabs(zeros - 0.25 * 64 * 256) < 5 * std::sqrt(0.25 * 0.75 * 64 * 256));
+  BOOST_TEST(std::fabs(dropped - 0.25 * 64 * 256) < 5 * std::sqrt(0.25 * 0.75 * 64 * 256));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,68 @@
+#include "graph/initialiser.h"
+
+#include <cmath>
+
+#include "graph/report.h"
+
+namespace kb {
+namespace {
+
+using Rule = Initialiser::Rule;
+
+std::string_view name(Rule rule) {
+  switch (rule) {
+    case Rule::he_normal_fan_in:
+      return "he_normal(fan_in)";
+    case Rule::he_normal_fan_out:
+      return "he_normal(fan_out)";
+    case Rule::normal:
+      return "normal";
+    case Rule::uniform_fan_in:
+      return "uniform_fan_in";
+    case Rule::zeros:
+      return "zeros";
+    case Rule::ones:
+      return "ones";
+  }
+  throw InternalError("an initialiser without a name");
+}
+
+double real_fan(std::string_view op, Rule rule, double fan) {
+  if (fan == 0)
+    report(op, {"the weight has no fans", "normal(s), zeros or ones", std::string(name(rule)),
+                "a norm's weight scales its input, element by element"});
+  return fan;
+}
+
+double real_std(std::string_view op, double std) {
+  if (!(std > 0) || !std::isfinite(std))
+    report(op, {"standard deviation out of range", "normal(s) with a finite s > 0", "normal(" + number_text(std) + ")",
+                "zeros makes every element 0"});
+  return std;
+}
+
+}  // namespace
+
+Init resolve(std::string_view op, Initialiser initialiser, const Fans& fans) {
+  const Rule rule = initialiser.rule;
+  const auto fan = [&](double count) { return real_fan(op, rule, count); };
+  switch (rule) {
+    case Rule::he_normal_fan_in:
+      return {InitKind::normal, 0, std::sqrt(2 / fan(fans.in)), name(rule)};
+    case Rule::he_normal_fan_out:
+      return {InitKind::normal, 0, std::sqrt(2 / fan(fans.out)), name(rule)};
+    case Rule::normal:
+      return {InitKind::normal, 0, real_std(op, initialiser.std), name(rule)};
+    case Rule::uniform_fan_in: {
+      const double bound = 1 / std::sqrt(fan(fans.in));
+      return {InitKind::uniform, -bound, bound, name(rule)};
+    }
+    case Rule::zeros:
+      return {InitKind::constant, 0, 0, name(rule)};
+    case Rule::ones:
+      return {InitKind::constant, 1, 0, name(rule)};
+  }
+  throw InternalError("resolve: an initialiser of no rule");
+}
+
+}  // namespace kb
