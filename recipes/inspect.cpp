@@ -31,6 +31,22 @@ Totals totals(const Program& program) {
   return t;
 }
 
+// "he_normal(fan_out): N(0, 0.0589^2)": the rule, where a layer noted it, and the numbers that it came to.
+std::string initial_text(const Init& init) {
+  const std::string rule = init.rule.empty() ? "" : fmt::format("{}: ", init.rule);
+  switch (init.kind) {
+    case InitKind::constant:
+      return fmt::format("{}{:.3g}", rule, init.a);
+    case InitKind::normal:
+      return fmt::format("{}N({:.3g}, {:.3g}^2)", rule, init.a, init.b);
+    case InitKind::uniform:
+      return fmt::format("{}U({:.3g}, {:.3g})", rule, init.a, init.b);
+    case InitKind::runs:
+      return "values of its own";
+  }
+  throw InternalError("an initial value of no kind");
+}
+
 std::string pass_lines(const Compiled& compiled) {
   std::string text = fmt::format("{:<24} {:>9}  {:>15}\n", "pass", "ms", "nodes");
   for (const PassReport& pass : compiled.passes) {
@@ -83,6 +99,27 @@ std::string peak_lines(const Program& program) {
 
 }  // namespace
 
+// From the model's input to its loss: the space begins with the gradients that are ready first, those of the end.
+std::string parameter_lines(const ParameterSpace& space) {
+  size_t name_width = 9, shape_width = 5;
+  int64_t elements = 0;
+  for (const Segment& segment : space.segments) {
+    name_width = std::max(name_width, segment.name.size());
+    shape_width = std::max(shape_width, shape_text(segment.type).size());
+    elements += segment.length;
+  }
+  const auto line = [&](std::string_view name, std::string_view shape, std::string_view role, const auto& count,
+                        std::string_view initial) {
+    return fmt::format("{:<{}}  {:<{}}  {:<10}  {:>9}  {}\n", name, name_width, shape, shape_width, role, count,
+                       initial);
+  };
+  std::string text = line("parameter", "shape", "role", "elements", "initial values");
+  for (auto segment = space.segments.rbegin(); segment != space.segments.rend(); ++segment)
+    text += line(segment->name, shape_text(segment->type), name(segment->role), segment->length,
+                 initial_text(segment->init));
+  return text + fmt::format("{} parameters of {} elements\n", space.segments.size(), elements);
+}
+
 std::string step_place(const Schedule& schedule, const Step& step) {
   for (int32_t n : step.nodes)
     if (std::string place = schedule.graph->place(schedule.graph->nodes[static_cast<size_t>(n)]); !place.empty())
@@ -102,7 +139,8 @@ std::string program_lines(const Program& program) {
 std::string program_text(const Compiled& compiled) {
   const Program& program = compiled.program;
   const Totals t = totals(program);
-  return pass_lines(compiled) + program_lines(program) + "\n" + to_text(memory_answer(compiled)) + peak_lines(program) +
+  return parameter_lines(compiled.space) + "\n" + pass_lines(compiled) + program_lines(program) + "\n" +
+         to_text(memory_answer(compiled)) + peak_lines(program) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
                      t.launches, t.distinct_kernels, compiled.graph_hash);
 }

@@ -1,0 +1,40 @@
+#include "recipes/inspect.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/layers.h"
+#include "tests/compile_check.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+// A net with every initialiser, and a parameter of the user's own beside it.
+Graph small_net() {
+  Graph graph("small");
+  Tensor x = input(graph, "x", DType::f32, {4, 3, 8, 8}, "NCHW");
+  x = relu(batch_norm("bn1", conv2d("conv1", x, 16, {.padding = 1})));
+  x = relu(batch_norm("bn2", conv2d("conv2", x, 16, {.padding = 1, .bias = true}), {.init = zeros}));
+  x = relu(linear("fc1", flatten(x), 32, {.bias = false, .init = he_normal(fan_in)}));
+  x = layer_norm("ln", linear("fc2", x, 10, {.init = normal(0.01)}));
+  x = x * parameter(graph, "temperature", Role::bias, {DType::f32, {}, ""}, {InitKind::constant, 0.35, 0});
+  graph.outputs.push_back({"loss", mean(x * x).value(), Merge::sum});
+  return graph;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(inspect)
+
+BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.optimizer = test::momentum_sgd();
+  const Compiled training = compile(small_net(), options);
+  test::golden("parameters.txt", parameter_lines(training.space));
+  BOOST_TEST(inspection_text(training, LoadReport{}).starts_with(parameter_lines(training.space)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
