@@ -154,6 +154,13 @@ FlagRow batch_norm() {
 
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
+  if (!option.words.empty())
+    return {{flag, "WORD", fmt::format("{}: {}", option.doc, option.expectation())},
+            [=](Flags& flags, const std::string& text) {
+              check_choice(flag, text, option.words);
+              flags.options.set(option.name, text);
+            },
+            [=](const Flags& flags) { return flags.options.word(option.name); }};
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
           [=](Flags& flags, const std::string& text) {
             const double value = parse_finite(flag, text, option.expectation());

@@ -17,6 +17,7 @@ bool RecipeOption::allows(double candidate) const {
 }
 
 std::string RecipeOption::expectation() const {
+  if (!words.empty()) return fmt::format("one of {}", fmt::join(words, ", "));
   if (!choices.empty()) return fmt::format("one of {}", fmt::join(choices, ", "));
   const std::string number = whole ? "a whole number" : "a number";
   if (std::isinf(below)) return fmt::format("{} >= {}", number, low);
@@ -27,8 +28,13 @@ RecipeOption fraction_option(std::string name, double value, std::string doc) {
   return {.name = std::move(name), .value = value, .doc = std::move(doc), .low = 0, .below = 1, .whole = false};
 }
 
+RecipeOption word_option(std::string name, std::vector<std::string> words, std::string doc) {
+  return {.name = std::move(name), .doc = std::move(doc), .words = std::move(words)};
+}
+
 OptionValues::OptionValues(const std::vector<RecipeOption>& options) {
-  for (const RecipeOption& option : options) entries_.push_back({option.name, option.value, option.whole});
+  for (const RecipeOption& option : options)
+    entries_.push_back({option.name, option.value, option.whole, option.words.empty() ? "" : option.words.front()});
 }
 
 size_t OptionValues::position(const std::string& name) const {
@@ -40,15 +46,32 @@ size_t OptionValues::position(const std::string& name) const {
   throw Error(fmt::format("the recipe has no option '{}'{}", name, suggestion(name, names)));
 }
 
-int64_t OptionValues::whole(const std::string& name) const {
+const OptionValues::Entry& OptionValues::entry(const std::string& name, bool is_word) const {
   const Entry& entry = entries_[position(name)];
-  if (!entry.whole)
-    throw Error(fmt::format("the recipe's option '{0}' may be a fraction: read it by real(\"{0}\")", name));
-  return static_cast<int64_t>(entry.value);
+  if (entry.word.empty() == !is_word) return entry;
+  if (is_word) throw Error(fmt::format("the recipe's option '{0}' is a number: read it by real(\"{0}\")", name));
+  throw Error(fmt::format("the recipe's option '{0}' is a word: read it by word(\"{0}\")", name));
 }
 
-double OptionValues::real(const std::string& name) const { return entries_[position(name)].value; }
+int64_t OptionValues::whole(const std::string& name) const {
+  const Entry& number = entry(name, false);
+  if (!number.whole)
+    throw Error(fmt::format("the recipe's option '{0}' may be a fraction: read it by real(\"{0}\")", name));
+  return static_cast<int64_t>(number.value);
+}
 
-void OptionValues::set(const std::string& name, double value) { entries_[position(name)].value = value; }
+double OptionValues::real(const std::string& name) const { return entry(name, false).value; }
+
+const std::string& OptionValues::word(const std::string& name) const { return entry(name, true).word; }
+
+void OptionValues::set(const std::string& name, double value) {
+  entry(name, false);
+  entries_[position(name)].value = value;
+}
+
+void OptionValues::set(const std::string& name, const std::string& word) {
+  entry(name, true);
+  entries_[position(name)].word = word;
+}
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// Options of one recipe's own, such as --depth: numbers with a default and a range, which stand among the flags of its
-// program and of the tools, and reach the model function through its Batch.
+// Options of one recipe's own, such as --depth: numbers with a default and a range, or words of a list. They stand
+// among the flags of its program and of the tools, and reach the model function through its Batch.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -15,14 +15,19 @@ struct RecipeOption {
   std::vector<double> choices = {};  // where there are some, nothing else
   double low = 1, below = 0x1p31;    // else values in [low, below)
   bool whole = true;                 // whole numbers alone
+  // Where there are some, the option is one of these words, the first where it is not given, and no number.
+  std::vector<std::string> words = {};
 
   bool allows(double candidate) const;
-  // "one of 8, 20", "a whole number in [1, 2^31)", "a number in [0, 1)".
+  // "one of 8, 20", "a whole number in [1, 2^31)", "a number in [0, 1)", "one of none, batch".
   std::string expectation() const;
 };
 
 // A share of something, in [0, 1).
 RecipeOption fraction_option(std::string name, double value, std::string doc);
+
+// One of the words, by default the first: --norm none|batch.
+RecipeOption word_option(std::string name, std::vector<std::string> words, std::string doc);
 
 // A value for each option of a recipe.
 class OptionValues {
@@ -31,19 +36,24 @@ class OptionValues {
   // The defaults.
   explicit OptionValues(const std::vector<RecipeOption>& options);
 
-  // Both throw Error where the recipe has no option of this name; `whole` also where it may be a fraction.
+  // All throw Error where the recipe has no option of this name, and where it is of the other kind, a word or a number;
+  // `whole` also where it may be a fraction.
   int64_t whole(const std::string& name) const;
   double real(const std::string& name) const;
+  const std::string& word(const std::string& name) const;
 
   void set(const std::string& name, double value);
+  void set(const std::string& name, const std::string& word);
 
  private:
   struct Entry {
     std::string name;
     double value;
     bool whole;
+    std::string word;  // empty: the option is a number
   };
   size_t position(const std::string& name) const;
+  const Entry& entry(const std::string& name, bool is_word) const;
   std::vector<Entry> entries_;
 };
 

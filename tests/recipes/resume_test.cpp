@@ -252,6 +252,21 @@ BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
   BOOST_TEST((recorded_flags(recipe, flag_words(recipe, base)).base_minibatch == 5));
 }
 
+// The first of the words is what the recipe was before.
+BOOST_AUTO_TEST_CASE(a_run_goes_on_where_the_recipe_has_a_new_word_since) {
+  train();
+  die_after(9);
+  Recipe later = test::small_recipe();
+  later.options.push_back(word_option("since", {"as-before", "otherwise"}, "how"));
+  BOOST_TEST(run({"--resume", out.string(), "--since", "otherwise"}, later) == 1);
+  BOOST_TEST(run({"--resume", out.string()}, later) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  const fs::path other = directory / "other";
+  BOOST_REQUIRE(run(other, {"--since", "otherwise", "--keep", "9"}, later) == 0);
+  BOOST_CHECK_THROW(
+      check_belongs(read_checkpoint(checkpoint_of(other, 10)), read_checkpoint(checkpoint_of(out, 9)).metadata), Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
   train();
   die_after(9);
