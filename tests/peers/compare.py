@@ -25,10 +25,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BARS = {"f64": 1e-9, "f32": 1e-4}
 DTYPES = {"f64": torch.float64, "f32": torch.float32}
 # The recipe and its flags. In f32 a step multiplies the rounding of the one before it by what grows with the learning
-# rate, in PyTorch's two memory formats as between us: a residual net is compared at a rate of its recipe's warmup.
+# rate, in PyTorch's two memory formats as between us: a net with batch norm is compared at a rate as of a warmup.
 CASES = {
     "mlp": ("mlp_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
     "lenet": ("lenet_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
+    "lenet_norm": ("lenet_mnist",
+                   {"--dataset": "synthetic", "--minibatch": "64", "--norm": "batch", "--lr": "0.001"}),
     "resnet_cifar20": ("resnet_cifar",
                        {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--lr": "0.001"}),
     "resnet50_64x64": ("resnet50", {"--image": "64", "--minibatch": "16", "--optimizer": "momentum", "--lr": "0.001"}),

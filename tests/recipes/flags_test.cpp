@@ -231,6 +231,39 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
 }
 
+BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
+  const Recipe recipe = lenet_mnist();
+  BOOST_TEST(parse({}).options.word("norm") == "none");
+  const Flags flags = parse({"--norm", "batch"});
+  BOOST_TEST(flags.options.word("norm") == "batch");
+  BOOST_TEST(flag_values(recipe, flags)[1].first == "norm");
+  BOOST_TEST(flag_values(recipe, flags)[1].second == "batch");
+  const std::vector<std::string> words = flag_words(recipe, flags);
+  BOOST_TEST(recorded_flags(recipe, words).options.word("norm") == "batch");
+  BOOST_TEST(flag_words(recipe, recorded_flags(recipe, words)) == words, boost::test_tools::per_element());
+  BOOST_TEST(usage_error({"--norm", "bach"}) ==
+             "--norm: expected one of none, batch, got 'bach'; did you mean 'batch'?");
+  BOOST_TEST(usage_error({"--norm", "1"}) == "--norm: expected one of none, batch, got '1'");
+  BOOST_TEST(usage_error({"--norm", ""}) == "--norm: expected one of none, batch, got ''");
+}
+
+BOOST_AUTO_TEST_CASE(words_and_numbers_are_not_read_as_each_other) {
+  OptionValues values(lenet_mnist().options);
+  const auto is = [](const char* text) {
+    return [text](const Error& error) { return error.what() == std::string(text); };
+  };
+  const char* word = "the recipe's option 'norm' is a word: read it by word(\"norm\")";
+  BOOST_CHECK_EXCEPTION(values.real("norm"), Error, is(word));
+  BOOST_CHECK_EXCEPTION(values.whole("norm"), Error, is(word));
+  BOOST_CHECK_EXCEPTION(values.set("norm", 1), Error, is(word));
+  const char* number = "the recipe's option 'width' is a number: read it by real(\"width\")";
+  BOOST_CHECK_EXCEPTION(values.word("width"), Error, is(number));
+  BOOST_CHECK_EXCEPTION(values.set("width", "2"), Error, is(number));
+  BOOST_CHECK_EXCEPTION(values.word("norms"), Error, is("the recipe has no option 'norms'; did you mean 'norm'?"));
+  BOOST_TEST(values.whole("width") == 1);
+  BOOST_TEST(values.word("norm") == "none");
+}
+
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   Flags flags = parse({"--device", "cuda"});
   BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
