@@ -2,7 +2,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "graph/functions.h"
+#include "optim/optimizer.h"
 #include "runtime/session.h"
 #include "tests/compile_check.h"
 
@@ -36,6 +39,26 @@ void fill(Session& session, int64_t worker, int64_t step, int64_t workers, int64
   session.set_scalar("worker", static_cast<double>(worker));
 }
 
+const Optimizer& optimizer_of(const WorkerRun& run) {
+  const std::string name = run.optimizer.empty() ? "momentum" : run.optimizer;
+  const auto at = std::ranges::find_if(optimizers(), [&](const Optimizer& row) { return row.name == name; });
+  ensure(at != optimizers().end(), "a run's optimizer is one of the table");
+  return *at;
+}
+
+// Biases and norms of a layer-wise rule at a rate of their own.
+StepScalars scalars_of(const WorkerRun& run) {
+  const Optimizer& optimizer = optimizer_of(run);
+  if (run.optimizer.empty()) {
+    const NamedScalar hyper[] = {{"weight_decay", 1e-4}};
+    return {LearningRate({.learning_rate = 0.1}), optimizer, hyper};
+  }
+  std::vector<NamedScalar> hyper;
+  if (optimizer.reads("skip_lr")) hyper.push_back({"skip_lr", 0.05});
+  return {LearningRate({.shape = "cosine", .learning_rate = optimizer.learning_rate, .total_steps = 8}), optimizer,
+          hyper};
+}
+
 Overlap profiled_work(Session& session) {
   const Schedule& final = session.compiled().program.final;
   const Profile profile = session.profile();
@@ -54,19 +77,19 @@ WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
   options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes, run.reduce_precision,
                      run.mean_statistics};
   options.precision = run.precision;
-  options.optimizer = momentum_sgd();
+  options.optimizer = update_rule(optimizer_of(run));
   StateStore store(backend);
   Session session(backend, store, compile(model(run), options));
   store.initialise(7);
-  session.set_scalar("learning_rate", 0.1);
-  session.set_scalar("momentum", 0.9);
-  session.set_scalar("weight_decay", 1e-4);
+  ensure(run.start.empty() || store.load(run.start).empty(), "a run starts from its own tensors");
+  StepScalars scalars = scalars_of(run);
   session.set_scalar("seed", 3);
   session.set_scalar("loss_scale_interval", 2);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(options.workers.total()));
   WorkerOutcome outcome;
   const int64_t workers = options.workers.total();
-  for (int64_t step = 0; step < run.steps; ++step) {
+  for (int64_t step = run.first_step; step < run.steps; ++step) {
+    for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
     session.set_scalar("step", static_cast<double>(step));
     for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
       fill(session, run.first_worker + rank * run.split.virtual_workers + v, step, workers, run.samples);

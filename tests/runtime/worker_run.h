@@ -24,8 +24,11 @@ struct WorkerRun {
   DType reduce_precision = DType::f32;
   bool mean_statistics = false;
   int64_t first_worker = 0;
-  bool profiled = false;              // the last virtual worker with a clock around its parts
-  std::function<void()> leaves = {};  // behind the last step, with everything still open
+  std::string optimizer = {};           // a row of optimizers(), at a falling rate; empty: momentum at a constant one
+  int64_t first_step = 0;               // the run goes on here, up to `steps`
+  std::vector<NamedTensor> start = {};  // the state from which it goes on; none: the initial one
+  bool profiled = false;                // the last virtual worker with a clock around its parts
+  std::function<void()> leaves = {};    // behind the last step, with everything still open
 };
 
 std::ostream& operator<<(std::ostream& out, const WorkerRun& run);

@@ -21,6 +21,10 @@ using Split = test::WorkerSplit;
 using Run = test::WorkerRun;
 using Outcome = test::WorkerOutcome;
 
+const std::vector<Split> kSplitsOfEight = {{1, 8}, {2, 4}, {4, 2}, {8, 1}};
+const char* const kLayerWise[] = {"lars", "lars-mlperf", "lars-unscaled", "lars-plain",
+                                  "larc", "lamb",        "rmsprop-warmup"};
+
 Outcome run_process(const Run& run, Communicator& communicator) {
   const auto backend =
       make_cpu_backend({.threads = 1, .shards = 1, .cache_directory = "", .communicator = &communicator});
@@ -73,9 +77,7 @@ const NamedTensor& find(const Outcome& outcome, const std::string& name) {
 
 BOOST_AUTO_TEST_SUITE(workers)
 
-BOOST_AUTO_TEST_CASE(splits_of_eight_workers_end_in_the_same_bits) {
-  check_one_set_of_bits({}, {{1, 8}, {2, 4}, {4, 2}, {8, 1}});
-}
+BOOST_AUTO_TEST_CASE(splits_of_eight_workers_end_in_the_same_bits) { check_one_set_of_bits({}, kSplitsOfEight); }
 
 BOOST_AUTO_TEST_CASE(buckets_and_random_bits_change_nothing) {
   check_one_set_of_bits({.bucket_bytes = 4096, .random = true}, {{1, 4}, {2, 2}, {4, 1}});
@@ -116,6 +118,35 @@ BOOST_AUTO_TEST_CASE(sums_are_rounded_alike_whoever_adds_up) {
     BOOST_TEST(rounded.losses.back() == exact.losses.back(), boost::test_tools::tolerance(0.05));
     // Losses and running statistics keep their precision.
     BOOST_TEST(rounded.losses.front() == exact.losses.front());
+  }
+}
+
+// Norms of layers are taken of the gradient of all workers, in one order.
+BOOST_AUTO_TEST_CASE(layer_wise_rules_end_in_the_same_bits) {
+  for (const char* optimizer : kLayerWise) {
+    BOOST_TEST_INFO_SCOPE(optimizer);
+    check_one_set_of_bits({.optimizer = optimizer}, kSplitsOfEight);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layer_wise_rules_sum_rounded_gradients_alike) {
+  for (const char* optimizer : kLayerWise) {
+    BOOST_TEST_INFO_SCOPE(optimizer);
+    check_one_set_of_bits({.bucket_bytes = 4096, .reduce_precision = DType::bf16, .optimizer = optimizer},
+                          kSplitsOfEight);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layer_wise_rules_go_on_in_another_split) {
+  for (const char* optimizer : kLayerWise) {
+    const Outcome whole = run_split({.split = {1, 8}, .steps = 4, .optimizer = optimizer});
+    for (const auto& [before, behind] : {std::pair{Split{2, 4}, Split{8, 1}}, std::pair{Split{4, 2}, Split{1, 8}}}) {
+      const Outcome stopped = run_split({.split = before, .steps = 2, .optimizer = optimizer});
+      BOOST_TEST(stopped.state != whole.state);
+      const Outcome resumed =
+          run_split({.split = behind, .steps = 4, .optimizer = optimizer, .first_step = 2, .start = stopped.tensors});
+      BOOST_TEST(resumed.state == whole.state, optimizer);
+    }
   }
 }
 
