@@ -12,10 +12,13 @@ Tensor adapted(UpdateContext& c, Tensor ratio) {
   return select(c.adapt() > 0.0, c.spread(ratio), c.scalar("skip_scale"));
 }
 
+// One number a layer: 0 for a layer without decay, which the role of all of its elements says.
+Tensor weight_decay(UpdateContext& c) { return select(c.norm(c.decay()) > 0.0, c.scalar("weight_decay"), 0.0); }
+
 // coefficient |w| / (|g| + lambda |w| + epsilon), 1 where |w| <= least or |g| is 0.
 Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand epsilon = 0.0) {
   Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);
-  Tensor ratio = coefficient * w / (g + c.scalar("weight_decay") * w + epsilon);
+  Tensor ratio = coefficient * w / (g + weight_decay(c) * w + epsilon);
   return select(bit_and(w > least, g > 0.0), ratio, 1.0);
 }
 
@@ -66,7 +69,8 @@ Tensor lamb_update(UpdateContext& c) {
   c.set_slot("exp_avg", mean);
   c.set_slot("exp_avg_sq", square);
   Tensor root = sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
-  Tensor direction = mean / c.scalar("bias1") / root + (c.scalar("weight_decay") * c.decay()) * c.parameter;
+  Tensor adam = select(root > 0.0, mean / c.scalar("bias1") / root, 0.0);  // 0 / 0 would be in the layer's norm
+  Tensor direction = adam + (c.scalar("weight_decay") * c.decay()) * c.parameter;
   Tensor w = c.norm(c.parameter), u = c.norm(direction);
   Tensor phi = select(c.scalar("phi_max") > 0.0, minimum(w, c.scalar("phi_max")), w);
   Tensor ratio = select(bit_and(w > 0.0, u > 0.0), phi / u, 1.0);

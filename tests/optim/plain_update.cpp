@@ -35,9 +35,9 @@ struct Layer {
   // eta |w| / (|g| + lambda |w| + epsilon).
   double trust(double coefficient, double least = 0, double epsilon = 0) const {
     if (!s.adapted) return skipped();
-    const double of_w = norm(w), of_g = norm(g);
+    const double of_w = norm(w), of_g = norm(g), decay = norm(d) > 0 ? s["weight_decay"] : 0;
     if (of_w <= least || of_g == 0) return 1;
-    return coefficient * of_w / (of_g + s["weight_decay"] * of_w + epsilon);
+    return coefficient * of_w / (of_g + decay * of_w + epsilon);
   }
   // v <- m v + eta trust (g + lambda w); w <- w - v.
   void scaled(double trust) const {
@@ -87,7 +87,7 @@ void lamb(Layer& l) {
   for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * trust * u[i];
 }
 
-// FACTS of Akiba et al. 2017: the share of plain SGD by epochs.
+// Akiba et al. 2017: the share of plain SGD by epochs.
 void rmsprop_warmup(Layer& l) {
   const double center = l.s["center_epoch"], period = l.s["period_epochs"], at = l.s.epoch;
   double plain = 1;
