@@ -1,20 +1,21 @@
 // summary: writes what a recipe's first steps compute, for comparison with another framework (tests/peers)
 //
 // In the folder --out: initial.safetensors (parameters, running statistics), batches.safetensors ("images.S" u8,
-// "labels.S" of each step S), gradient.safetensors (of step 0), final.safetensors (parameters, running statistics,
-// "velocity.NAME") and trace.json (losses, which parameters decay, and all that a step depends on). The steps are SGD
-// with momentum at a constant learning rate, over the training images in their own order, not
-// augmented.
+// "labels.S" of each step S), gradient.safetensors (of step 0), final.safetensors (parameters, running statistics, the
+// optimizer's slots as "SLOT.NAME", such as "velocity.fc.weight") and trace.json (losses, the optimizer with its
+// hyper-parameters, the learning rate of each step, which tensors decay and are adapted, and all else that a step
+// depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S". The optimizer and the learning
+// rates are those of a run of as many steps with the same flags; the training images come in their own order and are
+// not augmented.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "optim/update_rules.h"
 #include "recipes/device.h"
 #include "recipes/feed.h"
+#include "recipes/learning.h"
 #include "recipes/tool.h"
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
@@ -26,11 +27,18 @@ using namespace kb;
 constexpr int64_t kDefaultSteps = 10;
 constexpr std::string_view kGradient = "gradient.";
 
-// The gradient of the last step stays in a slot of its own.
-Tensor tracing_optimizer(UpdateContext& context) {
-  context.slot("gradient");
-  context.set_slot("gradient", context.gradient);
-  return momentum_update(context);
+// The rule, which also keeps the gradient of the last step in a slot of its own.
+UpdateRule tracing(UpdateRule rule) {
+  return [rule = std::move(rule)](UpdateContext& context) {
+    context.slot("gradient");
+    context.set_slot("gradient", context.gradient);
+    return rule(context);
+  };
+}
+
+Flags with_steps(Flags flags) {
+  if (flags.steps == 0) flags.steps = kDefaultSteps;
+  return flags;
 }
 
 NamedTensor tensor_of(std::string name, Type type, const void* data) {
@@ -41,11 +49,13 @@ NamedTensor tensor_of(std::string name, Type type, const void* data) {
 
 class Trace {
  public:
-  Trace(const ToolCall& call)
-      : recipe_(call.recipe),
-        flags_(call.flags),
+  Trace(const ToolCall& call, bool every_gradient)
+      : every_gradient_(every_gradient),
+        recipe_(call.recipe),
+        flags_(with_steps(call.flags)),
         input_(load_input(image_source(recipe_, flags_))),
-        steps_(flags_.steps > 0 ? flags_.steps : kDefaultSteps),
+        plan_(make_plan(flags_, input_.data.train.count())),
+        scalars_(make_scalars(recipe_, flags_, plan_)),
         device_(choose_device(flags_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
@@ -55,20 +65,23 @@ class Trace {
     std::filesystem::create_directories(flags_.out);
     store_.initialise(static_cast<uint32_t>(flags_.seed));
     write("initial", store_.canonical(false));
-    set_scalars();
-    for (int64_t step = 0; step < steps_; ++step) {
+    session_.set_scalar("label_smoothing", flags_.label_smoothing);
+    session_.set_scalar("seed", static_cast<double>(flags_.seed));
+    for (int64_t step = 0; step < plan_.steps; ++step) {
       feed_rows(input_.data.train, step);
-      session_.set_scalar("step", static_cast<double>(step));
+      set_scalars(step);
       session_.step();
       losses_.push_back(session_.read_scalar("loss"));
       if (step == 0) write("gradient", gradients());
+      if (every_gradient_) keep_gradients(step);
     }
     write("batches", batches_);
+    if (every_gradient_) write("gradients", gradients_);
     std::vector<NamedTensor> state = store_.canonical();
     std::erase_if(state, [](const NamedTensor& tensor) { return tensor.name.starts_with(kGradient); });
     write("final", state);
     write_file_atomically(path("trace.json"), description().dump(1) + "\n");
-    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", steps_, recipe_.name, flags_.out, losses_.front(),
+    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, flags_.out, losses_.front(),
                losses_.back());
   }
 
@@ -77,7 +90,7 @@ class Trace {
     CompileOptions options;
     options.target = device_.backend->target();
     options.precision = parse_precision(flags_.precision);
-    options.optimizer = tracing_optimizer;
+    options.optimizer = tracing(update_rule(find_optimizer(recipe_, flags_.optimizer)));
     const DType real = graph_dtype(options.precision);
     return compile(build_training_graph(recipe_, input_.spec, flags_.minibatch, flags_.options, {}, real), options);
   }
@@ -87,11 +100,9 @@ class Trace {
     write_safetensors(path(name + ".safetensors"), views_of(tensors));
   }
 
-  void set_scalars() {
-    session_.set_scalar("learning_rate", flags_.lr);
-    for (const NamedScalar& scalar : flags_.hyper) session_.set_scalar(scalar.name, scalar.value);
-    session_.set_scalar("label_smoothing", flags_.label_smoothing);
-    session_.set_scalar("seed", static_cast<double>(flags_.seed));
+  void set_scalars(int64_t step) {
+    session_.set_scalar("step", static_cast<double>(step));
+    for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
   }
 
   void feed_rows(const Split& split, int64_t step) {
@@ -102,7 +113,7 @@ class Trace {
       batch_.labels[static_cast<size_t>(row)] = split.labels[static_cast<size_t>(from)];
     }
     feed(session_, batch_);
-    // Of the program's own precision, which a loader's f32 weights are not.
+    // A weight has the program's own precision, which a loader's f32 weights have not.
     const Type& weights = session_.input_type("weights");
     for (int64_t row = 0; row < n; ++row)
       store_element(weights.dtype, session_.input("weights"), row, 1.0 / static_cast<double>(n));
@@ -120,22 +131,40 @@ class Trace {
     return found;
   }
 
+  void keep_gradients(int64_t step) {
+    for (NamedTensor& tensor : gradients()) {
+      tensor.name += fmt::format(".{}", step);
+      gradients_.push_back(std::move(tensor));
+    }
+  }
+
+  std::vector<double> learning_rates() const {
+    std::vector<double> rates;
+    for (int64_t step = 0; step < plan_.steps; ++step) rates.push_back(scalars_.rate().at(step));
+    return rates;
+  }
+
   nlohmann::ordered_json description() const {
-    nlohmann::ordered_json decays = nlohmann::ordered_json::object(), flags = decays;
-    for (const Segment& segment : store_.space().segments) decays[segment.name] = segment.decay;
+    nlohmann::ordered_json decays = nlohmann::ordered_json::object(), adapts = decays, flags = decays, hyper = decays;
+    for (const Segment& segment : store_.space().segments) {
+      decays[segment.name] = segment.decay;
+      adapts[segment.name] = segment.adapt;
+    }
     for (const auto& [name, value] : flag_values(recipe_, flags_)) flags[name] = value;
-    std::map<std::string, double> hyper;
     for (const NamedScalar& scalar : flags_.hyper) hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
             {"flags", flags},
-            {"steps", steps_},
+            {"steps", plan_.steps},
+            {"steps_per_epoch", plan_.steps_per_epoch},
             {"minibatch", flags_.minibatch},
             {"precision", flags_.precision},
-            {"learning_rate", flags_.lr},
-            {"momentum", hyper.at("momentum")},
-            {"weight_decay", hyper.at("weight_decay")},
+            {"optimizer", flags_.optimizer},
+            {"hyper_parameters", hyper},
+            {"learning_rate", scalars_.rate().spec().learning_rate},
+            {"learning_rates", learning_rates()},
             {"label_smoothing", flags_.label_smoothing},
             {"decays", decays},
+            {"adapts", adapts},
             {"classes", input_.spec.classes},
             {"shape", {input_.spec.shape.channels, input_.spec.shape.height, input_.spec.shape.width}},
             {"mean", input_.spec.mean},
@@ -143,27 +172,31 @@ class Trace {
             {"losses", losses_}};
   }
 
+  bool every_gradient_;
   const Recipe& recipe_;
-  const Flags& flags_;
+  Flags flags_;
   Input input_;
-  int64_t steps_;
+  RunPlan plan_;
+  StepScalars scalars_;
   Device device_;
   StateStore store_;
   Session session_;
   HostBatch batch_;
-  std::vector<NamedTensor> batches_;
+  std::vector<NamedTensor> batches_, gradients_;
   std::vector<double> losses_;
 };
 
 int trace_steps(const std::vector<std::string>& arguments) {
   int64_t side = 0;
-  std::optional<ToolCall> call = parse_tool_call(
-      "trace_steps", arguments, {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side}});
+  bool every_gradient = false;
+  std::optional<ToolCall> call =
+      parse_tool_call("trace_steps", arguments,
+                      {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
+                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient}});
   if (!call) return 0;
   if (call->flags.out.empty()) throw UsageError("--out: the folder to write is not given");
-  if (call->flags.optimizer != "momentum") throw UsageError("--optimizer: these steps are those of momentum alone");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;
-  Trace(*call).run();
+  Trace(*call, every_gradient).run();
   return 0;
 }
 

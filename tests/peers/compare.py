@@ -26,6 +26,7 @@ BARS = {"f64": 1e-9, "f32": 1e-4}
 DTYPES = {"f64": torch.float64, "f32": torch.float32}
 # The recipe and its flags. In f32 a step multiplies the rounding of the one before it by what grows with the learning
 # rate, in PyTorch's two memory formats as between us: a net with batch norm is compared at a rate as of a warmup.
+CONSTANT_RATE = {"--schedule": "constant", "--warmup": "none", "--scaling": "none"}
 CASES = {
     "mlp": ("mlp_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
     "lenet": ("lenet_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
@@ -64,18 +65,26 @@ def load(net, tensors):
 
 
 def optimizer_for(net, trace):
-    decays = trace["decays"]
+    if trace["optimizer"] != "momentum":
+        raise SystemExit(f"compare.py takes steps of momentum, optimizers.py those of {trace['optimizer']}")
+    decays, hyper = trace["decays"], trace["hyper_parameters"]
     groups = [{"params": [p for name, p in net.named_parameters() if decays[name] == decay],
-               "weight_decay": trace["weight_decay"] if decay else 0.0} for decay in (True, False)]
-    return torch.optim.SGD([g for g in groups if g["params"]], lr=trace["learning_rate"], momentum=trace["momentum"])
+               "weight_decay": hyper["weight_decay"] if decay else 0.0} for decay in (True, False)]
+    return torch.optim.SGD([g for g in groups if g["params"]], lr=trace["learning_rate"], momentum=hyper["momentum"])
 
 
-def run_torch(net, trace, batches, dtype):
-    """Losses of all steps, gradients of the first, the optimizer behind the last."""
+def set_rate(optimizer, rate):
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def run_torch(net, trace, batches, dtype, optimizer, set_rate=set_rate):
+    """Losses of all steps, gradients of the first."""
     mean, stddev = (torch.tensor(trace[key], dtype=torch.float64).to(dtype).reshape(-1, 1, 1)
                     for key in ("mean", "stddev"))
-    optimizer, losses, gradients = optimizer_for(net, trace), [], {}
+    losses, gradients = [], {}
     for step in range(trace["steps"]):
+        set_rate(optimizer, trace["learning_rates"][step])
         images = (batches[f"images.{step}"].to(dtype) / 255 - mean) / stddev
         labels = batches[f"labels.{step}"].long()
         optimizer.zero_grad(set_to_none=True)
@@ -85,19 +94,28 @@ def run_torch(net, trace, batches, dtype):
             gradients = {name: p.grad.clone() for name, p in net.named_parameters()}
         optimizer.step()
         losses.append(loss.item())
-    return losses, gradients, optimizer
+    return losses, gradients
+
+
+def read_trace(folder):
+    """trace.json, then the tensors of the other files."""
+    return (json.loads((folder / "trace.json").read_text()),
+            *(safetensors_file.read(folder / f"{name}.safetensors")
+              for name in ("initial", "batches", "gradient", "final")))
+
+
+def build_net(trace, initial):
+    net = nets.build(trace["recipe"], trace["shape"], trace["classes"], trace["flags"]).to(DTYPES[trace["precision"]])
+    load(net, initial)
+    return net.train()
 
 
 def compare(folder):
     """One folder; gives whether the losses keep the bar."""
-    trace = json.loads((folder / "trace.json").read_text())
-    initial, batches, gradient, final = (safetensors_file.read(folder / f"{name}.safetensors")
-                                         for name in ("initial", "batches", "gradient", "final"))
-    dtype = DTYPES[trace["precision"]]
-    net = nets.build(trace["recipe"], trace["shape"], trace["classes"], trace["flags"]).to(dtype)
-    load(net, initial)
-    net.train()
-    losses, gradients, optimizer = run_torch(net, trace, batches, dtype)
+    trace, initial, batches, gradient, final = read_trace(folder)
+    net = build_net(trace, initial)
+    optimizer = optimizer_for(net, trace)
+    losses, gradients = run_torch(net, trace, batches, DTYPES[trace["precision"]], optimizer)
 
     apart = [abs(ours - theirs) / abs(theirs) for ours, theirs in zip(trace["losses"], losses)]
     worst = {what: Worst() for what in ("gradient", "parameter", "running", "velocity")}
@@ -120,10 +138,14 @@ def compare(folder):
     return keeps
 
 
+def trace_steps(programs, recipe, flags, switches=()):
+    words = [word for flag in flags.items() for word in flag] + list(switches)
+    subprocess.run([programs / "trace_steps", recipe, *words], check=True, stdout=subprocess.DEVNULL)
+
+
 def trace(programs, case, given):
     recipe, flags = CASES[case]
-    words = [word for flag in {**flags, **given}.items() for word in flag]
-    subprocess.run([programs / "trace_steps", recipe, *words], check=True, stdout=subprocess.DEVNULL)
+    trace_steps(programs, recipe, {**CONSTANT_RATE, **flags, **given})
 
 
 def main():
