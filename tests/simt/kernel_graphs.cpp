@@ -23,6 +23,31 @@ void compare_sums(const std::string& name, const Array& expected, const Array& t
                            << ", sum of absolute values " << terms.data[i]);
 }
 
+// The results of one run of a case.
+struct Ran {
+  StoreBytes store;
+  std::map<std::string, Array> outputs;
+};
+
+void compare_with_interpreter(const Graph& graph, const Judged& judged, const Ran& ran, const CheckOptions& options) {
+  const auto& expected = judged.expected.outputs;
+  for (const auto& [name, array] : expected) {
+    if (const auto terms = expected.find(name + ".abs"); terms != expected.end())
+      compare_sums(name, array, terms->second, ran.outputs.at(name));
+    else
+      compare(graph, "output " + name, array, ran.outputs.at(name), options);
+  }
+  for (const auto& [name, array] : judged.expected.writes)
+    compare(graph, "state " + name, array, from_bytes(judged.types.at(name), ran.store.at(name).data()), options);
+}
+
+void compare_bits(const Judged& on_cpu, const Ran& cpu, const Ran& gpu) {
+  for (const auto& [name, array] : cpu.outputs)
+    BOOST_TEST((to_bytes(array) == to_bytes(gpu.outputs.at(name))), "the CPU has other bits in output " << name);
+  for (const auto& [name, array] : on_cpu.expected.writes)
+    BOOST_TEST((gpu.store.at(name) == cpu.store.at(name)), "the CPU has other bits in state " << name);
+}
+
 }  // namespace
 
 CheckOptions on_gpu(double tolerance) {
@@ -41,8 +66,12 @@ void KernelGraphs::add(const std::string& name, const Graph& graph, const CheckO
 }
 
 void KernelGraphs::add_exact(const std::string& name, const Graph& graph, const CheckOptions& options) {
-  add(name, graph, options);
+  add_beside_cpu(name, graph, options);
   cases_.back().exact = true;
+}
+
+void KernelGraphs::add_beside_cpu(const std::string& name, const Graph& graph, const CheckOptions& options) {
+  add(name, graph, options);
   CheckOptions cpu = options;
   cpu.target = generic_cpu_target();
   cases_.back().on_cpu = compile_and_interpret(graph, cpu);
@@ -50,9 +79,11 @@ void KernelGraphs::add_exact(const std::string& name, const Graph& graph, const 
 
 KernelRunner KernelGraphs::make_cpu_kernels() const {
   std::map<std::string, ir::Kernel> distinct;
-  for (const Case& c : cases_)
-    for (const Schedule* schedule : {&c.on_cpu.compiled.program.prepare, &c.on_cpu.compiled.program.final})
+  for (const Case& c : cases_) {
+    if (!c.on_cpu) continue;
+    for (const Schedule* schedule : {&c.on_cpu->compiled.program.prepare, &c.on_cpu->compiled.program.final})
       for (const ir::Kernel& kernel : schedule->kernels) distinct.try_emplace(kernel.name, kernel);
+  }
   std::vector<ir::Kernel> kernels;
   for (const auto& [name, kernel] : distinct) kernels.push_back(kernel);
   return kernels.empty() ? KernelRunner() : cpu_(kernels);
@@ -73,27 +104,15 @@ void KernelGraphs::check() {
 }
 
 void KernelGraphs::judge(const Case& c) {
-  StoreBytes store;
-  const std::map<std::string, Array> outputs = run(c.judged, store, kernels_.runner());
-  const auto& expected = c.judged.expected.outputs;
-  for (const auto& [name, array] : expected) {
-    if (const auto terms = expected.find(name + ".abs"); terms != expected.end())
-      compare_sums(name, array, terms->second, outputs.at(name));
-    else
-      compare(c.graph, "output " + name, array, outputs.at(name), c.options);
-  }
-  for (const auto& [name, array] : c.judged.expected.writes)
-    compare(c.graph, "state " + name, array, from_bytes(c.judged.types.at(name), store.at(name).data()), c.options);
-  if (c.exact) compare_with_cpu(c, outputs, store);
-}
-
-void KernelGraphs::compare_with_cpu(const Case& c, const std::map<std::string, Array>& outputs,
-                                    const StoreBytes& store) {
-  StoreBytes on_cpu;
-  for (const auto& [name, array] : run(c.on_cpu, on_cpu, cpu_kernels_))
-    BOOST_TEST((to_bytes(array) == to_bytes(outputs.at(name))), "the CPU has other bits in output " << name);
-  for (const auto& [name, array] : c.on_cpu.expected.writes)
-    BOOST_TEST((store.at(name) == on_cpu.at(name)), "the CPU has other bits in state " << name);
+  Ran gpu, cpu;
+  gpu.outputs = run(c.judged, gpu.store, kernels_.runner());
+  compare_with_interpreter(c.graph, c.judged, gpu, c.options);
+  if (!c.on_cpu) return;
+  cpu.outputs = run(*c.on_cpu, cpu.store, cpu_kernels_);
+  if (c.exact)
+    compare_bits(*c.on_cpu, cpu, gpu);
+  else
+    BOOST_TEST_CONTEXT("on the CPU") { compare_with_interpreter(c.graph, *c.on_cpu, cpu, c.options); }
 }
 
 }  // namespace kb::test

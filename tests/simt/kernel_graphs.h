@@ -2,6 +2,7 @@
 // and by a CPU's kernels.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class KernelGraphs {
   void add(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
   // Point-wise: the CPU's kernels give the same bits.
   void add_exact(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
+  // The CPU's kernels are judged as well.
+  void add_beside_cpu(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
   // Compiles all kernels at once, runs all graphs.
   void check();
 
@@ -36,11 +39,10 @@ class KernelGraphs {
     CheckOptions options;
     Judged judged;
     bool exact = false;
-    Judged on_cpu{};
+    std::optional<Judged> on_cpu{};
   };
   KernelRunner make_cpu_kernels() const;
   void judge(const Case& c);
-  void compare_with_cpu(const Case& c, const std::map<std::string, Array>& outputs, const StoreBytes& store);
 
   std::vector<Case> cases_;
   GpuKernels& kernels_;
