@@ -1,7 +1,7 @@
-// An optimizer of your own: Lion (Chen et al. 2023, Symbolic discovery of optimization algorithms, algorithm 2). The
-// rule is a function of tensors, and the row below makes flags of its numbers; the built-in ones
-// (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer adamw` trains the same net with
-// another.
+// Two optimizers of your own: Lion (Chen et al. 2023, Symbolic discovery of optimization algorithms, algorithm 2), and
+// one that takes norms of layers. A rule is a function of tensors, and its row makes flags of its numbers; the built-in
+// ones (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer normalised` trains the same net
+// with the second, `--optimizer adamw` with a built-in one.
 #include "recipes/trainer.h"
 
 using namespace kb;
@@ -24,6 +24,23 @@ constexpr Optimizer kLion = {"lion",
                               {"beta2", 0.99, "share of the momentum kept each step"},
                               {"weight_decay", 0.1, "pull towards 0, on weights; not on biases and norms", kNoLimit}}};
 
+// Gradients normalised by layer: u <- m u + r g, r = |w| / |g|;  w <- w - eta u. A layer without a norm, and biases and
+// norms by their role, have r = 1.
+Tensor normalised(UpdateContext& c) {
+  Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);  // one number a layer
+  Tensor ratio = c.spread(select(bit_and(w > 0.0, g > 0.0), w / g, 1.0));
+  Tensor step = select(c.adapt() > 0.0, ratio, 1.0) * c.gradient;
+  Tensor velocity = c.scalar("momentum") * c.slot("velocity") + step;
+  c.set_slot("velocity", velocity);
+  return c.parameter - c.scalar("learning_rate") * velocity;
+}
+
+constexpr Optimizer kNormalised = {"normalised",
+                                   "each layer moves by a share of its norm, whatever the size of its gradient",
+                                   normalised,
+                                   1e-2,
+                                   {{"momentum", 0.9, "share of the velocity kept each step"}}};
+
 ModelOutput small_net(Batch& batch) {
   Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 16, {.kernel = 3, .padding = 1})));
   x = max_pool2d(x, {.kernel = 4});
@@ -34,10 +51,10 @@ ModelOutput small_net(Batch& batch) {
 
 int main(int argc, char** argv) {
   return run_recipe({.name = "own_optimizer",
-                     .summary = "a small net on drawn glyphs, trained by an optimizer of this file",
+                     .summary = "a small net on drawn glyphs, trained by the optimizers of this file",
                      .paper = "Chen et al. 2023, Symbolic discovery of optimization algorithms",
                      .model = small_net,
                      .defaults = {.dataset = "glyphs", .epochs = 1, .optimizer = "lion", .lr = 1e-3},
-                     .optimizers = {kLion}},
+                     .optimizers = {kLion, kNormalised}},
                     argc, argv);
 }
