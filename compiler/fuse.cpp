@@ -6,6 +6,7 @@
 //   - point-wise on the kept extents of a reduction whose result it reads: that reduction's finish;
 //   - point-wise or reducing along the same rows as a row reduction that it reads or shares an input with: same launch,
 //   row in cache;
+//   - a reduction of long rows that reads what a point-wise launch computes: that launch becomes one of rows;
 //   - reductions over the same domain and axes that share an input, or small ones next door: one pass;
 //   - point-wise over one domain, one reading the other, close neighbours sharing an input, or next-door neighbours:
 //   one launch.
@@ -20,7 +21,9 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kMaxRow = 32768;   // elements of a row that stays in cache between stages
+constexpr int64_t kMaxRow = 32768;  // elements of a row that stays in cache between stages
+// Elements of a row that is work for all threads of a GPU's block, and not for several blocks.
+constexpr int64_t kLeastShared = 512, kMostShared = 2048;
 constexpr size_t kMaxOperands = 24;  // buffers of one launch
 constexpr size_t kMaxGroupNodes = 240;
 constexpr int32_t kNeighbours = 48;  // nodes apart at which siblings still share a launch
@@ -39,14 +42,20 @@ int64_t proper_rank(const Dims& shape) {
   return std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; });
 }
 
-bool rows_in_cache(const Dims& domain, const Ints& axes) {
+// Elements of a row where `axes` are the last of the domain's, but not all of them; else 0.
+int64_t row_elements(const Dims& domain, const Ints& axes) {
   int64_t row = 1;
   auto rank = static_cast<int64_t>(domain.size());
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] != rank - static_cast<int64_t>(axes.size()) + static_cast<int64_t>(i)) return false;
+    if (axes[i] != rank - static_cast<int64_t>(axes.size()) + static_cast<int64_t>(i)) return 0;
     row *= domain[static_cast<size_t>(axes[i])];
   }
-  return !axes.empty() && axes.size() < domain.size() && row <= kMaxRow;
+  return axes.empty() || axes.size() == domain.size() ? 0 : row;
+}
+
+bool rows_in_cache(const Dims& domain, const Ints& axes) {
+  const int64_t row = row_elements(domain, axes);
+  return row > 0 && row <= kMaxRow;
 }
 
 FusionClass reduction_class(const Dims& domain, const Ints& axes) {
@@ -321,11 +330,19 @@ class Fuser {
   }
 
   bool reduction_fits(int32_t n, const Draft& into, const Trace& inside) const {
-    if (graph_.type(node(n).inputs[0]).shape != into.group.domain || reduced_axes(node(n)) != into.group.axes)
-      return false;
+    if (graph_.type(node(n).inputs[0]).shape != into.group.domain) return false;
+    if (becomes_rows(n, into)) return inside.meets_group && stays_in_place(inside, into);
+    if (reduced_axes(node(n)) != into.group.axes) return false;
     if (inside.meets_group) return into.rows && stays_in_place(inside, into);
     bool next_door = n - into.last <= kNextDoor && (into.rows || small_rows(into.group.domain));
     return next_door || (near(n, into) && shares_input(into, inside));
+  }
+
+  // Whether the group, point-wise so far, would be one of rows with the reduction `n` in it.
+  bool becomes_rows(int32_t n, const Draft& into) const {
+    if (info(node(n).op).cls != OpClass::reduction || into.group.cls != FusionClass::pointwise) return false;
+    const int64_t row = row_elements(into.group.domain, reduced_axes(node(n)));
+    return row >= kLeastShared && row <= kMostShared;
   }
 
   // Few elements a sample: sums of losses and metrics.
@@ -348,6 +365,11 @@ class Fuser {
   void join(int32_t n, int32_t g) {
     Trace inside = trace(n, g);
     Draft& into = draft(g);
+    if (becomes_rows(n, into)) {
+      into.group.cls = FusionClass::row_reduce;
+      into.group.axes = reduced_axes(node(n));
+      into.rows = true;
+    }
     into.seeds.push_back(n);
     into.first = std::min(into.first, n);
     into.last = std::max(into.last, n);

@@ -40,12 +40,13 @@ Reduce::Reduce(const Graph& graph, const Group& group, const Target& target)
     : cx_(graph, group, target, std::string(name(group.cls))), expression_(cx_), nest_(make_nest(cx_, visit)) {
   if (nest_.dims.empty() || nest_.reduced_elements() == 1)
     nest_.dims.insert(nest_.dims.begin(), {.extent = 1, .reduced = true, .axes = {}});
-  find_stages();
   for (const Value v : group.outputs) {
     const bool full = graph.type(v).shape == group.domain && !is_reduction(graph, v.node);
     (full ? full_outputs_ : kept_outputs_).push_back(v);
   }
+  find_stages();
   choose_lanes();
+  one_pass_ = one_pass_ && lanes_reduce();
 }
 
 // For the probe: the inputs of all reductions, then whatever is computed of their results.
@@ -83,6 +84,8 @@ void Reduce::find_stages() {
     stages_[stage].monoids.emplace_back(cx_.graph, n);
   }
   ensure(!stages_.empty(), "a reduction group without a reduction");
+  one_pass_ = stages_.size() == 1 && !full_outputs_.empty() &&
+              std::none_of(full_outputs_.begin(), full_outputs_.end(), [&](Value v) { return ready.at(v.node) > 0; });
 }
 
 void Reduce::choose_lanes() {
@@ -218,6 +221,7 @@ void Reduce::accumulate(const Bank& bank, const Stage& stage, const Place& place
     }
     store(bank, m, place, monoid.step(cx_.b, load(bank, m, place), element(monoid, at), other));
   }
+  if (one_pass_) store_full_outputs(at);
 }
 
 Parts Reduce::fold(const Monoid& monoid, const std::vector<ir::Local>& locals) {

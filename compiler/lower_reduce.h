@@ -51,7 +51,7 @@ class Reduce {
   void initialise(const Bank& bank, const Stage& stage, const Place& place);
   void flush(const Bank& from, const Bank& to, const Stage& stage, const Place& place);
   ir::Reg element(const Monoid& monoid, const Indices& at);
-  // One element of the domain goes into the parts at `place`.
+  // One element of the domain goes into the parts at `place`; with one pass its full outputs are stored.
   void accumulate(const Bank& bank, const Stage& stage, const Place& place, const Indices& at,
                   const std::vector<ir::Reg>& shifts);
   Place bank_place();
@@ -84,6 +84,9 @@ class Reduce {
   Lanes lanes_ = Lanes::reduced;
   std::vector<Stage> stages_;
   std::vector<Value> kept_outputs_, full_outputs_;
+  // The only stage stores the full outputs in its own pass, an element behind its accumulation: none of them follows
+  // from a result.
+  bool one_pass_ = false;
   bool two_phases_ = false;
   int64_t chunk_ = 0, chunks_ = 1;  // of dims[0]
   std::vector<std::vector<int32_t>> partials_;

@@ -97,7 +97,7 @@ class ReduceAlone : Reduce {
     }
     if (two_phases_) return;
     store_kept_outputs(at_);
-    if (!full_outputs_.empty()) over_domain(0, [&] { store_full_outputs(at_); });
+    if (!full_outputs_.empty() && !one_pass_) over_domain(0, [&] { store_full_outputs(at_); });
   }
 
   void finish(const Stage& stage, const std::vector<Parts>& closed) {

@@ -35,7 +35,7 @@ class ReduceTogether : Reduce {
         choose_columns(own);
       Bank shared;
       for (const Stage& stage : stages_) shared = lower_stage(stage);
-      if (!full_outputs_.empty()) each_element([&] { store_full_outputs(at_); });
+      if (!full_outputs_.empty() && !one_pass_) each_element([&] { store_full_outputs(at_); });
       if (two_phases_)
         cx_.b.last_block(counter, cx_.math.emit(own), cx_.argument("chunks", chunks_), [&] { merge_all(shared); });
     });

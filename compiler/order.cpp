@@ -78,12 +78,19 @@ class Orderer {
       bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
         return reads_variable(input, variable) || std::binary_search(follow.begin(), follow.end(), input.node);
       });
-      if (!follows || node.op == Op::count) continue;
+      if (!follows || node.op == Op::count || reads_whole_rows(writer, node, elements)) continue;
       bool stays = is_pointwise(node.op) || is_view_op(graph_, node);
       if (!stays || node.type().elements() != elements) return false;
       follow.push_back(n);
     }
     return true;
+  }
+
+  // A sum or maximum along the group's rows, of so many elements in all: it has read an element before that is
+  // stored. (Moments read the first element of a row again.)
+  bool reads_whole_rows(const Group& group, const Node& node, int64_t elements) const {
+    return group.cls == FusionClass::row_reduce && (node.op == Op::reduce_sum || node.op == Op::reduce_max) &&
+           graph_.type(node.inputs[0]).shape == group.domain && element_count(group.domain) == elements;
   }
 
   // One loop over elements, which computes all results of an element before it stores the first. (A reduction over

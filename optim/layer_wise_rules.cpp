@@ -71,7 +71,7 @@ Tensor lamb_update(UpdateContext& c) {
   Tensor root = sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
   Tensor adam = select(root > 0.0, mean / c.scalar("bias1") / root, 0.0);  // 0 / 0 would be in the layer's norm
   Tensor direction = adam + (c.scalar("weight_decay") * c.decay()) * c.parameter;
-  Tensor w = c.norm(c.parameter), u = c.norm(direction);
+  Tensor u = c.norm(direction), w = c.norm(c.parameter);  // in this order: one launch with the moments
   Tensor phi = select(c.scalar("phi_max") > 0.0, minimum(w, c.scalar("phi_max")), w);
   Tensor ratio = select(bit_and(w > 0.0, u > 0.0), phi / u, 1.0);
   return c.parameter - c.scalar("learning_rate") * adapted(c, ratio) * direction;

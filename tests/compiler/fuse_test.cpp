@@ -94,6 +94,22 @@ BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
   }
 }
 
+// A launch that writes a value does not read it again for sums of its rows. Of short rows, and of very long ones, a GPU
+// would leave most threads idle.
+BOOST_AUTO_TEST_CASE(sums_of_rows_join_the_point_wise_launch_that_computes_them) {
+  const auto launches = [](const Dims& shape) {
+    Graph g("rows");
+    Tensor x = input(g, "x", DType::f32, shape, ""), y = exp(x) * 0.5;
+    g.outputs.push_back({"y", y.value(), Merge::per_sample});
+    g.outputs.push_back({"squares", sum(y * y, {1}).value(), Merge::per_sample});
+    return fused(std::move(g)).size();
+  };
+  BOOST_TEST(launches({3, 512}) == 1u);
+  BOOST_TEST(launches({25000, 1024}) == 1u);
+  BOOST_TEST(launches({256, 511}) == 2u);
+  BOOST_TEST(launches({256, 2049}) == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");

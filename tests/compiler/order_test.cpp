@@ -43,6 +43,37 @@ BOOST_AUTO_TEST_CASE(an_update_in_step_needs_no_copy) {
   BOOST_TEST(check(graph) == 0);
 }
 
+// Each row has been read whole before the first of its elements is overwritten.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_summed_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  const Tensor next = old * 0.75 + x;
+  write_state(old, next);
+  output(graph, "squares", sum(next * next, {1}));
+  output(graph, "most", max(abs(next) + old, {1}));
+  BOOST_TEST(check(graph) == 0);
+}
+
+// They are taken around the first element of a row, which is read once more.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_have_moments_taken_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  write_state(old, old * 0.75 + x);
+  const Moments of_rows = moments(old * 0.75 + x, {1});
+  output(graph, "mean", of_rows.mean);
+  output(graph, "variance", of_rows.variance);
+  check(graph);
+}
+
+// The sum of a row that is spread over it again follows from the state, but is not read from it again.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  const Tensor next = old * 0.75 + x;
+  write_state(old, next / sum(abs(next), {1}, true));
+  BOOST_TEST(check(graph) == 0);
+}
+
 // The launch that overwrites a state reads it again, under another shape, for a later output.
 BOOST_AUTO_TEST_CASE(a_state_read_through_two_views_in_the_launch_that_overwrites_it) {
   Graph graph;
