@@ -1,5 +1,6 @@
 #include "tests/simt/class_graphs.h"
 
+#include "compiler/parameter_space.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "tests/compiler/sample_graphs.h"
@@ -235,6 +236,74 @@ void training_steps(KernelGraphs& graphs) {
   }
 }
 
+struct Layer {
+  const char* name;
+  Role role;
+  int64_t elements;
+  bool gradient = true, parameter = true;  // false: zero
+};
+
+// A block of the parameter space has 1024 elements: layers of a part of one, of a few and of many.
+constexpr Layer kLayers[] = {{"small.weight", Role::weight, 5},
+                             {"small.bias", Role::bias, 5, true, false},
+                             {"large.weight", Role::weight, 40 * 1024 + 3},
+                             {"norm.weight", Role::norm_scale, 1030},
+                             {"still.weight", Role::weight, 1025, false, true},
+                             {"zero.weight", Role::weight, 2000, true, false},
+                             {"whole.weight", Role::weight, 3 * 1024}};
+
+std::string gradient_of(const Layer& layer) { return std::string("gradient of ") + layer.name; }
+
+// loss = sum of the products of parameters and inputs: the inputs are the gradients.
+Graph linear_in_layers() {
+  Graph graph("final");
+  Tensor loss;
+  for (const Layer& layer : kLayers) {
+    Tensor w = parameter(graph, layer.name, layer.role, {DType::f32, {layer.elements}, ""}, {});
+    Tensor term = sum(w * input_of(graph, {layer.elements}, DType::f32, gradient_of(layer)));
+    loss = loss.valid() ? loss + term : term;
+  }
+  output("loss", loss);
+  return graph;
+}
+
+ParameterSpace space_of(const Graph& graph, const UpdateRule& rule) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.optimizer = rule;
+  return compile(graph, options).space;
+}
+
+// Zeros past the ends of layers, and in those that have none but zeros.
+Bindings zeros_of_layers(const ParameterSpace& space) {
+  Bindings bindings;
+  Array& flat = bindings[kFlatParameters] = {{DType::f32, {space.length}, ""}, {}};
+  flat.data.assign(static_cast<size_t>(space.length), 0);
+  for (const Layer& layer : kLayers) {
+    const Segment& segment = *space.find(layer.name);
+    const Array values = random_bindings(linear_in_layers(), 5).at(layer.name);
+    if (layer.parameter) std::copy(values.data.begin(), values.data.end(), flat.data.begin() + segment.offset);
+    if (!layer.gradient) bindings[gradient_of(layer)] = {values.type, std::vector<double>(values.data.size(), 0)};
+  }
+  return bindings;
+}
+
+// The optimizers that take norms of layers, each in the precisions that change its kernels.
+void layer_wise_updates(KernelGraphs& graphs) {
+  const Graph graph = linear_in_layers();
+  for (const Optimizer& optimizer : optimizers()) {
+    if (!optimizer.name.starts_with("la")) continue;
+    for (const auto& [precision, label] :
+         {std::pair{Precision::f32, " f32"}, std::pair{Precision::bf16, " bf16"}, std::pair{Precision::f64, " f64"}}) {
+      CheckOptions options = on_gpu(precision == Precision::bf16 ? 1e-2 : 2e-5);
+      options.precision = precision;
+      options.optimizer = update_rule(optimizer);
+      options.bindings = zeros_of_layers(space_of(graph, options.optimizer));
+      graphs.add(std::string(optimizer.name) + label, graph, options);
+    }
+  }
+}
+
 // Others than those of random_graphs_test.cpp.
 void random_graphs(KernelGraphs& graphs) {
   for (uint32_t seed = 900; seed < 912; ++seed) graphs.add("seed " + std::to_string(seed), random_graph(seed));
@@ -258,6 +327,7 @@ std::vector<KernelClass> kernel_classes() {
           {"indexed", indexed},
           {"values_at_edges", values_at_edges},
           {"training_steps", training_steps},
+          {"layer_wise_updates", layer_wise_updates},
           {"random_graphs", random_graphs}};
 }
 
