@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -100,20 +99,10 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   }
 }
 
-// Whether `name` is an option of the recipe's own that stands at the first of its words.
-bool is_first_word(const Recipe& recipe, const std::string& name, const std::string& value) {
-  return std::any_of(recipe.options.begin(), recipe.options.end(), [&](const RecipeOption& option) {
-    return option.name == name && !option.words.empty() && option.words.front() == value;
-  });
-}
-
-// Without words that stand at their first, which is what the recipe was before it had the option: a checkpoint of that
-// time goes on.
 std::string words(const Recipe& recipe, const Flags& flags) {
   std::string text;
   for (const auto& [name, value] : flag_values(recipe, flags))
-    if (flag_effect(name) == FlagEffect::computed && !is_first_word(recipe, name, value))
-      text += fmt::format("--{} {}\n", name, value);
+    if (flag_effect(name) == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
   return text;
 }
 

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 
 class LeNet(nn.Module):
-    """norm "batch": batch norm behind every layer but the last, in place of its bias."""
+    """norm "batch": batch norm behind the convolutions, in place of their bias."""
 
     def __init__(self, channels, side, classes, width=1, norm="none"):
         super().__init__()
@@ -13,16 +13,14 @@ class LeNet(nn.Module):
         self.bn1 = nn.BatchNorm2d(16 * width) if normed else nn.Identity()
         self.conv2 = nn.Conv2d(16 * width, 32 * width, 5, bias=not normed)
         self.bn2 = nn.BatchNorm2d(32 * width) if normed else nn.Identity()
-        self.fc1 = nn.Linear(32 * width * ((side // 2 - 4) // 2) ** 2, 120, bias=not normed)
-        self.bn3 = nn.BatchNorm1d(120) if normed else nn.Identity()
-        self.fc2 = nn.Linear(120, 84, bias=not normed)
-        self.bn4 = nn.BatchNorm1d(84) if normed else nn.Identity()
+        self.fc1 = nn.Linear(32 * width * ((side // 2 - 4) // 2) ** 2, 120)
+        self.fc2 = nn.Linear(120, 84)
         self.fc3 = nn.Linear(84, classes)
 
     def forward(self, x):
         x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 2)
         x = F.max_pool2d(F.relu(self.bn2(self.conv2(x))), 2).flatten(1)
-        return self.fc3(F.relu(self.bn4(self.fc2(F.relu(self.bn3(self.fc1(x)))))))
+        return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
 
 
 class Mlp(nn.Module):

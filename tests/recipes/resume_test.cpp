@@ -264,7 +264,8 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_where_the_recipe_has_a_new_word_since) {
   const fs::path other = directory / "other";
   BOOST_REQUIRE(run(other, {"--since", "otherwise", "--keep", "9"}, later) == 0);
   BOOST_CHECK_THROW(
-      check_belongs(read_checkpoint(checkpoint_of(other, 10)), read_checkpoint(checkpoint_of(out, 9)).metadata), Error);
+      check_belongs(later, read_checkpoint(checkpoint_of(other, 10)), read_checkpoint(checkpoint_of(out, 9)).metadata),
+      Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
