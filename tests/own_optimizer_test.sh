@@ -17,5 +17,5 @@ trains() {
 }
 
 trains 'lion: beta1 0.9, beta2 0.99, weight decay 0.1'
-trains 'normalised: momentum 0.9$' --optimizer normalised
-trains 'normalised: momentum 0.5$' --optimizer normalised --momentum 0.5
+trains 'normalised: momentum 0.9;' --optimizer normalised
+trains 'normalised: momentum 0.5;' --optimizer normalised --momentum 0.5
