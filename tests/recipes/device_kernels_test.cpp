@@ -1,12 +1,14 @@
-// Every recipe's kernels compiled for three GPUs that need not be there, with batches that are sent and with the data
-// set on the device.
+// Kernels compiled for GPUs that need not be there: every recipe's for three of them, with batches that are sent and
+// with the data set on the device; the updates of optimizers that take norms.
 #include "recipes/device_kernels.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/flags.h"
+#include "recipes/learning.h"
 #include "recipes/programs.h"
 #include "recipes/table.h"
 #include "runtime/options.h"
@@ -17,17 +19,34 @@ namespace {
 
 constexpr size_t kMostKernels = 60;
 
-DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const std::string& precision,
-                         const std::string& resident) {
+Flags flags_of(const Recipe& recipe, const std::string& precision) {
   Flags flags = default_flags(recipe);
   flags.minibatch = 64;
   flags.precision = precision;
-  flags.resident = resident;
+  return flags;
+}
+
+Program program_of(const Recipe& recipe, const Flags& flags, const std::string& arch) {
   const InputSpec input = input_spec(image_source(recipe, flags));
   const Target target = gpu_target(arch);
-  const Programs programs = compile_programs(recipe, flags, input, target, choose_residency(flags, input, target));
-  return compile_device_kernels(programs.training.program, arch, RuntimeOptions::from_environment().cache_dir.string(),
+  return compile_programs(recipe, flags, input, target, choose_residency(flags, input, target)).training.program;
+}
+
+DeviceKernels compiled_for(const Program& program, const std::string& arch) {
+  return compile_device_kernels(program, arch, RuntimeOptions::from_environment().cache_dir.string(),
                                 usable_processors());
+}
+
+DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const std::string& precision,
+                         const std::string& resident) {
+  Flags flags = flags_of(recipe, precision);
+  flags.resident = resident;
+  return compiled_for(program_of(recipe, flags, arch), arch);
+}
+
+int64_t launches_of(const Program& program) {
+  const std::vector<Step>& steps = program.final.steps;
+  return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.kernel >= 0; });
 }
 
 BOOST_AUTO_TEST_SUITE(device_kernels)
@@ -49,6 +68,26 @@ BOOST_AUTO_TEST_CASE(every_recipe_compiles_for_every_architecture_without_spills
         }
       }
     }
+}
+
+// Beside plain gradient descent, whose update is one launch.
+BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
+  const Recipe recipe = find_recipe("resnet50");
+  for (const char* precision : {"f32", "bf16"}) {
+    Flags flags = flags_of(recipe, precision);
+    use_optimizer(recipe, flags, "sgd");
+    const int64_t plain = launches_of(program_of(recipe, flags, "sm_90"));
+    for (const char* optimizer : {"lars", "lars-mlperf", "larc", "lamb"}) {
+      use_optimizer(recipe, flags, optimizer);
+      const Program program = program_of(recipe, flags, "sm_90");
+      const DeviceKernels kernels = compiled_for(program, "sm_90");
+      BOOST_TEST_CONTEXT(optimizer << ", " << precision << to_text(kernels)) {
+        BOOST_TEST(launches_of(program) - plain + 1 <= 3);
+        BOOST_TEST(kernels.spill_bytes() == 0);
+        if (kernels.compiler.empty()) fmt::print("skipped: {}\n", kernels.missing);
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
