@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/views.h"
 #include "graph/error.h"
 
 namespace kb {
@@ -21,6 +22,17 @@ Context::Context(const Graph& graph, const Group& group, const Target& target, c
     outputs_[v] = add_buffer({.dtype = graph.type(v).dtype, .written = true, .read = false}, v, 0);
     output_bytes_ += graph.type(v).bytes();
   }
+  for (const StateWrite& write : graph.writes) {
+    const Value value = resolve_alias(graph, write.value).owner;
+    if (outputs_.contains(value) && reads_variable(write.variable)) in_place_.insert(value);
+  }
+}
+
+bool Context::reads_variable(const std::string& name) const {
+  return std::any_of(group.inputs.begin(), group.inputs.end(), [&](Value v) {
+    const Node& owner = graph.node(resolve_alias(graph, v).owner);
+    return owner.op == Op::variable && owner.attrs.text("name") == name;
+  });
 }
 
 int32_t Context::add_buffer(const ir::BufferParam& param, Value value, int64_t scratch_bytes) {
@@ -100,7 +112,8 @@ int64_t Context::streaming_argument() {
 }
 
 void Context::store_output(Value value, const Index& position, Reg reg) {
-  store(output_buffer(value), position, b.convert(graph.type(value).dtype, reg), true);
+  // What is overwritten has just come into the cache.
+  store(output_buffer(value), position, b.convert(graph.type(value).dtype, reg), !in_place_.contains(value));
 }
 
 Extent Context::least(int64_t most, const Extent& whole, const Index& begin) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/kernel_builder.h"
@@ -85,6 +86,7 @@ class Context {
 
  private:
   int64_t streaming_argument();
+  bool reads_variable(const std::string& name) const;
   bool is_large(int32_t buffer) const;
   bool masks_loads(int32_t buffer) const;
   ir::Reg load_in_two(int32_t buffer, const Place& place, ir::Reg where);
@@ -93,6 +95,7 @@ class Context {
   Lowered result_;
   std::map<std::string, int64_t> arguments_;
   std::unordered_map<Value, int32_t, ValueHash> inputs_, outputs_;
+  std::unordered_set<Value, ValueHash> in_place_;  // outputs that may lie where an input does
   int64_t output_bytes_ = 0;
   bool whole_vectors_ = false;  // inside a lane loop without a tail
 };

@@ -74,6 +74,23 @@ BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwr
   BOOST_TEST(check(graph) == 0);
 }
 
+// What is overwritten has just come into the cache; an output has not, and large ones go past it.
+BOOST_AUTO_TEST_CASE(what_is_overwritten_is_not_stored_past_the_cache) {
+  const auto streams = [](bool overwrites) {
+    Graph graph;
+    const Tensor old = state_of(graph, {50, 64}), next = old * 0.75 + input(graph, "x", DType::f32, {50, 64}, "");
+    overwrites ? write_state(old, next) : output(graph, "y", next);
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.target.streaming_bytes = 1;
+    const Compiled compiled = compile(graph, options);
+    BOOST_REQUIRE(compiled.program.final.kernels.size() == 1u);
+    return compiled.program.final.kernels[0].streaming_argument >= 0;
+  };
+  BOOST_TEST(!streams(true));
+  BOOST_TEST(streams(false));
+}
+
 // The launch that overwrites a state reads it again, under another shape, for a later output.
 BOOST_AUTO_TEST_CASE(a_state_read_through_two_views_in_the_launch_that_overwrites_it) {
   Graph graph;
