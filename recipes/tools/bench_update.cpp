@@ -1,0 +1,152 @@
+// summary: time of an optimizer's update of all parameters against a copy of the bytes that it must move
+//
+// The update is timed inside whole training steps, so that its vectors are no more in the caches than they are in
+// training. It must read every vector that it works on, and write those that it changes, once: parameters, slots, the
+// gradient. Where layers have norms, what a norm is taken of is read once more before. The limit is the better of a
+// plain and a non-temporal copy in the same round; the figure is the median of the rounds' ratios.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "graph/error.h"
+#include "recipes/copy_bandwidth.h"
+#include "recipes/device.h"
+#include "recipes/memory_answer.h"
+#include "recipes/programs.h"
+#include "recipes/timed_inputs.h"
+#include "recipes/tool.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr int kRounds = 15;
+constexpr int64_t kCopyBytes = 128 << 20;
+
+double milliseconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+bool is_flat(const Buffer& buffer) { return buffer.kind == BufferKind::store && buffer.name.starts_with("flat."); }
+
+// The launches behind the last library call that lead to a write of a flat vector, in order: by then all gradients are
+// there.
+std::vector<size_t> update_steps(const Schedule& schedule) {
+  std::set<int32_t> wanted;  // buffers
+  for (size_t b = 0; b < schedule.buffers.size(); ++b)
+    if (is_flat(schedule.buffers[b])) wanted.insert(static_cast<int32_t>(b));
+  std::vector<size_t> steps;
+  for (size_t s = schedule.steps.size(); s-- > 0 && schedule.steps[s].kernel >= 0;) {
+    const Step& step = schedule.steps[s];
+    const auto written = step.operands.begin() + step.inputs;
+    if (std::none_of(written, step.operands.end(), [&](const View& view) { return wanted.contains(view.buffer); }))
+      continue;
+    steps.insert(steps.begin(), s);
+    for (const View& view : step.operands) wanted.insert(view.buffer);
+  }
+  return steps;
+}
+
+// Bytes that an update of `space` must move, by its slots and by what it takes norms of.
+int64_t least_bytes(const Compiled& compiled, const std::string& optimizer) {
+  int64_t state = 1, norms = 0;  // vectors
+  for (const Variable& variable : compiled.variables) state += variable.kind == VariableKind::slot;
+  if (optimizer.starts_with("lar")) norms = 2;  // of parameters and gradients
+  if (optimizer == "lamb") norms = state;       // of parameters, and of directions, which come from the new moments
+  return (2 * state + 1 + norms) * compiled.space.length * size_of(compiled.space.dtype);
+}
+
+struct Round {
+  std::vector<double> launches;  // ms
+  double copy = 0;               // bytes a second
+  double update() const {
+    double sum = 0;
+    for (const double ms : launches) sum += ms;
+    return sum;
+  }
+};
+
+Round measure(Session& session, const std::vector<size_t>& steps, CopyBandwidth& copy) {
+  Round round;
+  const std::vector<StepTime> times = session.profile().steps;
+  const size_t before = times.size() - session.compiled().program.final.steps.size();
+  for (const size_t step : steps) round.launches.push_back(times.at(before + step).milliseconds);
+  const double fastest = std::min(milliseconds_of([&] { copy.plain(); }), milliseconds_of([&] { copy.streaming(); }));
+  round.copy = 2e3 * static_cast<double>(kCopyBytes) / fastest;
+  return round;
+}
+
+double median(const std::vector<Round>& rounds, const auto& figure) {
+  std::vector<double> values;
+  for (const Round& round : rounds) values.push_back(figure(round));
+  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+void print_launches(const Schedule& schedule, const std::vector<size_t>& steps, const std::vector<Round>& rounds) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = schedule.steps[steps[i]];
+    const double ms = median(rounds, [&](const Round& round) { return round.launches[i]; });
+    fmt::print("  {:<10} {:<44} {:8.3f} ms {:8.1f} MB {:6.1f} GB/s\n", name(step.cls), step.name, ms,
+               static_cast<double>(step.bytes) / 1e6, static_cast<double>(step.bytes) / ms / 1e6);
+  }
+}
+
+int bench_update(const std::vector<std::string>& arguments) {
+  bool json = false;
+  const std::optional<ToolCall> call =
+      parse_tool_call("bench_update", arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  if (!call) return 0;
+  const Flags& flags = call->flags;
+  const Device device = choose_device(flags);
+  if (device.backend->target().processor != Processor::cpu)
+    throw UsageError("--device: expected a CPU, whose copies the update is held against\n  hint:     --device cpu");
+  const InputSpec input = input_spec(image_source(call->recipe, flags));
+  StateStore store(*device.backend);
+  Session session(*device.backend, store, compile_training(call->recipe, flags, input, device.backend->target(), {}));
+  store.initialise(static_cast<uint32_t>(flags.seed));
+  fill_timed_inputs(session, call->recipe, input, flags);
+
+  const int threads = Pool(static_cast<int>(flags.threads)).threads();
+  const Schedule& schedule = session.compiled().program.final;
+  const std::vector<size_t> steps = update_steps(schedule);
+  ensure(!steps.empty(), "a training step without an update");
+  CopyBandwidth copy(kCopyBytes, threads);
+  std::vector<Round> rounds;
+  session.step();
+  for (int i = 0; i < kRounds; ++i) rounds.push_back(measure(session, steps, copy));
+
+  const auto least = static_cast<double>(least_bytes(session.compiled(), flags.optimizer));
+  const double update = median(rounds, [](const Round& round) { return round.update(); });
+  const double copied = median(rounds, [](const Round& round) { return round.copy; });
+  const double ratio = median(rounds, [&](const Round& round) { return 1e3 * least / round.update() / round.copy; });
+  if (json) {
+    const nlohmann::ordered_json object = {{"optimizer", flags.optimizer},
+                                           {"threads", threads},
+                                           {"launches", steps.size()},
+                                           {"update_ms", update},
+                                           {"least_bytes", least},
+                                           {"copy_bytes_per_s", copied},
+                                           {"ratio", ratio}};
+    fmt::print("{}\n", object.dump());
+    return 0;
+  }
+  fmt::print("{}: {} by {} in {} launches, {} threads; medians of {} rounds\n", call->recipe.name,
+             bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)), flags.optimizer,
+             steps.size(), threads, kRounds);
+  print_launches(schedule, steps, rounds);
+  fmt::print("update {:.2f} ms, must move {:.0f} MB; copy {:.1f} GB/s (read + write)\nshare of copy bandwidth {:.3f}\n",
+             update, least / 1e6, copied / 1e9, ratio);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kb::guarded_main("bench_update", [&] { return bench_update({argv + 1, argv + argc}); });
+}
