@@ -66,8 +66,10 @@ std::vector<LayerNorms> read_layer_norms(const std::filesystem::path& metrics, s
   for (std::string line; std::getline(text, line);) {
     if (!line.starts_with("{\"kind\":\"layers\"")) continue;
     std::optional<LayerNorms> norms = parse_line(line);
-    const bool is_whole = norms && norms->weight.size() == layers && norms->gradient.size() == layers &&
-                          (norms->trust.empty() || norms->trust.size() == layers);
+    if (!norms) continue;
+    const size_t trusts = all.empty() ? norms->trust.size() : all.front().trust.size();
+    const bool is_whole = norms->weight.size() == layers && norms->gradient.size() == layers &&
+                          norms->trust.size() == trusts && (trusts == 0 || trusts == layers);
     if (is_whole) all.push_back(std::move(*norms));
   }
   return all;

@@ -1,7 +1,7 @@
 // metrics.jsonl of a run that is resumed: cut at a step, which is the first byte, with the evaluation behind it or
-// without (the second byte).
+// without (the second byte); and drawn, where it holds norms of two layers.
+#include "recipes/layer_log.h"
 #include "recipes/metrics_cut.h"
-
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "tests/fuzz/target.h"
@@ -19,5 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string once = read_file(file);
   cut_metrics(file, step, is_due);
   fuzz::require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
+  const LoggedLayer layers[] = {{"a", true}, {"b", false}};
+  const std::vector<LayerNorms> norms = read_layer_norms(file, std::size(layers));
+  if (!norms.empty()) fuzz::require(!layer_picture("norms", layers, norms).empty(), "norms are drawn");
   return 0;
 }
