@@ -256,10 +256,11 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   }
   parts_.record.evaluation(metrics);
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
-  parts_.console.line(fmt::format(
-      "epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {:.4f}  {:.0f} s{}", epoch, done,
-      100 * evaluation.error, evaluation.loss, loss_sum_ / static_cast<double>(losses_), result_.train_seconds,
-      averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
+  const std::string train_loss = losses_ > 0 ? fmt::format("{:.4f}", loss_sum_ / static_cast<double>(losses_)) : "-";
+  parts_.console.line(
+      fmt::format("epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {}  {:.0f} s{}", epoch,
+                  done, 100 * evaluation.error, evaluation.loss, train_loss, result_.train_seconds,
+                  averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
   note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
   result_.evaluation = evaluation;
   result_.averaged = averaged;

@@ -28,21 +28,26 @@ double value_at(int64_t i, int64_t step) { return std::sin(0.7 * static_cast<dou
 
 class Trained {
  public:
-  explicit Trained(const UpdateRule& rule, bool log_layers = false)
+  explicit Trained(const UpdateRule& rule, bool log_layers = false, int64_t workers = 1)
       : backend_(make_cpu_backend({1, 1, ""})),
         store_(*backend_),
+        workers_(workers),
         session_(*backend_, store_, compiled(rule, log_layers)) {
     store_.initialise(1);
     session_.set_scalar("learning_rate", 0.01);
     session_.set_scalar("momentum", 0.9);
   }
 
+  // Worker k has the samples of step number + 1000 k.
   void step(int64_t number) {
-    for (int64_t i = 0; i < kSamples * kInputs; ++i)
-      store_element(DType::f64, session_.input("x"), i, value_at(i, number));
-    for (int64_t i = 0; i < kSamples * kOutputs; ++i)
-      store_element(DType::f64, session_.input("c"), i, value_at(i, 100 + number));
-    session_.step();
+    for (int64_t worker = 0; worker < workers_; ++worker) {
+      const int64_t samples = number + 1000 * worker;
+      for (int64_t i = 0; i < kSamples * kInputs; ++i)
+        store_element(DType::f64, session_.input("x"), i, value_at(i, samples));
+      for (int64_t i = 0; i < kSamples * kOutputs; ++i)
+        store_element(DType::f64, session_.input("c"), i, value_at(i, 100 + samples));
+      session_.work(worker);
+    }
   }
 
   Tensors state() const {
@@ -63,11 +68,13 @@ class Trained {
     options.precision = Precision::f64;
     options.optimizer = rule;
     options.log_layers = log_layers;
+    options.workers = {1, workers_};
     return compile(linear_model(), options);
   }
 
   std::unique_ptr<Backend> backend_;
   StateStore store_;
+  const int64_t workers_;
   Session session_;
 };
 
@@ -122,6 +129,28 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_by_its_norm_over_all_parameters) {
     const Tensors got = trained.state();
     for (const auto& [name, values] : expected) BOOST_TEST(difference(got.at(name), values) < 1e-12, name);
   }
+}
+
+// Accumulation is a larger k where clipping comes once, behind the sum over workers, and not for each of them.
+BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_once_behind_the_sum_over_workers) {
+  constexpr double kLimit = 20;
+  Trained trained(with_clipped_gradient(sgd_update), false, 3);
+  trained.session().set_scalar(kClipNorm, kLimit);
+  Tensors expected = trained.state();
+  trained.step(0);
+  Tensors g = gradients(0);
+  double parts = 0;
+  for (int64_t worker = 1; worker < 3; ++worker)
+    for (const auto& [name, values] : gradients(1000 * worker))
+      for (size_t i = 0; i < values.size(); ++i) g.at(name)[i] += values[i];
+  for (int64_t worker = 0; worker < 3; ++worker) parts += std::min(kLimit, norm(gradients(1000 * worker)));
+  BOOST_TEST(norm(g) > kLimit);
+  BOOST_TEST(parts > 1.1 * kLimit);  // clipped one by one they would be another step
+  const double share = kLimit / (norm(g) + 1e-6);
+  for (auto& [name, values] : expected)
+    for (size_t i = 0; i < values.size(); ++i) values[i] -= 0.01 * share * g.at(name)[i];
+  const Tensors got = trained.state();
+  for (const auto& [name, values] : expected) BOOST_TEST(difference(got.at(name), values) < 1e-12, name);
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_that_is_not_reached_changes_no_bit) {
