@@ -184,7 +184,8 @@ class Heartbeat::Watch {
     told = told || is_told(rank_);
     if (!told) print_error(message);
     std::fflush(nullptr);
-    std::this_thread::sleep_for(std::chrono::milliseconds(told ? 500 : 0));  // the message before the end
+    // A launcher may lose what it has not read of a process that ends; and the others end behind the one that tells.
+    std::this_thread::sleep_for(std::chrono::milliseconds(told ? 700 : 200));
     std::_Exit(1);
   }
 
