@@ -112,7 +112,7 @@ int64_t Context::streaming_argument() {
 }
 
 void Context::store_output(Value value, const Index& position, Reg reg) {
-  // What is overwritten has just come into the cache.
+  // An overwritten element has just come into the cache.
   store(output_buffer(value), position, b.convert(graph.type(value).dtype, reg), !in_place_.contains(value));
 }
 

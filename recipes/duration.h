@@ -21,7 +21,7 @@ Duration parse_duration(const std::string& flag, const std::string& text);
 // No duration where the text ends in neither unit.
 std::optional<Duration> find_duration(const std::string& text);
 
-// Where --stop-at ends a run before its schedule does.
+// The point at which --stop-at ends a run before its schedule does.
 struct StopAt {
   std::optional<Duration> duration;
   std::optional<double> error;  // fraction of the test set, found by an evaluation

@@ -34,8 +34,8 @@ class LayerLog {
   std::vector<LoggedLayer> layers_;
 };
 
-// Those of a metrics.jsonl; lines that are damaged, of another number of layers, or with a trust where the
-// first has none are passed over.
+// Reads the norms in a metrics.jsonl; passes over lines that are damaged, of another number of layers, or with a trust
+// beside a first line that has none.
 std::vector<LayerNorms> read_layer_norms(const std::filesystem::path& metrics, size_t layers);
 
 // Heat maps, layers x steps: |w|, |g| and, where there is one, the trust; each with its scale, logarithmic. Layers

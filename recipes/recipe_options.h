@@ -15,7 +15,7 @@ struct RecipeOption {
   std::vector<double> choices = {};  // where there are some, nothing else
   double low = 1, below = 0x1p31;    // else values in [low, below)
   bool whole = true;                 // whole numbers alone
-  // Where there are some, the option is one of these words, the first where it is not given, and no number.
+  // Not empty: the option is one of these words and no number; the first word is its default.
   std::vector<std::string> words = {};
 
   bool allows(double candidate) const;

@@ -190,8 +190,8 @@ void name_base_rate(std::vector<std::string>& lines) {
     if (has_base && flag_of(line) == "--lr") line = "--base-lr" + line.substr(flag_of(line).size());
 }
 
-// Those of a checkpoint and of this run that say something: a flag without a value says nothing, nor does one that the
-// checkpoint's Kilobatch did not have and that has its default now.
+// Gives the flags of a checkpoint and of this run that say something: a flag without a value says nothing, nor does one
+// that the checkpoint's Kilobatch did not have and that has its default now.
 std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const std::string& before,
                                                      const std::string& now) {
   std::vector<std::string> old = lines_of(before), own = lines_of(now);

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwr
   BOOST_TEST(check(graph) == 0);
 }
 
-// What is overwritten has just come into the cache; an output has not, and large ones go past it.
+// An overwritten value has just come into the cache; an output has not, and large ones go past it.
 BOOST_AUTO_TEST_CASE(what_is_overwritten_is_not_stored_past_the_cache) {
   const auto streams = [](bool overwrites) {
     Graph graph;

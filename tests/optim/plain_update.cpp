@@ -30,7 +30,7 @@ struct Layer {
     }
   }
 
-  // What a layer that is not adapted has in place of its trust.
+  // The factor that stands in place of the trust of a layer that is not adapted.
   double skipped() const { return s["skip_lr"] > 0 ? s["skip_lr"] / s.peak : 1; }
   // eta |w| / (|g| + lambda |w| + epsilon).
   double trust(double coefficient, double least = 0, double epsilon = 0) const {

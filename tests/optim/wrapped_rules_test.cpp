@@ -78,7 +78,7 @@ class Trained {
   Session session_;
 };
 
-// Of one step: "fc.weight" (outputs, inputs), "fc.bias".
+// The gradients of one step: "fc.weight" (outputs, inputs) and "fc.bias".
 Tensors gradients(int64_t step) {
   Tensors g{{"fc.weight", std::vector<double>(kOutputs * kInputs)}, {"fc.bias", std::vector<double>(kOutputs)}};
   for (int64_t n = 0; n < kSamples; ++n)

@@ -1,4 +1,4 @@
-// What optim/README.md says of the optimizers, and that its table and its picture are those of today's.
+// Holds what optim/README.md says of the optimizers, its table and its picture to the optimizers as they are now.
 #include "recipes/optimizer_paths.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// What the flags around the update do to a run: clipping, averaged parameters, roles, norms of layers, an early end.
+// Runs under the flags around the update: clipping, averaged parameters, roles, norms of layers, an early end.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(an_average_is_kept_evaluated_and_exported_beside_the_same_t
   BOOST_TEST(evaluations[1].at("ema_loss") != evaluations[1].at("loss"));
   BOOST_TEST(!of_kind(lines_of(plain), "eval")[1].contains("ema_loss"));
 
-  // What is exported has the loss that was noted, as weights to begin with.
+  // The exported weights, given to --init, have the loss that was noted.
   const fs::path averaged = directory / "averaged.safetensors";
   const auto quiet = [](const std::string&) {};
   export_model({out, "", averaged, true}, quiet);
