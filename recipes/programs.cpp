@@ -132,12 +132,14 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   dumps.hook("train", options);
   programs.training = compile_with_tables(std::move(training), residency.train, options);
   for_inference.space = &programs.training.space;
-  dumps.hook("predict", for_inference);
   if (flags.eval_ema) {
-    for_inference.offset = kEmaOffset;
-    programs.averaged = compile_with_tables(inference, residency.test, for_inference);
-    for_inference.offset.clear();
+    CompileOptions for_average = for_inference;
+    for_average.offset = kEmaOffset;
+    dumps.hook("averaged", for_average);
+    programs.averaged = compile_with_tables(inference, residency.test, for_average);
+    dumps.compiled("averaged", programs.averaged->program, target);
   }
+  dumps.hook("predict", for_inference);
   programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
