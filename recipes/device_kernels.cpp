@@ -50,6 +50,19 @@ void read_resources(const std::vector<cuda::Image>& images, std::vector<DeviceKe
     if (const auto at = found.find(kernel.resources.name); at != found.end()) kernel.resources = at->second;
 }
 
+// Without the program there are bytes, but no times of code.
+void read_machine_code(const std::vector<cuda::Image>& images, const std::string& cuobjdump, DeviceKernels& result) {
+  try {
+    for (const cuda::Image& image : images)
+      if (cuda::is_cubin(image.data)) result.work.merge(cuda::main_loops(cuda::disassembled(cuobjdump, image.data)));
+  } catch (const Error& error) {
+    result.warnings.push_back(fmt::format(
+        "the kernels' machine code is not known, so their instructions take no time in the model: {}\n  hint: "
+        "cuobjdump comes with the CUDA toolkit; KB_CUOBJDUMP names it",
+        error.what()));
+  }
+}
+
 }  // namespace
 
 int64_t DeviceKernels::registers_max() const {
@@ -65,7 +78,7 @@ int64_t DeviceKernels::spill_bytes() const {
 }
 
 DeviceKernels compile_device_kernels(const Program& program, const std::string& arch, const std::string& cache_dir,
-                                     int jobs) {
+                                     int jobs, const std::string& cuobjdump) {
   Collected all = collect(program);
   DeviceKernels result;
   result.kernels = std::move(all.kernels);
@@ -79,6 +92,7 @@ DeviceKernels compile_device_kernels(const Program& program, const std::string& 
   result.nvrtc_ms = images.jit_ms;
   result.warnings = images.warnings;
   read_resources(images.images, result.kernels);
+  if (!cuobjdump.empty()) read_machine_code(images.images, cuobjdump, result);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/schedule.h"
+#include "recipes/perf/step_model.h"
 #include "runtime/cuda/cubin.h"
 
 namespace kb {
@@ -24,14 +25,16 @@ struct DeviceKernels {
   int64_t compiled = 0, cache_hits = 0;
   double nvrtc_ms = 0;
   std::vector<std::string> warnings;
+  KernelWork work;  // of kernels whose machine code was asked for
 
   int64_t registers_max() const;
   int64_t spill_bytes() const;  // local memory of a thread, over all kernels
 };
 
-// `arch`: "sm_90". Compiles `jobs` programs at once, into and from the cache of kernels at `cache_dir`.
+// `arch`: "sm_90". Compiles `jobs` programs at once, into and from the cache of kernels at `cache_dir`. `cuobjdump`:
+// path of the program that disassembles them, whose absence is a warning; empty: their machine code is not wanted.
 DeviceKernels compile_device_kernels(const Program& program, const std::string& arch, const std::string& cache_dir,
-                                     int jobs);
+                                     int jobs, const std::string& cuobjdump = "");
 
 // A table, a line a kernel.
 std::string to_text(const DeviceKernels& kernels);

@@ -183,7 +183,7 @@ std::string inspection_text(const Compiled& compiled, const DeviceKernels& kerne
   return program_text(compiled) + fmt::format("compiled in {:.1f} ms\n", compiled.milliseconds) + to_text(kernels);
 }
 
-std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels) {
+std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels, const StepModel* model) {
   nlohmann::ordered_json object = program_json(compiled);
   if (!kernels.compiler.empty()) {
     object["nvrtc"] = kernels.compiler;
@@ -194,6 +194,13 @@ std::string inspection_json(const Compiled& compiled, const DeviceKernels& kerne
     object["kernels_compiled"] = kernels.compiled;
   } else {
     object["not_compiled"] = kernels.missing;
+  }
+  if (model) {
+    object["predicted_ms"] = model->milliseconds();
+    object["predicted_generated_ms"] = model->generated_ms;
+    object["predicted_library_ms"] = model->library_ms;
+    object["generated_bytes"] = model->generated_bytes;
+    object["library_bytes"] = model->library_bytes;
   }
   object["graph_hash"] = compiled.graph_hash;
   return object.dump();

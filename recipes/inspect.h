@@ -16,7 +16,7 @@ std::string inspection_json(const Compiled& compiled, const LoadReport& load);
 
 // The same for a GPU that need not be there.
 std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels);
-std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels);
+std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels, const StepModel* model = nullptr);
 
 // A line for every parameter - name, shape, role, number of elements, initial distribution - and one of totals.
 std::string parameter_lines(const ParameterSpace& space);

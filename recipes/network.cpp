@@ -49,7 +49,7 @@ ProcessorRates parse_rates(const std::string& text) {
   const ProcessorRates rates{quantity(all.substr(0, comma), kRates),
                              comma == text.size() ? -1 : quantity(all.substr(comma + 1), kOperations)};
   if (!(rates.bytes > 0) || !(rates.operations > 0))
-    refuse_value("--rates", "BYTES,OPERATIONS a second such as 4.8TB/s,60TFLOP/s", text);
+    refuse_value("--rates", "h100, h200, or BYTES,OPERATIONS a second such as 4.8TB/s,790TFLOP/s", text);
   return rates;
 }
 

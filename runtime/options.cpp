@@ -43,6 +43,12 @@ std::string look_up(const std::string& program) {
   return program;
 }
 
+std::string find_cuobjdump() {
+  if (const std::string named = variable("KB_CUOBJDUMP"); !named.empty()) return look_up(named);
+  const std::string found = look_up("cuobjdump");
+  return found.find('/') == std::string::npos ? "/usr/local/cuda/bin/cuobjdump" : found;
+}
+
 int number(const std::string& text) { return static_cast<int>(std::strtol(text.c_str(), nullptr, 10)); }
 
 // Slurm sets its variables inside a batch script too, where nothing was started by srun; a step's are srun's alone.
@@ -65,6 +71,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .compiler = named.empty() ? KB_HOST_CXX : look_up(named),
           .compiler_origin = named.empty() ? "the configure step" : "KB_CXX",
           .mpirun = look_up("mpirun"),
+          .cuobjdump = find_cuobjdump(),
           .launcher = find_launcher()};
 }
 

@@ -24,6 +24,8 @@ struct RuntimeOptions {
   std::string compiler_origin;
   // Path of mpirun, looked up in $PATH; the bare name where there is none.
   std::string mpirun = {};
+  // Path of CUDA's cuobjdump: $KB_CUOBJDUMP, else looked up in $PATH, else the toolkit's usual place.
+  std::string cuobjdump = {};
   // $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK, $SLURM_STEP_NUM_TASKS.
   Launcher launcher = {};
 

@@ -13,6 +13,7 @@
 #include "recipes/inspect.h"
 #include "recipes/memory_answer.h"
 #include "recipes/multiply_rate.h"
+#include "recipes/perf/measured_step.h"
 #include "recipes/programs.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
@@ -58,7 +59,7 @@ std::vector<double> time_steps(Session& session, const Flags& flags) {
 }
 
 struct Limits {
-  double copy = 0, multiply = 0;  // bytes and operations a second; 0: not known
+  double copy = 0, multiply = 0;  // bytes and operations a second
 };
 
 Limits measure_limits(int threads) {
@@ -84,7 +85,7 @@ std::vector<StepTime> profile(Session& session) {
 }
 
 std::string share_text(double rate, double limit, const char* what) {
-  return limit > 0 ? fmt::format(" {:>5.0f} % of {}", 100 * rate / limit, what) : "";
+  return fmt::format(" {:>5.0f} % of {}", 100 * rate / limit, what);
 }
 
 std::string rate_text(const Step& step, double ms, const Limits& limits) {
@@ -97,15 +98,13 @@ std::string rate_text(const Step& step, double ms, const Limits& limits) {
   return fmt::format("{:>8.1f} GB/s   {}", rate / 1e9, share_text(rate, limits.copy, "copy bandwidth"));
 }
 
-void print_table(Session& session, int threads, Backend& backend) {
-  const Limits limits = backend.target().processor == Processor::cpu ? measure_limits(threads)
-                                                                     : Limits{device_copy_rate(backend, kCopyBytes), 0};
+void print_table(Session& session, int threads) {
+  const Limits limits = measure_limits(threads);
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
-  fmt::print("copy bandwidth {:.1f} GB/s (read + write)", limits.copy / 1e9);
-  if (limits.multiply > 0) fmt::print(", multiply rate {:.1f} GFLOP/s", limits.multiply / 1e9);
-  fmt::print("\n\n");
+  fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
+             limits.multiply / 1e9);
   fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
   size_t at = 0;
   for (const Schedule* schedule : session.profiled())
@@ -183,8 +182,12 @@ int bench(const std::vector<std::string>& arguments) {
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
-  print_table(session, threads, *device.backend);
-  if (device.backend->target().processor != Processor::cpu) return 0;
+  if (device.backend->target().processor == Processor::gpu) {
+    const double copy = device_copy_rate(*device.backend, kCopyBytes);
+    fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy}));
+    return 0;
+  }
+  print_table(session, threads);
   if (note.empty())
     print_convolutions(session, threads, device.backend->target());
   else

@@ -41,22 +41,40 @@ void print_heading(const ToolCall& call, const std::string& where) {
   fmt::print("{} on {}, minibatch {}, {}\n\n", call.recipe.name, where, call.flags.minibatch, call.flags.precision);
 }
 
+// The programs that end a step, in their order.
+std::vector<const Schedule*> last_routine(const Compiled& compiled) {
+  const WorkerPrograms all = worker_programs(compiled.program, compiled.workers.virtual_workers);
+  std::vector<const Schedule*> programs;
+  for (const size_t number : all.routines.at(0)) programs.push_back(all.programs[number].schedule);
+  return programs;
+}
+
+struct Inspected {
+  Programs programs;
+  std::optional<StepModel> model;  // where --rates gives a GPU's
+};
+
 // For a GPU that need not be there.
-Programs inspect_for_target(const ToolCall& call, const Wishes& wishes) {
+Inspected inspect_for_target(const ToolCall& call, const Wishes& wishes) {
   Target target = gpu_target(wishes.target);
   const DevicelessLibrary library = open_deviceless_library(wishes.target);
   target.library = library.query;
-  Programs programs = compiled_for(call, target);
-  const Compiled& compiled = chosen(programs, wishes);
+  Inspected result{compiled_for(call, target), std::nullopt};
+  const Compiled& compiled = chosen(result.programs, wishes);
   const int jobs = call.flags.threads > 0 ? static_cast<int>(call.flags.threads) : usable_processors();
-  const DeviceKernels kernels =
-      compile_device_kernels(compiled.program, target.isa, RuntimeOptions::from_environment().cache_dir.string(), jobs);
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  const DeviceKernels kernels = compile_device_kernels(compiled.program, target.isa, options.cache_dir.string(), jobs,
+                                                       wishes.rates.empty() ? "" : options.cuobjdump);
+  if (!wishes.rates.empty())
+    result.model = model_step(last_routine(compiled), kernels.work, target, parse_gpu_rates(wishes.rates));
   if (!wishes.json) {
     print_heading(call, fmt::format("{} (no device is asked)", target.isa));
     fmt::print("library calls: {}\n\n", library.name);
   }
-  fmt::print("{}", wishes.json ? inspection_json(compiled, kernels) + "\n" : inspection_text(compiled, kernels));
-  return programs;
+  const StepModel* model = result.model ? &*result.model : nullptr;
+  fmt::print("{}", wishes.json ? inspection_json(compiled, kernels, model) + "\n" : inspection_text(compiled, kernels));
+  if (model && !wishes.json) fmt::print("{}", to_text(*model, last_routine(compiled), parse_gpu_rates(wishes.rates)));
+  return result;
 }
 
 Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
@@ -80,18 +98,13 @@ std::string draw(const ToolCall& call, const Compiled& compiled, std::span<const
   return write_pictures(call.flags, timeline, {trace_events(timeline, 0)});
 }
 
-// A step of a GPU that need not be there, every part as long as its bytes or its operations.
-std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Compiled& compiled) {
-  const ProcessorRates rates = parse_rates(wishes.rates);
+// A step of a GPU that need not be there, every part as long as the model says.
+std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Compiled& compiled,
+                            const StepModel& model) {
   const std::optional<Network> network = described_network(call.flags);
-  const WorkerPrograms all = worker_programs(compiled.program, compiled.workers.virtual_workers);
-  std::vector<const Schedule*> programs;
+  const std::vector<const Schedule*> programs = last_routine(compiled);
   std::vector<double> seconds;
-  for (const size_t number : all.routines.at(0)) {
-    programs.push_back(all.programs[number].schedule);
-    const std::vector<double> more = estimated_seconds(*programs.back(), rates);
-    seconds.insert(seconds.end(), more.begin(), more.end());
-  }
+  for (const LaunchModel& launch : model.launches) seconds.push_back(1e-3 * launch.total_ms);
   const Profile profile =
       predicted_profile(programs, seconds, reduction_seconds(compiled, network.value_or(Network{})));
   const std::string what = wishes.predict ? fmt::format("minibatch {}: an evaluation", call.flags.minibatch)
@@ -169,7 +182,7 @@ void check_picture(const Flags& flags, const Wishes& wishes) {
   if (!wishes.target.empty() && wishes.rates.empty())
     throw UsageError(
         "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --rates "
-        "BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
+        "h200 or BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
   if (flags.processes == 1) return check_picture_files(flags);
   if (!wishes.target.empty() && flags.net.empty())
     throw UsageError("--picture, --trace: expected --net LATENCY,BANDWIDTH, the network between the processes");
@@ -190,13 +203,15 @@ int inspect(const std::vector<std::string>& arguments) {
         nullptr,
         nullptr,
         &wishes.target},
-       {{"--rates", "B,F", "what that GPU moves and computes a second, of which --picture predicts: 4.8TB/s,60TFLOP/s"},
+       {{"--rates", "B,F",
+         "predicts that GPU's time of every launch from h100, h200, or the bytes it copies and the operations of a "
+         "matmul a second: 4.8TB/s,790TFLOP/s"},
         nullptr,
         nullptr,
         &wishes.rates}});
   if (!call) return 0;
-  if (!wishes.rates.empty() && (wishes.target.empty() || !wants_picture(call->flags)))
-    throw UsageError("--rates: expected --target ARCH and --picture or --trace, which it is for");
+  if (!wishes.rates.empty() && wishes.target.empty())
+    throw UsageError("--rates: expected --target ARCH, the GPU that they are of");
   check_picture(call->flags, wishes);
   if (call->flags.explain_overlap) {
     if (wishes.json || wishes.predict || !wishes.target.empty())
@@ -205,12 +220,13 @@ int inspect(const std::vector<std::string>& arguments) {
           "--predict and --target do not go with it");
     return explain_overlap(std::move(*call)), 0;
   }
-  const Programs programs =
-      wishes.target.empty() ? inspect_on_device(*call, wishes) : inspect_for_target(*call, wishes);
-  write_dumps(call->flags, programs.dumps);
+  const Inspected inspected = wishes.target.empty() ? Inspected{inspect_on_device(*call, wishes), std::nullopt}
+                                                    : inspect_for_target(*call, wishes);
+  write_dumps(call->flags, inspected.programs.dumps);
   if (!wants_picture(call->flags)) return 0;
-  const std::string line =
-      wishes.target.empty() ? draw_measured(*call, wishes) : draw_from_rates(*call, wishes, chosen(programs, wishes));
+  const std::string line = wishes.target.empty()
+                               ? draw_measured(*call, wishes)
+                               : draw_from_rates(*call, wishes, chosen(inspected.programs, wishes), *inspected.model);
   fmt::print(wishes.json ? stderr : stdout, "{}\n", line);
   return 0;
 }

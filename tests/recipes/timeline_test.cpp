@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(inspect_draws) {
   has(inspect(two, 2), "--explain-overlap --net");
   has(inspect({"--target", "sm_90"}, 2), "--rates");
   has(inspect({"--rates", "1GB/s,1GFLOP/s"}, 2), "--rates: expected --target");
-  has(inspect({"--target", "sm_90", "--rates", "4.8TB/s"}, 2), "--rates: expected BYTES,OPERATIONS");
+  has(inspect({"--target", "sm_90", "--rates", "4.8TB/s"}, 2), "--rates: expected h100, h200, or BYTES,OPERATIONS");
   const std::vector<std::string> gpu{"--target", "sm_90", "--rates", "4.8TB/s,60TFLOP/s"};
   has(inspect(gpu, 0), "predicted from 4.8TB/s,60TFLOP/s");
   std::vector<std::string> gpus = gpu;

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/copy_bandwidth.h"
+#include "recipes/perf/measured_step.h"
 #include "recipes/table.h"
 #include "runtime/checkpoint.h"
 #include "tests/gpu/checks/checks.h"
@@ -55,6 +56,18 @@ void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
 void a_devices_copy_is_timed(TestGpu& gpu) {
   const double rate = device_copy_rate(*gpu.backend(), 1 << 16);
   BOOST_TEST((rate > 0 && std::isfinite(rate)));
+}
+
+// Launch by launch, beside the model of the device.
+void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  NetSession net(*backend);
+  train(net, 0, 2);
+  net.fill(2);
+  const std::string table = measured_table(net.session, *backend, {net.session.profile().steps, 1.5, 1e12});
+  for (const char* part : {"copy bandwidth 1000.0 GB/s", "predicted for", "conv2d", "measured   ratio  of copy",
+                           "measured 1.500 ms as one graph"})
+    BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
 }
 
 // A step of four programs: virtual workers of two samples, whose sums are carried.
@@ -151,6 +164,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
           {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
           {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
+          {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},

@@ -1,0 +1,146 @@
+#include "recipes/perf/step_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recipes/inspect.h"
+#include "recipes/memory_answer.h"
+
+namespace kb {
+namespace {
+
+// Shares of a copy's rate, of a multiprocessor's pipes and of a matmul's rate that good code reaches; libraries:
+// cuDNN's convolutions of ResNet-50, which an H200's best published step (7,000 images/s) implies.
+constexpr double kCopyShare = 0.93, kPipeShare = 0.75;
+constexpr double kLibraryCopyShare = 0.70, kLibraryMultiplyShare = 0.55;
+constexpr double kClock = 1.98e9;      // Hz, of an H100's or H200's multiprocessors under load
+constexpr double kLaunchMs = 2e-3;     // start and end of a launch inside a captured graph
+constexpr double kLastBlockMs = 4e-3;  // until the last block knows that it is the last, and its sums
+constexpr int64_t kStream = 16;        // an operand this many times smaller than the largest is no stream
+constexpr int64_t kJudgedBytes = 100'000'000;
+
+bool has_last_block(const std::vector<ir::Instr>& body) {
+  return std::any_of(body.begin(), body.end(), [](const ir::Instr& instr) {
+    return instr.code == ir::Code::last_block || has_last_block(instr.body);
+  });
+}
+
+// Operands that the main loop walks through.
+struct Streams {
+  int64_t read = 0, written = 0;                    // bytes
+  int64_t read_elements = 0, written_elements = 0;  // of the largest
+};
+
+Streams streams_of(const Step& step, const ir::Kernel& kernel) {
+  Streams streams;
+  const int64_t largest = *std::max_element(step.extents.begin(), step.extents.end());
+  for (size_t i = 0; i < step.extents.size(); ++i) {
+    const ir::BufferParam& buffer = kernel.buffers[i];
+    if (buffer.scratch || step.extents[i] * kStream < largest) continue;
+    const int64_t elements = step.extents[i] / size_of(buffer.dtype);
+    if (buffer.written) {
+      streams.written += step.extents[i];
+      streams.written_elements = std::max(streams.written_elements, elements);
+    } else {
+      streams.read += step.extents[i];
+      streams.read_elements = std::max(streams.read_elements, elements);
+    }
+  }
+  return streams;
+}
+
+// Its rounds follow from what it stores, or, where it only reads, from what it loads.
+void add_code(LaunchModel& launch, const cuda::LoopWork& work, const Streams& streams, const Target& target) {
+  const bool stores = work.stored_bytes > 0 && streams.written > 0;
+  const int64_t a_round = stores ? work.stored_bytes : work.loaded_bytes;
+  if (a_round == 0) return;
+  const double rounds = static_cast<double>(stores ? streams.written : streams.read) / static_cast<double>(a_round);
+  const int64_t elements = stores ? streams.written_elements : streams.read_elements;
+  const double cycles = rounds * work.cycles() / static_cast<double>(target.processors);
+  launch.code_ms = 1e3 * cycles / (kClock * kPipeShare);
+  if (elements > 0) launch.alu = static_cast<double>(work.alu) * rounds / static_cast<double>(elements);
+}
+
+LaunchModel model_kernel(const Step& step, const ir::Kernel& kernel, const KernelWork& work, const Target& target,
+                         const GpuRates& rates) {
+  LaunchModel launch;
+  launch.dram_ms = 1e3 * static_cast<double>(step.bytes) / (rates.bytes * kCopyShare);
+  if (const auto found = work.find(kernel.name); found != work.end())
+    add_code(launch, found->second, streams_of(step, kernel), target);
+  launch.total_ms = std::max(launch.dram_ms, launch.code_ms) + kLaunchMs +
+                    (has_last_block(kernel.phases.at(0).body) ? kLastBlockMs : 0);
+  launch.is_judged = step.bytes >= kJudgedBytes;
+  return launch;
+}
+
+LaunchModel model_other(const Step& step, const GpuRates& rates) {
+  LaunchModel launch;
+  const bool library = step.cls == FusionClass::library;
+  launch.dram_ms = 1e3 * static_cast<double>(step.bytes) / (rates.bytes * (library ? kLibraryCopyShare : kCopyShare));
+  if (library && rates.multiply > 0)
+    launch.code_ms = 1e3 * static_cast<double>(step.flops) / (rates.multiply * kLibraryMultiplyShare);
+  launch.total_ms = std::max(launch.dram_ms, launch.code_ms) + kLaunchMs;
+  return launch;
+}
+
+std::string number_text(double value, const char* format) {
+  return value > 0 ? fmt::format(fmt::runtime(format), value) : "-";
+}
+
+// "0.123 0.98x 91 %": measured, over the predicted time, of the copy's rate.
+std::string measured_text(const LaunchModel& launch, const Step& step, double ms, double copy) {
+  std::string text = fmt::format("  {:>8.4f}", ms);
+  if (!launch.is_judged || ms <= 0) return text + fmt::format("{:>16}", "");
+  text += fmt::format("  {:>5.2f}x", ms / launch.total_ms);
+  return text + (copy > 0 ? fmt::format("  {:>4.0f} %", 1e5 * static_cast<double>(step.bytes) / ms / copy) : "");
+}
+
+}  // namespace
+
+StepModel model_step(const std::vector<const Schedule*>& programs, const KernelWork& work, const Target& target,
+                     const GpuRates& rates) {
+  StepModel model;
+  for (const Schedule* schedule : programs)
+    for (const Step& step : schedule->steps) {
+      LaunchModel launch;
+      if (step.kernel >= 0) {
+        launch = model_kernel(step, schedule->kernels[static_cast<size_t>(step.kernel)], work, target, rates);
+        model.generated_bytes += step.bytes;
+        model.generated_ms += launch.total_ms;
+      } else if (step.cls == FusionClass::library || step.cls == FusionClass::copy) {
+        launch = model_other(step, rates);
+        model.library_bytes += step.bytes;
+        model.library_ms += launch.total_ms;
+      }
+      model.launches.push_back(launch);
+    }
+  return model;
+}
+
+std::string to_text(const StepModel& model, const std::vector<const Schedule*>& programs, const GpuRates& rates,
+                    const std::vector<double>& measured, double copy) {
+  std::string text = fmt::format(
+      "\npredicted for {}: {:.3g} TB/s copied, {}\n", rates.name, rates.bytes / 1e12,
+      rates.multiply > 0 ? fmt::format("{:.0f} TFLOP/s", rates.multiply / 1e12) : "the matmul rate not known");
+  text += fmt::format("{:>4} {:<13} {:>9} {:>8} {:>8} {:>6} {:>8}{}  {}\n", "step", "class", "bytes", "DRAM ms",
+                      "code ms", "ALU", "predicted", measured.empty() ? "" : "  measured   ratio  of copy", "name");
+  size_t at = 0;
+  for (const Schedule* schedule : programs)
+    for (const Step& step : schedule->steps) {
+      const LaunchModel& launch = model.launches[at];
+      text += fmt::format("{:>4} {:<13} {:>9} {:>8} {:>8} {:>6} {:>9.4f}{}  {}\n", at, name(step.cls),
+                          bytes_text(step.bytes), number_text(launch.dram_ms, "{:.4f}"),
+                          number_text(launch.code_ms, "{:.4f}"), number_text(launch.alu, "{:.1f}"), launch.total_ms,
+                          measured.empty() ? "" : measured_text(launch, step, measured.at(at), copy), step.name);
+      ++at;
+    }
+  return text +
+         fmt::format(
+             "predicted {:.2f} ms: generated kernels {:.2f} ms for {}, library calls and copies {:.2f} ms for {}; "
+             "ALU: operations of the integer and logic pipe an element\n",
+             model.milliseconds(), model.generated_ms, bytes_text(model.generated_bytes), model.library_ms,
+             bytes_text(model.library_bytes));
+}
+
+}  // namespace kb
