@@ -57,6 +57,7 @@ class CudaPrinter {
   std::string kept(Reg r) const;
   // The same as an operand of arithmetic: bf16 and f16 as float, u8 as u32.
   std::string operand(Reg r) const;
+  std::string low_literal(DType type, double number) const;
   std::string as_kept(DType type, const std::string& value) const;
   void define(const Instr& instr, const std::string& value);
 

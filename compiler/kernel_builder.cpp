@@ -142,6 +142,7 @@ Reg Builder::constant(DType type, double value) {
 }
 
 Reg Builder::compute(Op op, Reg a, Reg b, Reg c) {
+  if (const Reg known = rewritten_comparison(op, a, b); known != kNone) return known;
   const DType result = is_compare(op) ? DType::boolean : type(op == Op::select ? b : a);
   return pure({.code = Code::compute, .type = result, .a = a, .b = b, .c = c, .op = op});
 }
@@ -152,10 +153,11 @@ Reg Builder::bitcast(DType to, Reg a) { return type(a) == to ? a : pure({.code =
 
 Reg Builder::convert(DType to, Reg a) {
   if (type(a) == to) return a;
-  const Reg exact = info_[static_cast<size_t>(a)].exact;
-  if (exact != kNone && type(exact) == to && kernel_.block_threads > 0) return exact;
+  if (const Reg equal = is_low_precision(to) ? equal_in(to, a) : info_[static_cast<size_t>(a)].wide;
+      equal != kNone && alive(equal))
+    return equal;
   const Reg result = pure({.code = Code::convert, .type = to, .a = a});
-  if (is_low_precision(type(a)) && to == DType::f32) info_[static_cast<size_t>(result)].exact = a;
+  if (is_low_precision(type(a)) && to == DType::f32) info_[static_cast<size_t>(result)].narrow = a;
   return result;
 }
 
@@ -395,6 +397,9 @@ Reg Builder::pure(Instr instr, int32_t least_depth) {
   if (!is_new) return found->second;
   instr.lane_varying = varies;
   instr.dst = found->second = fresh(instr.type, at, varies);
+  RegInfo& set = info_.back();
+  set.code = instr.code, set.op = instr.op, set.a = instr.a, set.b = instr.b, set.c = instr.c;
+  set.number = instr.number;
   block.instrs.push_back(std::move(instr));
   return block.instrs.back().dst;
 }

@@ -51,7 +51,7 @@ class Builder {
   Reg compute(Op op, Reg a, Reg b = kNone, Reg c = kNone);
   Reg fma(Reg a, Reg b, Reg c);
   Reg bitcast(DType type, Reg a);
-  // `a` itself where it has that type; on a GPU also what `a` was widened from.
+  // `a` itself where it has that type; on a GPU also a value of that type that `a` equals (kernel_rewrites.cpp).
   Reg convert(DType type, Reg a);
 
   // Index arithmetic (i64), literals folded.
@@ -96,8 +96,14 @@ class Builder {
     bool is_literal = false;
     bool is_lane = false;
     int32_t block = 0;  // number of the block that sets it
-    Reg exact = kNone;  // the bf16 or f16 that it was converted from
     int64_t literal = 0;
+    Reg narrow = kNone;  // the bf16 or f16 that it was converted from
+    Reg wide = kNone;    // of a bf16 or f16: an f32 that equals it
+    // What sets it, where rewrites may look: a constant, a conversion, an operation.
+    Code code = Code::tile;
+    Op op = Op::add;
+    Reg a = kNone, b = kNone, c = kNone;
+    double number = 0;
   };
   struct Key {
     Instr instr;
@@ -121,6 +127,11 @@ class Builder {
   }
   Reg fresh(DType type, int32_t depth, bool lane_varying);
   Reg pure(Instr instr, int32_t least_depth = 0);
+  // Exact rewrites, on a GPU alone: fewer operations for the same values.
+  Reg equal_in(DType low, Reg a);
+  Reg rewritten_comparison(Op op, Reg a, Reg b);
+  bool is_constant(Reg reg, double number) const;
+  bool is_rectified(Reg reg) const;
   Reg index_op(Code code, Reg a, Reg b, DType type = DType::i64);
   void effect(Instr instr);
   void open(bool fence, bool lane);

@@ -146,6 +146,12 @@ std::string CudaPrinter::literal(DType type, double number, int64_t integer) con
   return std::signbit(value) ? fmt::format("({})", text) : text;
 }
 
+// "bf16{0x3f80}": no conversion when it runs.
+std::string CudaPrinter::low_literal(DType type, double number) const {
+  const auto value = static_cast<float>(number);
+  return fmt::format("{}{{{:#06x}}}", name(type), type == DType::bf16 ? float_to_bf16(value) : float_to_f16(value));
+}
+
 std::string CudaPrinter::as_kept(DType type, const std::string& value) const {
   if (is_low_precision(type)) return fmt::format("round_{}({})", name(type), value);
   return type == DType::u8 ? fmt::format("(u8)({})", value) : value;
@@ -153,6 +159,7 @@ std::string CudaPrinter::as_kept(DType type, const std::string& value) const {
 
 std::string CudaPrinter::kept(Reg r) const {
   const Instr& instr = *reg(r).instr;
+  if (instr.code == Code::constant && is_low_precision(instr.type)) return low_literal(instr.type, instr.number);
   if (instr.code == Code::constant) return as_kept(instr.type, literal(instr.type, instr.number, instr.integer));
   if (r == lane_) return "l";
   return fmt::format("r{}{}", r, reg(r).array ? "[l]" : "");

@@ -33,9 +33,31 @@ KB_INLINE u32 mul_high(u32 x, u32 y) { return __umulhi(x, y); }
 KB_INLINE int mul_high(int x, int y) { return __mulhi(x, y); }
 
 KB_INLINE float widen(bf16 x) { return real((u32)x.bits << 16); }
-KB_INLINE bf16 round_bf16(float x) { return bf16{(u16)(round_high(x) >> 16)}; }
+// The processor's own conversions, and what they do. They make every NaN that they round 0x7fff; other processors keep
+// its sign and upper bits.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+KB_INLINE u16 narrow_bf16(float x) {
+  u16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
+  return r;
+}
+KB_INLINE u16 narrow_f16(float x) {
+  u16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+  return r;
+}
+KB_INLINE float widen(f16 x) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
+  return r;
+}
+#else
+KB_INLINE u16 narrow_bf16(float x) { return x != x ? 0x7fff : (u16)(round_high(x) >> 16); }
+KB_INLINE u16 narrow_f16(float x) { return x != x ? 0x7fff : (u16)f16_bits(x); }
 KB_INLINE float widen(f16 x) { return f16_real(x.bits); }
-KB_INLINE f16 round_f16(float x) { return f16{(u16)f16_bits(x)}; }
+#endif
+KB_INLINE bf16 round_bf16(float x) { return bf16{narrow_bf16(x)}; }
+KB_INLINE f16 round_f16(float x) { return f16{narrow_f16(x)}; }
 
 // N elements from an aligned place; with `n`, the first n of them (a load's others are 0).
 template <class T, int N>
@@ -47,6 +69,25 @@ KB_INLINE void load(T (&r)[N], const T* p) {
   const Vector<T, N> x = *(const Vector<T, N>*)p;
 #pragma unroll
   for (int l = 0; l < N; ++l) r[l] = x.at[l];
+}
+// Numbers of 16 bits, two a word: a shift widens the one, a mask the other.
+template <int N>
+struct alignas(2 * N < 16 ? 2 * N : 16) Pairs {
+  u32 at[N / 2];
+};
+template <int N, class T>
+KB_INLINE void load_pairs(T (&r)[N], const T* p) {
+  const Pairs<N> x = *(const Pairs<N>*)p;
+#pragma unroll
+  for (int l = 0; l < N; ++l) r[l].bits = (u16)(x.at[l / 2] >> l % 2 * 16);
+}
+template <int N>
+KB_INLINE void load(bf16 (&r)[N], const bf16* p) {
+  load_pairs(r, p);
+}
+template <int N>
+KB_INLINE void load(f16 (&r)[N], const f16* p) {
+  load_pairs(r, p);
 }
 template <int N, class T>
 KB_INLINE void load(T (&r)[N], const T* p, int n) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
 #include <random>
 
 #include "tests/edge_draft.h"
@@ -50,6 +52,47 @@ void casts(EdgeTable& table, DType dtype) {
   for (const DType to : kAllDTypes) {
     draft.gives(std::string(name(to)), cast(draft.given(dtype, {5, 11}, edges(dtype)), to));
   }
+  draft.options().elementwise = true;
+  draft.options().tolerance = 0;
+  draft.exact();
+  draft.done();
+}
+
+// Numbers around those that 16 bits round to zero, to a tie, to infinity, and random bits.
+Reals around_rounding(DType low) {
+  const double zero = std::ldexp(1.0, low == DType::bf16 ? -134 : -25);
+  Reals values = edges(DType::f32);
+  for (const double at : {zero, 2 * zero, 3 * zero, 1 + 8 * rounding(low), 65519.0, 65520.0})
+    for (const double sign : {1.0, -1.0}) {
+      const auto x = static_cast<float>(sign * at);
+      for (const float near : {x, std::nextafter(x, 0.0f), std::nextafter(x, x * 2)}) values.push_back(near);
+    }
+  std::mt19937 random(7);
+  while (values.size() < 4096) values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  return values;
+}
+
+// Rounded to 16 bits and compared, chosen among, rounded again: a kernel for a GPU leaves roundings out.
+void roundings(EdgeTable& table, DType low) {
+  Draft draft(table, fmt::format("roundings to {}", name(low)));
+  const Reals values = around_rounding(low);
+  const Dims shape{static_cast<int64_t>(values.size())};
+  const Tensor x = draft.given(DType::f32, shape, values);
+  const Tensor y = draft.given(low, shape, Reals(values.rbegin(), values.rend()));
+  const auto rounded = [&](Tensor value) { return cast(cast(value, low), DType::f32); };
+  const Tensor r = rounded(x), wide = cast(y, DType::f32), output = rounded(relu(x));
+  draft.gives("rounded", r);
+  draft.gives("above", r > 0);
+  draft.gives("below", r < 0);
+  draft.gives("not_above", r <= 0);
+  draft.gives("not_below", r >= 0);
+  draft.gives("other_bound", r > 0.5);
+  draft.gives("relu", output > 0);
+  const Tensor gradient = select(output > 0, wide, full_like(wide, 0));
+  draft.gives("gradient", cast(gradient, low));
+  draft.gives("gradient_sum", cast(gradient, low) * 2 + cast(gradient, low));
+  draft.gives("inexact_choice", cast(select(r > 0, wide, full_like(wide, 0.1)), low));
+  draft.gives("choice_of_two", cast(select(x < 0, wide, r), low));
   draft.options().elementwise = true;
   draft.options().tolerance = 0;
   draft.exact();
@@ -205,6 +248,7 @@ EdgeTable edge_table(bool all) {
     pointwise_edges(table, dtype, false);
     if (is_float(dtype)) pointwise_edges(table, dtype, true);
     casts(table, dtype);
+    if (is_low_precision(dtype)) roundings(table, dtype);
     pairs_of_types(table, dtype);
   }
   uint32_t seed = 0;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 
 #include "recipes/flags.h"
 #include "recipes/learning.h"
@@ -32,9 +33,9 @@ Program program_of(const Recipe& recipe, const Flags& flags, const std::string& 
   return compile_programs(recipe, flags, input, target, choose_residency(flags, input, target)).training.program;
 }
 
-DeviceKernels compiled_for(const Program& program, const std::string& arch) {
+DeviceKernels compiled_for(const Program& program, const std::string& arch, const std::string& cuobjdump = "") {
   return compile_device_kernels(program, arch, RuntimeOptions::from_environment().cache_dir.string(),
-                                usable_processors());
+                                usable_processors(), cuobjdump);
 }
 
 DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const std::string& precision,
@@ -85,6 +86,32 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
         BOOST_TEST(launches_of(program) - plain + 1 <= 3);
         BOOST_TEST(kernels.spill_bytes() == 0);
         if (kernels.compiler.empty()) fmt::print("skipped: {}\n", kernels.missing);
+      }
+    }
+  }
+}
+
+// Where the pipe of integers and logic, at 64 operations a cycle of a multiprocessor, would be slower than memory.
+BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu) {
+  const std::string cuobjdump = RuntimeOptions::from_environment().cuobjdump;
+  if (!std::filesystem::exists(cuobjdump)) {
+    fmt::print("skipped: no {}\n", cuobjdump);
+    return;
+  }
+  const Recipe recipe = find_recipe("resnet50");
+  for (const char* precision : {"bf16", "f16"}) {
+    const Program program = program_of(recipe, flags_of(recipe, precision), "sm_90");
+    const DeviceKernels kernels = compiled_for(program, "sm_90", cuobjdump);
+    const std::vector<const Schedule*> programs{&program.final};
+    const StepModel model = model_step(programs, kernels.work, gpu_target("sm_90"), parse_gpu_rates("h200"));
+    for (size_t s = 0; s < model.launches.size(); ++s) {
+      const Step& step = program.final.steps[s];
+      const double alu = model.launches[s].alu;
+      BOOST_TEST_CONTEXT(precision << ", step " << s << ": " << step.name) {
+        if (step.kernel < 0 || step.bytes < 10'000'000) continue;
+        BOOST_TEST(alu > 0);
+        if (step.cls == FusionClass::column_reduce) BOOST_TEST(alu <= 7);
+        if (step.cls == FusionClass::pointwise) BOOST_TEST(alu <= (step.name.ends_with("conv1") ? 6 : 9));
       }
     }
   }
