@@ -95,6 +95,13 @@ bool Builder::literal(Reg reg, int64_t* value) const {
   return reg_info.is_literal;
 }
 
+bool Builder::number(Reg reg, double* value) const {
+  const RegInfo& set = info_[static_cast<size_t>(reg)];
+  if (set.code != Code::constant || set.type == DType::i64) return false;
+  *value = set.number;
+  return true;
+}
+
 bool Builder::alive(Reg reg) const {
   const RegInfo& reg_info = info_[static_cast<size_t>(reg)];
   return reg_info.depth <= depth() && blocks_[static_cast<size_t>(reg_info.depth)].number == reg_info.block;

@@ -36,6 +36,8 @@ class Builder {
   bool alive(Reg reg) const;
   // True and the value when `reg` is an i64 constant.
   bool literal(Reg reg, int64_t* value) const;
+  // True and the value when `reg` is a constant of another type.
+  bool number(Reg reg, double* value) const;
 
   // Parts of the kernel.
   int32_t add_buffer(const BufferParam& param);

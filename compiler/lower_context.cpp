@@ -71,14 +71,17 @@ bool Context::is_large(int32_t buffer) const {
   return v.valid() && 2 * graph.type(v).elements() >= element_count(group.domain);
 }
 
-Reg Context::load(int32_t buffer, const Index& position, Reg where) {
+Reg Context::load(int32_t buffer, const Index& position, Reg where, double otherwise) {
   note(position, false);
   const Place place = math.place(position);
-  if (place.crosses != ir::kNone && masks_loads(buffer)) return load_in_two(buffer, place, where);
+  if (place.crosses != ir::kNone && masks_loads(buffer)) {
+    const Reg value = load_in_two(buffer, place, where);
+    return otherwise == 0 ? value : b.compute(Op::select, where, value, b.constant(b.type(value), otherwise));
+  }
   // One element that only some lanes may touch is reached lane by lane.
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
   const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
-  const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, 0,
+  const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, otherwise,
                            walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
   return b.convert(register_type(b.type(value)), value);
 }

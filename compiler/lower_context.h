@@ -43,7 +43,7 @@ class Context {
   int32_t add_scratch(DType dtype, int64_t elements);
 
   // Elements of a buffer at a row-major position, in register form (f32 for bf16 and f16).
-  ir::Reg load(int32_t buffer, const Index& position, ir::Reg where = ir::kNone);
+  ir::Reg load(int32_t buffer, const Index& position, ir::Reg where = ir::kNone, double otherwise = 0);
   void store(int32_t buffer, const Index& position, ir::Reg value, bool streams);
   void store_output(Value value, const Index& position, ir::Reg reg);
 

@@ -246,6 +246,9 @@ Indices Expression::moved(const Node& node, const Indices& at) {
 // `v` at `at` where `condition` (kNone: everywhere) holds, else `otherwise`.
 Reg Expression::guarded(Reg condition, Value v, const Indices& at, Reg otherwise) {
   if (condition == ir::kNone) return value(v, at);
+  double number = 0;
+  if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0 && b_.number(otherwise, &number))
+    return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), both(guard_, condition), number);
   const Reg outer = guard_;
   guard_ = outer == ir::kNone ? condition : b_.compute(Op::bit_and, outer, condition);
   const Reg inner = value(v, at);

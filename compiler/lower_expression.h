@@ -11,6 +11,15 @@
 
 namespace kb {
 
+// A window op's reach along one axis.
+struct AxisWindow {
+  int64_t kernel, stride, padding, dilation;
+  int64_t from;  // extent of the axis that is read
+
+  // Windows of a gradient are counted from the last one that may hold the element, where they are dense.
+  int64_t gradient_taps() const { return dilation == 1 ? (kernel + stride - 1) / stride : kernel; }
+};
+
 class Expression {
  public:
   explicit Expression(Context& context) : cx_(context), b_(context.b), math_(context.math) {}
@@ -52,6 +61,7 @@ class Expression {
       std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Indices& read, ir::Reg holds)>;
   ir::Reg window(Value v, const Indices& at);
   ir::Reg max_pool(Value v, const Indices& at);
+  Index first_under(const AxisWindow& axis, const Index& position);
   std::vector<ir::Reg> over_taps(const Node& node, const Indices& at, bool gradient,
                                  const std::vector<ir::Reg>& initial, const TapStep& step);
   std::vector<ir::Reg> loop_values(

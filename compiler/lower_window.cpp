@@ -1,6 +1,8 @@
 // Window ops at one element of their result, as loops over the window's taps in place. Gradients gather from the
 // windows that hold the element, so that no two elements of a result depend on an order of writes.
 
+#include <utility>
+
 #include "compiler/lower_expression.h"
 
 namespace kb {
@@ -16,14 +18,6 @@ constexpr int64_t kUnrolled = 4;  // most taps of an axis that are written one a
 struct Reach {
   Index index;
   Reg holds = ir::kNone;
-};
-
-struct AxisWindow {
-  int64_t kernel, stride, padding, dilation;
-  int64_t from;  // extent of the axis that is read
-
-  // Windows of a gradient are counted from the last one that may hold the element, where they are dense.
-  int64_t gradient_taps() const { return dilation == 1 ? (kernel + stride - 1) / stride : kernel; }
 };
 
 AxisWindow axis_window(const Attrs& attrs, size_t axis, int64_t from) {
@@ -135,32 +129,41 @@ Reg Expression::window(Value v, const Indices& at) {
   return is_low_precision(dtype) ? emit_cast(b_, dtype, sum[0]) : sum[0];
 }
 
-// The first element under the window is taken whatever it is, a later one only where it is greater, or the first NaN.
-// Whether one was taken before is asked only where that is not known while the taps are written one after the other.
+// Where the first element under the window lies on an axis; there is one (graph/infer_window.cpp refuses padding
+// alone).
+Index Expression::first_under(const AxisWindow& axis, const Index& position) {
+  const Index start = math_.shift(math_.scale(position, axis.stride), -axis.padding);
+  if (axis.padding == 0) return start;
+  cx_.note(start, true);
+  const Reg begin = math_.emit(start), zero = b_.index(0), dilation = b_.index(axis.dilation);
+  const Reg before = b_.max(b_.sub(zero, begin), zero);  // elements of the padding
+  const Reg taps = b_.div(b_.add(before, b_.index(axis.dilation - 1)), dilation);
+  return math_.of(b_.add(begin, b_.mul(taps, dilation)), axis.from - 1);
+}
+
+// From the place of the window's first element and the least number there is, which takes no element's place: whatever
+// is greater, or the first NaN. In the padding lies that number, so it is never taken.
 Reg Expression::max_pool(Value v, const Indices& at) {
   const Node& node = cx_.graph.node(v);
-  const DType dtype = node.type().dtype;
   const Ints &axes = node.attrs.ints("axes"), &kernel = node.attrs.ints("kernel");
   const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
-  const int64_t width = cx_.graph.type(node.inputs[0]).shape[w];
-  const bool unrolled = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;
-  bool none_before = unrolled, some_before = false;
-  const Reg lowest = emit_lowest(b_, dtype), none = b_.constant(DType::i32, -1), first = b_.constant(DType::i32, 0);
-  const auto best = over_taps(node, at, false, {lowest, none}, [&](const auto& before, const Indices& read, Reg holds) {
-    const Reg x = guarded(holds, node.inputs[0], read, lowest);
-    Reg takes = holds;
-    if (!none_before) {
-      Reg wins = emit_exceeds(b_, x, before[0]);
-      if (!some_before) wins = b_.compute(Op::bit_or, wins, b_.compute(Op::lt, before[1], first));
-      takes = both(wins, holds);
-    }
-    none_before = false;
-    some_before = some_before || (unrolled && holds == ir::kNone);
-    const Reg position = number(math_.add(math_.scale(read[h], width), read[w]), DType::i32);
-    if (takes == ir::kNone) return std::vector<Reg>{x, position};
-    return std::vector<Reg>{b_.compute(Op::select, takes, x, before[0]),
-                            b_.compute(Op::select, takes, position, before[1])};
-  });
+  const Dims& from = cx_.graph.type(node.inputs[0]).shape;
+  const auto place = [&](const Index& row, const Index& column) {
+    return number(math_.add(math_.scale(row, from[w]), column), DType::i32);
+  };
+  const Reg lowest = emit_lowest(b_, node.type().dtype);
+  const Index row = first_under(axis_window(node.attrs, 0, from[h]), at[h]);
+  const Index column = first_under(axis_window(node.attrs, 1, from[w]), at[w]);
+  const Reg first = place(row, column);
+  bool is_first = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;  // of taps that are written one after the other
+  const auto best =
+      over_taps(node, at, false, {lowest, first}, [&](const auto& before, const Indices& read, Reg holds) {
+        const Reg x = guarded(holds, node.inputs[0], read, lowest);
+        if (std::exchange(is_first, false)) return std::vector<Reg>{x, before[1]};
+        const Reg takes = emit_exceeds(b_, x, before[0]);
+        return std::vector<Reg>{b_.compute(Op::select, takes, x, before[0]),
+                                b_.compute(Op::select, takes, place(read[h], read[w]), before[1])};
+      });
   bind({v.node, 0}, at, best[0]);
   bind({v.node, 1}, at, best[1]);
   return best[static_cast<size_t>(v.out)];

@@ -66,7 +66,7 @@ struct CompileOptions {
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
   std::string offset = {};                // inference: slot that is added to the parameters, "" = none
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
-  bool recompute = true;
+  bool recompute = true;                  // activations are computed again where the target's memory is short
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       dump;  // empty: none
 };
@@ -75,7 +75,7 @@ struct CompileOptions {
 struct CompileState {
   const CompileOptions& options;
   ParameterSpace space;
-  std::vector<std::string> notes;  // one line a decision, for `inspect`
+  std::vector<std::string> recomputed;  // activations that are computed again, a line each
 };
 
 using Pass = Graph (*)(Graph graph, CompileState& state);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -16,6 +17,8 @@
 
 namespace kb {
 namespace {
+
+constexpr double kMemoryShare = 0.9;  // of a device's memory; the driver and libraries take some
 
 struct PassRow {
   const char* name;
@@ -88,7 +91,9 @@ Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>
   return graph;
 }
 
-Compiled compile(Graph graph, const CompileOptions& options) {
+namespace {
+
+Compiled compile_once(Graph graph, const CompileOptions& options) {
   Clock clock;
   Compiled result;
   result.graph_hash = content_hash(graph);
@@ -107,8 +112,37 @@ Compiled compile(Graph graph, const CompileOptions& options) {
   program.carry = build_program(std::move(parts.carry), options, result.passes);
   program.final = build_program(std::move(parts.final), options, result.passes);
   result.space = std::move(state.space);
+  result.recomputed = std::move(state.recomputed);
   result.milliseconds = clock.milliseconds();
   return result;
+}
+
+// Of the device: variables, the arena, and inputs in two slots.
+int64_t device_bytes(const Compiled& compiled) {
+  int64_t bytes = 0, arena = 0;
+  for (const Variable& variable : compiled.variables) bytes += std::max(variable.bytes, variable.type.bytes());
+  for (const Schedule* schedule : compiled.program.all()) {
+    arena = std::max(arena, schedule->arena_bytes);
+    for (const Buffer& buffer : schedule->buffers)
+      if (buffer.kind == BufferKind::input) bytes += 2 * buffer.bytes;
+  }
+  return bytes + arena;
+}
+
+}  // namespace
+
+// What fits is planned with everything kept, which only the plan itself can tell: it is made first.
+Compiled compile(Graph graph, const CompileOptions& options) {
+  const int64_t memory = options.target.memory_bytes;
+  if (!options.recompute || memory == 0) return compile_once(std::move(graph), options);
+  CompileOptions keeping = options;
+  keeping.recompute = false;
+  keeping.dump = nullptr;
+  Compiled kept = compile_once(graph, keeping);
+  const bool fits = static_cast<double>(device_bytes(kept)) <= kMemoryShare * static_cast<double>(memory);
+  if (fits && !options.dump) return kept;
+  keeping.dump = options.dump;
+  return compile_once(std::move(graph), fits ? keeping : options);
 }
 
 }  // namespace kb

@@ -23,6 +23,7 @@ struct Compiled {
   std::vector<Variable>
       variables;           // every variable of the store: flat vectors, states, tables, prepared copies, partial sums
   std::string graph_hash;  // of the graph as the model gave it
+  std::vector<std::string> recomputed;  // activations computed again, for memory is short: a line each
   double milliseconds = 0;
 };
 

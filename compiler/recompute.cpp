@@ -1,7 +1,7 @@
-// recompute: takes a graph in physical layouts; leaves one in which cheap values with a long pause between their
-// readers (forward, then backward) are computed again instead of kept: normalised activations and masks are never
-// stored. It stands behind simplify, because nothing behind it may merge equal nodes again, and before fuse, which then
-// inlines the second computation where it can.
+// recompute: takes a graph in physical layouts; leaves it so where memory is enough, else one in which cheap values
+// with a long pause between their readers (forward, then backward) are computed again instead of kept: normalised
+// activations and masks are then never stored. It stands behind simplify, because nothing behind it may merge equal
+// nodes again, and before fuse, which then inlines the second computation where it can.
 //
 // A value is computed again when its late readers stand more than kPause nodes behind its early ones, and it follows by
 // a few cheap point-wise ops from one value as large as itself that is in memory then anyway (a batch norm's input) and
@@ -117,9 +117,9 @@ class Recompute {
     std::vector<int32_t> nodes = cone(n, source);
     if (nodes.empty() || !source.valid() || last_use_[static_cast<size_t>(source.node)] < late) return false;
     const Node& value = node(n);
-    state_.notes.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again", name(value.op),
-                                       from_.scopes[static_cast<size_t>(value.scope)], from_.place(value),
-                                       value.type().bytes(), from_.type(source).bytes()));
+    state_.recomputed.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again",
+                                            name(value.op), from_.scopes[static_cast<size_t>(value.scope)],
+                                            from_.place(value), value.type().bytes(), from_.type(source).bytes()));
     return true;
   }
 

@@ -6,7 +6,7 @@ namespace kb {
 
 Target generic_cpu_target() { return {}; }
 
-// Multiprocessors and shared memory of A100, H200 and B200.
+// Multiprocessors of A100, H100 and B200, and the memory of the smallest that is sold with so many (A100: of 80 GB).
 Target gpu_target(const std::string& arch) {
   Target target;
   target.processor = Processor::gpu;
@@ -16,11 +16,11 @@ Target gpu_target(const std::string& arch) {
   target.prefetch_bytes = 0;
   target.streaming_bytes = 0;
   if (arch == "sm_80")
-    target.processors = 108;
+    target.processors = 108, target.memory_bytes = 80'000'000'000;
   else if (arch == "sm_90")
-    target.processors = 132;
+    target.processors = 132, target.memory_bytes = 80'000'000'000;
   else if (arch == "sm_100")
-    target.processors = 148;
+    target.processors = 148, target.memory_bytes = 180'000'000'000;
   else
     throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
   // As many blocks of a reduction as are on the device at once: with up to 80 registers a thread, three a

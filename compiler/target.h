@@ -30,11 +30,14 @@ struct Target {
   // "avx512", "avx512_bf16" (with bf16 arithmetic), "amx" (with tiles), "portable", "sm_90". The layout table reads it.
   std::string library_isa = "generic";
   int64_t lanes = 16;  // elements of one vector step (CPU: 16 for every dtype; GPU: 4, or twice that: see lower)
-  int64_t tile_elements = 8192;       // about how many elements one tile handles
-  int64_t max_partials = 64;          // most chunks a reduction is cut into: fixed, so bits never depend on threads
-  int64_t block_threads = 256;        // GPU
-  int64_t shared_bytes = 48 * 1024;   // GPU block storage
-  int64_t processors = 132;           // GPU multiprocessors
+  int64_t tile_elements = 8192;      // about how many elements one tile handles
+  int64_t max_partials = 64;         // most chunks a reduction is cut into: fixed, so bits never depend on threads
+  int64_t block_threads = 256;       // GPU
+  int64_t shared_bytes = 48 * 1024;  // GPU block storage
+  int64_t processors = 132;          // GPU multiprocessors
+  // Memory that programs may fill. Where it is known and a step fits, no activation is computed again to save some of
+  // it; 0: every byte counts.
+  int64_t memory_bytes = 0;
   int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache; 0: never
   int64_t prefetch_bytes = 8192;      // how far ahead of its loads a kernel asks for memory it walks through; 0: never
   int shards = 2;                     // library calls on a CPU: fixed sample shards

@@ -89,6 +89,11 @@ std::string schedule_lines(const Schedule& schedule) {
   return text;
 }
 
+std::string recomputed_text(const Compiled& compiled) {
+  const size_t count = compiled.recomputed.size();
+  return count == 0 ? "" : fmt::format("; {} activations are computed again to save memory", count);
+}
+
 std::string peak_lines(const Program& program) {
   const Peak peak = memory_peak(program, kPeakTensors);
   std::string text = fmt::format("\nlargest of {} live at step {}\n", bytes_text(peak.bytes), peak.step);
@@ -140,7 +145,7 @@ std::string program_text(const Compiled& compiled) {
   const Program& program = compiled.program;
   const Totals t = totals(program);
   return parameter_lines(compiled.space) + "\n" + pass_lines(compiled) + program_lines(program) + "\n" +
-         to_text(memory_answer(compiled)) + peak_lines(program) +
+         to_text(memory_answer(compiled)) + recomputed_text(compiled) + peak_lines(program) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels; graph {}\n", t.nodes, t.steps,
                      t.launches, t.distinct_kernels, compiled.graph_hash);
 }
@@ -157,6 +162,7 @@ nlohmann::ordered_json program_json(const Compiled& compiled) {
           {"parameter_bytes", memory.parameters},
           {"optimizer_bytes", memory.optimizer},
           {"total_bytes", memory.total()},
+          {"recomputed", compiled.recomputed.size()},
           {"compile_ms", compiled.milliseconds}};
 }
 

@@ -96,6 +96,7 @@ Target device_target(const OpenDevice& device) {
   Target target = gpu_target(device.capability >= 100 ? "sm_100" : device.capability >= 90 ? "sm_90" : "sm_80");
   target.isa = target.library_isa = fmt::format("sm_{}", device.capability);
   target.processors = device.processors;
+  target.memory_bytes = device.memory;
   return target;
 }
 

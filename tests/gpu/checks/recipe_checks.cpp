@@ -2,7 +2,9 @@
 
 #include "recipes/copy_bandwidth.h"
 #include "recipes/perf/measured_step.h"
+#include "recipes/programs.h"
 #include "recipes/table.h"
+#include "recipes/timed_inputs.h"
 #include "runtime/checkpoint.h"
 #include "tests/gpu/checks/checks.h"
 #include "tests/gpu/checks/net_session.h"
@@ -56,6 +58,31 @@ void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
 void a_devices_copy_is_timed(TestGpu& gpu) {
   const double rate = device_copy_rate(*gpu.backend(), 1 << 16);
   BOOST_TEST((rate > 0 && std::isfinite(rate)));
+}
+
+// All activations kept, and some computed again as on a device whose memory is short.
+void memory_changes_no_bit(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  for (const char* precision : {"f32", "bf16"}) {
+    const Training training = resnet8(precision);
+    const Flags flags = *parse_flags(training.recipe, training.recipe.name, training.words);
+    const InputSpec input = input_spec(image_source(training.recipe, flags));
+    const auto trained = [&](int64_t memory, bool recomputes) {
+      Target target = backend->target();
+      target.memory_bytes = memory;
+      Programs programs = compile_programs(training.recipe, flags, input, target);
+      BOOST_TEST(!programs.training.recomputed.empty() == recomputes);
+      StateStore store(*backend);
+      Session session(*backend, store, std::move(programs.training));
+      store.initialise(1);
+      fill_timed_inputs(session, training.recipe, input, flags);
+      session.set_scalar("learning_rate", 0.1);
+      for (int step = 0; step < 3; ++step) session.step();
+      session.wait();
+      return store.state_sha256();
+    };
+    BOOST_TEST(trained(backend->target().memory_bytes, false) == trained(0, true), precision);
+  }
 }
 
 // Launch by launch, beside the model of the device.
@@ -164,6 +191,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
           {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
           {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
+          {"memory_changes_no_bit", memory_changes_no_bit, replays},
           {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
