@@ -6,16 +6,21 @@ namespace kb::cuda {
 
 namespace {
 
-constexpr const char* kHint =
+constexpr const char* kStepHint =
     "\n  hint: work that was enqueued earlier failed; the same command with --sync-steps waits after every schedule "
     "step, and so tells which one it was";
+constexpr const char* kHardwareHint =
+    "\n  hint: the GPU's own memory or links failed, whatever the program does; nvidia-smi -q shows which";
+
+std::string with_hint(const std::string& failure, Result result) {
+  if (is_hardware_fault(result)) return failure + kHardwareHint;
+  return is_device_fault(result) ? failure + kStepHint : failure;
+}
 
 }  // namespace
 
 CallError::CallError(std::string failure, Result result)
-    : std::runtime_error(is_device_fault(result) ? failure + kHint : failure),
-      result_(result),
-      failure_(std::move(failure)) {}
+    : std::runtime_error(with_hint(failure, result)), result_(result), failure_(std::move(failure)) {}
 
 CallError::CallError(std::string_view call, Result result, std::string_view name, std::string_view text)
     : CallError(fmt::format("{} failed: {} ({}): {}", call, name, result, text), result) {}

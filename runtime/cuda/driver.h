@@ -33,19 +33,25 @@ using Address = unsigned long long;  // in device memory
 using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
                         kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
-                        kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
-                        kCaptureUnmatched = 903, kCaptureUnjoined = 904;
+                        kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
+                        kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureUnjoined = 904;
 
 enum class DeviceAttribute : int { multiprocessors = 16, capability_major = 75, capability_minor = 76 };
 enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
 
-// Whether a result tells that work on the device failed, not the call that gives it: this one or any before.
+// Results that tell of work on the device, not of the call that gives them: this one or any before. The context is lost
+// with it: every later call gives the same. The first three come from broken memory or links, not from the work.
+inline constexpr bool is_hardware_fault(Result result) {
+  constexpr Result kMemory = 214, kNvlink = 220, kContained = 226;
+  return result == kMemory || result == kNvlink || result == kContained;
+}
 inline constexpr bool is_device_fault(Result result) {
-  constexpr Result kIllegalAddress = 700, kTimeout = 702, kAssert = 710, kStackError = 714;  // up to kLaunchFailed
-  return result == kIllegalAddress || result == kTimeout || result == kAssert ||
-         (result >= kStackError && result <= kLaunchFailed);
+  constexpr Result kTimeout = 702, kAssert = 710, kStackError = 714;  // up to kLaunchFailed
+  constexpr Result kTensorMemoryLeak = 721;
+  return is_hardware_fault(result) || result == kIllegalAddress || result == kTimeout || result == kAssert ||
+         (result >= kStackError && result <= kLaunchFailed) || result == kTensorMemoryLeak;
 }
 
 // A failed call of the driver. What the runtime reports is made of it, with the schedule step it happened in.

@@ -1,5 +1,7 @@
 #include "runtime/cuda/trials.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -17,13 +19,33 @@ constexpr int kRounds = 7;
 constexpr int kRepeats = 8;  // runs in one captured graph
 constexpr double kTie = 1.02;
 
+constexpr const char* kHint =
+    "nothing runs on the device any more; compute-sanitizer before the same command shows the access that failed; a "
+    "line of this call, a tab and another implementation in the kernel cache's picks.*.txt goes before trials";
+
+// Throws where work on the device has failed that `who` did. `failure` is what a library made of it, if it told: it
+// keeps the driver's result to itself.
+void check_device(const DeviceHandles& device, const Trials& trials, const std::string& who,
+                  const std::string& failure = "") {
+  try {
+    device.driver(device.driver.stream_synchronize, device.stream);
+  } catch (const CallError& error) {
+    if (is_hardware_fault(error.result())) throw;
+    const std::string first = failure.empty() || failure == error.failure() ? "" : failure + "\n  got:  ";
+    throw InternalError(fmt::format("{}{}\n  in {} of {}: {}\n  hint: {}", first, error.failure(), who, trials.library,
+                                    trials.call, kHint));
+  }
+}
+
+void check_device(const DeviceHandles& device, const Trials& trials, size_t i, const std::string& failure = "") {
+  check_device(device, trials, fmt::format("a trial of implementation '{}'", trials.pick(i)), failure);
+}
+
 // Several runs of one implementation, captured.
 class CapturedRuns {
  public:
   CapturedRuns(const DeviceHandles& device, const std::function<void()>& enqueue) : device_(device) {
     const Driver& driver = device.driver;
-    enqueue();  // loads the kernels, which a capture may not
-    driver(driver.stream_synchronize, device.stream);
     driver(driver.capture_begin, device.stream, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
@@ -34,8 +56,9 @@ class CapturedRuns {
       throw;
     }
     driver(driver.capture_end, device.stream, &captured);
-    driver(driver.graph_instantiate, &graph_, captured, 0ull);
-    driver(driver.graph_destroy, captured);
+    const Result result = driver.graph_instantiate.function(&graph_, captured, 0);
+    driver.graph_destroy.function(captured);
+    if (result != kSuccess) driver.fail(driver.graph_instantiate.symbol, result);
   }
   CapturedRuns(const CapturedRuns&) = delete;
   CapturedRuns& operator=(const CapturedRuns&) = delete;
@@ -49,18 +72,31 @@ class CapturedRuns {
   CapturedExec graph_ = nullptr;
 };
 
-// Null where one cannot be captured; throws where none can.
-std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, size_t count,
-                                                       const std::function<void(size_t)>& enqueue) {
-  std::vector<std::unique_ptr<CapturedRuns>> runs(count);
+std::string failure_of(const std::exception_ptr& fault) {
+  try {
+    std::rethrow_exception(fault);
+  } catch (const CallError& error) {
+    return error.failure();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+// Null for one that failed; throws where all did, and where the device has.
+std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const Trials& trials) {
+  std::vector<std::unique_ptr<CapturedRuns>> runs(trials.count);
   std::exception_ptr fault;
   bool any = false;
-  for (size_t i = 0; i < count; ++i) {
+  check_device(device, trials, "what ran before trials");
+  for (size_t i = 0; i < trials.count; ++i) {
     try {
-      runs[i] = std::make_unique<CapturedRuns>(device, [&] { enqueue(i); });
+      trials.enqueue(i);  // loads the kernels, which a capture may not
+      device.driver(device.driver.stream_synchronize, device.stream);
+      runs[i] = std::make_unique<CapturedRuns>(device, [&] { trials.enqueue(i); });
       any = true;
     } catch (const std::exception&) {
       fault = std::current_exception();
+      check_device(device, trials, i, failure_of(fault));
     }
   }
   if (!any) std::rethrow_exception(fault);
@@ -91,10 +127,11 @@ TrialMemory::TrialMemory(const DeviceHandles& device, std::span<const int64_t> b
 
 TrialMemory::~TrialMemory() { driver_.memory_free.function(memory_); }
 
-size_t fastest(const DeviceHandles& device, size_t count, const std::function<void(size_t)>& enqueue) {
+size_t fastest(const DeviceHandles& device, const Trials& trials) {
+  const size_t count = trials.count;
   ensure(count > 0, "trials of nothing");
   if (count == 1) return 0;
-  const auto runs = capture_all(device, count, enqueue);
+  const auto runs = capture_all(device, trials);
   std::vector<EventHandle> events;
   for (size_t i = 0; i <= count; ++i) events.emplace_back(device.driver, kEventTimed);
   std::vector<std::vector<double>> times(count);
@@ -102,9 +139,10 @@ size_t fastest(const DeviceHandles& device, size_t count, const std::function<vo
     events[0].record(device.stream);
     for (size_t i = 0; i < count; ++i) {
       if (runs[i]) runs[i]->launch();
+      if (round < 0) check_device(device, trials, i);
       events[i + 1].record(device.stream);
     }
-    device.driver(device.driver.stream_synchronize, device.stream);
+    check_device(device, trials, "the timed runs");
     for (size_t i = 0; round >= 0 && i < count; ++i)
       times[i].push_back(runs[i] ? events[i + 1].milliseconds_since(events[i]) : HUGE_VAL);
   }

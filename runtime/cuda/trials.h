@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/cuda/library.h"
@@ -25,10 +26,19 @@ class TrialMemory {
   std::vector<void*> parts_;
 };
 
-// Which of `count` implementations takes the shortest median time; the first of those within 2 % of it, so that the
-// choice rarely hangs on noise. `enqueue(i)` enqueues one run of i on the device's stream. As in a step, the runs come
-// out of captured graphs: the host's time for a launch does not count, and an implementation that cannot be captured is
-// not chosen. Waits for all. Throws what the last implementation threw where none can be captured.
-size_t fastest(const DeviceHandles& device, size_t count, const std::function<void(size_t)>& enqueue);
+// Implementations of one call, `count` of them, in the order of the library's own preference.
+struct Trials {
+  std::string library, call;  // "cuDNN 9.19.0", the key of its pick
+  size_t count = 0;
+  std::function<std::string(size_t i)> pick;  // of implementation i
+  std::function<void(size_t i)> enqueue;      // one run of i, on the device's stream
+};
+
+// Which implementation takes the shortest median time; the first of those within 2 % of it, so that the choice rarely
+// hangs on noise. As in a step, the runs come out of captured graphs: the host's time for a launch does not count, and
+// an implementation that fails, or cannot be captured, is not chosen. Waits for all. Throws what the last
+// implementation threw where none can be captured; InternalError, naming the implementation, where one makes the device
+// fail, for nothing runs there afterwards.
+size_t fastest(const DeviceHandles& device, const Trials& trials);
 
 }  // namespace kb::cuda

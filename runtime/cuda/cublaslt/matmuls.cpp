@@ -86,11 +86,13 @@ void Matmuls::choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const {
     const std::array bytes = {spec.batch * spec.m * spec.k * size, spec.batch * spec.k * spec.n * size,
                               spec.n * result_size, spec.batch * spec.m * spec.n * result_size, workspace};
     const cuda::TrialMemory memory(device_, bytes);
-    best = cuda::fastest(device_, found.size(), [&](size_t i) {
+    const auto enqueue = [&](size_t i) {
       plan.problem.enqueue(handle_, found[i].algo, device_.stream, memory[0], memory[1],
                            spec.bias ? memory[2] : nullptr, memory[3], memory[4],
                            static_cast<int64_t>(found[i].workspaceSize));
-    });
+    };
+    best = cuda::fastest(
+        device_, {version(), text(spec), found.size(), [&](size_t i) { return to_pick(found[i].algo); }, enqueue});
   }
   plan.algorithm = found[best].algo;
   plan.workspace = static_cast<int64_t>(found[best].workspaceSize);

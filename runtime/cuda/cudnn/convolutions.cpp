@@ -152,8 +152,9 @@ Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
   const cuda::TrialMemory memory(*device_, bytes);
   const Operands all = {memory[0], memory[1], memory[2], spec.bias ? memory[3] : nullptr};
   check(cudnnSetStream(choice_.handle(), device_->stream), "cudnnSetStream");
-  return std::move(plans[cuda::fastest(*device_, plans.size(),
-                                       [&](size_t i) { execute(choice_.handle(), plans[i], all, memory[4]); })]);
+  const cuda::Trials trials{version(), text(spec), plans.size(), [&](size_t i) { return plans[i].pick; },
+                            [&](size_t i) { execute(choice_.handle(), plans[i], all, memory[4]); }};
+  return std::move(plans[cuda::fastest(*device_, trials)]);
 }
 
 }  // namespace kb::cudnn

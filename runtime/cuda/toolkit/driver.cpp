@@ -66,12 +66,18 @@ KB_EQUAL(kInvalidImage, CUDA_ERROR_INVALID_IMAGE);
 KB_EQUAL(kInvalidContext, CUDA_ERROR_INVALID_CONTEXT);
 KB_EQUAL(kNotFound, CUDA_ERROR_NOT_FOUND);
 KB_EQUAL(kNotReady, CUDA_ERROR_NOT_READY);
+KB_EQUAL(kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
 KB_EQUAL(kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED);
 static_assert(is_device_fault(CUDA_ERROR_ILLEGAL_ADDRESS) && is_device_fault(CUDA_ERROR_LAUNCH_TIMEOUT) &&
               is_device_fault(CUDA_ERROR_ASSERT) && is_device_fault(CUDA_ERROR_HARDWARE_STACK_ERROR) &&
               is_device_fault(CUDA_ERROR_ILLEGAL_INSTRUCTION) && is_device_fault(CUDA_ERROR_MISALIGNED_ADDRESS) &&
               is_device_fault(CUDA_ERROR_INVALID_ADDRESS_SPACE) && is_device_fault(CUDA_ERROR_INVALID_PC) &&
               is_device_fault(CUDA_ERROR_LAUNCH_FAILED));
+static_assert(is_hardware_fault(CUDA_ERROR_ECC_UNCORRECTABLE) && is_hardware_fault(CUDA_ERROR_NVLINK_UNCORRECTABLE) &&
+              is_device_fault(CUDA_ERROR_ECC_UNCORRECTABLE));
+#if CUDA_VERSION >= 13000
+static_assert(is_hardware_fault(CUDA_ERROR_CONTAINED) && is_device_fault(CUDA_ERROR_TENSOR_MEMORY_LEAK));
+#endif
 static_assert(!is_device_fault(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) &&
               !is_device_fault(CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
               !is_device_fault(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));

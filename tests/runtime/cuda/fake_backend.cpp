@@ -203,9 +203,10 @@ class CpuLibrary : public cuda::DeviceLibrary {
   void choose(const std::string& call) const {
     if (picks_.contains(call)) return;
     const cuda::TrialMemory memory(handles_, std::array<int64_t, 1>{64});
-    cuda::fastest(handles_, 2, [&](size_t) {
+    const auto enqueue = [&](size_t) {
       gpu_.enqueue(handles_.stream, "a trial", {}, {MemoryRange::of(memory[0], 64)}, [] {});
-    });
+    };
+    cuda::fastest(handles_, {name(), call, 2, [](size_t i) { return fmt::format("choice {}", i); }, enqueue});
     picks_[call] = fmt::format("choice {}", picks_.size());
   }
 

@@ -3,7 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
+#include "graph/error.h"
+#include "tests/says.h"
+
 using namespace kb::cuda;
+using kb::test::says;
 
 namespace {
 
@@ -17,6 +21,7 @@ struct Clock {
   std::vector<double> events;
   int64_t allocated = 0;
   int live_events = 0;
+  Result fault = kSuccess;  // of all work from now on, told by who waits
 };
 Clock* current = nullptr;
 
@@ -59,7 +64,7 @@ struct FakeDevice {
       current->now += current->graphs[reinterpret_cast<size_t>(exec) - 1] * current->factor(current->launches++);
       return kSuccess;
     };
-    driver.stream_synchronize.function = [](Stream) { return kSuccess; };
+    driver.stream_synchronize.function = [](Stream) { return current->fault; };
     driver.memory_allocate.function = [](Address* memory, size_t bytes) {
       current->allocated += static_cast<int64_t>(bytes);
       *memory = reinterpret_cast<Address>(std::aligned_alloc(256, bytes));
@@ -82,6 +87,10 @@ struct FakeDevice {
 
   // Work of so many milliseconds.
   void run(double time) { (clock.captured < 0 ? clock.now : clock.captured) += time; }
+  size_t fastest(size_t count, const std::function<void(size_t)>& enqueue) {
+    return kb::cuda::fastest(
+        handles, {"a library 1.2", "a call", count, [](size_t i) { return "pick " + std::to_string(i); }, enqueue});
+  }
 
   Clock clock;
   Driver driver;
@@ -99,13 +108,13 @@ BOOST_AUTO_TEST_CASE(the_shortest_median_wins) {
     const int which = launch % 3, round = launch / 3;
     return which == 1 && round % 3 == 1 ? 20.0 : which == 2 && round < 2 ? 0.1 : 1.0;
   };
-  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(i == 0 ? 5 : i == 1 ? 3 : 4); }) == 1u);
+  BOOST_TEST(device.fastest(3, [&](size_t i) { device.run(i == 0 ? 5 : i == 1 ? 3 : 4); }) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(near_ties_go_to_the_first) {
   FakeDevice device;
-  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(10 - 0.05 * static_cast<double>(i)); }) == 0u);
-  BOOST_TEST(fastest(device.handles, 3, [&](size_t i) { device.run(10 - 2 * static_cast<double>(i)); }) == 2u);
+  BOOST_TEST(device.fastest(3, [&](size_t i) { device.run(10 - 0.05 * static_cast<double>(i)); }) == 0u);
+  BOOST_TEST(device.fastest(3, [&](size_t i) { device.run(10 - 2 * static_cast<double>(i)); }) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_captured_is_not_chosen) {
@@ -114,14 +123,57 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_captured_is_not_chosen) {
     if (i != 1 && device.clock.captured >= 0) throw std::runtime_error("not while capturing");
     device.run(i == 1 ? 9 : 1);
   };
-  BOOST_TEST(fastest(device.handles, 3, run) == 1u);
+  BOOST_TEST(device.fastest(3, run) == 1u);
   const auto never = [](size_t) { throw std::runtime_error("never"); };
-  BOOST_CHECK_THROW(fastest(device.handles, 2, never), std::runtime_error);
+  BOOST_CHECK_THROW(device.fastest(2, never), std::runtime_error);
+}
+
+// The device is lost with it, and the library tells but its own code.
+BOOST_AUTO_TEST_CASE(one_that_makes_the_device_fail_ends_the_trials_and_is_named) {
+  for (const bool told : {false, true}) {
+    FakeDevice device;
+    std::vector<size_t> ran;
+    const auto run = [&](size_t i) {
+      ran.push_back(i);
+      device.run(1);
+      if (i != 1) return;
+      device.clock.fault = kIllegalAddress;
+      if (told) throw std::runtime_error("cudnnBackendExecute failed");
+    };
+    const auto names = says(
+        told ? "cudnnBackendExecute failed\n  got:  cuStreamSynchronize failed: " : "cuStreamSynchronize failed: ",
+        " (700)", "\n  in a trial of implementation 'pick 1' of a library 1.2: a call\n  hint: ", "compute-sanitizer");
+    BOOST_CHECK_EXCEPTION(device.fastest(3, run), kb::InternalError, names);
+    BOOST_TEST(ran.back() == 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_makes_the_device_fail_in_a_replay_is_named) {
+  FakeDevice device;
+  device.clock.factor = [](int launch) {
+    if (launch == 1) current->fault = kLaunchFailed;
+    return 1.0;
+  };
+  BOOST_CHECK_EXCEPTION(device.fastest(3, [&](size_t) { device.run(1); }), kb::InternalError,
+                        says(" (719)", "in a trial of implementation 'pick 1' of"));
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_before_trials_is_no_implementations) {
+  FakeDevice device;
+  device.clock.fault = kLaunchFailed;
+  BOOST_CHECK_EXCEPTION(device.fastest(3, [&](size_t) { BOOST_ERROR("run"); }), kb::InternalError,
+                        says(" (719)", "in what ran before trials of"));
+}
+
+BOOST_AUTO_TEST_CASE(broken_memory_is_told_as_such) {
+  FakeDevice device;
+  const auto run = [&](size_t) { device.clock.fault = 214; };
+  BOOST_CHECK_EXCEPTION(device.fastest(3, run), CallError, says("(214)", "hint: the GPU's own memory", "nvidia-smi"));
 }
 
 BOOST_AUTO_TEST_CASE(a_single_implementation_is_not_run) {
   FakeDevice device;
-  BOOST_TEST(fastest(device.handles, 1, [](size_t) { BOOST_ERROR("run"); }) == 0u);
+  BOOST_TEST(device.fastest(1, [](size_t) { BOOST_ERROR("run"); }) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_finite) {
