@@ -36,7 +36,12 @@ inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotI
                         kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
                         kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureUnjoined = 904;
 
-enum class DeviceAttribute : int { multiprocessors = 16, capability_major = 75, capability_minor = 76 };
+enum class DeviceAttribute : int {
+  multiprocessors = 16,
+  l2_cache_bytes = 38,
+  capability_major = 75,
+  capability_minor = 76
+};
 enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;

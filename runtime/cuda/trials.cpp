@@ -13,10 +13,7 @@
 namespace kb::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 256;    // bytes
-constexpr unsigned char kFill = 0x3c;  // f64 1.5e-17, f32 and bf16 0.011, f16 1.06
 constexpr int kRounds = 7;
-constexpr int kRepeats = 8;  // runs in one captured graph
 constexpr double kTie = 1.02;
 
 constexpr const char* kHint =
@@ -41,15 +38,16 @@ void check_device(const DeviceHandles& device, const Trials& trials, size_t i, c
   check_device(device, trials, fmt::format("a trial of implementation '{}'", trials.pick(i)), failure);
 }
 
-// Several runs of one implementation, captured.
+// TrialMemory::kRuns runs of one implementation, captured, each on the next copy of the operands.
 class CapturedRuns {
  public:
-  CapturedRuns(const DeviceHandles& device, const std::function<void()>& enqueue) : device_(device) {
+  CapturedRuns(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials, size_t i)
+      : device_(device) {
     const Driver& driver = device.driver;
     driver(driver.capture_begin, device.stream, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
-      for (int i = 0; i < kRepeats; ++i) enqueue();
+      for (size_t run = 0; run < TrialMemory::kRuns; ++run) trials.enqueue(i, run % memory.copies());
     } catch (...) {
       driver.capture_end.function(device.stream, &captured);
       if (captured) driver.graph_destroy.function(captured);
@@ -83,16 +81,16 @@ std::string failure_of(const std::exception_ptr& fault) {
 }
 
 // Null for one that failed; throws where all did, and where the device has.
-std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const Trials& trials) {
+std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const TrialMemory& memory,
+                                                       const Trials& trials) {
   std::vector<std::unique_ptr<CapturedRuns>> runs(trials.count);
   std::exception_ptr fault;
   bool any = false;
-  check_device(device, trials, "what ran before trials");
   for (size_t i = 0; i < trials.count; ++i) {
     try {
-      trials.enqueue(i);  // loads the kernels, which a capture may not
+      trials.enqueue(i, 0);  // loads the kernels, which a capture may not
       device.driver(device.driver.stream_synchronize, device.stream);
-      runs[i] = std::make_unique<CapturedRuns>(device, [&] { trials.enqueue(i); });
+      runs[i] = std::make_unique<CapturedRuns>(device, memory, trials, i);
       any = true;
     } catch (const std::exception&) {
       fault = std::current_exception();
@@ -111,40 +109,29 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-TrialMemory::TrialMemory(const DeviceHandles& device, std::span<const int64_t> bytes) : driver_(device.driver) {
-  std::vector<int64_t> offsets;
-  int64_t total = 0;
-  for (const int64_t part : bytes) {
-    offsets.push_back(total);
-    total += (part + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  const auto size = static_cast<size_t>(std::max(total, kAlignment));
-  driver_(driver_.memory_allocate, &memory_, size);
-  driver_(driver_.fill_bytes, memory_, kFill, size, device.stream);
-  for (const int64_t offset : offsets)
-    parts_.push_back(reinterpret_cast<void*>(memory_ + static_cast<Address>(offset)));
-}
-
-TrialMemory::~TrialMemory() { driver_.memory_free.function(memory_); }
-
-size_t fastest(const DeviceHandles& device, const Trials& trials) {
+size_t fastest(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials) {
   const size_t count = trials.count;
   ensure(count > 0, "trials of nothing");
   if (count == 1) return 0;
-  const auto runs = capture_all(device, trials);
-  std::vector<EventHandle> events;
-  for (size_t i = 0; i <= count; ++i) events.emplace_back(device.driver, kEventTimed);
+  const auto runs = capture_all(device, memory, trials);
+  std::vector<EventHandle> starts, ends;
+  for (size_t i = 0; i < count; ++i) {
+    starts.emplace_back(device.driver, kEventTimed);
+    ends.emplace_back(device.driver, kEventTimed);
+  }
   std::vector<std::vector<double>> times(count);
-  for (int round = -1; round < kRounds; ++round) {  // the first, which finds cold caches, does not count
-    events[0].record(device.stream);
+  for (int round = -1; round < kRounds; ++round) {  // the first, in which clocks rise, does not count
     for (size_t i = 0; i < count; ++i) {
-      if (runs[i]) runs[i]->launch();
+      if (!runs[i]) continue;
+      memory.flush();
+      starts[i].record(device.stream);
+      runs[i]->launch();
+      ends[i].record(device.stream);
       if (round < 0) check_device(device, trials, i);
-      events[i + 1].record(device.stream);
     }
     check_device(device, trials, "the timed runs");
     for (size_t i = 0; round >= 0 && i < count; ++i)
-      times[i].push_back(runs[i] ? events[i + 1].milliseconds_since(events[i]) : HUGE_VAL);
+      times[i].push_back(runs[i] ? ends[i].milliseconds_since(starts[i]) : HUGE_VAL);
   }
   std::vector<double> medians;
   for (auto& each : times) medians.push_back(median(std::move(each)));

@@ -82,17 +82,21 @@ void Matmuls::choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const {
   if (found.size() > 1) {
     int64_t workspace = 0;
     for (const auto& result : found) workspace = std::max(workspace, static_cast<int64_t>(result.workspaceSize));
-    const int64_t size = size_of(spec.dtype), result_size = spec.wide ? size_of(DType::f32) : size;
-    const std::array bytes = {spec.batch * spec.m * spec.k * size, spec.batch * spec.k * spec.n * size,
-                              spec.n * result_size, spec.batch * spec.m * spec.n * result_size, workspace};
-    const cuda::TrialMemory memory(device_, bytes);
-    const auto enqueue = [&](size_t i) {
-      plan.problem.enqueue(handle_, found[i].algo, device_.stream, memory[0], memory[1],
-                           spec.bias ? memory[2] : nullptr, memory[3], memory[4],
-                           static_cast<int64_t>(found[i].workspaceSize));
+    const DType result = spec.wide ? DType::f32 : spec.dtype;
+    const int64_t size = size_of(spec.dtype), result_size = size_of(result);
+    const std::array<cuda::TrialOperand, 4> parts = {{{spec.batch * spec.m * spec.k * size, spec.dtype},
+                                                      {spec.batch * spec.k * spec.n * size, spec.dtype},
+                                                      {spec.bias ? spec.n * result_size : 0, result},
+                                                      {spec.batch * spec.m * spec.n * result_size, result}}};
+    const cuda::TrialMemory memory(device_, parts, workspace);
+    const auto enqueue = [&](size_t i, size_t copy) {
+      const auto part = [&](size_t which) { return memory.operand(copy, which); };
+      plan.problem.enqueue(handle_, found[i].algo, device_.stream, part(0), part(1), spec.bias ? part(2) : nullptr,
+                           part(3), memory.scratch(), static_cast<int64_t>(found[i].workspaceSize));
     };
-    best = cuda::fastest(
-        device_, {version(), text(spec), found.size(), [&](size_t i) { return to_pick(found[i].algo); }, enqueue});
+    best =
+        cuda::fastest(device_, memory,
+                      {version(), text(spec), found.size(), [&](size_t i) { return to_pick(found[i].algo); }, enqueue});
   }
   plan.algorithm = found[best].algo;
   plan.workspace = static_cast<int64_t>(found[best].workspaceSize);

@@ -147,14 +147,20 @@ Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
   int64_t workspace = 0;
   for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace);
   const int64_t size = size_of(spec.dtype);
-  const std::array bytes = {input_elements(spec) * size, filter_elements(spec) * int64_t{8},
-                            output_elements(spec) * size, bias_bytes(spec), workspace};
-  const cuda::TrialMemory memory(*device_, bytes);
-  const Operands all = {memory[0], memory[1], memory[2], spec.bias ? memory[3] : nullptr};
+  const DType filter =
+      spec.kind == ConvKind::weight_grad && spec.wide && is_low_precision(spec.dtype) ? DType::f32 : spec.dtype;
+  const std::array<cuda::TrialOperand, 4> parts = {{{input_elements(spec) * size, spec.dtype},
+                                                    {filter_elements(spec) * size_of(filter), filter},
+                                                    {output_elements(spec) * size, spec.dtype},
+                                                    {spec.bias ? bias_bytes(spec) : 0, spec.dtype}}};
+  const cuda::TrialMemory memory(*device_, parts, workspace);
+  const auto run = [&](size_t i, size_t copy) {
+    const auto part = [&](size_t which) { return memory.operand(copy, which); };
+    execute(choice_.handle(), plans[i], {part(0), part(1), part(2), spec.bias ? part(3) : nullptr}, memory.scratch());
+  };
   check(cudnnSetStream(choice_.handle(), device_->stream), "cudnnSetStream");
-  const cuda::Trials trials{version(), text(spec), plans.size(), [&](size_t i) { return plans[i].pick; },
-                            [&](size_t i) { execute(choice_.handle(), plans[i], all, memory[4]); }};
-  return std::move(plans[cuda::fastest(*device_, trials)]);
+  const cuda::Trials trials{version(), text(spec), plans.size(), [&](size_t i) { return plans[i].pick; }, run};
+  return std::move(plans[cuda::fastest(*device_, memory, trials)]);
 }
 
 }  // namespace kb::cudnn

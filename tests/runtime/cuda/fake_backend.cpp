@@ -202,11 +202,11 @@ class CpuLibrary : public cuda::DeviceLibrary {
   // As a library that measures: two runs of nothing on the device.
   void choose(const std::string& call) const {
     if (picks_.contains(call)) return;
-    const cuda::TrialMemory memory(handles_, std::array<int64_t, 1>{64});
-    const auto enqueue = [&](size_t) {
-      gpu_.enqueue(handles_.stream, "a trial", {}, {MemoryRange::of(memory[0], 64)}, [] {});
+    const cuda::TrialMemory memory(handles_, std::array{cuda::TrialOperand{64, DType::f32}}, 0);
+    const auto enqueue = [&](size_t, size_t copy) {
+      gpu_.enqueue(handles_.stream, "a trial", {}, {MemoryRange::of(memory.operand(copy, 0), 64)}, [] {});
     };
-    cuda::fastest(handles_, {name(), call, 2, [](size_t i) { return fmt::format("choice {}", i); }, enqueue});
+    cuda::fastest(handles_, memory, {name(), call, 2, [](size_t i) { return fmt::format("choice {}", i); }, enqueue});
     picks_[call] = fmt::format("choice {}", picks_.size());
   }
 

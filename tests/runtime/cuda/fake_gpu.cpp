@@ -551,6 +551,7 @@ void FakeGpu::Table::fill(Driver& d) {
   d.device_attribute.function = [](int* value, DeviceAttribute which, Device) -> Result {
     const int capability = here().options_.capability;
     *value = which == DeviceAttribute::multiprocessors    ? 132
+             : which == DeviceAttribute::l2_cache_bytes   ? 64 << 10
              : which == DeviceAttribute::capability_major ? capability / 10
                                                           : capability % 10;
     return kSuccess;

@@ -1,12 +1,19 @@
 #include "runtime/cuda/trials.h"
 
+#include <array>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
 
+#include "graph/dtype.h"
 #include "graph/error.h"
 #include "tests/says.h"
 
 using namespace kb::cuda;
+using kb::DType;
 using kb::test::says;
 
 namespace {
@@ -19,8 +26,10 @@ struct Clock {
   int launches = 0, live_graphs = 0;
   double (*factor)(int launch) = [](int) { return 1.0; };
   std::vector<double> events;
-  int64_t allocated = 0;
-  int live_events = 0;
+  int64_t allocated = 0, cache = 1 << 20, free_memory = int64_t{1} << 30;  // bytes
+  std::map<Address, int64_t> fills;                                        // bytes, by address
+  int live_events = 0, live_memory = 0;
+  int64_t warm = -1;        // the copy of operands that a run would find in the cache; -1: none
   Result fault = kSuccess;  // of all work from now on, told by who waits
 };
 Clock* current = nullptr;
@@ -65,31 +74,58 @@ struct FakeDevice {
       return kSuccess;
     };
     driver.stream_synchronize.function = [](Stream) { return current->fault; };
+    driver.device_attribute.function = [](int* value, DeviceAttribute which, Device) {
+      BOOST_TEST((which == DeviceAttribute::l2_cache_bytes));
+      return *value = static_cast<int>(current->cache), kSuccess;
+    };
+    driver.memory_info.function = [](size_t* free, size_t*) {
+      return *free = static_cast<size_t>(current->free_memory), kSuccess;
+    };
+    driver.host_allocate.function = [](void** memory, size_t bytes, unsigned) {
+      return ++current->live_memory, *memory = std::malloc(bytes), kSuccess;
+    };
+    driver.host_free.function = [](void* memory) { return --current->live_memory, std::free(memory), kSuccess; };
+    driver.copy_to_device.function = [](Address to, const void* from, size_t bytes, Stream) {
+      return std::memcpy(reinterpret_cast<void*>(to), from, bytes), kSuccess;
+    };
+    driver.copy_on_device.function = [](Address to, Address from, size_t bytes, Stream) {
+      return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), kSuccess;
+    };
     driver.memory_allocate.function = [](Address* memory, size_t bytes) {
       current->allocated += static_cast<int64_t>(bytes);
+      ++current->live_memory;
       *memory = reinterpret_cast<Address>(std::aligned_alloc(256, bytes));
       return kSuccess;
     };
     driver.memory_free.function = [](Address memory) {
       std::free(reinterpret_cast<void*>(memory));
-      return kSuccess;
+      return --current->live_memory, kSuccess;
     };
     driver.fill_bytes.function = [](Address memory, unsigned char value, size_t bytes, Stream) {
       std::fill_n(reinterpret_cast<unsigned char*>(memory), bytes, value);
+      current->fills[memory] = static_cast<int64_t>(bytes);
+      current->warm = -1;
       return kSuccess;
     };
   }
   ~FakeDevice() {
     BOOST_TEST(clock.live_events == 0);
     BOOST_TEST(clock.live_graphs == 0);
+    BOOST_TEST(clock.live_memory == 0);
     current = nullptr;
   }
 
   // Work of so many milliseconds.
   void run(double time) { (clock.captured < 0 ? clock.now : clock.captured) += time; }
   size_t fastest(size_t count, const std::function<void(size_t)>& enqueue) {
+    return fastest_on(256, count, [&](size_t i, size_t) { enqueue(i); });
+  }
+  // With an operand of so many bytes.
+  size_t fastest_on(int64_t bytes, size_t count, const std::function<void(size_t, size_t)>& enqueue) {
+    const TrialMemory memory(handles, std::array{TrialOperand{bytes, DType::f32}}, 0);
     return kb::cuda::fastest(
-        handles, {"a library 1.2", "a call", count, [](size_t i) { return "pick " + std::to_string(i); }, enqueue});
+        handles, memory,
+        {"a library 1.2", "a call", count, [](size_t i) { return "pick " + std::to_string(i); }, enqueue});
   }
 
   Clock clock;
@@ -161,8 +197,8 @@ BOOST_AUTO_TEST_CASE(one_that_makes_the_device_fail_in_a_replay_is_named) {
 BOOST_AUTO_TEST_CASE(a_fault_before_trials_is_no_implementations) {
   FakeDevice device;
   device.clock.fault = kLaunchFailed;
-  BOOST_CHECK_EXCEPTION(device.fastest(3, [&](size_t) { BOOST_ERROR("run"); }), kb::InternalError,
-                        says(" (719)", "in what ran before trials of"));
+  BOOST_CHECK_EXCEPTION(device.fastest(3, [&](size_t) { BOOST_ERROR("run"); }), CallError,
+                        says(" (719)", "hint: work that was enqueued earlier failed"));
 }
 
 BOOST_AUTO_TEST_CASE(broken_memory_is_told_as_such) {
@@ -176,14 +212,77 @@ BOOST_AUTO_TEST_CASE(a_single_implementation_is_not_run) {
   BOOST_TEST(device.fastest(1, [](size_t) { BOOST_ERROR("run"); }) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_finite) {
+// The first is the faster one where the operands of the run before are still there.
+BOOST_AUTO_TEST_CASE(runs_find_no_operand_in_the_cache) {
+  for (const int64_t bytes : {256, 300 << 10, 1 << 20}) {
+    FakeDevice device;
+    const auto run = [&](size_t i, size_t copy) {
+      const bool is_warm = std::exchange(device.clock.warm, static_cast<int64_t>(copy)) == static_cast<int64_t>(copy);
+      device.run(i == 1 ? 5 : is_warm ? 1 : 10);
+    };
+    BOOST_TEST(device.fastest_on(bytes, 2, run) == 1u);
+  }
+}
+
+// Before each of the runs that count and the one before them.
+BOOST_AUTO_TEST_CASE(runs_of_small_operands_begin_with_a_flushed_cache) {
   FakeDevice device;
-  const int64_t bytes[] = {3, 0, 300, 64};
-  const TrialMemory memory(device.handles, bytes);
-  for (size_t i = 0; i < 4; ++i) BOOST_TEST(reinterpret_cast<size_t>(memory[i]) % 256 == 0u);
-  BOOST_TEST((static_cast<char*>(memory[3]) - static_cast<char*>(memory[2])) == 512);
-  BOOST_TEST(static_cast<float*>(memory[2])[74] > 0.01f);
-  BOOST_TEST(static_cast<float*>(memory[2])[74] < 0.02f);
+  device.clock.fills.clear();
+  std::vector<size_t> copies;
+  device.fastest_on(256, 2, [&](size_t i, size_t copy) {
+    if (i == 0 && device.clock.captured >= 0) copies.push_back(copy);
+    device.run(1);
+  });
+  BOOST_TEST(copies == (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7}), boost::test_tools::per_element());
+  BOOST_TEST(device.clock.fills.size() == 1u);
+  BOOST_TEST(device.clock.fills.begin()->second == 2 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(there_are_as_many_copies_as_the_cache_and_free_memory_make) {
+  const auto copies = [](int64_t bytes, int64_t free, int64_t scratch = 0) {
+    FakeDevice device;
+    device.clock.free_memory = free;
+    const std::array operands = {TrialOperand{bytes / 2, DType::bf16}, TrialOperand{bytes / 2, DType::f32}};
+    const TrialMemory memory(device.handles, operands, scratch);
+    BOOST_TEST(device.clock.allocated <= std::max(free / 2, bytes + scratch));
+    return memory.copies();
+  };
+  constexpr int64_t kMuch = int64_t{1} << 30;
+  BOOST_TEST(copies(512, kMuch) == TrialMemory::kRuns);
+  BOOST_TEST(copies(512 << 10, kMuch) == 4u);
+  BOOST_TEST(copies(1 << 20, kMuch) == 2u);
+  BOOST_TEST(copies(3 << 20, kMuch) == 1u);
+  BOOST_TEST(copies(512 << 10, 8 << 20) == 4u);
+  BOOST_TEST(copies(512 << 10, 7 << 20) == 3u);
+  BOOST_TEST(copies(512 << 10, 7 << 20, 512 << 10) == 2u);
+  BOOST_TEST(copies(512 << 10, 100) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_holds_the_same_random_numbers_each_time) {
+  FakeDevice device;
+  const std::array operands = {TrialOperand{6, DType::bf16}, TrialOperand{0, DType::f32},
+                               TrialOperand{900 << 10, DType::f16}, TrialOperand{4096, DType::f64}};
+  const TrialMemory memory(device.handles, operands, 300), again(device.handles, operands, 300);
+  BOOST_TEST(memory.copies() > 1u);
+  for (size_t copy = 0; copy < memory.copies(); ++copy)
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const auto [bytes, dtype] = operands[i];
+      const void* at = memory.operand(copy, i);
+      BOOST_TEST(reinterpret_cast<size_t>(at) % 256 == 0u);
+      BOOST_TEST(std::memcmp(at, again.operand(0, i), static_cast<size_t>(bytes)) == 0);
+      double sum = 0, squares = 0;
+      const int64_t count = bytes / kb::size_of(dtype);
+      for (int64_t e = 0; e < count; ++e) {
+        const double x = kb::load_element(dtype, at, e);
+        BOOST_REQUIRE(std::abs(x) <= 0.5);
+        sum += x, squares += x * x;
+      }
+      if (count < 100) continue;
+      BOOST_TEST(std::abs(sum / static_cast<double>(count)) < 0.05);
+      BOOST_TEST(std::abs(squares / static_cast<double>(count) - 1.0 / 12) < 0.02);
+    }
+  BOOST_TEST(reinterpret_cast<size_t>(memory.scratch()) % 256 == 0u);
+  BOOST_TEST(static_cast<const char*>(memory.scratch())[299] == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
