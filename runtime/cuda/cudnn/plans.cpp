@@ -79,6 +79,13 @@ bool known(const std::vector<Plan>& plans, const std::string& pick) {
   return std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) { return plan.pick == pick; });
 }
 
+// Keeps `plans` such that all want the least workspace of those seen.
+void add_if_least(std::vector<Plan>& plans, Plan plan) {
+  if (!plans.empty() && plan.workspace > plans.front().workspace) return;
+  if (!plans.empty() && plan.workspace < plans.front().workspace) plans.clear();
+  plans.push_back(std::move(plan));
+}
+
 Error bad_pick(const std::string& pick, const char* why) {
   return Error(
       fmt::format("the recorded choice '{}' of a convolution is {}: it was made with another version of cuDNN "
@@ -98,20 +105,26 @@ int64_t read_integer(const char*& at, char end, const std::string& pick) {
 }  // namespace
 
 std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most) {
-  std::vector<Plan> plans;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    std::vector<Plan> plans, large;  // within the limit; of the least workspace
     for (Descriptor& configuration : configurations(graph, device, mode)) {
-      if (plans.size() == most) return plans;
+      if (plans.size() == most) break;
       const Descriptor engine = engine_of(configuration);
       if (!allowed(engine, rules)) continue;
       const std::string pick = pick_of(engine, configuration);
-      if (known(plans, pick)) continue;
+      if (known(plans, pick) || known(large, pick)) continue;
       Plan plan = unbuilt_plan(std::move(configuration), pick);
-      if (build(plan, device) && plan.workspace <= rules.workspace_limit) plans.push_back(std::move(plan));
+      if (!build(plan, device)) continue;
+      if (plan.workspace <= rules.workspace_limit)
+        plans.push_back(std::move(plan));
+      else
+        add_if_least(large, std::move(plan));
     }
-    if (!plans.empty()) break;
+    if (plans.empty()) plans = std::move(large);
+    plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(std::min(most, plans.size())), plans.end());
+    if (!plans.empty()) return plans;
   }
-  return plans;
+  return {};
 }
 
 Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std::string& pick) {

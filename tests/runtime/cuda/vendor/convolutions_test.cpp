@@ -133,6 +133,42 @@ BOOST_AUTO_TEST_CASE(the_workspace_is_limited) {
   for (const Plan& plan : some) BOOST_TEST(plan.workspace <= 1 << 20);
 }
 
+// ResNet-50's first: its favourite pads 3 channels, to 206 MB at 256 samples.
+BOOST_AUTO_TEST_CASE(a_large_minibatch_has_the_same_engines_as_a_small_one) {
+  cuda::LibraryPicks picks;
+  Convolutions convolutions("sm_90", picks, true);
+  ConvSpec s = square(DType::bf16, ConvKind::forward, 3, 64, 7);
+  s.h = s.w = 224;
+  s.stride[0] = s.stride[1] = 2;
+  std::set<std::string> engines;
+  for (const int64_t n : {256, 512, 1024}) {
+    s.n = n;
+    const auto op = convolutions.plan(s);
+    BOOST_TEST(op->scratch_bytes() > 800'000 * n);
+    BOOST_TEST(op->scratch_bytes() < 810'000 * n);
+    engines.insert(op->implementation());
+  }
+  BOOST_TEST(engines.size() == 1u);
+}
+
+// Strict f32 at a stride: cuDNN 9 has engines that copy both operands, and no other.
+BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_taken_and_said) {
+  cuda::LibraryPicks picks;
+  Convolutions convolutions("sm_90", picks, true);
+  ConvSpec s = square(DType::f32, ConvKind::forward, 256, 512, 1);
+  s.n = 256;
+  s.h = s.w = 56;
+  s.stride[0] = s.stride[1] = 2;
+  int64_t least = kMuch;
+  for (const Plan& plan : plans_of(s, {true, false, false, kMuch})) least = std::min(least, plan.workspace);
+  BOOST_TEST(least > 1'000'000'000);
+  const auto op = convolutions.plan(s);
+  BOOST_TEST(op->scratch_bytes() == least + 256);
+  BOOST_TEST(op->implementation().ends_with(" 1233 MB of workspace: no fast engine keeps to 617"));
+  s.n = 32;
+  BOOST_TEST((convolutions.plan(s)->implementation().find("workspace") == std::string::npos));
+}
+
 // cuDNN gives no f32 of 16-bit inputs, for which the precision pass writes a bf16 gradient.
 BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
   cuda::LibraryPicks picks;
