@@ -72,7 +72,7 @@ class CudaBackend : public Backend {
         report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
-    return cuda::make_runner(device_, transfers_, std::move(parts), options_.sync_steps);
+    return cuda::make_runner(device_, transfers_, std::move(parts), collective_ != nullptr, options_.sync_steps);
   }
 
  private:

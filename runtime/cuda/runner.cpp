@@ -8,11 +8,15 @@
 // read. All runners of a device compute on one stream, in the order in which they were asked.
 #include "runtime/cuda/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
 #include <map>
+
+#include "runtime/standard_streams.h"
 
 namespace kb::cuda {
 namespace {
@@ -21,6 +25,7 @@ constexpr int64_t kPlaceAlignment = 256;
 // Inputs up to this size are gathered in one page-locked block of each slot and copied at once; a larger one has a
 // block of its own, made when it is first filled: one that is always lent needs none.
 constexpr int64_t kGathered = 64 << 10;
+constexpr int kCaptureTries = 4;  // of a routine, on both slots together; then it stays uncaptured
 
 int64_t round_up(int64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
 
@@ -49,10 +54,11 @@ struct Slot {
 
 class CudaRunner : public Runner {
  public:
-  CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool sync_steps)
+  CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool has_ranks, bool sync_steps)
       : device_(device),
         transfers_(transfers),
         parts_(std::move(parts)),
+        has_ranks_(has_ranks),
         is_captured_(!sync_steps),
         slots_{Slot(device), Slot(device)} {
     place_inputs();
@@ -60,6 +66,7 @@ class CudaRunner : public Runner {
     for (Slot& slot : slots_) make(slot);
     fresh_.resize(parts_.inputs.size());
     has_run_.resize(parts_.routines.size());
+    refused_.resize(parts_.routines.size());
   }
 
   ~CudaRunner() override {
@@ -264,17 +271,18 @@ class CudaRunner : public Runner {
   }
 
   // The first time (with sync_steps every time) a routine runs as it is, so that a fault is told by its schedule step;
-  // then as a graph.
+  // then as a graph, and again as it is where that cannot be captured.
   void compute(size_t routine) {
     Slot& slot = next();
-    if (!has_run_[routine] || !is_captured_) {
-      has_run_[routine] = true;
-      bind(slot);
-      enqueue(slot, routine);
-      return;
-    }
-    if (!slot.graphs[routine]) capture(slot, routine);
-    device_.driver(device_.driver.graph_launch, slot.graphs[routine], device_.compute);
+    if (slot.graphs[routine] || (may_capture(routine) && try_capture(slot, routine)))
+      return device_.driver(device_.driver.graph_launch, slot.graphs[routine], device_.compute);
+    has_run_[routine] = true;
+    bind(slot);
+    enqueue(slot, routine);
+  }
+
+  bool may_capture(size_t routine) const {
+    return is_captured_ && has_run_[routine] && refused_[routine] < kCaptureTries;
   }
 
   void finish() {
@@ -300,6 +308,25 @@ class CudaRunner : public Runner {
                        address_of(address(slot, i)), static_cast<size_t>(results_[i].bytes), device_.compute);
   }
 
+  // False: a library allocates or loads at a run that is not its first, say, which a capture may not. Nothing of it has
+  // run; once it has run uncaptured, there may be nothing left to allocate. Throws where the device is lost, and where
+  // there are several ranks: NCCL wants a sum captured by all of them or by none.
+  bool try_capture(Slot& slot, size_t routine) {
+    try {
+      capture(slot, routine);
+      return true;
+    } catch (const std::exception& error) {
+      if (has_ranks_) throw;
+      device_.wait(device_.compute);
+      if (++refused_[routine] == kCaptureTries)
+        print_error(fmt::format(
+            "kilobatch: a step cannot be captured as a CUDA graph: it is enqueued part by part, which costs the host "
+            "time\n  got:  {}",
+            error.what()));
+      return false;
+    }
+  }
+
   void capture(Slot& slot, size_t routine) {
     const Driver& driver = device_.driver;
     bind(slot);
@@ -313,15 +340,18 @@ class CudaRunner : public Runner {
       throw;
     }
     driver(driver.capture_end, device_.compute, &captured);
-    driver(driver.graph_instantiate, &slot.graphs[routine], captured, 0ull);
-    driver(driver.graph_destroy, captured);
-    driver(driver.graph_upload, slot.graphs[routine], device_.compute);
+    CapturedExec graph = nullptr;
+    const Result result = driver.graph_instantiate.function(&graph, captured, 0);
+    driver.graph_destroy.function(captured);
+    if (result != kSuccess) driver.fail(driver.graph_instantiate.symbol, result);
+    slot.graphs[routine] = graph;
+    driver(driver.graph_upload, graph, device_.compute);
   }
 
   const OpenDevice& device_;
   Transfers& transfers_;
   RunnerParts parts_;
-  const bool is_captured_;
+  const bool has_ranks_, is_captured_;
   std::array<Slot, 2> slots_;
   std::vector<Place> inputs_, results_;
   std::vector<size_t> by_place_;  // inputs, in the order of their places
@@ -331,16 +361,17 @@ class CudaRunner : public Runner {
   std::vector<Upload> uploads_;          // of the step under way
   std::vector<std::byte> large_;         // the last large output read
   std::vector<char> has_run_;            // of each routine
+  std::vector<int> refused_;             // captures of each routine
   bool is_open_ = false;                 // the host may write the next slot's block
   int64_t steps_ = 0;                    // enqueued
 };
 
 }  // namespace
 
-std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts,
+std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool has_ranks,
                                     bool sync_steps) {
   device.make_current();
-  return std::make_unique<CudaRunner>(device, transfers, std::move(parts), sync_steps);
+  return std::make_unique<CudaRunner>(device, transfers, std::move(parts), has_ranks, sync_steps);
 }
 
 }  // namespace kb::cuda

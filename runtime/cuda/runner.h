@@ -9,8 +9,8 @@
 
 namespace kb::cuda {
 
-// `sync_steps`: see CudaOptions; the programs wait themselves.
-std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts,
-                                    bool sync_steps = false);
+// `has_ranks`: other processes take the same steps. `sync_steps`: see CudaOptions; the programs wait themselves.
+std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool has_ranks,
+                                    bool sync_steps);
 
 }  // namespace kb::cuda

@@ -198,6 +198,18 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
       says("ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", " of final: all_reduce "));
 }
 
+// The other rank's step is captured, and NCCL wants all or none.
+BOOST_AUTO_TEST_CASE(a_capture_that_one_rank_is_refused_ends_the_run) {
+  const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
+  BOOST_CHECK_EXCEPTION(on_fake_ranks(2,
+                                      [&](const FakeRank& rank) {
+                                        const auto backend = rank.backend();
+                                        if (rank.number() == 1) rank.gpu.gpu.fail_in_captures("cuLaunchKernel");
+                                        run_process(run, *backend, rank.number());
+                                      }),
+                        std::exception, says("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900)", "in step "));
+}
+
 BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
   const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
   WorkerRun timed = run;

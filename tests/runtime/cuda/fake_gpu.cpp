@@ -56,6 +56,8 @@ const char* error_name(Result result) {
       return "CUDA_ERROR_INVALID_CONTEXT";
     case kNotFound:
       return "CUDA_ERROR_NOT_FOUND";
+    case kIllegalAddress:
+      return "CUDA_ERROR_ILLEGAL_ADDRESS";
     case kLaunchFailed:
       return "CUDA_ERROR_LAUNCH_FAILED";
     case kCaptureUnsupported:
@@ -138,7 +140,12 @@ void FakeGpu::fault(const std::string& what) {
 Result FakeGpu::called(const char* symbol, const std::string& arguments, bool needs_context) {
   if (has_faulted_) return kLaunchFailed;
   log.push_back(arguments.empty() ? symbol : symbol + (" " + arguments));
-  if (auto at = failures_.find(symbol); at != failures_.end() && at->second.first-- == 0) return at->second.second;
+  if (lost_ != kSuccess) return lost_;
+  if (symbol == uncapturable_ && any_capture()) return not_while_capturing();
+  if (auto at = failures_.find(symbol); at != failures_.end() && at->second.first-- == 0) {
+    lost_ = losing_;
+    return at->second.second;
+  }
   if (!is_initialised_) return kNotInitialized;
   return needs_context && !has_context ? kInvalidContext : kSuccess;
 }
@@ -770,9 +777,12 @@ void FakeGpu::Table::fill_graphs(Driver& d) {
     return kSuccess;
   };
   d.capture_end.function = [](Stream s, Captured* captured) -> Result {
-    KB_CALL("cuStreamEndCapture", stream_name(s))
+    FakeGpu& gpu = FakeGpu::here();
+    const Result early = gpu.called("cuStreamEndCapture", stream_name(s));
     gpu.stream(s);
-    return gpu.end_capture(number(s), captured);
+    const Result result = gpu.end_capture(number(s), captured);  // one that fails has ended, too
+    if (early) *captured = nullptr;
+    return early ? early : result;
   };
   d.graph_instantiate.function = [](CapturedExec* exec, Captured captured, unsigned long long) -> Result {
     KB_CALL("cuGraphInstantiateWithFlags", "")

@@ -81,6 +81,13 @@ class FakeGpu {
   std::vector<std::string> log;
   // The call with this number (0: the next) of a function fails.
   void fail(const std::string& symbol, int number, cuda::Result result);
+  // From this call on, with the same numbering, every one gives the result: the device is lost.
+  void lose(const std::string& symbol, int number, cuda::Result result) {
+    losing_ = result;
+    fail(symbol, number, result);
+  }
+  // From now on every call of a function fails in a capture: it allocates there.
+  void fail_in_captures(const std::string& symbol) { uncapturable_ = symbol; }
   // From now on these calls do nothing and succeed: a fault planted in the backend.
   void skip(const std::string& symbol) { skipped_.insert(symbol); }
   // The next run of a kernel of this name fails, and with it the next wait and every later one.
@@ -194,6 +201,8 @@ class FakeGpu {
   std::deque<std::pair<size_t, const FakeKernel*>> kernels_;  // module, kernel
   std::map<std::string, std::pair<int, cuda::Result>> failures_;
   std::set<std::string> skipped_;
+  std::string uncapturable_;
+  cuda::Result losing_ = cuda::kSuccess, lost_ = cuda::kSuccess;
   std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, by kernel and address
   std::string poisoned_;
   bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
