@@ -12,6 +12,7 @@ Target gpu_target(const std::string& arch) {
   target.processor = Processor::gpu;
   target.isa = target.library_isa = arch;
   target.lanes = 4;
+  target.narrow_weight_gradients = true;
   target.tile_elements = 8192;
   target.prefetch_bytes = 0;
   target.streaming_bytes = 0;

@@ -40,8 +40,11 @@ struct Target {
   int64_t memory_bytes = 0;
   int64_t streaming_bytes = 8 << 20;  // outputs of a kernel above this are stored past the cache; 0: never
   int64_t prefetch_bytes = 8192;      // how far ahead of its loads a kernel asks for memory it walks through; 0: never
-  int shards = 2;                     // library calls on a CPU: fixed sample shards
-  int64_t redzone_bytes = 0;          // free bytes behind every planned buffer: sanitizer builds poison them
+  // Gradients of convolutions' weights leave a library call on 16 bits in 16 bits, as a GPU's give them; else in f32. A
+  // CPU that is asked to rounds them, so that a GPU's steps can be compared with its own.
+  bool narrow_weight_gradients = false;
+  int shards = 2;                               // library calls on a CPU: fixed sample shards
+  int64_t redzone_bytes = 0;                    // free bytes behind every planned buffer: sanitizer builds poison them
   std::shared_ptr<const LibraryQuery> library;  // null: no scratch, no packing
 };
 

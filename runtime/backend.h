@@ -136,5 +136,6 @@ struct CpuOptions {
   Heartbeat* heartbeat = nullptr;        // is told of every exchange; may be absent
 };
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
+  bool narrow_weight_gradients = false;  // as a GPU has them in 16 bits: see Target
 
 }  // namespace kb

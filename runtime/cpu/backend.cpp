@@ -55,6 +55,7 @@ class CpuBackend : public Backend {
     // Of the machine, not of what a launcher leaves to this process: bits follow from it.
     target_.shards = options.shards > 0 ? options.shards : machine_processors();
     target_.redzone_bytes = kRedzone;
+    target_.narrow_weight_gradients = options.narrow_weight_gradients;
     target_.library = std::make_shared<CpuLibraryQuery>(library_, target_.shards);
   }
 

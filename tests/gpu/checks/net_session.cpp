@@ -72,7 +72,11 @@ Trained train(Backend& backend, uint32_t steps) {
   return train(net, 0, steps);
 }
 
-std::unique_ptr<Backend> small_cpu() { return make_cpu_backend({2, 2, ""}); }
+std::unique_ptr<Backend> small_cpu() {
+  CpuOptions options{2, 2, ""};
+  options.narrow_weight_gradients = true;
+  return make_cpu_backend(options);
+}
 
 void check_state(const std::vector<NamedTensor>& expected, const std::vector<NamedTensor>& got, double bound) {
   BOOST_REQUIRE(expected.size() == got.size());

@@ -34,7 +34,7 @@ struct Trained {
 Trained train(NetSession& net, uint32_t from, uint32_t to);
 Trained train(Backend& backend, uint32_t steps);
 
-// Two cores, two shards: what the fake GPU's library has, too.
+// Two cores, two shards: what the fake GPU's library has, too. It rounds where a GPU does.
 std::unique_ptr<Backend> small_cpu();
 
 // Fails the running test where an element differs by more than `bound` times the largest of its tensor (at least 1e-3).

@@ -48,10 +48,13 @@ void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count,
 void lenet_mnist_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, lenet(), 9, 1e-5, 1e-5); }
 void resnet_cifar_8_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, resnet8(), 5, 1e-4, 1e-3); }
 
-// In 16 bits the two round at other places, so that they agree to a few steps of 1 / 256 and 1 / 2048.
+// In 16 bits, too, weight gradients of convolutions are rounded on both. On the fake, which sums in the CPU's order,
+// all is then alike; on a GPU sums round to other neighbours now and then, and the two agree to a few steps of 1 / 256
+// and 1 / 2048.
 void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
-  check_beside_cpu(gpu, lenet("bf16"), 9, 0.02 / gpu.slack(), 0);
-  check_beside_cpu(gpu, lenet("f16"), 9, 0.004 / gpu.slack(), 0);
+  const bool sums_alike = gpu.slack() == 1;
+  for (const auto& [precision, bound] : {std::pair("bf16", 0.02), std::pair("f16", 0.004)})
+    check_beside_cpu(gpu, lenet(precision), 9, sums_alike ? 1e-6 : bound / gpu.slack(), sums_alike ? 1e-6 : 0);
 }
 
 // What kernels are measured against.

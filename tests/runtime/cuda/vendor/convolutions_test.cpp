@@ -35,6 +35,20 @@ std::set<std::string> engines(const std::vector<Plan>& plans) {
   return found;
 }
 
+// Those of all that cuDNN knows for the graph that build a plan.
+int engine_count(const ConvSpec& spec, const DeviceChoice& device) {
+  const Descriptor graph = conv_graph(spec, device);
+  int count = 0;
+  for (int64_t i = 0; i < graph.get_integer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT); ++i) {
+    try {
+      picked_plan(graph, device, std::to_string(i));
+      ++count;
+    } catch (const Error&) {
+    }
+  }
+  return count;
+}
+
 constexpr ConvKind kKinds[] = {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad};
 constexpr int64_t kMuch = int64_t{1} << 40;
 
@@ -167,6 +181,32 @@ BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_t
   BOOST_TEST(op->implementation().ends_with(" 1233 MB of workspace: no fast engine keeps to 617"));
   s.n = 32;
   BOOST_TEST((convolutions.plan(s)->implementation().find("workspace") == std::string::npos));
+}
+
+// What makes the precision pass round a GPU's weight gradients, and the CPU they are compared with: of all engines,
+// with or without leave, none gives f32 of 16 bits. Where a new version has one, the pass should use it.
+BOOST_AUTO_TEST_CASE(no_engine_gives_a_wide_weight_gradient_of_16_bits) {
+  const DeviceChoice device(std::string("sm_90"));
+  const auto check = [&](DType dtype, int64_t c, int64_t size, int64_t o, int64_t kernel, int64_t stride) {
+    ConvSpec s = square(dtype, ConvKind::weight_grad, c, o, kernel);
+    s.n = 256;
+    s.h = s.w = size;
+    s.stride[0] = s.stride[1] = stride;
+    BOOST_TEST(engine_count(s, device) > 0, text(s));
+    s.wide = true;
+    BOOST_TEST(engine_count(s, device) == 0, text(s));
+  };
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    check(dtype, 3, 224, 64, 7, 2);
+    for (int64_t width = 64, size = 56; width <= 512; width *= 2, size /= 2) {
+      check(dtype, width, size, width, 3, 1);
+      check(dtype, width, size, 4 * width, 1, 1);
+      check(dtype, 4 * width, size, width, 1, 1);
+      if (width == 512) continue;
+      check(dtype, 2 * width, size, 2 * width, 3, 2);
+      check(dtype, 4 * width, size, 8 * width, 1, 2);
+    }
+  }
 }
 
 // cuDNN gives no f32 of 16-bit inputs, for which the precision pass writes a bf16 gradient.
