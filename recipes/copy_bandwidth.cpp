@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kTile = 256 * 1024;  // bytes
 constexpr int kTrials = 5;
+constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // bytes
 
 }  // namespace
 
@@ -55,6 +56,10 @@ void CopyBandwidth::streaming() {
 #else
   plain();
 #endif
+}
+
+int64_t device_copy_bytes(const Backend& backend) {
+  return std::clamp(backend.free_bytes() / 4 / kTile * kTile, kTile, kDeviceCopy);
 }
 
 double device_copy_rate(Backend& backend, int64_t bytes) {

@@ -22,6 +22,10 @@ class CopyBandwidth {
   Pool pool_;
 };
 
+// Of an array whose copy says what a device's memory does: 1 GiB, of which its cache (126 MB of a B200) holds little,
+// but no more than a quarter of what is free.
+int64_t device_copy_bytes(const Backend& backend);
+
 // Bytes read and written a second by the backend's own copy of one variable to another.
 double device_copy_rate(Backend& backend, int64_t bytes);
 

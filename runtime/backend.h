@@ -112,6 +112,8 @@ class Backend {
   virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
   // Of the memory that `allocate` takes from, in all.
   virtual int64_t memory_bytes() const = 0;
+  // What of it nobody holds now, other processes included; where it is not known, all of it.
+  virtual int64_t free_bytes() const { return memory_bytes(); }
   // Whether the host reads and writes what `allocate` gives as its own memory.
   virtual bool host_visible() const = 0;
   // Between the backend's memory and the host's, behind all that was enqueued; done at return.
@@ -134,8 +136,8 @@ struct CpuOptions {
   std::string cache_directory;           // "" = from the environment (runtime/options.h)
   Communicator* communicator = nullptr;  // of programs for several processes; outlives the backend
   Heartbeat* heartbeat = nullptr;        // is told of every exchange; may be absent
+  bool narrow_weight_gradients = false;  // as a GPU has them in 16 bits: see Target
 };
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
-  bool narrow_weight_gradients = false;  // as a GPU has them in 16 bits: see Target
 
 }  // namespace kb

@@ -59,6 +59,12 @@ class CudaBackend : public Backend {
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_device(device_, bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_pinned(device_, bytes); }
   int64_t memory_bytes() const override { return device_.memory; }
+  int64_t free_bytes() const override {
+    device_.make_current();
+    size_t free = 0, total = 0;
+    (*driver_)(driver_->memory_info, &free, &total);
+    return static_cast<int64_t>(free);
+  }
   bool host_visible() const override { return false; }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.upload(to, from, bytes); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.download(to, from, bytes); }

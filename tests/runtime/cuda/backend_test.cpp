@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "recipes/copy_bandwidth.h"
 #include "tests/gpu/checks/net_session.h"
 #include "tests/runtime/cuda/fake_backend.h"
 #include "tests/says.h"
@@ -243,6 +244,18 @@ BOOST_FIXTURE_TEST_CASE(a_lost_device_ends_a_capture_for_good, OnFake) {
 BOOST_AUTO_TEST_CASE(without_a_device_it_says_what_is_missing) {
   FakeTestGpu gpu({.devices = 0});
   BOOST_CHECK_EXCEPTION(gpu.backend(), Error, says("missing: a device\n  got:     cuInit failed: "));
+}
+
+// So that what a copy reads is not what the cache keeps of the copy before.
+BOOST_AUTO_TEST_CASE(a_copy_is_timed_on_much_of_what_is_free) {
+  const auto bytes = [](int64_t memory, int64_t taken) {
+    FakeTestGpu gpu({.memory = memory});
+    const std::unique_ptr<Backend> backend = gpu.backend();
+    const auto other = backend->allocate(taken);
+    return device_copy_bytes(*backend);
+  };
+  BOOST_TEST(bytes(int64_t{80} << 30, 1 << 20) == 1 << 30);
+  BOOST_TEST(bytes(1 << 30, 512 << 20) == 128 << 20);
 }
 
 BOOST_AUTO_TEST_CASE(it_says_what_it_is) {

@@ -26,6 +26,7 @@ class KnownLaunches : public Backend {
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return under_->allocate(bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return under_->allocate_host(bytes); }
   int64_t memory_bytes() const override { return under_->memory_bytes(); }
+  int64_t free_bytes() const override { return under_->free_bytes(); }
   bool host_visible() const override { return under_->host_visible(); }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { under_->upload(to, from, bytes); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { under_->download(to, from, bytes); }
