@@ -1,6 +1,7 @@
 // What tests/gpu checks on a GPU, on the fake one.
 #include "tests/gpu/checks/checks.h"
 
+#include <algorithm>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -36,6 +37,15 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(cuda_sessions)
 BOOST_DATA_TEST_CASE(lazy, make(session_checks()), check) { on_the_fake(check); }
+// Steps of minutes, of which f32 gives single microseconds, on a clock as coarse as the driver's.
+BOOST_AUTO_TEST_CASE(clocks_may_be_coarse) {
+  const std::vector<GpuCheck> all = session_checks();
+  const auto profiled =
+      std::find_if(all.begin(), all.end(), [](const GpuCheck& check) { return check.name == "profiled_steps_count"; });
+  BOOST_REQUIRE((profiled != all.end()));
+  for (const double milliseconds : {0.00123, 0.0777, 3001.7})
+    on_the_fake(*profiled, {.operation_ms = milliseconds, .resolution_ms = 5e-4});
+}
 BOOST_DATA_TEST_CASE(at_once, make(session_checks()), check) { on_the_fake(check, {.lazy = false}); }
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -29,6 +29,8 @@ struct FakeOptions {
   int devices = 1;
   int capability = 90;
   int64_t memory = int64_t{1} << 30;
+  double operation_ms = 0.001;  // what every operation takes
+  double resolution_ms = 1e-9;  // of a time between two events
 };
 
 // A kernel of an image: what a launch does with its parameters, one address a pointer or number.
@@ -150,6 +152,7 @@ class FakeGpu {
     Capture captured;
   };
 
+  static cuda::Result make_current(cuda::Context context);
   cuda::Result called(const char* symbol, const std::string& arguments, bool needs_context = true);
   StreamState& stream(cuda::Stream handle);
   EventState& event(cuda::Event handle);
