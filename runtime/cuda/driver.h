@@ -32,9 +32,10 @@ using Address = unsigned long long;  // in device memory
 
 using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
-                        kInvalidImage = 200, kInvalidContext = 201, kNotFound = 500, kNotReady = 600,
-                        kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
-                        kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureUnjoined = 904;
+                        kInvalidImage = 200, kInvalidContext = 201, kNoBinaryForGpu = 209, kUnsupportedPtx = 222,
+                        kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kLaunchFailed = 719,
+                        kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureUnmatched = 903,
+                        kCaptureUnjoined = 904;
 
 enum class DeviceAttribute : int {
   multiprocessors = 16,

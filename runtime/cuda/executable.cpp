@@ -94,7 +94,7 @@ class CudaExecutable : public Executable {
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
         enqueue(s);
-        if (!has_run_ || sync_steps_) wait_for(s);
+        if (waits()) wait_for(s);
       });
     has_run_ = true;
   }
@@ -142,12 +142,14 @@ class CudaExecutable : public Executable {
     counters_ = allocate_device(device_, bytes);
   }
 
-  // Adds to whatever `work` throws which step it was and the user's line.
+  // Adds to whatever `work` throws which step it was and the user's line. Where nobody waits between steps, a call may
+  // tell of what an earlier one enqueued, and no step is named.
   template <class Work>
   void at_step(size_t s, Work work) const {
     try {
       work();
     } catch (const CallError& error) {
+      if (is_device_fault(error.result()) && !waits()) throw;
       throw InternalError(error.failure() + place(s));
     } catch (const InternalError& error) {
       throw InternalError(error.what() + place(s));
@@ -227,6 +229,7 @@ class CudaExecutable : public Executable {
     one.done.record(device_.communication);
   }
 
+  bool waits() const { return !has_run_ || sync_steps_; }
   void wait_for(size_t s) const { device_.wait(is_exchange(s) ? device_.communication : device_.compute); }
 
   void enqueue_library(const Call& call) const {

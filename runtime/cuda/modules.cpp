@@ -1,15 +1,38 @@
 #include "runtime/cuda/modules.h"
 
+#include <fmt/format.h>
+
 #include "runtime/standard_streams.h"
 
 namespace kb::cuda {
+namespace {
+
+// A driver reads code of its own CUDA's compilers and older ones.
+[[noreturn]] void not_loaded(const OpenDevice& device, const std::string& compiler, const CallError& error) {
+  throw Error(fmt::format(
+      "the driver does not load what {} compiled\n  got:    {}\n  driver: CUDA {}.{}\n  hint:   where the "
+      "compiler is of a newer CUDA than the driver, update the driver, or set LD_LIBRARY_PATH to the folder "
+      "of an older libnvrtc.so",
+      compiler, error.failure(), device.driver_version / 1000, device.driver_version % 1000 / 10));
+}
+
+bool is_refused_image(Result result) {
+  return result == kInvalidImage || result == kNoBinaryForGpu || result == kUnsupportedPtx;
+}
+
+}  // namespace
 
 Modules::Modules(const OpenDevice& device, Compiler& compiler, const KernelBatch& batch, LoadReport& report)
     : device_(device) {
   if (batch.kernels.empty()) return;
   const CompiledImages compiled = compiler.compile(batch);
   for (const std::string& warning : compiled.warnings) print_error(warning);
-  for (const Image& image : compiled.images) load(image);
+  try {
+    for (const Image& image : compiled.images) load(image);
+  } catch (const CallError& error) {
+    if (is_refused_image(error.result())) not_loaded(device, compiler.name(), error);
+    throw;
+  }
   report.cache_hits += compiled.cache_hits;
   report.compiled += compiled.compiled;
   report.jit_milliseconds += compiled.jit_ms;

@@ -187,6 +187,27 @@ BOOST_FIXTURE_TEST_CASE(with_sync_steps_a_kernel_that_fails_later_is_named, OnFa
   });
 }
 
+// Nobody waits between its steps, so that the call that tells of a fault is another's.
+BOOST_FIXTURE_TEST_CASE(a_fault_in_a_profiled_step_is_not_blamed_on_the_step_that_tells, OnFake) {
+  train(net, 0, 4);
+  net.fill(4);
+  gpu.lose("cuLaunchKernel", 3, cuda::kIllegalAddress);
+  BOOST_CHECK_EXCEPTION(net.session.profile(), cuda::CallError, [](const cuda::CallError& error) {
+    return says("cuLaunchKernel failed: CUDA_ERROR_ILLEGAL_ADDRESS (700)", "--sync-steps")(error) &&
+           std::string(error.what()).find("in step") == std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_is_older_than_the_compiler_is_told) {
+  FakeTestGpu gpu;
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  gpu.gpu.fail("cuModuleLoadData", 0, cuda::kInvalidImage);
+  BOOST_CHECK_EXCEPTION(
+      NetSession{*backend}, Error,
+      says("the driver does not load what emulated kernels compiled\n  got:    cuModuleLoadData failed: ", "(200)",
+           "driver: CUDA 13.0\n", "update the driver"));
+}
+
 BOOST_AUTO_TEST_CASE(a_device_that_is_full_says_so) {
   FakeTestGpu gpu({.memory = 16 << 20});
   BOOST_CHECK_EXCEPTION(gpu.backend()->allocate(32 << 20), Error,
