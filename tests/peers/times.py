@@ -8,6 +8,7 @@
 
 A round runs each side once, in a process of its own: ours, then PyTorch contiguous and channels_last, each with malloc
 as it is and with one that keeps its pages; on a GPU PyTorch as it is and compiled (torch.compile with CUDA graphs).
+--ways and --formats, names with commas between, leave some of that out.
 PyTorch's time is that of its better memory format; a ratio is PyTorch's over ours, of medians and of least times over
 all rounds; of a GPU's memory at its fullest, ours over PyTorch's.
 """
@@ -33,20 +34,23 @@ FORMATS = ("contiguous", "channels_last")
 
 
 def last_json(command, extra=None):
-    done = subprocess.run(command, env={**os.environ, **(extra or {})}, check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True)
+    done = subprocess.run(command, env={**os.environ, **(extra or {})}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        last_lines = "\n".join(done.stderr.splitlines()[-20:])
+        raise SystemExit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{last_lines}")
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure(recipe, minibatch, precision, rounds, bench, threads, device):
+def measure(recipe, minibatch, precision, rounds, bench, threads, device, ways, formats):
     """{side: {median, min, peak}}, ms and bytes; sides "ours" and (way, format). PyTorch tells bytes of a GPU alone."""
     samples = {}
     for _ in range(rounds):
         ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",
                           "--device", device, *(["--threads", str(threads)] if threads else [])])
         samples.setdefault("ours", []).append(ours)
-        for way, environment, flags in WAYS[device]:
-            for memory_format in FORMATS if recipe != "mlp_mnist" else FORMATS[:1]:
+        for way, environment, flags in ways:
+            for memory_format in formats if recipe != "mlp_mnist" else FORMATS[:1]:
                 theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe,
                                     "--minibatch", str(minibatch), "--precision", precision, "--format", memory_format,
                                     "--device", device, "--threads", str(ours["threads"] if device == "cpu" else 0),
@@ -64,9 +68,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
     parser.add_argument("--device", choices=list(WAYS), default="cpu")
+    parser.add_argument("--ways", default="", help="how PyTorch is run; all where not given")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="its memory formats")
     parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     arguments = parser.parse_args()
+    ways = [way for way in WAYS[arguments.device] if not arguments.ways or way[0] in arguments.ways.split(",")]
+    formats = [name for name in FORMATS if name in arguments.formats.split(",")]
+    if not ways or not formats:
+        parser.error("expected ways of " + ", ".join(way[0] for way in WAYS[arguments.device]) +
+                     " and formats of " + ", ".join(FORMATS))
     unknown = [case for case in arguments.cases if case not in CASES]
     if unknown:
         parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
@@ -80,9 +91,9 @@ def main():
             if arguments.device == "cuda":
                 minibatch = GPU_MINIBATCH.get(case, minibatch)
             found = measure(recipe, minibatch, precision, arguments.rounds, arguments.bin / "bench", arguments.threads,
-                            arguments.device)
+                            arguments.device, ways, formats)
             ours = found.pop("ours")
-            for way, _, _ in WAYS[arguments.device]:
+            for way, _, _ in ways:
                 sides = {side: value for side, value in found.items() if side[0] == way}
                 best = min(sides, key=lambda side: sides[side]["median"])
                 theirs = sides[best]
