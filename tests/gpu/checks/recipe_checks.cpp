@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/copy_bandwidth.h"
+#include "recipes/matmul_rate.h"
 #include "recipes/perf/measured_step.h"
 #include "recipes/programs.h"
 #include "recipes/table.h"
@@ -103,6 +104,11 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
     BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
 }
 
+void a_devices_matmul_is_timed(TestGpu& gpu) {
+  const MatmulRate rate = device_matmul_rate(*gpu.backend(), 32);
+  BOOST_TEST((rate.median > 0 && rate.best >= rate.median && std::isfinite(rate.best)));
+}
+
 // A step of four programs: virtual workers of two samples, whose sums are carried.
 void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   Training one = lenet(), other = resnet8();
@@ -199,6 +205,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
           {"memory_changes_no_bit", memory_changes_no_bit, replays},
           {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
+          {"a_devices_matmul_is_timed", a_devices_matmul_is_timed, &DriverCalls::allocations},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},

@@ -1,0 +1,18 @@
+// The rate of a device at products of bf16 matrices: its compute-bound library calls are measured against it.
+#pragma once
+#include <cstdint>
+
+#include "runtime/backend.h"
+
+namespace kb {
+
+// Operations a second, a multiply-add counted as two.
+struct MatmulRate {
+  double best = 0, median = 0;
+};
+
+// The backend's own product of two matrices, `extent` by `extent`, of random numbers: a processor that multiplies zeros
+// draws less power and runs faster.
+MatmulRate device_matmul_rate(Backend& backend, int64_t extent);
+
+}  // namespace kb
