@@ -183,7 +183,7 @@ int bench(const std::vector<std::string>& arguments) {
              1e3 * static_cast<double>(flags.minibatch) / median);
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   if (device.backend->target().processor == Processor::gpu) {
-    const double copy = device_copy_rate(*device.backend, kCopyBytes);
+    const double copy = device_copy_rate(*device.backend, device_copy_bytes(*device.backend));
     fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy}));
     return 0;
   }
