@@ -101,7 +101,7 @@ class Builder {
     int64_t literal = 0;
     Reg narrow = kNone;  // the bf16 or f16 that it was converted from
     Reg wide = kNone;    // of a bf16 or f16: an f32 that equals it
-    // What sets it, where rewrites may look: a constant, a conversion, an operation.
+    // The instruction that sets it, for rewrites: a constant, a conversion, an operation.
     Code code = Code::tile;
     Op op = Op::add;
     Reg a = kNone, b = kNone, c = kNone;

@@ -129,8 +129,8 @@ Reg Expression::window(Value v, const Indices& at) {
   return is_low_precision(dtype) ? emit_cast(b_, dtype, sum[0]) : sum[0];
 }
 
-// Where the first element under the window lies on an axis; there is one (graph/infer_window.cpp refuses padding
-// alone).
+// The place on an axis of the first element under the window. There is one, for graph/infer_window.cpp refuses windows
+// of padding alone.
 Index Expression::first_under(const AxisWindow& axis, const Index& position) {
   const Index start = math_.shift(math_.scale(position, axis.stride), -axis.padding);
   if (axis.padding == 0) return start;

@@ -117,7 +117,7 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   return result;
 }
 
-// Of the device: variables, the arena, and inputs in two slots.
+// Memory of the device that the programs fill: variables, the arena, and inputs in two slots.
 int64_t device_bytes(const Compiled& compiled) {
   int64_t bytes = 0, arena = 0;
   for (const Variable& variable : compiled.variables) bytes += std::max(variable.bytes, variable.type.bytes());
@@ -131,7 +131,7 @@ int64_t device_bytes(const Compiled& compiled) {
 
 }  // namespace
 
-// What fits is planned with everything kept, which only the plan itself can tell: it is made first.
+// The plan that keeps everything is made first, for it alone tells whether that fits.
 Compiled compile(Graph graph, const CompileOptions& options) {
   const int64_t memory = options.target.memory_bytes;
   if (!options.recompute || memory == 0) return compile_once(std::move(graph), options);

@@ -22,8 +22,8 @@ class CopyBandwidth {
   Pool pool_;
 };
 
-// Of an array whose copy says what a device's memory does: 1 GiB, of which its cache (126 MB of a B200) holds little,
-// but no more than a quarter of what is free.
+// Bytes of an array whose copy tells the rate of a device's memory: 1 GiB, of which its cache (126 MB of a B200) holds
+// little, but no more than a quarter of what is free.
 int64_t device_copy_bytes(const Backend& backend);
 
 // Bytes read and written a second by the backend's own copy of one variable to another.

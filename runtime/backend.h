@@ -112,7 +112,7 @@ class Backend {
   virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
   // Of the memory that `allocate` takes from, in all.
   virtual int64_t memory_bytes() const = 0;
-  // What of it nobody holds now, other processes included; where it is not known, all of it.
+  // Bytes of it that no process holds now; all of it where that is not known.
   virtual int64_t free_bytes() const { return memory_bytes(); }
   // Whether the host reads and writes what `allocate` gives as its own memory.
   virtual bool host_visible() const = 0;

@@ -67,7 +67,7 @@ bool parse(std::string_view line, Instruction& result) {
   return result.address >= 0 && !result.name.empty();
 }
 
-// Of one thread's access: "LDG.E.128" moves 16.
+// Bytes that one thread moves: "LDG.E.128" has 16.
 int64_t bytes_of(std::string_view modifiers) {
   constexpr std::pair<std::string_view, int64_t> kWidths[] = {{".128", 16}, {".64", 8}, {".U16", 2},
                                                               {".S16", 2},  {".U8", 1}, {".S8", 1}};

@@ -2,7 +2,6 @@
 // loop takes: what a model of its time needs, known without a GPU.
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,7 +24,7 @@ struct LoopWork {
 // block adds up what all have left, the one that moves most bytes; the kernel whole where none moves any.
 std::map<std::string, LoopWork> main_loops(std::string_view sass);
 
-// What `cuobjdump -sass` prints of a cubin. Throws Error where the program is not there or refuses.
+// Runs `cuobjdump -sass` on a cubin and gives what it prints. Throws Error where the program is absent or refuses.
 std::string disassembled(const std::string& cuobjdump, std::string_view cubin);
 
 }  // namespace kb::cuda

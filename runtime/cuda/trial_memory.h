@@ -25,7 +25,7 @@ class TrialMemory {
   TrialMemory(const TrialMemory&) = delete;
   TrialMemory& operator=(const TrialMemory&) = delete;
 
-  // Of all operands together: enough that twice the cache is touched before one is used again, up to kRuns.
+  // Copies of all operands: enough that twice the cache is touched before one is used again, up to kRuns.
   size_t copies() const { return copies_; }
   void* operand(size_t copy, size_t i) const { return at(static_cast<int64_t>(copy) * one_ + offsets_[i]); }
   void* scratch() const { return at(static_cast<int64_t>(copies_) * one_); }

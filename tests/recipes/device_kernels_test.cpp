@@ -91,7 +91,8 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   }
 }
 
-// Where the pipe of integers and logic, at 64 operations a cycle of a multiprocessor, would be slower than memory.
+// Above these figures the pipe of integers and logic, at 64 operations a cycle of a multiprocessor, is slower than
+// memory.
 BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu) {
   const std::string cuobjdump = RuntimeOptions::from_environment().cuobjdump;
   if (!std::filesystem::exists(cuobjdump)) {

@@ -85,7 +85,7 @@ Descriptor window(const ConvSpec& spec) {
   return result;
 }
 
-// What one kind of convolution is called in cuDNN.
+// The names that cuDNN has for one kind of convolution and its attributes.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, window, filter, image, result;
@@ -121,23 +121,6 @@ Names names(ConvKind kind) {
   throw InternalError("convolution: no such kind");
 }
 
-Descriptor convolution(const ConvSpec& spec, const ConvTensors& tensors) {
-  const Names n = names(spec.kind);
-  Descriptor result(n.type);
-  const double one = 1, zero = 0;
-  const float one32 = 1, zero32 = 0;
-  if (spec.dtype == DType::f64)
-    result.set(n.alpha, CUDNN_TYPE_DOUBLE, 1, &one).set(n.beta, CUDNN_TYPE_DOUBLE, 1, &zero);
-  else
-    result.set(n.alpha, CUDNN_TYPE_FLOAT, 1, &one32).set(n.beta, CUDNN_TYPE_FLOAT, 1, &zero32);
-  result.set(n.window, window(spec))
-      .set(n.filter, tensors.filter)
-      .set(n.image, tensors.image)
-      .set(n.result, tensors.result)
-      .finalize();
-  return result;
-}
-
 // y = x + b
 Descriptor addition(cudnnDataType_t type, const Descriptor& x, const Descriptor& b, const Descriptor& y) {
   const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
@@ -163,9 +146,23 @@ Descriptor graph_of(std::span<const Descriptor* const> operations, const DeviceC
 
 }  // namespace
 
+Descriptor conv_operation(const ConvSpec& spec, const Descriptor& image, const Descriptor& filter,
+                          const Descriptor& y) {
+  const Names n = names(spec.kind);
+  Descriptor result(n.type);
+  const double one = 1, zero = 0;
+  const float one32 = 1, zero32 = 0;
+  if (spec.dtype == DType::f64)
+    result.set(n.alpha, CUDNN_TYPE_DOUBLE, 1, &one).set(n.beta, CUDNN_TYPE_DOUBLE, 1, &zero);
+  else
+    result.set(n.alpha, CUDNN_TYPE_FLOAT, 1, &one32).set(n.beta, CUDNN_TYPE_FLOAT, 1, &zero32);
+  result.set(n.window, window(spec)).set(n.filter, filter).set(n.image, image).set(n.result, y).finalize();
+  return result;
+}
+
 Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device) {
   const ConvTensors tensors = conv_tensors(spec);
-  const Descriptor conv = convolution(spec, tensors);
+  const Descriptor conv = conv_operation(spec, tensors.image, tensors.filter, tensors.result);
   if (!spec.bias) return graph_of(std::array{&conv}, device);
   const bool last = channels_last(spec.o, spec.block_out);
   const cudnnDataType_t type = data_type(spec.dtype);

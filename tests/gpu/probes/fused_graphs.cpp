@@ -84,68 +84,9 @@ class Draft {
   std::vector<Operand> operands_;
 };
 
-Descriptor window(const ConvSpec& spec) {
-  Descriptor result(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-  result.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
-      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode)
-      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t{2})
-      .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, spec.stride)
-      .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, spec.dilation)
-      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, spec.padding)
-      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, spec.padding)
-      .finalize();
-  return result;
-}
-
-// The names of one kind's attributes.
-struct Names {
-  cudnnBackendDescriptorType_t type;
-  cudnnBackendAttributeName_t alpha, beta, window, filter, image, result;
-};
-
-Names names(ConvKind kind) {
-  switch (kind) {
-    case ConvKind::forward:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
-    case ConvKind::input_grad:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY};
-    case ConvKind::weight_grad:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY};
-  }
-  throw InternalError("fused graphs: no such convolution");
-}
-
 void Draft::convolution(const ConvSpec& spec, const Descriptor& image, const Descriptor& filter,
                         const Descriptor& result) {
-  const Names n = names(spec.kind);
-  const float one = 1, zero = 0;
-  Descriptor& operation = operations_.emplace_back(n.type);
-  operation.set(n.alpha, CUDNN_TYPE_FLOAT, 1, &one)
-      .set(n.beta, CUDNN_TYPE_FLOAT, 1, &zero)
-      .set(n.window, window(spec))
-      .set(n.filter, filter)
-      .set(n.image, image)
-      .set(n.result, result)
-      .finalize();
+  operations_.push_back(conv_operation(spec, image, filter, result));
 }
 
 void Draft::pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y) {

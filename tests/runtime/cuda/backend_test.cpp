@@ -47,7 +47,7 @@ int64_t count(const std::vector<std::string>& log, const std::string& what) {
   return std::count_if(log.begin(), log.end(), [&](const std::string& line) { return line.starts_with(what); });
 }
 
-// What is printed there meanwhile.
+// Catches what is printed there meanwhile.
 std::string standard_error_of(const std::function<void()>& work) {
   const TemporaryDirectory folder;
   const std::string path = folder / "printed";
@@ -251,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(a_step_that_can_never_be_captured_is_told_once_and_goes_
   BOOST_TEST(printed.find("\n  in step ") != std::string::npos);
 }
 
-// What would run in its place would fail with the same, and be blamed for it.
+// Whatever ran in its place would fail with the same, and be blamed for it.
 BOOST_FIXTURE_TEST_CASE(a_lost_device_ends_a_capture_for_good, OnFake) {
   net.step(0);
   net.fill(1);

@@ -35,7 +35,7 @@ std::set<std::string> engines(const std::vector<Plan>& plans) {
   return found;
 }
 
-// Those of all that cuDNN knows for the graph that build a plan.
+// The engines, among all that cuDNN knows for the graph, that build a plan.
 int engine_count(const ConvSpec& spec, const DeviceChoice& device) {
   const Descriptor graph = conv_graph(spec, device);
   int count = 0;
@@ -183,8 +183,8 @@ BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_t
   BOOST_TEST((convolutions.plan(s)->implementation().find("workspace") == std::string::npos));
 }
 
-// What makes the precision pass round a GPU's weight gradients, and the CPU they are compared with: of all engines,
-// with or without leave, none gives f32 of 16 bits. Where a new version has one, the pass should use it.
+// The precision pass rounds a GPU's weight gradients, and those of the CPU that it is compared with, because of all
+// engines with or without leave, none gives f32 of 16 bits. Where a new version has one, the pass should use it.
 BOOST_AUTO_TEST_CASE(no_engine_gives_a_wide_weight_gradient_of_16_bits) {
   const DeviceChoice device(std::string("sm_90"));
   const auto check = [&](DType dtype, int64_t c, int64_t size, int64_t o, int64_t kernel, int64_t stride) {
