@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "recipes/inspect.h"
 #include "recipes/memory_answer.h"
 
 namespace kb {

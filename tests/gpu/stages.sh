@@ -76,10 +76,10 @@ bench() { # NAME RECIPE FLAG...: its table is in the log
   shift
   need bench
   keep "$scratch/$name" ours "$bin/bench" "$@" --precision bf16 --device cuda || return 1
-  figures_of "$scratch/$name" '^[0-9]+ steps:|bandwidth|minibatch|memory|peak|^ sum'
-  echo "> the 12 longest steps of the table in the log:"
-  sort -k2,2 -rn "$scratch/$name" >"$scratch/$name.sorted"
-  figures_of "$scratch/$name.sorted" '^ *[0-9]+ +[0-9.]+ +[0-9.]+%' | head -n 12
+  figures_of "$scratch/$name" '^[0-9]+ steps:|bandwidth|minibatch|memory|^(predicted|measured|NOTE) '
+  echo "> the 12 longest launches: class, bytes, ms of DRAM and of code, ALU an element, ms predicted and measured:"
+  sort -k9,9 -rn "$scratch/$name" >"$scratch/$name.sorted"
+  figures_of "$scratch/$name.sorted" '^ *[0-9]+ [a-z_]+ +[0-9.]+ [kMGT]?B ' | head -n 12
   return 0
 }
 stage_bench256() { bench bench256 resnet50 --minibatch 256; }
