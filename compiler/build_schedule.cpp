@@ -114,7 +114,7 @@ class Builder {
     step.inputs = 0;
   }
 
-  // Of the table of a gather, the rows alone.
+  // Returns how many bytes of `input` the launch reads: of a table that only gathers read, just the rows they take.
   int64_t bytes_read(const Group& group, Value input) const {
     const int64_t whole = graph_.type(input).bytes();
     int64_t gathered = 0;
@@ -240,7 +240,7 @@ class Builder {
 
   bool is_variable(Value value) const { return graph_.node(resolve_alias(graph_, value).owner).op == Op::variable; }
 
-  // What a write or an output takes from a variable that the step overwrites is saved before any write.
+  // Adds copies that save, before any write, variables that outputs or writes still need and that the step overwrites.
   void save_variables() {
     for (const Output& output : graph_.outputs) {
       const Node& owner = graph_.node(resolve_alias(graph_, output.value).owner);

@@ -23,8 +23,8 @@ DType register_type(DType type);
 inline bool is_wide(DType type) { return type == DType::f64 || type == DType::i64; }
 std::string literal(DType type, double number, int64_t integer);
 
-// What is known of a register before anything is printed. A lane-varying index that is base + lane * stride with
-// uniform base and stride is printed as these two scalars: `rN` and `stride`.
+// Facts about a register that are known before anything is printed. A lane-varying index that is base + lane * stride
+// with uniform base and stride is printed as these two scalars: `rN` and `stride`.
 struct RegInfo {
   const Instr* instr = nullptr;
   bool strided = false;
@@ -72,7 +72,7 @@ class CppPrinter {
   std::string scalar(Reg r) const;
   // The register as an operand of a vector (or scalar) operation.
   std::string operand(Reg r, bool vector) const;
-  // The same where GCC broadcasts a scalar by itself.
+  // Gives the register as an operand of an infix operator: GCC itself broadcasts a scalar beside a vector there.
   std::string loose(Reg r) const { return operand(r, varying(r)); }
   std::string rounded(DType t, const std::string& value) const;
   void define(const Instr& instr, const std::string& value);

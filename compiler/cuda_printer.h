@@ -55,7 +55,7 @@ class CudaPrinter {
   std::string literal(DType type, double number, int64_t integer) const;
   // A register as it is kept: bf16, f16 and u8 in their memory form.
   std::string kept(Reg r) const;
-  // The same as an operand of arithmetic: bf16 and f16 as float, u8 as u32.
+  // Gives the register as an operand of arithmetic: bf16 and f16 converted to float, u8 to u32.
   std::string operand(Reg r) const;
   std::string low_literal(DType type, double number) const;
   std::string as_kept(DType type, const std::string& value) const;

@@ -158,7 +158,7 @@ class Final {
     return sum;
   }
 
-  // Where the other workers' own sums are made there is room for the last one's.
+  // Makes the last worker's own sum, and the total on top of it, in "leaf.GROUP", the room of the others' own sums.
   void keep_in_leaf(Value sum, const std::string& group) {
     const std::string name = "leaf." + group;
     to_.add_variable(partial_variable(name, to_.type(sum)));
@@ -195,7 +195,7 @@ std::vector<Variable> partial_variables(const Cut& cut, const Workers& workers) 
     if (!leaf.name.starts_with(kLeaf)) continue;
     for (int64_t level = 0; level < carry_levels(workers.virtual_workers); ++level)
       result.push_back(partial_variable(partial_name(level, leaf.name.substr(kLeaf.size())), leaf.type));
-    // Of two workers the first one's own sums are the partial sum of level 0.
+    // With two workers the first one's own sums are themselves the partial sum of level 0: no leaf is needed.
     if (workers.virtual_workers > 2) result.push_back(leaf);
   }
   return result;

@@ -81,7 +81,7 @@ struct Draft {
   bool rows = false;            // row reduction whose rows stay in cache
 };
 
-// What computing a seed inside a group touches.
+// Nodes and reads that computing a seed inside a group takes.
 struct Trace {
   std::vector<int32_t> nodes;
   std::vector<Value> inputs;

@@ -101,7 +101,7 @@ class Differentiation {
     sum = widened(sum) + widened(gradient);
   }
 
-  // What `build` adds stands at the scope and place of the forward node that it belongs to.
+  // Runs `build`; the nodes that it adds get the scope and source line of the forward node that they belong to.
   template <class F>
   void at_node(int32_t node, F&& build) {
     const Origin origin(graph_, graph_.nodes[static_cast<size_t>(node)]);

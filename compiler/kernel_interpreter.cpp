@@ -151,7 +151,7 @@ class Machine {
       default:
         break;
     }
-    // What is the same for all lanes happens once.
+    // An instruction whose result is the same for all lanes is executed once.
     const bool by_lane = now_.lane_loop >= 0 && (instr.lane_varying || instr.access != Access::uniform);
     const int64_t count = by_lane ? valid_ : 1;
     for (int64_t lane = 0; lane < count; ++lane) {

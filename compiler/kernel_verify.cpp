@@ -1,4 +1,4 @@
-// What every kernel must satisfy, whoever wrote it; printers and the interpreter rely on it.
+// Checks the rules that every kernel must satisfy, whoever wrote it; printers and the interpreter rely on them.
 #include <fmt/format.h>
 
 #include "compiler/kernel_ir.h"

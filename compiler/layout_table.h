@@ -17,8 +17,8 @@ bool weights_last(const Target& target);
 // The table's block for an instruction set of the library (Target::library_isa) and a dtype; 0: NHWC.
 int64_t table_block(std::string_view library_isa, DType dtype);
 
-// What channel_block answers where the table says `block`: channels that it does not divide are stored whole, a CPU's
-// few (images) in logical order.
+// Returns what channel_block answers where the table says `block`: `block` if it divides the channels; else their
+// number (stored whole), or on a CPU 0 for fewer than 16, as images have (logical order).
 int64_t channels_together(Processor processor, int64_t block, int64_t channels);
 
 }  // namespace kb

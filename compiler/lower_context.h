@@ -1,5 +1,5 @@
-// What lowering one group shares: the kernel being written, its buffers and arguments, and the loops that all classes
-// are made of.
+// State that the steps of lowering one group share: the kernel being written, its buffers and arguments, and the loops
+// that kernels of all classes are made of.
 #pragma once
 #include <functional>
 #include <map>

@@ -128,7 +128,7 @@ Index IndexMath::div(const Index& a, int64_t divisor) {
   if (divisor == 1) return a;
   Index whole, rest;
   split_multiples(a, divisor, whole, rest);
-  // What is left of a partly negative index may not be split off: the quotient rounds towards zero.
+  // A whole part is split off only from a rest that is never negative, because the quotient rounds towards zero.
   if (least(rest) < 0) return made(Kind::quotient, a, divisor);
   if (most(rest) < divisor) return whole;
   if (const Split by = split(rest, divisor); by.step > 1) return add(whole, div(by.whole, divisor / by.step));
@@ -208,7 +208,7 @@ Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
 
 Reg IndexMath::emit(const Index& a) { return emit_terms(a.terms, a.offset); }
 
-// Of lane + r by a divisor that at most one multiple of lies inside the vector.
+// True for a quotient or remainder of lane + r where at most one multiple of the divisor lies inside the vector.
 bool IndexMath::crosses_once(const Atom& split) const {
   if (split.kind == Kind::reg || split.of.terms.size() != 1 || split.of.terms[0].factor != 1) return false;
   const Atom& lane = atom(split.of.terms[0].atom);

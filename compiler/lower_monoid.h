@@ -26,11 +26,11 @@ class Monoid {
   Parts initial(ir::Builder& b) const;
   // `x` in register form; `other` is argmax's index, moments' shift.
   Parts step(ir::Builder& b, const Parts& parts, ir::Reg x, ir::Reg other) const;
-  // Of two parts of one chunk.
+  // Combines two partial results of one chunk.
   Parts combine(ir::Builder& b, const Parts& left, const Parts& right) const;
   // A chunk of `count` elements is done: moments become (mean, M2).
   Parts close(ir::Builder& b, const Parts& parts, ir::Reg shift, ir::Reg count) const;
-  // Of closed chunks with `left_count` and `right_count` elements.
+  // Combines two closed chunks that hold `left_count` and `right_count` elements.
   Parts merge(ir::Builder& b, const Parts& left, const Parts& right, ir::Reg left_count, ir::Reg right_count) const;
   // The node's outputs from all chunks' merged parts; `count` elements were reduced.
   Parts finish(ir::Builder& b, const Parts& parts, ir::Reg count) const;

@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// What the probe saw of one axis pair: whether each access steps by extent(inner) * stride(inner) in the outer one.
+// True if the access steps along `outer` by inner_extent times its step along `inner`: both can be one axis.
 bool steps_as_one(const std::vector<Term>& leaves, int32_t outer, int32_t inner, int64_t inner_extent) {
   int64_t outer_factor = 0, inner_factor = 0;
   for (const Term& term : leaves) {

@@ -162,7 +162,7 @@ void Reduce::choose_chunks(int64_t work, int64_t most) {
   chunks_ = (dim.extent + chunk_ - 1) / chunk_;
 }
 
-// What a chunk covers of dims[0]; the whole of another dim.
+// Returns first index and length of the part of dims[d] that a chunk covers: only dims[0] is cut, others are whole.
 Reduce::Range Reduce::range(size_t d, const Index& chunk) {
   const Extent whole = extent_of(cx_, nest_.dims[d]);
   if (!two_phases_ || d != 0) return {Index{}, whole};
@@ -359,7 +359,7 @@ void Reduce::merge_chunks(const Index& position) {
   store_kept_outputs(at);
 }
 
-// Where one element's parts lie in a bank of one vector.
+// Returns the place of one element's parts in a bank that is one vector long.
 Place Reduce::bank_place() {
   return {cx_.b.in_lanes() ? ir::Access::contiguous : ir::Access::uniform, cx_.b.index(0), true};
 }

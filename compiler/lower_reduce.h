@@ -1,5 +1,5 @@
-// What the reduction kernels of a CPU and of a GPU share: which reductions run in which pass over memory, which values
-// are written where, how a domain is cut, and the second half of a reduction in two phases.
+// The part that CPU and GPU reduction kernels share: which reductions run in which pass over memory, which values are
+// written where, how a domain is cut, and the second half of a reduction in two phases.
 #pragma once
 #include <map>
 #include <string>

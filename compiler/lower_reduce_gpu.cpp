@@ -135,7 +135,7 @@ class ReduceTogether : Reduce {
         unroll());
   }
 
-  // Of rounds over the domain: each reads every large input once.
+  // Returns how many rounds a thread has under way at once: kLoads over the large inputs, each read once a round.
   int32_t unroll() const {
     const auto large = std::count_if(cx_.group.inputs.begin(), cx_.group.inputs.end(), [&](Value v) {
       return 2 * cx_.graph.type(v).elements() >= element_count(cx_.group.domain);
@@ -207,7 +207,7 @@ class ReduceTogether : Reduce {
     });
   }
 
-  // Where a thread's vector lies in block storage.
+  // Returns the place of a thread's vector in block storage.
   Place column_place(const Index& thread) {
     return {cx_.b.in_lanes() ? ir::Access::contiguous : ir::Access::uniform,
             cx_.math.emit(cx_.math.scale(thread, cx_.b.lanes())), true};

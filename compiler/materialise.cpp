@@ -34,7 +34,7 @@ constexpr size_t kMaxLeaves = 8;
 constexpr int32_t kMaxNodes = 100;
 constexpr int32_t kMaxAgain = 24;  // nodes of an expression that is computed again instead of read
 
-// What computing a value inside a launch would take.
+// The cost of computing a value inside a launch instead of reading it from memory.
 struct Cost {
   std::vector<int32_t> leaves;  // large values read, by id, sorted
   int32_t nodes = 0;
@@ -143,7 +143,7 @@ class Chooser {
     if (!memory_.hard[owner]) memory_.root[owner] = 1;
   }
 
-  // What `v` was widened from, exactly: fewer bytes to write and to read. Itself, where it was not.
+  // Returns the value that `v` was exactly widened from, which has fewer bytes to write and read; else `v` itself.
   Value narrowest(Value v) const {
     for (const Node* node = &graph_.node(v); node->op == Op::cast; node = &graph_.node(v)) {
       const DType from = graph_.type(node->inputs[0]).dtype, to = graph_.type(v).dtype;

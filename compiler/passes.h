@@ -11,7 +11,7 @@
 namespace kb {
 
 enum class Precision : uint8_t { f32, tf32, bf16, f16, f64 };
-// Of 16 bits beside f32.
+// True for mixed precision: bf16 or f16 beside f32.
 inline bool is_mixed(Precision precision) { return precision == Precision::bf16 || precision == Precision::f16; }
 
 // Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
@@ -71,7 +71,7 @@ struct CompileOptions {
       dump;  // empty: none
 };
 
-// What passes read and leave besides the graph.
+// Data that passes read and leave besides the graph.
 struct CompileState {
   const CompileOptions& options;
   ParameterSpace space;

@@ -71,7 +71,7 @@ class Mixed {
   }
 
  private:
-  // What goes into a WorkerSum, but not through a reduction or a library op: gradients of parameters.
+  // Marks values that reach a WorkerSum through point-wise ops and movement alone: gradients of parameters.
   void mark_summed() {
     summed_.assign(from_.nodes.size(), 0);
     for (size_t n = from_.nodes.size(); n-- > 0;) {

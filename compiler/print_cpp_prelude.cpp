@@ -110,8 +110,8 @@ KB_INLINE i64x@ index_max(i64x@ x, i64x@ y) { return x > y ? x : y; }
 KB_INLINE f64x@ absolute(f64x@ x) { return (f64x@)((i64x@)x & 0x7fffffffffffffffl); }
 )";
 
-// Where there are masks, g++ 12 merges the load of 8 bytes, their widening and a choice of lanes into one instruction,
-// for which it then finds no registers: "internal compiler error: unable to generate reloads".
+// On processors with mask registers, g++ 12 merges the load of 8 bytes, their widening and a choice of lanes into one
+// instruction, for which it then finds no registers: "internal compiler error: unable to generate reloads".
 constexpr std::string_view kInRegister = R"(__asm__("" : "+v"(x)))";
 
 // g++ 12 widens and narrows by halves where one instruction does it.
@@ -143,7 +143,7 @@ KB_INLINE u32x8 widen_u8(u8x8 x) {
 KB_INLINE u8x8 narrow_u8(u32x8 x) { return __builtin_convertvector(x, u8x8); }
 )";
 
-// What the instruction set has no vector form of, lane by lane.
+// Fallbacks for instruction sets that have no vector form of these functions; most compute lane by lane.
 constexpr std::string_view kFusedByLane = R"(
 KB_INLINE %x@ fused(%x@ x, %x@ y, %x@ z) { %x@ r = x; KB_EACH r[l] = fused(x[l], y[l], z[l]); return r; }
 )";

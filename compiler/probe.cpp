@@ -58,7 +58,7 @@ class Trace {
   Finiteness worst(int32_t n) const { return worst_[static_cast<size_t>(n)]; }
   Finiteness worst(Value value) const { return worst(value.node); }
 
-  // What the loss depends on; the rest is of the backward pass.
+  // Marks the nodes that the loss depends on; the rest belong to the backward pass.
   void mark_forward() {
     for (const Output& output : graph_.outputs)
       if (output.name == "loss") forward_[static_cast<size_t>(output.value.node)] = 1;

@@ -10,7 +10,7 @@
 
 namespace kb {
 
-// What a probe tells of the elements of a value: the worst.
+// The worst that a probe found among the elements of a value.
 enum class Finiteness : uint8_t { finite, infinite, not_a_number };
 
 struct Probes {
@@ -21,8 +21,8 @@ struct Probes {
 // "probe.7": the scalar output that tells of values[7], a Finiteness as a number.
 std::string probe_name(size_t number);
 
-// Of every value of a float type that is computed, or read from a variable or an input. What only moves values about
-// (a slice, a transposition) has none.
+// Makes a probe for every value of a float type that is computed, or read from a variable or an input. Ops that only
+// move values about (a slice, a transposition) get none.
 Probes find_probes(Graph graph);
 // The graph with probes for outputs, and no writes.
 Graph with_probes(const Probes& probes);

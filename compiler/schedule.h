@@ -28,7 +28,7 @@ enum class FusionClass : uint8_t {
 };
 std::string_view name(FusionClass cls);
 
-// What a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
+// Work that a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
 struct Epilogue {
   Value bias;  // invalid: none
   bool relu = false;

@@ -100,7 +100,7 @@ class Runner {
     std::memcpy(address(step.operands.back()), bytes.data(), bytes.size());
   }
 
-  // What an epilogue's sum adds: the bias vector spread over the result.
+  // Returns the array that an epilogue's sum adds: the bias vector spread over the result.
   Array bias(const Step& step, Value spread) const {
     Array vector =
         from_bytes(graph_.type(step.epilogue.bias), address(step.operands[static_cast<size_t>(step.inputs) - 1]));

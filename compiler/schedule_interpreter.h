@@ -14,7 +14,7 @@ namespace kb {
 // kept between runs.
 using StoreBytes = std::map<std::string, std::vector<std::byte>>;
 
-// What runs a kernel: as ir::run.
+// A function that runs a kernel on buffers, with the parameters of ir::run.
 using KernelRunner = std::function<void(const ir::Kernel& kernel, std::span<const int64_t> arguments,
                                         std::span<const int64_t> tiles, std::span<const ir::Memory> buffers)>;
 

@@ -1,5 +1,5 @@
-// What the compiler knows of the processor it compiles for. `lower` and the heuristics read it; no other pass asks what
-// machine it is.
+// Everything that the compiler knows of the processor it compiles for. `lower` and the heuristics read it; no other
+// pass asks what machine it is.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ enum class Processor : uint8_t { cpu, gpu };
 struct Target {
   Processor processor = Processor::cpu;
   std::string isa = "generic";  // of generated kernels: "avx512", "avx2", "generic", "sm_90"
-  // What the library computes convolutions and matmuls with, which may be more than kernels use, or less: "avx2",
+  // Instruction set of the library's convolutions and matmuls, which may be more than kernels use, or less: "avx2",
   // "avx512", "avx512_bf16" (with bf16 arithmetic), "amx" (with tiles), "portable", "sm_90". The layout table reads it.
   std::string library_isa = "generic";
   int64_t lanes = 16;  // elements of one vector step (CPU: 16 for every dtype; GPU: 4, or twice that: see lower)

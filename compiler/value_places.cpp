@@ -102,7 +102,7 @@ void ValuePlaces::place_at(Value owner, View view) {
   if (const Value source = taken_over(owner); source.valid()) place_at(source, view);
 }
 
-// What an exchange works on, in whose memory its result may lie; else invalid.
+// Returns the value that an exchange works on, if the result may lie in its memory; else an invalid value.
 Value ValuePlaces::taken_over(Value owner) const {
   if (!is_exchange(graph_.node(owner))) return {};
   const Alias source = resolve_alias(graph_, graph_.node(owner).inputs.back());

@@ -1,6 +1,6 @@
-// Where the values of a schedule lie: buffers for variables, inputs, outputs and intermediate values, and a view of
-// every value in one of them. What is written in place, gathered into a concat or summed over processes lies where it
-// goes.
+// Memory of the values of a schedule: buffers for variables, inputs, outputs and intermediate values, and a view of
+// every value in one of them. A value that is written in place, gathered into a concat or summed over processes lies in
+// its destination from the start.
 #pragma once
 #include <string>
 #include <unordered_map>
