@@ -1,4 +1,4 @@
-// What the tests of all rooms share: where the sources and the data sets lie, golden texts, temporary folders.
+// Helpers that all tests share: where the sources and the data sets lie, golden texts, temporary folders.
 // A golden text lies beside the test as tests/ROOM/golden/NAME; `tests_ROOM -- --refresh` rewrites those that differ.
 #pragma once
 #include <cstdint>

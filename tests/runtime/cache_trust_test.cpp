@@ -51,8 +51,8 @@ struct Fixture {
     return loaded;
   }
 
-  // What an attacker would like to have loaded: sound by its trailer, but it answers 13. The loader of this process has
-  // seen none of the paths that lead here.
+  // Puts an object at `path` that an attacker would like to have loaded: its trailer is sound, but it answers 13. This
+  // process's loader has seen none of the paths that lead here.
   void plant(const fs::path& path) const {
     const fs::path source = scratch / "planted.cpp", object = scratch / "planted.so";
     kb::write_file_atomically(source, "extern \"C\" int k_answer() { return 13; }");
@@ -79,7 +79,7 @@ struct Fixture {
     BOOST_TEST(kb::verify_cache(cache).empty());
   }
 
-  // The same of a folder in which nothing is used and nothing is kept.
+  // Checks that loading refuses the whole folder for the reason: nothing in it is used and nothing is kept there.
   void expect_folder_refused(const std::string& reason) const {
     for (int time = 0; time < 2; ++time) {
       const LoadedKernels loaded = load();

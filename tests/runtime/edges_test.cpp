@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_refused_with_the_users_line) {
 }
 
 BOOST_AUTO_TEST_CASE(every_op_is_in_the_table) {
-  // What the compiler alone writes: a library's own order of weights, sums between workers and processes.
+  // These ops are made by the compiler alone: a library's own order of weights, sums between workers and processes.
   const std::set<Op> own = {Op::pack_weights, Op::carry, Op::all_reduce};
   const std::set<Op> met = ops_of(edge_table());
   for (const OpInfo& row : all_ops()) BOOST_TEST((met.contains(row.op) || own.contains(row.op)), row.name);

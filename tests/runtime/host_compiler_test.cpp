@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_flags_keep_the_floating_point_contract) {
   for (const char* flag : {"-ffast-math", "-Ofast", "-funsafe-math-optimizations"}) BOOST_TEST(!has(flag), flag);
 }
 
-// What generated code may count on: libm in double, memory functions, conversions that need libgcc, no contraction.
+// Generated code may use double functions of libm, memory functions, and conversions and divisions that need libgcc.
 BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
   options.compiler = RuntimeOptions::from_environment().compiler;
   const HostCompiler compiler = kb::find_host_compiler(options);

@@ -11,7 +11,7 @@ std::string nested(int depth) {
   return std::string(static_cast<size_t>(depth), '[') + std::string(static_cast<size_t>(depth), ']');
 }
 
-// What is complained of where `use` reads the text.
+// Returns the message of the error that parsing the text, or `use` of it, throws.
 template <class Use>
 std::string complaint(const std::string& text, Use&& use) {
   try {

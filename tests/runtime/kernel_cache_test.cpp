@@ -106,7 +106,7 @@ pid_t start_child(const std::function<int()>& body) {
   return child;
 }
 
-// What the child left with; -1 where a signal ended it.
+// Waits for the child and returns its exit code; -1 if a signal ended it.
 int leave_code(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);

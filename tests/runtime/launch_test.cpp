@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(hands_a_signal_on) {
   }
 }
 
-// Of the command's own accord, and for another reason.
+// A command that ends by itself with another code, for a reason of its own, has this code passed on.
 BOOST_AUTO_TEST_CASE(keeps_the_code_of_what_failed) {
   const Launching launching("trap 'exit 1' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
   wait_for(there);

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_folded_relu_keeps_nan) {
       Harness h;
       const Value x = h.add_input({dtype, is_conv ? Dims{3, 5, 7, 8} : Dims{5, 8}, ""});
       const Value w = h.add_input({dtype, is_conv ? Dims{kColumns, 8, 1, 1} : Dims{8, kColumns}, ""});
-      // What column 2 l + 1 is made of is worth kLosses[l].
+      // The weights make each sum of column (or channel) 2 l + 1 come to kLosses[l].
       for (double& v : h.arrays[0].data) v = 1;
       for (size_t l = 0; l < std::size(kLosses); ++l)
         h.arrays[1].data[(2 * l + 1) * (is_conv ? 8 : 1)] = round_to(dtype, kLosses[l]);

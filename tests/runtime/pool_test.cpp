@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_do_the_work) {
   for (int more : {0, 2, 9}) {
     const kb::test::FewThreads few(more);
     Pool pool(20);
-    // Of the nine, six are left to the rest of the run.
+    // Nine threads could be made, but the pool leaves six of them to the rest of the run.
     BOOST_TEST(pool.threads() == (more == 9 ? 4 : 1));
     BOOST_TEST(pool.asked() == 20);
     std::atomic<int64_t> sum{0};

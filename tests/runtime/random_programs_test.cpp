@@ -34,7 +34,7 @@ uint32_t programs() {
 }
 
 constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
-// What a few roundings of that dtype may come to, of the largest element.
+// Tolerances of kDTypes: what a few roundings of the dtype come to, relative to the largest element.
 constexpr double kTolerances[] = {2e-5, 1e-10, 0.15, 0.02};
 
 NamedGraph forward(uint32_t seed) {
@@ -59,7 +59,7 @@ NamedGraph training(uint32_t seed) {
   return one;
 }
 
-// What a run leaves: the hash of its state and the loss of each step.
+// The result of a run: the hash of its state and the loss of each step.
 struct Left {
   std::string state;
   std::vector<double> losses;

@@ -30,7 +30,7 @@ std::string with_header(const std::string& json, const std::string& body) {
   return file + json + body;
 }
 
-// What reading a file of these bytes complains of, the path written as FILE.
+// Returns the message of the error that reading a file of these bytes throws, without the path before it.
 std::string complaint(const std::string& bytes) {
   test::TemporaryDirectory directory;
   std::filesystem::path path = directory / "x.safetensors";

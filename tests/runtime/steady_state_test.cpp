@@ -102,7 +102,7 @@ ModelOutput convnet(Batch& batch) {
   return classification(batch, linear("fc", global_avg_pool(x), batch.classes));
 }
 
-// The same with the loader and all augmentation, whoever does it.
+// Steps with a loader and all augmentation, done by the loader or by the graph, allocate nothing and fault on no page.
 BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) {
   if (kGuarded) return;
   constexpr int64_t kRows = 64;

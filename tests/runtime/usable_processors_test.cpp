@@ -29,7 +29,7 @@ class FakeSystem {
     std::ofstream(root_ / file) << text;
   }
 
-  // Of each quota, from the group upwards.
+  // Returns the quotas in processors, from the process's own group upwards.
   std::vector<double> quotas() const {
     std::vector<double> result;
     for (const CpuQuota& quota : kb::cpu_quotas(root_.path())) result.push_back(quota.processors);

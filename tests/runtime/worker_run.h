@@ -41,7 +41,7 @@ struct WorkerOutcome {
   bool operator==(const WorkerOutcome& other) const { return state == other.state && losses == other.losses; }
 };
 
-// What process `rank` does.
+// Runs the part of process `rank` in the run and returns its outcome.
 WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank);
 
 // Two reductions at least, each in its time; what is not waiting is compute.

@@ -31,7 +31,7 @@ Outcome run_process(const Run& run, Communicator& communicator) {
   return run_process(run, *backend, communicator.rank());
 }
 
-// Of every process; they must agree.
+// Runs all processes in threads and returns the outcome that they have in common.
 Outcome run_split(const Run& run) {
   const auto network = make_in_process_network(run.split.processes);
   std::vector<Outcome> outcomes(static_cast<size_t>(run.split.processes));
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(running_statistics_are_those_of_the_first_worker) {
   BOOST_TEST((find(alone, "fc.weight").data != find(many, "fc.weight").data));
 }
 
-// Of a step from the same parameters: the mean of what each worker alone would keep.
+// After one step the running statistics are the mean of those that each worker alone would keep.
 BOOST_AUTO_TEST_CASE(running_statistics_may_be_the_mean_over_workers) {
   check_one_set_of_bits({.mean_statistics = true}, {{1, 4}, {2, 2}, {4, 1}});
   const Outcome many = run_split({.split = {1, 4}, .steps = 1, .mean_statistics = true});

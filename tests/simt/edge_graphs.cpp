@@ -12,7 +12,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
-// Of standard normal numbers about a fifth NaN, and some infinities of both signs; equal ones among the rest.
+// Turns standard normal numbers into edge cases: about a fifth NaN, some infinities of both signs, many equal ones.
 Tensor with_edges(Tensor x) {
   Tensor y = floor(x * 2.0);
   y = select(x > 1.5, full_like(x, kInfinity), y);
@@ -85,7 +85,7 @@ void pools(KernelGraphs& graphs) {
   }
 }
 
-// Of four numbers two name a row of 40; the least of all and the one past the last are among the others.
+// Turns four numbers into indices of 40 rows: two name a row, the others are the least i32 or 40, one past the last.
 Tensor some_outside(Tensor at) {
   const Tensor far = select(eq(at, 3.0), full_like(at, 40), at * 13.0);
   return select(eq(at, 0.0), full_like(at, -2147483648.0), far - cast(eq(at, 1.0), DType::i32));

@@ -14,7 +14,7 @@ namespace kb::test {
 // The target is that of the graphs.
 CheckOptions on_gpu(double tolerance = 2e-5);
 
-// What runs a CPU's kernels, of which it gets all.
+// Given all of a CPU's kernels, makes the function that runs them.
 using CpuKernels = std::function<KernelRunner(const std::vector<ir::Kernel>&)>;
 
 class KernelGraphs {

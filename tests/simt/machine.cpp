@@ -62,7 +62,7 @@ Machine::Machine(std::string name, const Entry& entry, const Launch& launch, std
   if (watches) add_memory(memory);
 }
 
-// What cuLaunchKernel refuses.
+// Throws a Fault for a launch that cuLaunchKernel would refuse.
 void Machine::check_launch() const {
   const auto refuse = [&](const std::string& why) { throw Fault(fmt::format("launch of {}: {}", name_, why)); };
   if (parameters_.size() != entry_.parameters)

@@ -1,6 +1,6 @@
-// What stands before CUDA text so that a C++ compiler takes it, and what is done to the text itself. The words are
-// those that compiler/print_cuda.h lists, and, beyond them, atomicAdd, blockDim, __syncwarp, warp shuffles and votes,
-// __ldg and CUDA's own vector types.
+// Gives the text that stands before CUDA text so that a C++ compiler takes it, and rewrites the CUDA text. The words
+// are those that compiler/print_cuda.h lists, and, beyond them, atomicAdd, blockDim, __syncwarp, warp shuffles and
+// votes, __ldg and CUDA's own vector types.
 #pragma once
 #include <string>
 #include <string_view>

@@ -69,7 +69,7 @@ void Shadow::fence(const Stamp& now) {
   fences_[now.thread] = {now.epoch, now.clock};
 }
 
-// What is earlier in one thread has the smaller clock where a fence or an atomic lies between.
+// Within one thread, `clock` orders an access before a fence or an atomic that follows it.
 bool Shadow::ordered_between_blocks(const Stamp& before, const Stamp& now) const {
   const auto from = blocks_.find(before.block), to = blocks_.find(now.block);
   if (from == blocks_.end() || to == blocks_.end() || from->second.counter != to->second.counter) return false;

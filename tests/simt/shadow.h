@@ -1,4 +1,4 @@
-// What is known of every element that a launch may touch: who wrote it and who read it last, and when. Two accesses to
+// Keeps, for every element that a launch may touch, who wrote it and who read it last, and when. Two accesses to
 // one element, one of them a write, are ordered
 //   within a block: if they are one thread's, or a barrier of the block lies between, or one of their warp;
 //   between blocks: if the first, then a fence, then an atomic of its block on some counter come one after the other

@@ -16,7 +16,7 @@
 
 namespace kb::simt {
 
-// What a kernel did that it must not do. The message names kernel, array, element, threads and blocks.
+// An error of a kernel, something that it must not do. The message names kernel, array, element, threads and blocks.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

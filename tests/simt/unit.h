@@ -7,7 +7,7 @@
 
 namespace kb::simt {
 
-// What the code of a unit calls. `line` counts in the kernel's own text.
+// Functions that the code of a unit calls. `line` counts in the kernel's own text.
 struct Hooks {
   void (*access)(const void* at, uint32_t bytes, uint32_t use);  // use: Use below
   void (*shared)(void* at, uint32_t element, uint32_t count, const char* name);

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(the_librarys_own_needs_the_library) {
     BOOST_TEST(name(parse_algorithm(known)) == known);
 }
 
-// What a rank sends in a round its partner receives in that round, of the same elements, and pieces begin at the unit.
+// In each round a partner receives exactly the elements that a rank sends to it, and pieces begin at whole units.
 BOOST_AUTO_TEST_CASE(the_plans_of_all_ranks_fit) {
   for (const int ranks : {1, 2, 3, 5, 6, 7, 8, 13})
     for (const int64_t unit : {1, 16})
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(counts_that_are_no_power_of_two_take_as_long_as_replayed) {
   }
 }
 
-// What is counted elsewhere is slept in a run. A busy machine adds to it, never takes away.
+// A throttled run really sleeps the seconds that `counted` only counts; a busy machine can add to them, never subtract.
 BOOST_AUTO_TEST_CASE(what_the_network_takes_is_slept) {
   const Network network{.latency = 2e-3, .bandwidth = 12.5e6};
   const Make sleeps = [&](const auto& ranks, int rank) {
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(uses_no_core) {
   BOOST_TEST(processor_seconds() - before < 0.1 * took);
 }
 
-// What is measured is what was described, and the same on every rank.
+// The measured latency and bandwidth are near those of the described network, and the same on every rank.
 BOOST_AUTO_TEST_CASE(the_network_is_measured) {
   const Network network{.latency = 2e-3, .bandwidth = 25e6};
   for (const int ranks : {2, 3, 4}) {

@@ -1,5 +1,5 @@
-// What every communicator must do, as one rank sees it: run on all ranks at the same time. Each function returns what
-// is wrong, "" where nothing is.
+// Checks that every communicator must pass, as one rank sees them: all ranks run them at the same time. Each function
+// returns what is wrong, "" where nothing is.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ inline constexpr DType kSummed[] = {DType::f64, DType::f32, DType::bf16, DType::
 
 using Bytes = std::vector<std::byte>;
 
-// What `rank` gives to reduction number `reduction`: numbers of very different sizes, infinities and NaNs among them.
+// Returns what `rank` adds to that reduction: numbers of very different sizes, infinities and NaNs among them.
 Bytes contribution(DType dtype, int64_t elements, int rank, int reduction);
 
 // The tree of enum Algorithm over ranks [first, first + ranks), by its definition.

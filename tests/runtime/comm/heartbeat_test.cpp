@@ -40,7 +40,7 @@ class Idle {
   pid_t process_;
 };
 
-// Where rank 0 listens, and what proves that one belongs to the run.
+// The port on which rank 0 listens, and the secret that proves that a process belongs to the run.
 struct Hub {
   uint64_t secret = 0;
   unsigned port = 0;
@@ -129,7 +129,7 @@ class Stranger {
   int socket_;
 };
 
-// What a process says first, as it travels: the run's secret and its rank.
+// Returns the first bytes that a process sends: the run's secret and its rank, as they travel.
 std::string hello(uint64_t secret, int32_t rank) {
   struct {
     uint64_t secret;
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(all_stop_in_one_place) {
     }
 }
 
-// What nobody has begun is left at once; what one has begun, all do.
+// A step that no rank has begun is left at once when the run is to stop; a step that one has begun, all ranks do.
 BOOST_AUTO_TEST_CASE(what_is_begun_is_done) {
   Ranks ranks(60, 3);
   const auto each = [&](const auto& tell) {

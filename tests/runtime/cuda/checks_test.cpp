@@ -1,4 +1,4 @@
-// What tests/gpu checks on a GPU, on the fake one.
+// Runs on the fake GPU the checks that tests/gpu runs on a real one.
 #include "tests/gpu/checks/checks.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What recipes keep of the CUDA backend's choices, on a fake GPU.
+// Tests, on a fake GPU, that recipes keep the choices of the CUDA backend.
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/device.h"
@@ -13,7 +13,7 @@ using namespace kb::test;
 
 BOOST_AUTO_TEST_SUITE(cuda_choices)
 
-// What a library chose by measuring goes with a checkpoint's text, and is used again; of another device it is told.
+// The choices that a library made by measuring are saved as text and used again; those of another device are told.
 BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   const auto compile = [](Backend& backend) {
     const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);

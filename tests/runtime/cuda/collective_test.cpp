@@ -132,11 +132,11 @@ BOOST_AUTO_TEST_CASE(steps_that_are_not_captured_give_the_same_bits) {
 BOOST_AUTO_TEST_CASE(the_librarys_own_all_reduce_trains_too) {
   const WorkerRun run{.split = {2, 1}, .steps = 5, .bucket_bytes = 4096};
   const WorkerOutcome fast = run_on_gpus(run, {.cache_directory = "", .all_reduce = Algorithm::nccl});
-  // Of two ranks there is but one sum.
+  // Two ranks have only one order of summing, so both algorithms give the same bits.
   BOOST_TEST((fast == run_on_gpus(run)));
 }
 
-// What is computed may be summed, and what is summed be read, only behind an event. A captured step without it is none.
+// Sums must wait by an event for their input, and readers for the sums; without that a captured step is an error.
 BOOST_AUTO_TEST_CASE(a_missing_wait_is_seen) {
   for (const auto& [waits, records] : {std::pair{3, 1}, std::pair{1, 3}})
     BOOST_CHECK_EXCEPTION(train_with_gap(waits, records, true), DriverFault, says("touch the same memory in no order"));
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_does_not_join_is_not_captured) {
   });
 }
 
-// What waits for the dead rank is ended, its captured graphs go, and then its communicator.
+// When a rank dies, the others end the work that waits for it, destroy captured graphs, and then their communicator.
 BOOST_AUTO_TEST_CASE(a_dead_rank_is_an_error_of_the_others) {
   std::string error;
   on_fake_ranks(3, [&](const FakeRank& rank) {

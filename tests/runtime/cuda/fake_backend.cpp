@@ -66,7 +66,7 @@ class EmulatedCompiler : public cuda::Compiler {
     };
   }
 
-  // Of the allocation that an operand lies in, once.
+  // Adds the allocation that an operand lies in to `memory`, unless it is there already.
   void add_region(std::vector<simt::Region>& memory, void* operand) {
     const MemoryRange all = gpu_.all_of(operand);
     auto* begin = reinterpret_cast<void*>(all.begin);

@@ -108,7 +108,7 @@ void FakeGpu::fault(const std::string& what) {
   throw DriverFault(what);
 }
 
-// What a call gives before it does anything.
+// Records a call in the log and returns the error, or kSuccess, that it gives before it does anything.
 Result FakeGpu::called(const char* symbol, const std::string& arguments, bool needs_context) {
   if (has_faulted_) return kLaunchFailed;
   log.push_back(arguments.empty() ? symbol : symbol + (" " + arguments));
@@ -276,7 +276,7 @@ MemoryRange FakeGpu::touched(const std::string& kernel, uint64_t address) {
 
 MemoryRange FakeGpu::rest_of(const void* data) { return {MemoryRange::of(data, 0).begin, all_of(data).end}; }
 
-// Of the device's live memory: readable and writable while work runs, and never else.
+// Makes the device's live memory readable and writable while work runs, and inaccessible at all other times.
 void FakeGpu::open_memory(bool open) {
   if (opened_ += open ? 1 : -1; opened_ != (open ? 1 : 0)) return;
   for (const auto& [address, allocation] : allocations_)

@@ -49,7 +49,7 @@ struct MemoryRange {
   }
 };
 
-// What work throws that cannot go on yet: it stays at the head of its stream, and is tried again.
+// An exception of work that cannot go on yet: the work stays at the head of its stream, and is tried again.
 struct NotYet {};
 
 class FakeGpu {
@@ -62,12 +62,12 @@ class FakeGpu {
   FakeGpu& operator=(const FakeGpu&) = delete;
 
   std::unique_ptr<cuda::Driver> driver();
-  // Of the calling thread.
+  // Returns the GPU that the calling thread's calls go to.
   static FakeGpu& here();
 
   // Kernels of an image; gives the image's bytes.
   std::string add_image(std::vector<FakeKernel> kernels);
-  // What a library does behind the driver's back: work on a stream.
+  // Puts work on a stream as a library does, behind the driver's back.
   void enqueue(cuda::Stream stream, std::string what, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                std::function<void()> work);
   bool is_capturing(cuda::Stream stream) { return this->stream(stream).capture != 0; }
@@ -175,7 +175,7 @@ class FakeGpu {
   // Runs what is due; throws NotYet.
   void advance(size_t stream, const Record* until);
   cuda::Result ask(size_t stream, const Record* until, const Clock& clock);
-  // The same, until it is done.
+  // Runs what is due, as advance does, and waits where that cannot go on yet; faults after kPatience.
   void drain(size_t stream, const Record* until);
   void execute(Operation& operation);
   void open_memory(bool open);

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(an_event_orders_streams) {
   BOOST_TEST(static_cast<const unsigned char*>(pinned)[0] == 3);
 }
 
-// What was recorded when the wait was enqueued counts, and nothing later.
+// A wait orders only the work that was recorded before the wait was enqueued.
 BOOST_AUTO_TEST_CASE(an_event_orders_what_came_before_its_record) {
   driver(driver.event_record, event, a);
   fill(x, 3, a);

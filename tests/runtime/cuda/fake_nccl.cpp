@@ -11,7 +11,7 @@
 #include "graph/error.h"
 #include "runtime/comm/sum.h"
 
-// Of one rank.
+// The fake NCCL communicator of one rank.
 struct ncclComm {
   ncclComm(kb::test::FakeGpu& its_gpu, int its_rank, int its_ranks) : gpu(its_gpu), rank(its_rank), ranks(its_ranks) {}
   kb::test::FakeGpu& gpu;

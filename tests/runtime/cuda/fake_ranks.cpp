@@ -54,7 +54,7 @@ class KnownLaunches : public Backend {
       if (std::byte* data = address(i)) gpu_.know(kernel, data, step.extents[i]);
   }
 
-  // What is received is added to pieces of the array.
+  // Tells the GPU the pieces of the array to which received elements are added, with their bytes.
   void tell_pieces(const Schedule& schedule, const Step& step, const std::byte* data) {
     const Type& type = schedule.graph->nodes[static_cast<size_t>(step.node)].type();
     const int64_t bytes = size_of(type.dtype);

@@ -1,5 +1,5 @@
-// What a step of a recipe sends to the device, counted on the fake GPU; that it computes the same is a subject of
-// tests/gpu/checks.
+// Counts on the fake GPU the bytes that a step of a recipe sends to the device; tests/gpu/checks tests that it computes
+// the same.
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/flags.h"

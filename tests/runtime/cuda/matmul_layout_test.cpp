@@ -17,7 +17,7 @@ double element(const Reals& data, const Matrix& m, bool transposed, int64_t i, i
   return data.at(static_cast<size_t>(i * m.batch_stride + column * m.leading + row));
 }
 
-// What cuBLASLt does with the layout: d(row, column) = sum of op(first)(row, k) op(second)(k, column).
+// Computes as cuBLASLt does with the layout: d(row, column) = sum of op(first)(row, k) op(second)(k, column).
 Reals as_cublaslt(const MatmulSpec& spec, const MatmulLayout& layout, const Reals& first, const Reals& second) {
   Reals d(static_cast<size_t>(spec.batch * spec.m * spec.n), -1);
   const int64_t inner = layout.transpose_first ? layout.first.rows : layout.first.columns;

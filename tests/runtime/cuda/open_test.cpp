@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(without_the_plugin_it_says_how_to_make_it) {
                              "no /none/libkilobatch_cuda.so", "cmake -DKB_CUDA=ON"));
 }
 
-// What stands for the plug-in is not opened before there is a driver.
+// The file given as the plug-in is no library; it is not opened, because there is no driver.
 BOOST_AUTO_TEST_CASE(without_a_driver_it_says_so) {
   BOOST_CHECK_EXCEPTION(open_cuda_backend({}, {{"/proc/self/exe"}, "libcuda_that_is_not_there.so.1"}), Error,
                         says("missing: the CUDA driver", "libcuda_that_is_not_there.so.1", "NVIDIA's driver"));

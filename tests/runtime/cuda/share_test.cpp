@@ -11,7 +11,7 @@ namespace {
 
 using BusIds = std::vector<std::string>;
 
-// What each rank takes, "0" or "1", or its error; all are ranks of this machine.
+// Returns the number of the device that each rank takes, "0" or "1", or its error; all ranks are on this machine.
 std::vector<std::string> shared(int ranks, const std::function<BusIds(int rank)>& bus_ids) {
   const auto network = make_in_process_network(ranks);
   std::vector<std::string> taken(static_cast<size_t>(ranks));

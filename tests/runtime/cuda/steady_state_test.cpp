@@ -1,4 +1,4 @@
-// What a steady step costs the host: no allocation, and of the driver no call that allocates.
+// Tests that a steady step allocates nothing on the host and calls no function of the driver that allocates.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 

@@ -85,7 +85,7 @@ void lose_a_rank(const Launcher& launcher, int signal) {
   }
 }
 
-// Of 4, one of its machine is left, who sees it; of 3 only others hear no more of it.
+// Kills rank 2, the first of its machine. Of 4 ranks one is left there and sees it; of 3 others only hear no more.
 void lose_a_leader(const Launcher& launcher) {
   std::signal(SIGTERM, SIG_IGN);  // mpirun sends it at a rank's death; a training loop does not end by it either
   Apart communicator(open_communicator({}, launcher), launcher.processes / 2);

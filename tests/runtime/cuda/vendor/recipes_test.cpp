@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_convolution_has_a_plan) {
   check_recipe(recipe, precision, architecture);
 }
 
-// The same answers out of the plug-in, as `inspect --target` asks for them.
+// The plug-in gives the library's answers without a device, as `inspect --target` asks for them.
 BOOST_AUTO_TEST_CASE(the_plugin_answers_without_a_device) {
   const DevicelessLibrary library = open_deviceless_library("sm_90");
   BOOST_TEST(library.name.starts_with("cuDNN "));
