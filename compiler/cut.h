@@ -14,9 +14,9 @@ struct Cut {
   Graph final;
 };
 
-// Splits a step. Values of parameters alone, kept in another form for a whole step (packed or transposed weights,
-// low-precision copies), move into `prepare`. `micro` holds what precedes the worker_sums; in `final` a worker_sum is
-// replaced by the carries of the partial sums that are left, and the all-reduce over processes.
+// Splits a step. Values that depend on parameters alone and are kept in another form for a whole step (packed or
+// transposed weights, low-precision copies) move into `prepare`. `micro` holds what precedes the worker_sums; in
+// `final` the carries of the partial sums that are left, and the all-reduce over processes, replace a worker_sum.
 Cut cut(const Graph& graph, const Target& target, const Workers& workers = {});
 
 // How many partial sums a process with so many virtual workers keeps: those of levels [0, carry_levels).

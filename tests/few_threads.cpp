@@ -21,7 +21,7 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
-// What a thread does, and the count that it leaves at its end.
+// The function that a thread runs, and its argument; run_counted counts the thread as left at its end.
 struct Body {
   void* (*body)(void*);
   void* argument;

@@ -13,8 +13,8 @@ class FewThreads {
   FewThreads& operator=(const FewThreads&) = delete;
 };
 
-// Of processes that posix_spawn makes until the end of the scope `before` succeed, then `failures` fail, then all
-// succeed.
+// While it lives, posix_spawn succeeds for `before` processes, then fails for `failures`, then succeeds for all further
+// ones.
 class FewProcesses {
  public:
   FewProcesses(int before, int failures);

@@ -873,7 +873,7 @@ Graph Builder::run() {
   return std::move(graph_);
 }
 
-// What nothing else uses is an output, and a few inner values too.
+// Makes outputs of all values that nothing else uses, and of a few inner values too.
 void Builder::finish() {
   for (Item& item : pool_) {
     if (item.used && !random_.chance(0.1)) continue;

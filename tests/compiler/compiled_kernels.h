@@ -11,7 +11,7 @@
 
 namespace kb::test {
 
-// Those of 16, 32, 64 that this processor has.
+// Returns the vector widths in bytes, among 16, 32 and 64, that this processor has.
 std::vector<int> vector_widths();
 
 using KernelEntry = void (*)(void* const*, const long*, long, long, long);

@@ -1,5 +1,5 @@
-// What ends up in one launch: batch norm, softmax cross-entropy, library epilogues, one update, and what must stay
-// apart.
+// Tests which ops end up in one launch (batch norm, softmax cross-entropy, library epilogues, one update), and which
+// must stay apart.
 #include "compiler/fuse.h"
 
 #include <boost/test/unit_test.hpp>
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
   check_compiled(g);
 }
 
-// What one launch computes again instead of reading is still read by the next one.
+// A value that one launch computes again instead of reading is still read by the next launch.
 BOOST_AUTO_TEST_CASE(a_part_of_a_concat_that_another_launch_computes_again) {
   Graph g("g");
   Tensor x = input(g, "x", DType::f32, {40}, "N"), size = abs(x);

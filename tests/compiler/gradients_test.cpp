@@ -335,7 +335,7 @@ size_t count_op(const Graph& graph, Op op) {
       std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; }));
 }
 
-// What no output depends on is dropped, equal nodes become one.
+// Returns the graph without nodes that no output depends on, and with equal nodes made one.
 Graph simplified(Graph graph) {
   const CompileOptions options;
   CompileState state{options, {}, {}};

@@ -1,4 +1,4 @@
-// What the KernelIR interpreter refuses, and kernels of thread blocks, which only it runs here.
+// Tests which kernels the KernelIR interpreter refuses, and kernels of thread blocks, which only it runs here.
 #include "compiler/kernel_interpreter.h"
 
 #include <boost/test/unit_test.hpp>

@@ -33,7 +33,7 @@ void check_lowering(const Graph& graph, double tolerance, uint32_t seed = 1);
 
 // KernelIR texts of all groups, one after the other.
 std::string lowered_text(const Graph& graph, const Target& target);
-// The same kernels as CUDA C++, without the prelude.
+// Returns CUDA C++ of all groups' kernels, one after the other, without the prelude.
 std::string cuda_text(const Graph& graph, const Target& target);
 
 }  // namespace kb::test

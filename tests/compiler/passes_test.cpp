@@ -175,8 +175,8 @@ BOOST_AUTO_TEST_CASE(precision_bf16_runs_library_ops_low_and_reductions_in_f32) 
   }
 }
 
-// What batch norm computes in between is never written to memory, so nothing of it is rounded; what the next
-// convolution reads is.
+// Values inside a batch norm are never written to memory, so none of them is rounded; the values that the next
+// convolution reads are.
 BOOST_AUTO_TEST_CASE(inside_a_norm_nothing_is_rounded_to_bf16) {
   Graph g("norm");
   const Tensor x = input(g, "x", DType::f32, {4, 3, 8, 8}, "NCHW"), weights = input(g, "weights", DType::f32, {4}, "N");

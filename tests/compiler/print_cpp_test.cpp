@@ -119,7 +119,7 @@ Kernel chosen(DType by, DType of) {
   return b.finish();
 }
 
-// What a type can do with two arguments of its own.
+// Returns every operation that a type can do with two arguments of its own.
 Results operations(DType type) {
   Results results;
   const auto add = [&](Op op, DType out) {

@@ -40,7 +40,7 @@ std::vector<Input> corpus_of(const fs::path& folder) {
   return corpus;
 }
 
-// What the program is at, where its end does not take it away.
+// A file with the input that runs now; it is left behind only if the program ends in the middle of a run.
 class LastInput {
  public:
   explicit LastInput(fs::path path) : path_(std::move(path)) {

@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it reads an input as Kilobatch would,
-// takes the errors that are the input's fault, and lets everything else end the program. fuzz/driver.cpp runs it
+// Helpers that the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it reads an input as Kilobatch
+// would, takes the errors that are the input's fault, and lets everything else end the program. fuzz/driver.cpp runs it
 // without libFuzzer.
 #pragma once
 #include <cstddef>

@@ -14,7 +14,7 @@ namespace {
 constexpr DType f32 = DType::f32, f64 = DType::f64, bf16 = DType::bf16, i32 = DType::i32, u8 = DType::u8,
                 u32 = DType::u32;
 
-// What the mistakes are made with.
+// Graphs and tensors that the mistakes are made with.
 struct Model {
   Graph graph{"model"};
   Graph other{"other"};

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(cross_entropy_of_a_label_outside_is_nan) {
   for (const size_t row : {1u, 2u}) BOOST_TEST(std::isnan(losses[row]));
 }
 
-// Where the labels cannot lie outside, nothing asks whether they do.
+// No comparison is added for labels that are known to lie inside the range of the classes.
 BOOST_AUTO_TEST_CASE(labels_that_are_known_are_not_asked) {
   const auto comparisons = [](auto make_labels) {
     Graph graph;

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(convolution_in_blocked_layouts) {
              boost::test_tools::per_element());
 }
 
-// The same with filters as (O, H, W, I).
+// Convolution and its gradients give the same with filters as (O, H, W, I).
 BOOST_AUTO_TEST_CASE(convolution_with_filter_channels_last) {
   const Case c({wave({2, 4, 5, 5}), wave({6, 2, 3, 2})});
   const Window window{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};

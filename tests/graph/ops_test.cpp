@@ -16,7 +16,7 @@ using Point = std::vector<double>;
 
 bool has_kink_at_integers(Op op) { return op == Op::floor; }
 
-// Where the op is defined and smooth: away from 0, from ties, from the edges of domains.
+// Returns arguments at which the op is defined and smooth: away from 0, from ties, from the edges of domains.
 Point random_point(Op op, std::mt19937& random) {
   std::uniform_real_distribution<double> magnitude(0.25, 2.0);
   const bool positive = op == Op::log || op == Op::log1p || op == Op::sqrt || op == Op::rsqrt || op == Op::pow;

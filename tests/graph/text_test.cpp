@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(round_trip_of_random_graphs) {
   }
 }
 
-// What a parsed graph computes is what the graph computes, names of variables and inputs included.
+// A parsed graph computes what the original graph computes, names of variables and inputs included.
 BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
   const Graph graph = small_model(), parsed = parse_graph(to_text(graph));
   const Interpretation a = interpret(graph, random_bindings(graph, 5)),

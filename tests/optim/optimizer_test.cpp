@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(both_forms_of_momentum_coincide_under_any_schedule) {
                               .steps_per_epoch = 10,
                               .total_steps = 100};
       BOOST_TEST(difference_of_forms("scaled-momentum", spec) < 1e-12, shape.name << ", warmup " << warmup.name);
-      // What the correction is for: without it a change of the rate tells.
+      // The uncorrected form differs wherever the learning rate changes, which shows what the correction is for.
       const bool changes = shape.name != "constant" || warmup.name != "none";
       BOOST_TEST((difference_of_forms("uncorrected-momentum", spec) > 1e-3) == changes);
     }

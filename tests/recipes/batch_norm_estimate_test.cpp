@@ -84,7 +84,7 @@ std::map<std::string, Array> writes_of_step(const Prepared& prepared, const Grap
   return interpret(training, bindings).writes;
 }
 
-// Of a training step running = (1 - m) running + m batch, and the running statistics are the initial ones.
+// Returns the mean batch statistics over minibatches, read from steps: running = (1 - m) initial + m batch.
 Values mean_over_minibatches(const Prepared& prepared, const Recipe& recipe) {
   const Graph training = build_training_graph(recipe, prepared.input.spec, kSamples, {}, {}, DType::f64);
   Values means;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_mean_over_minibatches) {
       BOOST_TEST(got.at(name)[i] == values[i], boost::test_tools::tolerance(1e-11));
 }
 
-// The same by hand, for a norm of the images themselves.
+// The estimate for a norm of the images themselves equals the mean and variance computed here by hand.
 BOOST_AUTO_TEST_CASE(of_the_images_it_is_what_the_data_are) {
   Prepared prepared(with_model(two_norms), {"--precision", "f64"});
   prepared.estimate.run();
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(it_depends_on_nothing_that_was_there) {
   BOOST_TEST(prepared.programs.store.state_sha256() == once);
 }
 
-// What only the loss needs is not computed, no gradient, no update.
+// The program that gathers statistics computes nothing that only the loss needs, no gradient and no update.
 BOOST_AUTO_TEST_CASE(its_program_ends_at_the_last_norm) {
   const Prepared prepared(with_model(two_norms));
   const auto ops = [](const Session& session, Op op) {

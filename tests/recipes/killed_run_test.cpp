@@ -73,13 +73,13 @@ struct Fixture {
   const double seconds = undisturbed().seconds;
 
   std::vector<std::string> resumed() const { return program({"--resume", out.string()}); }
-  // The same command each time.
+  // Returns the command that starts the run and, unchanged each time, goes on with it: --resume auto.
   std::vector<std::string> again() const {
     std::vector<std::string> words = fresh(out);
     words.insert(words.end(), {"--resume", "auto"});
     return words;
   }
-  // What starts the run or goes on with it.
+  // Returns the command that starts the run, or goes on with it once it has a manifest.
   std::vector<std::string> next() const { return fs::exists(out / "manifest.json") ? resumed() : fresh(out); }
 
   void finish_and_compare() const {

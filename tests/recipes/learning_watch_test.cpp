@@ -11,7 +11,7 @@ const double kGuess = std::log(10);
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Of steps [begin, end) that have one loss.
+// Gives the watch steps [begin, end), all of one loss, and returns all that it says.
 std::string steps(LearningWatch& watch, int64_t begin, int64_t end, double loss) {
   std::string said;
   for (int64_t step = begin; step < end; ++step) said += watch.step(step, loss, kLr);

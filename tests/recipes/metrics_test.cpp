@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(an_old_file_is_never_written_over) {
   BOOST_TEST(test::read_file(directory / "m") == "old");
 }
 
-// What somebody does to the file in mid-run, between two evaluations.
+// A metrics file with one evaluation; tests disturb the file from outside before the next one is written.
 struct Disturbed {
   test::TemporaryDirectory directory;
   const std::filesystem::path path = directory / "m";

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(processes_of_a_container_divide_its_quota) {
   // Bound to fewer processors than the quota is worth.
   BOOST_TEST(shares({in_group(range(0, 1), 7, 3.5), in_group(range(1, 2), 7, 3.5)}) == Shares({1, 1}),
              boost::test_tools::per_element());
-  // Of another machine, a group of the same number.
+  // A group of the same number on another machine is a group of its own.
   BOOST_TEST(shares({limited, in_group(range(0, 64, "b"), 7, 3.5)}) == Shares({4, 4}),
              boost::test_tools::per_element());
 }
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
   BOOST_TEST((Processors::parse(limited.text()).quotas == limited.quotas));
 }
 
-// Of a process's own share, not of the machine.
+// Threads of the loader are chosen from the processors of the process's own share, not of the machine.
 BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
   Flags flags;
   const auto loader_threads = [&](int64_t threads, int processors) {

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = KB_BIN "/resnet_cifar";
 
-// Where MPI is missing the tests say so and end.
+// Returns whether MPI is there; if not, says so, and the test should end.
 bool can_share() {
   const bool can = fs::exists(KB_BIN "/libkilobatch_mpi.so") &&
                    RuntimeOptions::from_environment().mpirun.find('/') != std::string::npos;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(one_sample_a_worker_in_buckets_of_any_size) {
   BOOST_TEST(state("4", "--processes 4 --bucket-mb 0.000001") == alone);
 }
 
-// Of a drawn step every process tells, on one clock; the bits are those of a run that is not drawn.
+// Every process reports a drawn step, on one clock; the bits are those of a run that is not drawn.
 BOOST_AUTO_TEST_CASE(every_process_is_in_the_trace) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
   kill_one(launched + kProgram + words(folder / "mpirun", 1, more), 1, folder / "mpirun", expected);
 }
 
-// Of the newest checkpoint; -1 where there is none.
+// Returns the step of the newest checkpoint; -1 if there is none.
 int64_t saved_step(const fs::path& out) {
   const std::vector<fs::path> files = list_checkpoints(out / "checkpoints");
   return files.empty() ? -1 : std::stoll(files[0].stem().string().substr(5));
@@ -292,7 +292,7 @@ struct Stopped {
   }
 };
 
-// The same command goes on each time.
+// A signal to one process stops all with a checkpoint; the same command goes on from it each time.
 BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

@@ -201,8 +201,8 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_has_the_same_bits_too) {
   BOOST_TEST(trace(*this / "on") == trace(*this / "off"));
 }
 
-// Of a variant of a published set the numbers of samples are known from the data alone, which are read while the
-// programs are compiled.
+// The numbers of samples of a variant of a published set are known from the data alone, which are read while the
+// programs are compiled; tables on the device have the right size all the same.
 BOOST_AUTO_TEST_CASE(a_variant_has_tables_of_its_own_size) {
   write_mnist(path(), "train", 300);
   write_mnist(path(), "t10k", 35);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using test::lines_of, test::run, test::small_recipe, test::state_sha256, test::trace;
 
-// The same name and flags, another net.
+// Builds another net than small_recipe()'s; other_recipe() has it with the same name and flags.
 ModelOutput other_model(Batch& batch) {
   Tensor x = relu(batch_norm("bn", conv2d("conv", batch.images, 8, {.kernel = 3, .padding = 1})));
   return classification(batch, linear("fc", flatten(max_pool2d(sqrt(x), {.kernel = 2})), batch.classes));
@@ -44,7 +44,7 @@ void flip_bit(const fs::path& path) {
   test::write_file(path, bytes);
 }
 
-// What opening the run says.
+// Returns the message of the error that opening the run throws.
 std::string complaint(const fs::path& out, std::vector<std::string> words = {}, const Recipe& recipe = small_recipe()) {
   words.insert(words.begin(), {"--resume", out.string()});
   try {

@@ -20,7 +20,7 @@ std::vector<nlohmann::json> lines_of(const std::filesystem::path& out);
 std::vector<nlohmann::json> of_kind(const std::vector<nlohmann::json>& lines, const std::string& kind);
 // All that a run computed, times left out.
 std::string trace(const std::filesystem::path& out);
-// What its last line says; empty where it has not ended.
+// Returns the state's hash in the run's last line; empty if the run has not ended.
 std::string state_sha256(const std::filesystem::path& out);
 
 }  // namespace kb::test

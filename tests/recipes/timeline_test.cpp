@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(boxes_of_a_hand_made_step) {
   // The lines of all its nodes, each once.
   BOOST_TEST(box(timeline, "net.1").place == "model.cpp:6, model.cpp:7, model.cpp:8, model.cpp:9 and 1 more");
   BOOST_TEST((box(timeline, "net.1").writes == std::vector<std::string>{"b3"}));
-  // What nobody wrote has the lines of what it hands on.
+  // Boxes of ops that no user line wrote have the source lines of the values that they hand on.
   BOOST_TEST(box(timeline, "net.3").place == box(timeline, "net.1").place);
   BOOST_TEST(box(timeline, "net.5").place == box(timeline, "net.1").place);
   const Box& sum = box(timeline, "net.all_reduce.0");

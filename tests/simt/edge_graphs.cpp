@@ -85,7 +85,7 @@ void pools(KernelGraphs& graphs) {
   }
 }
 
-// Turns four numbers into indices of 40 rows: two name a row, the others are the least i32 or 40, one past the last.
+// Turns 0, 1, 2, 3 into indices of 40 rows: two name a row, the others are the least i32 and 40, one past the last.
 Tensor some_outside(Tensor at) {
   const Tensor far = select(eq(at, 3.0), full_like(at, 40), at * 13.0);
   return select(eq(at, 0.0), full_like(at, -2147483648.0), far - cast(eq(at, 1.0), DType::i32));

@@ -1,4 +1,4 @@
-// What a GPU must be able to do, as tables of functions: run on a real one by tests/gpu, and on the fake one by
+// Checks that a GPU must pass, as tables of functions: run on a real one by tests/gpu, and on the fake one by
 // tests/runtime/cuda, so that no check is seen for the first time where there is a GPU.
 #pragma once
 #include <functional>

@@ -19,7 +19,7 @@ struct Case {
   std::unique_ptr<cuda::Reduction> reduction;
 };
 
-// What a captured step does: the stream of sums forks off and comes back. Of one rank, the sum is its own.
+// A captured step forks off the stream of sums and joins it again. With one rank the sum is that rank's own array.
 void a_sum_is_captured_and_replayed(TestGpu& gpu) {
   const OpenGpu open(gpu);
   const cuda::Driver& driver = *open.driver;

@@ -1,6 +1,6 @@
-// What a device library computes, judged by the graph interpreter: in every dtype and with epilogues, run as it is and
-// out of captured graphs. Fails the running test for every call whose result is too far off, whose bits differ between
-// two runs or two libraries of equal picks, or that writes outside of its result and scratch.
+// Compares the results of a device library with the graph interpreter's: in every dtype and with epilogues, run
+// directly and from captured graphs. Fails the running test for every call whose result is too far off, whose bits
+// differ between two runs or two libraries of equal picks, or that writes outside of its result and scratch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Call {
     return results();
   }
 
-  // The same out of a graph, replayed.
+  // Returns the results of the same calls from a captured graph that is launched a second time.
   std::vector<std::byte> replay() {
     const cuda::Driver& driver = device_.driver;
     cuda::Captured captured = nullptr;

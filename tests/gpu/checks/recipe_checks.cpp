@@ -58,7 +58,7 @@ void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
     check_beside_cpu(gpu, lenet(precision), 9, sums_alike ? 1e-6 : bound / gpu.slack(), sums_alike ? 1e-6 : 0);
 }
 
-// What kernels are measured against.
+// The device's copy, which kernels' speed is measured against, has a size that fits and a finite rate.
 void a_devices_copy_is_timed(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   const int64_t bytes = device_copy_bytes(*backend);

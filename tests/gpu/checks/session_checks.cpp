@@ -9,7 +9,7 @@
 namespace kb::test {
 namespace {
 
-// What f32 leaves of five steps' sums in other orders, relative to the largest of a tensor.
+// Largest error of five steps in f32 with sums in another order, relative to the largest element of a tensor.
 constexpr double kBound = 2e-5;
 // Milliseconds. The driver gives the time between two events as f32, and to "around 0.5 microseconds": twice that is
 // taken for it.

@@ -7,7 +7,7 @@
 
 namespace kb::test {
 
-// Of all tables together.
+// Calls of the driver, counted over all the tables of a TestGpu.
 struct DriverCalls {
   int64_t launches = 0, graph_launches = 0, captures = 0, copies = 0, allocations = 0;
 };
