@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-// What a stream of numbers is for.
+// Tags of the streams of random numbers, one for each purpose.
 enum Stream : uint64_t { kCrop = 0x63726f70, kFlip, kCutout, kMixWeight, kMixPartner };
 
 // On (0, 1), in steps of 2^-53.

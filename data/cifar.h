@@ -18,7 +18,7 @@ struct CifarFile {
   uint64_t content = 0;  ///< content_hash of the published file; 0: not known
 };
 
-/// What the files of one set must hold.
+/// Files that one set must have, and what they must hold.
 struct CifarSpec {
   std::string name, folder;              ///< the folder is the one of the published archive
   std::vector<std::string> class_names;  ///< of the last label byte

@@ -6,7 +6,7 @@
 
 namespace kb {
 
-/// Of `size` bytes, continuing from `key`; the same on every machine of the supported byte order.
+/// Returns the hash of `size` bytes, continuing from `key`; equal on every machine of the supported byte order.
 uint64_t content_hash(uint64_t key, const void* data, size_t size);
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// Where the files of a data set lie: in the directory that was named or in a folder of the set's own below it, plain or
-// gzip.
+// The search for the files of a data set. They lie in the directory that was named or in a folder of the set's own
+// below it, plain or gzip.
 #pragma once
 
 #include <filesystem>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kLayout = "DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or .pgm)";
 
-// What is in a folder, by name, without hidden ones.
+// Returns the paths in a folder, sorted, without hidden ones.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;

@@ -12,7 +12,7 @@
 
 namespace kb {
 
-/// What the four files of one idx data set must hold.
+/// Content that the four files of one idx data set must hold.
 struct IdxSpec {
   std::string name;
   std::vector<std::string> class_names;

@@ -20,7 +20,7 @@
 
 namespace kb {
 
-/// Where the augmentation records of one batch go.
+/// Memory that takes the augmentation records of one batch.
 struct AugmentMemory {
   std::span<int32_t> windows;   ///< rows x 3; see AugmentRecord
   std::span<int32_t> boxes;     ///< rows x 4
@@ -28,8 +28,8 @@ struct AugmentMemory {
   std::span<float> mix;         ///< rows
 };
 
-/// Where one batch goes; a span is empty where nobody reads it, weights excepted. Pixels are the raw values 0 to 255 in
-/// (rows, C, H, W) order, as bytes or as floats: normalisation is the graph's.
+/// Memory that takes one batch; a span is empty where nobody reads it, weights excepted. Pixels are the raw values 0 to
+/// 255 in (rows, C, H, W) order, as bytes or as floats: normalisation is the graph's.
 struct BatchMemory {
   std::variant<std::span<uint8_t>, std::span<float>> pixels;  ///< rows x C x H x W
   std::span<int32_t> labels;                                  ///< rows
@@ -42,7 +42,7 @@ struct BatchMemory {
 /// depends on.
 using BatchFill = std::function<void(int64_t step, const BatchMemory& memory)>;
 
-/// What happens to the samples of a batch, and where.
+/// Changes that the samples of a batch undergo, and whether the loader makes them or the graph.
 struct Augmentation {
   AugmentSpec spec = {};
   uint64_t seed = 0;

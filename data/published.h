@@ -1,5 +1,5 @@
-// What a published data set is known to hold, and the one way to use less or other: a file `variant.txt` beside the
-// data that says so. Without it a set that is not whole is refused, so that nobody trains on half of one unawares.
+// Samples that a published data set is known to hold, and the one way to use less or other: a file `variant.txt` beside
+// the data that says so. Without it a set that is not whole is refused, so that nobody trains on half of one unawares.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the DSL's functions share: checks of their arguments, axes counted from the end, nodes from tensors.
+// Helpers that the DSL's functions share: checks of their arguments, axes counted from the end, nodes from tensors.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -16,7 +16,7 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// What a check found wrong, before the place is known; `Graph::add` turns it into an Error with place and scope.
+// A fault that a check found, before its place is known; `Graph::add` turns it into an Error with place and scope.
 struct Mistake {
   std::string what;  // one line: "inner dimensions differ"
   std::string expected;

@@ -34,9 +34,9 @@ FormulaRef derivative_of(Op op, int argument);
 double evaluate(const Formula& formula, std::span<const double> args, double result);
 // A primitive point-wise op (or a composite, through its formula) on doubles.
 double evaluate_op(Op op, std::span<const double> args);
-// What a cast from a float dtype to `to` gives, on every backend: floats are rounded; to integers the value is
-// truncated towards zero, one outside of `to`'s range becomes the nearest number in it, and NaN becomes 0; boolean:
-// whether it is not 0.
+// Returns what a cast from a float dtype to `to` gives, on every backend: floats are rounded; to integers the value is
+// truncated towards zero, one outside of `to`'s range becomes the nearest number in it, and NaN becomes 0; a boolean
+// says whether the value is not 0.
 double cast_float(DType to, double value);
 
 }  // namespace kb

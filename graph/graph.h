@@ -56,8 +56,8 @@ struct ValueHash {
   size_t operator()(const Value& v) const { return static_cast<size_t>(v.node) * 8 + static_cast<size_t>(v.out); }
 };
 
-// Where a node was written: the innermost DSL call, then the calls it was made from. `file` has static storage
-// (source_location).
+// A source line that a node comes from: that of the innermost DSL call, or of a call it was made from (`caller`).
+// `file` has static storage (source_location).
 struct Frame {
   const char* file = "";
   int32_t line = 0;
@@ -145,7 +145,7 @@ class Graph {
   // Adds a node whose output types follow from `infer` (graph/infer.h); scope and place are the building thread's
   // (graph/scope.h). Throws Error with place, scope path, op, expected, got, hint when the inputs do not fit.
   Value add(Op op, std::vector<Value> inputs, Attrs attrs = {});
-  // The same, at the scope and place of `like` (a node of this graph or, with frames copied, of another): for passes.
+  // Adds a node as add() does, at the scope and place of `like`, of this graph or (frames copied) `other`: for passes.
   Value add_like(const Graph& other, const Node& like, Op op, std::vector<Value> inputs, Attrs attrs = {});
   // Appends a node as it is, types included; only frames and scope are re-interned from `other`.
   int32_t append(const Graph& other, Node node);

@@ -1,5 +1,5 @@
-// What is known, before anything runs, of the whole numbers that a tensor may hold: a gather whose indices lie in its
-// table whatever the inputs are needs no check.
+// Bounds, known before anything runs, of the whole numbers that a tensor may hold: a gather needs no check when its
+// indices lie in its table whatever the inputs are.
 #pragma once
 #include "graph/graph.h"
 

@@ -26,7 +26,7 @@ void indexed(const Work& work);
 void library(const Work& work);
 void random_bits(const Work& work);
 
-// What is read at an index outside of what it indexes: NaN, of integers and booleans 0.
+// Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.
 inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
 // Strides of a row-major array of this shape, in elements.

@@ -97,9 +97,9 @@ enum class Op : uint8_t {
 
 enum class OpClass : uint8_t { leaf, pointwise, movement, reduction, window, indexed, library, marker };
 
-// What a point-wise op takes and gives: `same` = all arguments one float dtype, result the same; `arithmetic` = floats
-// or integers; `compare` = any one dtype, result boolean; `bits` = one integer dtype or boolean; `special` = its own
-// rule (select, cast, logical_not).
+// Dtypes that a point-wise op takes and gives: `same` = all arguments one float dtype, result the same; `arithmetic` =
+// floats or integers; `compare` = any one dtype, result boolean; `bits` = one integer dtype or boolean; `special` = its
+// own rule (select, cast, logical_not).
 enum class TypeRule : uint8_t { none, same, arithmetic, compare, bits, special };
 
 // A point-wise op whose `formula` is not empty is a composite of others over x (and y, z): interpreter, derivative and

@@ -72,7 +72,7 @@ struct SinCos {
   double sin, cos;
 };
 
-// Of 2 pi u, u in [0, 1): Taylor series within an eighth of a turn, then quarter turns.
+// Returns sine and cosine of 2 pi u, u in [0, 1): Taylor series within an eighth of a turn, then quarter turns.
 SinCos portable_sincos(double u) {
   const double quarter = std::floor(4 * u + 0.5);
   const double a = 2 * std::numbers::pi * (u - quarter / 4), a2 = a * a;

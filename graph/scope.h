@@ -1,5 +1,5 @@
-// Where the building thread stands: the scope path that prefixes names, and the chain of DSL calls (frames) that nodes
-// keep.
+// State of the thread that builds a graph: the scope path that prefixes names, and the chain of DSL calls (frames) that
+// nodes keep.
 #pragma once
 #include <cstdint>
 #include <source_location>

@@ -23,7 +23,7 @@ class Tensor {
   int64_t size(int64_t axis, std::source_location where = std::source_location::current()) const;
   // Extent of the axis named by one letter, "C"; Error when there is none of that name.
   int64_t dim(const char* letter, std::source_location where = std::source_location::current()) const;
-  // The same tensor with its dimensions named, one letter each.
+  // Returns this tensor with its dimensions named, one letter each.
   Tensor named(const std::string& letters, std::source_location where = std::source_location::current()) const;
 
  private:

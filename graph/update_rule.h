@@ -1,5 +1,5 @@
-// What an update rule reads and writes: one function of tensors updates all parameters of a model. The built-in rules
-// are in optim/update_rules.cpp; a user's own is written the same way. The compiler makes the context
+// Interface of an update rule: one function of tensors, which updates all parameters of a model. The built-in rules are
+// in optim/update_rules.cpp; a user's own is written the same way. The compiler makes the context
 // (compiler/add_optimizer.cpp) and calls the rule when it compiles.
 #pragma once
 #include <functional>

@@ -29,7 +29,7 @@ struct HyperParameter {
   double below = 1;  // it lies in [0, below)
 };
 
-// What a derived scalar may depend on.
+// Facts about a step that a derived scalar may depend on.
 struct StepFacts {
   double learning_rate = 0, previous_learning_rate = 0;
   double updates = 1;          // t of the papers: 1 in the first step

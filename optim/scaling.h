@@ -24,7 +24,7 @@ struct ReferenceRate {
 
   // The learning rate of a minibatch. Throws Error on an unknown rule.
   double at(int64_t minibatch) const;
-  // Where it comes from: "0.4 = 0.1 x 1024/256".
+  // Returns how at() comes to its rate, as text: "0.4 = 0.1 x 1024/256".
   std::string derivation(int64_t minibatch) const;
 };
 

@@ -57,7 +57,7 @@ constexpr ScheduleShape kShapes[] = {
 // Goyal et al. 2017, section 2.2: the low rate throughout the warmup.
 double constant_warmup(const ScheduleSpec& spec, double) { return spec.warmup_start; }
 
-// The same section: from the low rate to the reference by an equal amount each step.
+// Returns the rate of gradual warmup (Goyal et al. 2017, section 2.2): from low to reference, linear in steps.
 double gradual_warmup(const ScheduleSpec& spec, double done) {
   return spec.warmup_start + (spec.learning_rate - spec.warmup_start) * done;
 }

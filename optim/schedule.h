@@ -22,7 +22,7 @@ struct ScheduleSpec {
   int64_t total_steps = 1;
 };
 
-// Where a step stands. Steps count from 0.
+// Position of a step in the schedule. Steps count from 0.
 struct SchedulePoint {
   double epoch = 0;     // from the start of the run, warmup included
   double progress = 0;  // 0 at the end of the warmup, 1 at the end of the run

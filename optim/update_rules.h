@@ -19,8 +19,8 @@ Tensor momentum_update(UpdateContext& c);
 // 3, remark 2: equal to eq. 9 while eta > 0. The step after eta = 0 has the factor 1.
 Tensor scaled_momentum_update(UpdateContext& c);
 
-// The same without the correction: what Goyal et al. 2017 warn of. A velocity from before a change of eta keeps its
-// size.
+// Does as scaled_momentum_update without the momentum correction, the mistake that Goyal et al. 2017 warn of. A
+// velocity from before a change of eta keeps its size.
 Tensor uncorrected_momentum_update(UpdateContext& c);
 
 // u <- m u + g; w <- w - eta (g + m u). Sutskever et al. 2013 in the variables of PyTorch's nesterov=True.

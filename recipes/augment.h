@@ -15,9 +15,9 @@ namespace kb {
 std::vector<std::string> augment_kinds();
 
 AugmentSpec augment_spec(const Flags& flags);
-// What of it the training graph does: all, or mixup alone where the loader moves the pixels.
+// Returns the augmentation in the training graph: all, or mixup alone where the loader moves the pixels.
 AugmentSpec graph_augment(const Flags& flags);
-// What the loader does.
+// Returns the loader's augmentation: it draws all records; with --augment-in loader it applies windows and boxes.
 Augmentation loader_augment(const Flags& flags, const InputSpec& input);
 // "crop (pad 4), flip; in the graph".
 std::string describe_augment(const Flags& flags);

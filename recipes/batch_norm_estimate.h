@@ -7,9 +7,9 @@
 
 namespace kb {
 
-// Of minibatch i are the samples [i n, (i + 1) n) of the first epoch's order, not augmented; there is no dropout. So
-// they depend on parameters, seed and n alone: not on steps done, evaluations before, or the number of processes, each
-// of which computes them all.
+// An estimate of batch norm's running statistics. Minibatch i holds the samples [i n, (i + 1) n) of the first epoch's
+// order, not augmented; there is no dropout. So the statistics depend on parameters, seed and n alone: not on steps
+// done, evaluations before, or the number of processes, each of which computes them all.
 class BatchNormEstimate {
  public:
   // `session` runs a statistics program (recipes/model.h); it and the split must outlive this. The minibatches must lie

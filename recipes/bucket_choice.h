@@ -9,7 +9,7 @@
 
 namespace kb {
 
-// What a step's launches take of a processor: each as long as its bytes or its operations, whichever is more.
+// Rates of a processor. A step's launch takes as long as its bytes or its operations, whichever is more.
 struct ProcessorRates {
   double bytes = 0, operations = 0;  // a second
 };
@@ -18,8 +18,8 @@ ProcessorRates measure_rates(int threads);
 ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator);
 std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates);
 
-// Of GPUs, whose rates and network nothing here measures: large enough for NVLink's bandwidth and InfiniBand's, small
-// enough that the first goes long before the backward pass ends. What PyTorch's DistributedDataParallel begins with.
+// Bucket size in MB for GPUs, whose rates and network nothing here measures: it fills NVLink and InfiniBand, and the
+// first sum starts long before the backward pass ends. PyTorch's DistributedDataParallel begins with it.
 inline constexpr double kGpuBucketMb = 25;
 
 struct BucketChoice {
@@ -32,13 +32,13 @@ struct BucketChoice {
 Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
                         const Residency& residency);
 
-// Of 1/16 to 50 MB and the whole gradient, the size with the least step that predict_overlap gives for estimated
-// times, the largest where several do. Bits do not depend on it.
+// Returns the size, from 1/16 to 50 MB or the whole gradient, with the shortest step by predict_overlap for estimated
+// times; a smaller size must be 0.5 % faster. Bits do not depend on it.
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates);
 
-// Of a run that has the threads of `flags` in this process: --bucket-mb as it is given or where nothing is chosen, with
-// no text. Every process chooses for itself, from figures that all have: of the network and of the slowest of their
-// processors.
+// Collective call. Returns --bucket-mb, with no text, where it is given or nothing is to choose; else the size that
+// each process chooses for itself. All choose the same, from figures that all have: the network's and those of the
+// slowest of the processors, with the threads of `flags`.
 BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
                            const Residency& residency, World& world);
 

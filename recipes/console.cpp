@@ -19,14 +19,14 @@ constexpr std::chrono::seconds kFileInterval{10};
 Console::Console(bool quiet, bool may_rewrite)
     : quiet_(quiet), terminal_(may_rewrite && ::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
 
-// What stands on the terminal stays, for what comes next begins a line.
+// Ends a line of progress that stands open: it stays on the terminal, and what comes next begins a line.
 Console::~Console() {
   if (!open_) return;
   std::fputc('\n', stdout);
   flush();
 }
 
-// What could not be written is thrown away, so that what comes later begins with an empty buffer.
+// Writes out what was printed; discards what could not be written, so that later output begins with an empty buffer.
 void Console::flush() {
   const std::string fault = standard_output_fault();
   if (fault.empty()) return;

@@ -1,4 +1,4 @@
-// What a run says on standard output: lines, and one line of progress that is rewritten in place on a terminal and
+// Output of a run on standard output: lines, and one line of progress that is rewritten in place on a terminal and
 // printed now and then elsewhere. Silent with --quiet. A line that cannot be written is lost, which is told once on
 // standard error: a run goes on when its terminal is closed or the disk under its log is full.
 #pragma once

@@ -54,7 +54,7 @@ class ConvMemory {
 
 class ConvTimer {
  public:
-  // Of each call the fastest of `repeats` runs counts, after one that warms the caches.
+  // Makes a timer. A call's time is that of the fastest of `repeats` runs, after one that warms the caches.
   ConvTimer(int threads, int shards, int repeats) : pool_(threads), shards_(shards), repeats_(repeats) {}
 
   // Milliseconds of one call.
@@ -85,7 +85,7 @@ class ConvolutionsAlone {
  public:
   ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer);
   bool empty() const { return calls_.empty(); }
-  // Of all convolutions of a dtype together, each layout as measured when this was made.
+  // Returns the milliseconds of all convolutions of each dtype together, by layout, as measured when this was made.
   const std::map<DType, LayoutTimes>& layouts() const { return layouts_; }
   // Milliseconds of one pass: every convolution of the schedule once, equal ones in a row.
   double time();

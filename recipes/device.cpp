@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-// Of auto. One thread pays where no core is left, too: it fills while a step's cores wait for each other.
+// Most loader threads for auto. One pays where no core is left, too: it fills while a step's cores wait for each other.
 constexpr int kMostLoaderThreads = 4;
 
 // "no GPU can be used, missing: the CUDA driver", of an error's lines.
@@ -22,7 +22,7 @@ std::string what_is_missing(const std::string& error) {
                                     : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
 }
 
-// Of --device auto; empty where GPUs may be asked for.
+// Returns why --device auto must take CPUs; empty where GPUs may be asked for.
 std::string what_only_cpus_have(const Flags& flags, bool shared) {
   if (!shared) return "";
   const Algorithm algorithm = parse_algorithm(flags.all_reduce);

@@ -26,8 +26,8 @@ std::string picks_text(const Backend& backend);
 // or with another version of a library; else empty.
 std::string use_picks(Backend& backend, const std::string& text);
 
-// What `compile` gives, for whose library calls the leading process chooses implementations by measuring, and all
-// others use its choices: so all of them compute the same bits. Every process calls it at the same time.
+// Collective call. Returns what `compile` gives. The leading process chooses implementations for its library calls by
+// measuring, and all others use its choices: so all of them compute the same bits.
 Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile);
 
 // One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they

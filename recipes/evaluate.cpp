@@ -21,7 +21,7 @@ double Evaluator::read(const char* output, int age) {
   return value_.at(0);
 }
 
-// What a step gave, `age` steps ago.
+// Keeps the results of the step `age` steps ago, to be summed by total().
 void Evaluator::tell(int age) {
   own_.push_back({read("loss", age), session_.has_output("error") ? read("error", age) : 0, read("count", age)});
 }

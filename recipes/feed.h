@@ -25,7 +25,7 @@ void fill_with_noise(HostBatch& batch, int64_t classes, double weight);
 
 // Into the inputs of recipes/model.h, recipes/augment.h and recipes/residency.h. Allocates nothing.
 void feed(Session& session, const HostBatch& batch);
-// The same for the next work() alone, but the pixels stay where they are, and must stay there: see Session::lend.
+// Does as feed(), for the next work() alone. The pixels stay where they are, and must stay there: see Session::lend.
 void lend(Session& session, const HostBatch& batch);
 
 }  // namespace kb

@@ -271,7 +271,7 @@ struct EffectRow {
   const char* name;
   FlagEffect effect;
 };
-// What is not here is computed.
+// Table of the flags that do not change what is computed. Every other flag does.
 constexpr EffectRow kEffects[] = {
     {"epochs", FlagEffect::length},        {"steps", FlagEffect::length},
     {"data", FlagEffect::comfort},         {"threads", FlagEffect::comfort},
@@ -290,7 +290,7 @@ constexpr EffectRow kEffects[] = {
     {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
 };
 
-// Of a process and its machine; the data and weights that lie there are compared once they are read.
+// Flags that may differ between processes; the data and weights that they name are compared once they are read.
 constexpr const char* kOwnFlags[] = {"data",           "init",     "out",  "resume", "checkpoint", "threads",
                                      "loader-threads", "resident", "keep", "quiet",  "dump"};
 

@@ -81,7 +81,7 @@ struct Flags {
 // As the recipe has them, and --data from the environment.
 Flags default_flags(const Recipe& recipe);
 
-// Where a run's images come from.
+// Returns the source of a run's images.
 ImageSource image_source(const Recipe& recipe, const Flags& flags);
 
 struct FlagText {
@@ -104,9 +104,9 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
                                  const std::vector<std::string>& arguments,
                                  const std::vector<ToolSwitch>& switches = {}, const Flags* base = nullptr);
 
-// What a flag means for a run that is resumed. computed: it changes what is computed, and is refused; all that are not
-// named in a table. length: how long the run is; taken where the steps done would have been the same. comfort: free to
-// change. call: of one call alone, and no part of the command that repeats the run.
+// Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused; every flag that no
+// table names is of this kind. length: how long the run is; taken where the steps done would have been the same.
+// comfort: free to change. call: of one call alone, and no part of the command that repeats the run.
 enum class FlagEffect : uint8_t { computed, length, comfort, call };
 FlagEffect flag_effect(const std::string& name);  // "threads"
 

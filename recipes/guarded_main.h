@@ -1,4 +1,4 @@
-// What the main function of every program does around its work.
+// The frame around the work of every program: errors become messages and exit codes.
 #pragma once
 #include <functional>
 #include <string>

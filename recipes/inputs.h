@@ -1,5 +1,5 @@
-// What a model is fed: shape, classes and normalisation of each data set. Of a published one they are known without the
-// data, so that its graph is the same whether or not the images are there; of images of your own the data tell.
+// Inputs of a model: shape, classes and normalisation of each data set. Those of a published one are known without the
+// data, so that its graph is the same whether or not the images are there; for images of your own the data tell.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -33,8 +33,8 @@ constexpr const char* kNoise = "synthetic";
 // A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
-// Where images come from, by name: a published set; "glyphs"; "folder", see data/folder.h; "synthetic"; "own", which
-// `load` brings.
+// Source of images, by name: a published set; "glyphs"; "folder", see data/folder.h; "synthetic"; "own", which `load`
+// brings.
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};

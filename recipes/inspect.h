@@ -1,4 +1,4 @@
-// What the compiler made of a model, for people and as one JSON object.
+// Reports on what the compiler made of a model, for people and as one JSON object.
 #pragma once
 #include <string>
 
@@ -14,7 +14,7 @@ std::string inspection_text(const Compiled& compiled, const LoadReport& load);
 // One object, on one line.
 std::string inspection_json(const Compiled& compiled, const LoadReport& load);
 
-// The same for a GPU that need not be there.
+// Both report on a program for a GPU that need not be there.
 std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels);
 std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels, const StepModel* model = nullptr);
 

@@ -11,7 +11,7 @@
 
 namespace kb {
 
-// Those of the recipe's own, then the built-in ones.
+// Returns the optimizers that a recipe offers: its own, then the built-in ones.
 std::vector<Optimizer> offered_optimizers(const Recipe& recipe);
 // Throws Error with the nearest name there is.
 Optimizer find_optimizer(const Recipe& recipe, const std::string& name);

@@ -16,7 +16,7 @@ class LearningWatch {
 
   // A NOTE, or empty. Of every step, in order.
   std::string step(int64_t step, double loss, double lr);
-  // Of an evaluation behind `done` steps, in the first epoch or not.
+  // Returns a NOTE, or empty, about an evaluation after `done` steps, in the first epoch or not.
   std::string evaluation(int64_t done, bool in_first_epoch, const Evaluation& evaluation);
 
  private:

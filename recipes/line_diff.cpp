@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-// Of texts that differ in more lines than this the longest common subsequence is not looked for.
+// Most lines in which two texts may differ for the longest common subsequence to be looked for.
 constexpr size_t kMostAligned = 3000;
 
 struct Line {

@@ -1,4 +1,4 @@
-// What differs between two texts, line by line, for people: graphs, lists of flags.
+// Differences between two texts, line by line, for people: graphs, lists of flags.
 #pragma once
 #include <string>
 #include <string_view>

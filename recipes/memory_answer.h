@@ -1,4 +1,4 @@
-// What a program will take of memory, known before it runs, and what lies there when it takes most.
+// Memory that a program will take, known before it runs, and the tensors that lie there when it takes most.
 #pragma once
 #include <string>
 #include <vector>
@@ -39,7 +39,7 @@ struct Peak {
 };
 
 Peak memory_peak(const Schedule& schedule, size_t most);
-// Of the largest program.
+// Returns the peak of that schedule of the program whose peak is highest.
 Peak memory_peak(const Program& program, size_t most);
 
 // "1.23 GB", "45.6 MB": decimal.

@@ -64,7 +64,7 @@ class MetricsFile {
   // The run ended early: {"kind":"stop","step":..,"lr":..,"reason":".."}.
   void stop(int64_t step, double lr, std::string_view reason);
   void flush();
-  // What was flushed is on the disk itself. May be called by another thread than the rest.
+  // Forces what was flushed onto the disk itself. May be called by another thread than the rest.
   void sync() const;
 
  private:

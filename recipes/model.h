@@ -1,4 +1,4 @@
-// What a recipe gives - a model function and its defaults - and the graphs that the framework makes of it. The model
+// A recipe's parts - a model function and its defaults - and the graphs that the framework makes of them. The model
 // returns per-sample values; the framework normalises the images before it and reduces over the samples behind it.
 #pragma once
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace kb {
 
-// What a model function reads: one worker's n samples.
+// Input of a model function: one worker's n samples.
 struct Batch {
   Tensor images;           // f32 or f64 [N, C, H, W], normalised by the data set's mean and standard deviation
   Tensor labels;           // i32 [N], each in [0, classes): cross_entropy wants logits [N, classes] for them
@@ -71,7 +71,7 @@ struct Recipe {
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
 };
 
-// What stands before the flags on a command line that runs it.
+// Returns the words that stand before the flags on a command line that runs the recipe.
 std::string start_words(const Recipe& recipe);
 
 // Inputs "images" u8 [N, C, H, W], "labels" i32 [N] (an index_input), "weights" f32 [N] and the scalar
@@ -84,9 +84,9 @@ Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t
 Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                             const OptionValues& options, DType real = DType::f32);
 
-// What estimates batch norm's running statistics anew: the inputs of inference that they depend on, without
-// augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error where no layer has
-// such statistics.
+// Returns the graph that estimates batch norm's running statistics anew. It has the inputs of inference that they
+// depend on, without augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error
+// where no layer has such statistics.
 Graph build_statistics_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
                              const OptionValues& options, DType real = DType::f32);
 

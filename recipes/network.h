@@ -16,7 +16,7 @@ Network parse_network(const std::string& text, const std::string& flag = "--net"
 struct ProcessorRates;
 ProcessorRates parse_rates(const std::string& text);
 
-// What --net says; nothing where it is not given.
+// Returns the network that --net describes; nothing where it is not given.
 std::optional<Network> described_network(const Flags& flags);
 
 // "50 us, 1 GB/s".

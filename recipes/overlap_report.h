@@ -11,20 +11,20 @@
 
 namespace kb {
 
-// What an all-reduce sums: "layer3.*", "conv1.*, layer1.*", or "losses, statistics".
+// Returns what an all-reduce sums: "layer3.*", "conv1.*, layer1.*", or "losses, statistics".
 std::string reduction_contents(const Compiled& compiled, int32_t reduction);
 
 // A line a bucket, milliseconds from the start of the program `final`, and "exposed 3.1 ms of 41 ms".
 std::string overlap_text(const Compiled& compiled, const Overlap& overlap);
 
-// Of a step that Session::profile() took.
+// Returns the overlap of the step that Session::profile() took.
 Overlap measured_overlap(const Session& session, const Profile& profile);
 // That of the median time; the steps are not empty.
 const Overlap& median_step(const std::vector<Overlap>& steps);
 
 // Seconds of the steps of the routine that ends a step (Session::profiled), each the median of several profiles.
 std::vector<double> routine_seconds(Session& session);
-// The same, all of `prepare` as one.
+// Seconds of the steps of `final`, each by itself, and of all of `prepare` together.
 struct TimedStep {
   double prepare = 0;
   std::vector<double> final = {};
@@ -39,7 +39,7 @@ Profile median_profile(Session& session);
 ReductionSeconds reduction_seconds(const Compiled& compiled, const Network& network);
 Profile predicted_profile(std::span<const Schedule* const> programs, std::span<const double> seconds,
                           const ReductionSeconds& reduction);
-// Of `final`; `bucket_bytes` as in compiler/overlap.h.
+// Predicts the overlap of `final` from its steps' `seconds`; `bucket_bytes` as in compiler/overlap.h.
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes = 0);
 

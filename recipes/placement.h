@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// Where a process may run: a machine, processors there by the numbers of its kernel, and the quotas of its containers.
+// A place for a process to run: a machine, processors there by the numbers of its kernel, and its containers' quotas.
 struct Processors {
   std::string machine;
   std::vector<int> numbers;
@@ -25,7 +25,7 @@ Processors own_processors();
 // quota's processes an equal part of that: at least 1.
 int share_of_processors(const std::vector<Processors>& ranks, size_t rank);
 
-// The same for this process; every rank calls it.
+// Collective call. Returns how many threads this process may keep busy, counted in that way.
 int share_of_processors(Communicator& communicator);
 
 }  // namespace kb

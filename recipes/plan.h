@@ -22,11 +22,11 @@ struct RunPlan {
 Flags with_absolute_paths(Flags flags);
 // How the flags share a step. Throws Error where they do not divide.
 BatchPlan batch_plan(const Flags& flags);
-// The same run with the plan's n for --per-worker and --batch-norm worker: of one plan, one set of words.
+// Returns flags of the same run with the plan's n for --per-worker and --batch-norm worker: one set of words per plan.
 Flags with_plan(Flags flags);
 
-// Of the gradient, summed over processes together, for --bucket-mb; where that is left to a model and there is none,
-// 25 MB.
+// Returns how many bytes of the gradient the processes sum together, for --bucket-mb; at 0 a model may choose, and
+// where there is none, 25 MB.
 int64_t bucket_bytes(double megabytes);
 
 // Throws Error where the minibatch, or those of --recompute-bn together, are larger than the data set.

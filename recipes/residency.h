@@ -20,7 +20,7 @@ Residency choose_residency(const Flags& flags, const InputSpec& input, const Tar
                            int64_t device_bytes = INT64_MAX);
 // An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.
 constexpr int64_t kResidentBytes = int64_t{1} << 30;
-// Of images and labels of both parts.
+// Returns the bytes that images and labels of both parts take.
 int64_t resident_bytes(const InputSpec& input);
 
 // The graph with the inputs "images" and "labels" gathered from tables of `rows` rows by the input "samples" i32 [N].

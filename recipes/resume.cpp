@@ -47,7 +47,7 @@ Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
   }
 }
 
-// Of the same command: what the run has taken from its machine and its first number of processes is left to it.
+// Returns the flags of the same command given again; shards and --per-worker that it leaves open are the run's.
 Flags flags_again(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
                   int64_t processes) {
   Flags wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));

@@ -32,10 +32,10 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
 
 // The checkpoint that --checkpoint names: a path, or a file's name in the folder. Throws Error naming those there are.
 std::filesystem::path named_checkpoint(const std::filesystem::path& folder, const std::string& name);
-// What to do when the first of these files, the newest first, is damaged.
+// Returns a hint for a newest checkpoint, files[0], that is damaged: it names the newest whole one, if there is one.
 std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
 
-// What a checkpoint's run is: recipe, flags that change what is computed, graph, data.
+// Returns the facts that a checkpoint's run is known by: recipe, flags that change what is computed, graph, data.
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
                                                     const LoadedPrograms& programs, const Dataset& data);
 // True for a checkpoint of an earlier Kilobatch, which built other graphs from the same models.

@@ -75,7 +75,7 @@ nlohmann::ordered_json versions(const std::string& library) {
   return result;
 }
 
-// Of what another process wrote, checked when it was parsed.
+// Copies a value of JSON text that another process wrote; the text was checked when it was parsed.
 nlohmann::ordered_json copy_of(const JsonValue& value) { return nlohmann::ordered_json::parse(value.source()); }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace kb {
 
-// Where a run's checkpoints lie.
+// Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
 
 // Whether it is, or would be, a file that the run writes itself: manifest, metrics, model or checkpoint. Links count as
@@ -62,8 +62,8 @@ struct ManifestFacts {
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.
 std::string manifest_text(const ManifestFacts& facts);
-// The same of a run that goes on at `step`: its start and versions are those of `old`, and under "resumed" stands when
-// it was gone on with. `note` is given a line for each version that is another now: the bits may be others too.
+// Returns the manifest of a run that goes on at `step`: its start and versions are those of `old`, and "resumed" says
+// when it was gone on with. Calls `note` with a line for each version that is another now: the bits may be others too.
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
 // Returns the resumed manifest of two texts; `own` is this program's, `old` may come from anywhere.

@@ -16,20 +16,20 @@ bool wants_picture(const Flags& flags);
 // Throws Error where a file cannot be written, before there is anything to write.
 void check_picture_files(const Flags& flags);
 
-// What the files will say of the step.
+// Texts about the step that picture and trace show.
 struct PictureWords {
   std::string what;    // "resnet_cifar, minibatch 64: step 19, measured"
   std::string device;  // "cpu: avx2, 1 thread"
 };
 
-// Of the routine that ends a step, as Session::profile() took it or predicted_times has it.
+// Returns the timeline of the routine that ends a step, as Session::profile() took it or predicted_times has it.
 Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const> programs, const Profile& profile,
                        const PictureWords& words);
 
 // Writes what the flags ask for; gives a line that says what is where. `events`: of every process.
 std::string write_pictures(const Flags& flags, const Timeline& timeline, const std::vector<std::string>& events);
 
-// Of a run: one step of it, late enough that caches are warm. Every process of the world has one and draws together.
+// A picture of one step of a run, late enough that caches are warm. All processes of the world draw theirs together.
 class StepPicture {
  public:
   // `begin`, `end`: the steps of the run that are to come; flags without either file: no step is drawn.

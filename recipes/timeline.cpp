@@ -81,7 +81,7 @@ Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const std::
           step.reduction};
 }
 
-// What lay between a step that starts an all-reduce and the one that waits for it.
+// Returns the box of an all-reduce, between the step that starts it and the one that waits for it.
 Box reduction_box(const Schedule& schedule, const Box& starts, const StepTime& wait,
                   const ReductionName& reduction_name) {
   Box box = starts;

@@ -52,10 +52,10 @@ struct Timeline {
   std::vector<const Box*> of(Lane lane) const;
 };
 
-// What an all-reduce sums, for people.
+// Function that returns what an all-reduce sums, for people.
 using ReductionName = std::function<std::string(int32_t reduction)>;
 
-// Of the programs whose steps `profile` holds, measured or predicted; texts other than of boxes are left empty.
+// Returns the timeline of the programs whose steps `profile` holds, measured or predicted; no title, device or notes.
 Timeline make_timeline(std::span<const Schedule* const> programs, const Profile& profile,
                        const ReductionName& reduction_name);
 

@@ -1,4 +1,4 @@
-// What tools over recipes share: `TOOL RECIPE [flags]`, and dumps on standard output or in a folder.
+// Parts that tools over recipes share: `TOOL RECIPE [flags]`, and dumps on standard output or in a folder.
 #pragma once
 #include <optional>
 #include <string>

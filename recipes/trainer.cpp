@@ -117,7 +117,7 @@ class Run {
         parts, backend, compile_check(recipe_, flags_, input_, backend.target(), programs_->training.compiled().space));
   }
 
-  // Of the machine, which other processes of the run may share.
+  // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
   Flags own_part(Flags flags) const {
     flags.threads = threads_of(flags, world_);
     return flags;

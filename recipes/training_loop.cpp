@@ -170,7 +170,7 @@ bool TrainingLoop::step(int64_t step) {
   return true;
 }
 
-// What ends a step may have a clock around its parts: it does the same.
+// Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
   const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.picture.is_of(step);
   if (!is_last || !(parts_.flags.explain_overlap || is_drawn)) return parts_.training.work(worker);

@@ -35,7 +35,7 @@ struct LoopResult {
   std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
 };
 
-// Where a run begins or goes on.
+// State in which a run begins or goes on.
 struct LoopStart {
   int64_t step = 0;                      // done before
   std::optional<Evaluation> evaluation;  // of the parameters there
@@ -44,7 +44,7 @@ struct LoopStart {
   std::optional<double> first_loss = {};  // of step 0, where that was before
 };
 
-// What the loop works on; all must outlive it.
+// Things that the loop works on; all must outlive it.
 struct LoopParts {
   const Flags& flags;
   const RunPlan& plan;
@@ -67,7 +67,7 @@ struct LoopParts {
   std::function<void()> restore;  // puts the state of the start back
 };
 
-// Of a run, and of one of its steps, for whatever program computes it.
+// Functions for any program that computes a run: its order and first worker, the constants, and one step's scalars.
 Order training_order(const LoopParts& parts);
 int64_t first_worker(const LoopParts& parts);  // virtual, of this process
 void set_constants(Session& session, const LoopParts& parts);

@@ -13,7 +13,7 @@ constexpr const char* kLowerRate = "a smaller --lr, or a longer --warmup-epochs"
 
 }  // namespace
 
-// What one process found, for all of them.
+// Collective call. Returns what the first process with a finding found, with its rank; empty where none found any.
 std::string TrainingLoop::found_by_any(std::string own) {
   World& world = parts_.world;
   if (!own.empty() && world.size() > 1) own = fmt::format("{} (rank {})", own, world.rank());

@@ -98,11 +98,11 @@ int World::stop_signal() {
   return number;
 }
 
-// Of several processes the launcher ends all at once.
+// Keeps the first signal; a second ends a process that is alone. Several processes the launcher ends all at once.
 void World::remember_signals() { Interrupt::remember(size() == 1); }
 
-// Where machines do not hear of each other: whether any process wanted to when it called this the time before, without
-// waiting for the slowest at this call.
+// Collective call where machines do not hear of each other. Returns whether any process wanted to at the call before,
+// without waiting for the slowest at this call.
 bool World::any(bool wanted) {
   bool any_did = false;
   if (ticket_) {
@@ -116,7 +116,7 @@ bool World::any(bool wanted) {
 
 namespace {
 
-// What one kind of device has and the other has not.
+// Throws UsageError where flags ask one kind of device for what only the other has.
 void check_device(const Flags& flags) {
   const Algorithm algorithm = parse_algorithm(flags.all_reduce);
   const bool on_cpus = algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl;

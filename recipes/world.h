@@ -30,10 +30,10 @@ class World {
   using Facts = std::vector<std::pair<std::string, std::string>>;
   // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
   void check_alike(const Facts& facts);
-  // What the leading process says.
+  // Collective call. Returns the text of the leading process.
   std::string leaders(const std::string& text);
 
-  // Where this process stands, for the others' watch over it.
+  // Tell the other processes, which watch this one, where it stands.
   void at_step(int64_t step);
   void at_worker(int64_t worker);   // virtual, of the step
   void at(std::string_view place);  // outside of steps
@@ -57,9 +57,9 @@ class World {
   std::unique_ptr<Heartbeat> heartbeat_;
 };
 
-// Where --processes asks for more processes than this one, and no launcher has started them: runs `command` as so many,
-// to their end, and gives their exit code. `resumes`: a run whose own flags are not known yet. Throws UsageError where
-// the flags do not go together, and Error where something is missing.
+// Runs `command` as --processes processes to their end and gives their exit code; nothing where that is 1 or a launcher
+// has started this process. `resumes`: a run whose own flags are not known yet. Throws UsageError where the flags do
+// not go together, and Error where something is missing.
 std::optional<int> launch_processes(const Flags& flags, bool resumes, const std::vector<std::string>& command);
 // The processes that a launcher started, in the flags from then on. Throws UsageError where both differ, and Error
 // where something is missing.

@@ -116,7 +116,7 @@ void print_table(Session& session, int threads) {
   fmt::print("{:>4} {:>9.4f}\n", "sum", total);
 }
 
-// What a step takes on its device, where inputs have two slots.
+// Returns the bytes that a step takes on its device; a GPU has two slots for inputs.
 int64_t peak_bytes(const Compiled& compiled, const Target& target) {
   const MemoryAnswer memory = memory_answer(compiled);
   return memory.total() + (target.processor == Processor::gpu ? memory.inputs : 0);

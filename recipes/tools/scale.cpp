@@ -61,7 +61,7 @@ class Neighbours {
   std::vector<std::jthread> threads_;
 };
 
-// What is timed, and what of it is forecast.
+// Workers that are timed, and the first one's times, from which the forecast is made.
 struct Timed {
   std::vector<std::unique_ptr<Worker>> workers;  // the first is timed
   ScaleWorker one;
@@ -80,7 +80,7 @@ std::string milliseconds_text(double seconds) {
   return seconds < 0.1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.0f} ms", 1e3 * seconds);
 }
 
-// Of one worker of a run.
+// Returns the flags of a run of two processes, a worker each, of which one is timed.
 Flags flags_of_worker(const ToolCall& call, const Wishes& wishes) {
   Flags flags = call.flags;
   const BatchPlan one = make_batch_plan(flags.minibatch, flags.per_worker, 1);

@@ -50,7 +50,7 @@ void print_times(const std::string& dtype, const char* what, const LayoutTimes& 
   fmt::print("\n");
 }
 
-// Of a training step.
+// Measures and prints the milliseconds of a training step's convolutions in each layout.
 LayoutTimes measure_step(ConvTimer& timer, const Options& options, DType dtype) {
   const std::vector<ConvLayer> layers = layers_of(options, dtype);
   const std::string text(name(dtype));
