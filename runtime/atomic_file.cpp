@@ -49,7 +49,7 @@ std::string reason_text(int error_number) {
   return error_number == 0 ? "the system gives no reason" : std::generic_category().message(error_number);
 }
 
-// What there is and what is wanted, where the error is one of room.
+// Tells how much room there is and how much is needed, if the error is one of room; else gives "".
 std::string room_text(const std::filesystem::path& path, int error_number, int64_t bytes) {
   std::string room;
   struct statvfs disk;

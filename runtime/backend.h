@@ -1,5 +1,5 @@
-// What a processor offers to a session: a target to compile for, memory, executables made from schedules, and a runner
-// that takes steps with them. On a device of its own memory a step is enqueued and goes on while the host does.
+// Interface of a processor to a session: a target to compile for, memory, executables made from schedules, and a runner
+// that takes steps with them. On a device with its own memory a step is enqueued and goes on while the host does.
 #pragma once
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ class DeviceMemory {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Where each buffer of the schedule lies; called before the first run and whenever memory moves.
+  // Sets the address of each buffer of the schedule; called before the first run and whenever memory moves.
   virtual void bind(std::span<std::byte* const> buffers) = 0;
   // Computes, or enqueues behind all that was enqueued before.
   virtual void run() = 0;
@@ -32,7 +32,7 @@ class Executable {
   virtual std::vector<StepTime> profile() = 0;
 };
 
-// What a runner is made of.
+// The programs, routines, inputs and outputs that a runner is made from.
 struct RunnerParts {
   struct Input {
     std::string name;
@@ -96,8 +96,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3 with amx"
   virtual const Target& target() const = 0;
-  // What computes convolutions and matmuls, and with which instructions: "oneDNN 2.6.3 with amx". Where it is another,
-  // the bits of a run may be others.
+  // Names the library that computes convolutions and matmuls, and the instructions that it uses: "oneDNN 2.6.3 with
+  // amx". With another library or other instructions the bits of a run may differ.
   virtual std::string library() const = 0;
   // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
   virtual DType library_dtype(DType dtype) const = 0;
@@ -110,7 +110,7 @@ class Backend {
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // Memory of the host that inputs may be lent from: page-locked where a device copies out of it.
   virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
-  // Of the memory that `allocate` takes from, in all.
+  // Returns the bytes of the memory that `allocate` takes from, used and free together.
   virtual int64_t memory_bytes() const = 0;
   // Bytes of it that no process holds now; all of it where that is not known.
   virtual int64_t free_bytes() const { return memory_bytes(); }

@@ -51,7 +51,7 @@ int64_t step_of(const fs::path& path) {
   return number(std::string_view(name).substr(std::strlen(kPrefix), name.size() - frame));
 }
 
-// Where the value of a metadata key begins; npos where there is none. Quotes inside of values are escaped.
+// Gives the offset in `header` of the value of metadata key `key`, or npos. Quotes inside of values are escaped.
 size_t value_begin(std::string_view header, const char* key) {
   const std::string mark = fmt::format("\"{}\":\"", key);
   const size_t at = header.find(mark);

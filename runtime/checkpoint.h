@@ -14,7 +14,7 @@
 
 namespace kb {
 
-// Where a run stands. Randomness is a function of seed and step, so that there is nothing else to save.
+// The point that a run has reached. Randomness is a function of seed and step, so that there is nothing else to save.
 struct CheckpointCursor {
   int64_t step = 0;             // done
   int64_t samples = 0;          // seen

@@ -13,7 +13,7 @@ struct Found {
   double value = 0;  // the first's
 };
 
-// Of f32, whose exponent has all bits set where it is not finite. Most tensors have none, and are read once.
+// Tells whether any f32 value is not finite: its exponent has all bits set. Most tensors have none, and are read once.
 bool has_any(const float* values, int64_t count) {
   constexpr uint32_t kExponent = 0x7f800000;
   bool any = false;

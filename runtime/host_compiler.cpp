@@ -84,7 +84,7 @@ std::string ask_version(const std::string& path) {
   return first_line(result.output);
 }
 
-// What the cache remembers of a compiler: the stamp of its file, then its version, one line each.
+// The record that the cache keeps of a compiler: the stamp of its file, then its version, one line each.
 struct Memory {
   std::string stamp;
   std::string version;

@@ -74,7 +74,7 @@ std::string read_file(const std::filesystem::path& path) {
   const InputFile file(path);
   std::string content(file.size(), '\0');
   content.resize(file.read_some(0, content.data(), content.size()));
-  // What grew meanwhile, or has no size (/proc).
+  // Reads on past the size that the file had at first: it grew meanwhile, or has no size (/proc).
   constexpr size_t kMore = 4096;
   for (size_t got = kMore; got == kMore;) {
     const size_t filled = content.size();

@@ -74,7 +74,7 @@ std::optional<fs::path> make_work_directory(const fs::path& parent) {
   return ::mkdtemp(path.data()) ? std::optional<fs::path>(path) : std::nullopt;
 }
 
-// What killed processes left; an hour is longer than any compilation.
+// Removes work that killed processes left, once it is an hour old: no compilation takes so long.
 void remove_stale_work(const fs::path& cache_dir) {
   std::error_code error;
   for (const fs::directory_entry& item : fs::directory_iterator(cache_dir, error)) {

@@ -16,7 +16,7 @@ inline constexpr std::string_view kWorkPrefix = "tmp-";           // a call's ha
 inline constexpr std::string_view kFailedPrefix = "failed-";      // sources that the compiler refused
 inline constexpr std::string_view kCompilerPrefix = "compiler-";  // what is known of a compiler
 
-// Of an entry's file: what others may write is not loaded.
+// The mode of an entry's file: only its owner may write it, since what others may write is not loaded.
 inline constexpr unsigned kEntryMode = 0644;
 
 struct KernelEntry {

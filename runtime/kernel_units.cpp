@@ -67,7 +67,7 @@ std::string unit_text(const KernelBatch& batch, const KernelUnit& unit) {
 
 namespace {
 
-// Of the lines that hold `word`, the first that begins with a name's place: "k_1:2:3" of g++, "k_1(2)" of NVRTC.
+// Names the kernel in the first line that holds `word` and a place in a kernel: "k_1:2:3" of g++, "k_1(2)" of NVRTC.
 std::string first_named(const KernelUnit& unit, const std::string& diagnostics, std::string_view word) {
   for (size_t at = 0; at < diagnostics.size();) {
     const size_t end = std::min(diagnostics.find('\n', at), diagnostics.size());

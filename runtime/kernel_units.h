@@ -1,5 +1,5 @@
-// What the caches of host and device kernels share: keys, equal kernels once, and how kernels are put together into
-// translation units and their objects into the cache.
+// Functions that the caches of host and device kernels share: they make keys, take equal kernels once, and put kernels
+// together into translation units and their objects into the cache.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +16,7 @@
 
 namespace kb {
 
-// Of everything that the kernels of a batch have in common; `compiler`: its version, options, processor.
+// Hashes all that the kernels of a batch have in common; `compiler` gives its version, options and processor.
 Sha256 batch_hash(const KernelBatch& batch, const std::vector<std::string>& compiler);
 std::string kernel_key(Sha256 batch_hash, const KernelSource& kernel);
 

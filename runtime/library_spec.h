@@ -1,4 +1,4 @@
-// What a convolution or matmul node asks of a library: the one place that reads these nodes' attributes for the
+// The library call that a convolution or matmul node asks for: the one place that reads these nodes' attributes for the
 // backends.
 #pragma once
 #include <cstdint>
@@ -47,8 +47,8 @@ struct MatmulSpec {
   bool bias = false, relu = false;
 };
 
-// Of conv2d, conv2d_input_grad, conv2d_weight_grad and pack_weights nodes on physical types; of matmul nodes. The
-// epilogue gives bias and relu.
+// Gives the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types; matmul_spec
+// that of a matmul node. The epilogue gives bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 

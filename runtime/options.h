@@ -1,12 +1,12 @@
-// Where the runtime keeps and finds things, and which compiler it calls. The one reader of environment variables in
-// the house; everything else is handed this struct.
+// The places where the runtime keeps and finds things, and the compiler that it calls. from_environment() is the one
+// reader of environment variables in Kilobatch; everything else is handed this struct.
 #pragma once
 #include <filesystem>
 #include <string>
 
 namespace kb {
 
-// What started this process, and how many of its run.
+// The program that started this process, and the number of processes that it started for the run.
 struct Launcher {
   std::string name = "itself";  // "mpirun", "srun", "mpiexec"
   int processes = 1;            // 0 = not said, more than one
@@ -20,7 +20,7 @@ struct RuntimeOptions {
   std::filesystem::path data_dir;
   // Path of the host C++ compiler: $KB_CXX (a bare name is looked up in $PATH), else the one that built Kilobatch.
   std::string compiler;
-  // What to name in an error about the compiler: "KB_CXX" or "the configure step".
+  // The setting to name in an error about the compiler: "KB_CXX" or "the configure step".
   std::string compiler_origin;
   // Path of mpirun, looked up in $PATH; the bare name where there is none.
   std::string mpirun = {};

@@ -1,5 +1,5 @@
-// What this machine's processor is, as the operating system describes it (/proc/cpuinfo): no compiler is asked and no
-// process started. Two processors with one description mean the same by -march=native, for one compiler.
+// A description of this machine's processor, as the operating system gives it (/proc/cpuinfo): no compiler is asked and
+// no process started. For one compiler, -march=native means the same on two processors with one description.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ std::string describe_processor();
 // Target::isa of the CPU backend: "avx512" (F, BW, DQ, VL), "avx2" (with FMA and F16C), else "portable".
 std::string instruction_set();
 
-// The same from the text of /proc/cpuinfo, in the spelling of x86 or of ARM.
+// Both read the given text of /proc/cpuinfo in place of this machine's, in the spelling of x86 or of ARM.
 std::string describe_processor(const std::string& cpuinfo);
 std::string instruction_set(const std::string& cpuinfo);
 

@@ -10,14 +10,14 @@
 
 namespace kb {
 
-// Of one schedule step.
+// The times of one schedule step, in milliseconds from the start of the profiled run.
 struct StepTime {
   double start = 0, milliseconds = 0;
-  // Of a wait, what its all-reduce did meanwhile: when its first message went, and when the sum was there.
+  // For a wait only: when the first message of its all-reduce went, and when the sum was there.
   double reduction_start = 0, reduction_end = 0;
 };
 
-// Of inputs or results on their way between the host and a device of its own memory.
+// The times, in milliseconds, of one copy of inputs or results between the host and a device with memory of its own.
 struct CopyTime {
   std::string name;
   int64_t bytes = 0;

@@ -49,8 +49,8 @@ class Session {
   void step() {
     for (int64_t worker = 0; worker < virtual_workers(); ++worker) work(worker);
   }
-  // What virtual worker `worker` of this process does for a step, with inputs of its own; in order, the last of them
-  // ends the step.
+  // Does the part of a step that falls to virtual worker `worker` of this process, with inputs of its own; workers are
+  // called in order, and the last of them ends the step.
   void work(int64_t worker);
   int64_t virtual_workers() const { return compiled_.workers.virtual_workers; }
   // Waits for every step.
@@ -70,7 +70,7 @@ class Session {
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
   int64_t arena_bytes() const { return arena_->bytes(); }
-  // What the last virtual worker does - work() to the bit -, with a clock around each of its parts: the steps of
+  // Does the last virtual worker's part, to the bit as work() does, with a clock around each piece: the steps of
   // `prepare` (with one virtual worker), then those of `final`.
   Profile profile() {
     check_indices();

@@ -18,7 +18,7 @@ class Sha256 {
   // A length and then the text: two different lists of fields never feed the same bytes.
   void update_field(std::string_view text);
 
-  // Of all bytes fed so far; the object itself goes on unchanged.
+  // Gives the hash of all bytes fed so far; the object goes on unchanged and may be fed more.
   Digest digest() const;
   std::string hex() const;
 

@@ -20,7 +20,7 @@ struct NamedTensor {
   std::vector<std::byte> data;  // row-major
 };
 
-// Where the bytes of a canonical tensor lie.
+// The name and type of a canonical tensor, and the address of its bytes, which others own.
 struct TensorView {
   std::string name;
   Type type;
@@ -41,7 +41,7 @@ class StateStore {
  public:
   explicit StateStore(Backend& backend) : backend_(backend) {}
 
-  // What a store keeps; tables and prepared copies, which follow from a program and its parameters, are the session's.
+  // Tells whether a store keeps `kind`. Tables and prepared copies, made from program and parameters, are a session's.
   static bool keeps(VariableKind kind);
 
   // Makes room for variables that are not there yet (zeros). The first space that is not empty is kept; another one

@@ -39,7 +39,7 @@ bool has_cpu(const std::string& list) {
   return std::find(words.begin(), words.end(), "cpu") != words.end();
 }
 
-// Where a hierarchy of control groups is mounted, a line of /proc/self/mountinfo.
+// The mount of a hierarchy of control groups, read from a line of /proc/self/mountinfo.
 struct Mount {
   bool is_v2 = false;
   std::string root;  // the group that is mounted, as a path in the hierarchy

@@ -30,10 +30,10 @@ std::vector<int> affinity();
 // Processors that a process may keep busy with `in_mask` processors in its mask: at least 1.
 int usable_processors(int in_mask, const std::vector<CpuQuota>& quotas);
 
-// Those of this process.
+// Returns how many processors this process may keep busy, by this thread's mask and the quotas.
 int usable_processors();
 
-// Those of the machine, whatever a launcher or a container leaves to this process.
+// Returns how many processors the machine has, whatever a launcher or a container leaves to this process.
 int machine_processors();
 
 }  // namespace kb

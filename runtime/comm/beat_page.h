@@ -1,5 +1,5 @@
-// Where every process of a run stands in its schedule: a page of memory that the processes of a machine share, with a
-// place for each process of the run. Those of other machines are brought by runtime/comm/beat_relay.h.
+// A page of memory that the processes of a machine share, with a place for each process of the run, which tells where
+// in its schedule that process stands. The beats of other machines are brought by runtime/comm/beat_relay.h.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -21,7 +21,7 @@ enum class Presence : int32_t {
   ended,   // for a fault that it found
 };
 
-// What a process does. Written by one process; a torn text would only spoil a message.
+// The state of one process of the run. One process writes it; a torn text would only spoil a message.
 struct Beat {
   static constexpr size_t kPlaceBytes = 120;
 

@@ -37,7 +37,7 @@ constexpr int kOpenMilliseconds = 5000;  // for all machines to meet
 // Between two rounds of messages, for each peer: 256 ranks on 32 machines cost rank 0 some 4 MB/s.
 constexpr int64_t kPause = 10'000'000;
 
-// What is sent, between machines of one kind: a Hello once, then messages of a Head and its beats.
+// Structs that are sent as they are, between machines of one kind: a Hello once, then messages of a Head and its beats.
 struct Hello {
   uint64_t secret = 0;
   int32_t rank = 0;
@@ -90,7 +90,7 @@ class Deadline {
   int64_t end_ = machine_time() + int64_t{kOpenMilliseconds} * 1'000'000;
 };
 
-// Of this machine, those that other machines may know.
+// Returns this machine's IPv4 addresses, those that only it can reach (127.x.x.x) last.
 std::vector<std::string> own_addresses() {
   std::vector<std::string> result;
   ifaddrs* all = nullptr;
@@ -108,7 +108,7 @@ std::vector<std::string> own_addresses() {
   return result;
 }
 
-// Where rank 0 listens, as it travels: "SECRET PORT ADDRESS ADDRESS ..."; without an address where it does not.
+// The socket on which rank 0 listens, sent as "SECRET PORT ADDRESS ADDRESS ..."; no address if it cannot listen.
 struct Hub {
   uint64_t secret = 0;
   uint16_t port = 0;
@@ -384,7 +384,7 @@ void BeatRelay::send(Peer& peer, bool leaves) {
   if (sent > 0) peer.out.erase(0, static_cast<size_t>(sent));
 }
 
-// Those of its own machine the peer knows better. Who leaves is followed by all of its machine, soon.
+// Builds a message of all beats but the peer's machine's. If this rank leaves, all count as absent: they leave soon.
 std::string BeatRelay::beats_for(const Peer& peer, bool leaves) const {
   std::string text;
   Head head{0, leaves ? 1 : 0};

@@ -25,23 +25,23 @@ std::string_view name(Algorithm algorithm);  // "halving-doubling", "ring", "mpi
 // Throws Error on an unknown name.
 Algorithm parse_algorithm(std::string_view text);
 
-// What this rank's reductions sent and received since the communicator was opened; gathers and barriers apart. A step
-// is one round of messages, empty ones too (no message is sent for no bytes). Exactly, for `n` bytes and p ranks:
-//
-// ring: 2(p - 1) steps. Piece i is elements [count i/p, count (i + 1)/p), indices modulo p; rank r sends
+// Counts of what this rank's reductions sent and received since the communicator was opened; gathers and barriers are
+// not counted. A step is one round of messages, empty ones too (no message is sent for no bytes). With `n` bytes and p
+// ranks the counts are exactly:
+// ring: takes 2(p - 1) steps. Piece i is elements [count i/p, count (i + 1)/p), indices modulo p; rank r sends
 //   2n - |piece r+1| - |piece r+2| and receives 2n - |piece r| - |piece r+1| bytes: 2n(p - 1)/p where p divides n.
 // halving-doubling: the ranks are cut into blocks of descending powers of two (7 = 4 + 2 + 1). In a block of q = 2^k
 //   ranks, rank r holds pieces of s_0 = n, s_1, ..., s_k bytes: at step j it keeps the first half (rounded up to whole
 //   elements) where bit j - 1 of its number in the block is 0, else the rest. It takes 2k steps, and sends as much as
 //   it receives: (n - s_k) + s_1 + ... + s_k: 2n(q - 1)/q where q divides n. A neighbouring block, smaller or larger,
 //   adds 2 steps, and s_k bytes sent and received.
-// mpi, mpi_blocking: not known: 1 step, n bytes sent and received.
+// mpi, mpi_blocking: are counted as 1 step, n bytes sent and received; what the library sends is not known.
 struct Traffic {
   int64_t steps = 0, bytes_sent = 0, bytes_received = 0;
   bool operator==(const Traffic&) const = default;
 };
 
-// Where a rank is among those on its machine.
+// The place of a rank among the ranks on its machine (a node).
 struct Placement {
   int nodes = 1;
   int local_rank = 0, local_size = 1;  // among the ranks of this node
@@ -94,7 +94,7 @@ struct CommunicatorOptions {
   int node = -1;                      // of a test: the machine that this process is said to be on; -1: the real one
 };
 
-// Of one rank: does nothing.
+// Makes the communicator of a run of one rank: its reductions and barriers do nothing.
 std::unique_ptr<Communicator> make_local_communicator();
 
 // A thread of this process for each rank, for tests. The network outlives its communicators.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNotYet = -1;
 
-// What a rank does one after the other, each with the number of the move that its partner makes at the same time.
+// The moves that a rank makes one after the other, each with the number of the move that its partner makes meanwhile.
 struct RankReplay {
   std::vector<Move> moves;
   std::vector<size_t> partners_move;

@@ -1,4 +1,4 @@
-// What an all-reduce costs on a described or measured network.
+// The time that an all-reduce takes on a described or measured network.
 #pragma once
 #include "runtime/comm/communicator.h"
 

@@ -12,8 +12,8 @@ struct Range {
   int64_t elements() const { return end - begin; }
 };
 
-// What this rank exchanges with one other. What is received takes its place, or is added to what is there, as the first
-// operand where `received_first`. Either range may be empty: nothing goes that way. Both ranks plan the same lengths.
+// One exchange between this rank and a partner. Received elements replace those there, or are added to them, as the
+// first operand if `received_first`. Either range may be empty: nothing goes that way. Both ranks plan equal lengths.
 struct Move {
   int round = 0;  // from 0; the moves of a round go at the same time
   int partner = 0;

@@ -81,7 +81,7 @@ class Heartbeat::Watch {
  private:
   Beat& own() const { return page_[rank_]; }
 
-  // What this process was at until now.
+  // Ends the part of the run that this process was at, and notes its time if it is the longest one.
   void end_part() {
     Beat& beat = own();
     const int64_t now = machine_time();
@@ -111,7 +111,7 @@ class Heartbeat::Watch {
     looked_ = now;
   }
 
-  // Of several, one that says more than that another process found it.
+  // Returns the text of a fault, "" without one. Of several, "has ended the run" gives way to one that says more.
   std::string find_fault() const {
     std::string fault;
     bool all_wait = is_still(own(), options_.long_patience) && own().waits, alone = true;

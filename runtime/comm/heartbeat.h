@@ -22,7 +22,7 @@ struct HeartbeatOptions {
   // Called once, by a thread of its own, in every process that finds a fault; by default the message is printed by the
   // first that does, and the process ended.
   std::function<void(const std::string& message)> on_fault = {};
-  // What this process was asked to stop with, 0 for nothing; called by a thread of its own. All processes stop then.
+  // Returns the signal that asked this process to stop, or 0; called by a thread of its own. All processes stop then.
   std::function<int()> asked = {};
 };
 
@@ -38,11 +38,11 @@ class Heartbeat {
   // Why nothing is heard of processes on other machines; "" where it is, or there are none.
   const std::string& note() const;
 
-  // Where this process stands from now on, inside a step; `waits` where others must come too before it goes on. And at
-  // work outside of steps, of which others know little: data, compilers, files. Allocates nothing.
+  // Each says where this process stands from now on: at a place in a step (`waits`: others must come too before it goes
+  // on), or at_work outside of steps, of which others know little: data, compilers, files. Allocates nothing.
   void at_step(int64_t step);
   void at(std::string_view place, bool waits = false);
-  // The same place: whether others must come before it goes on.
+  // Keeps the place and says whether others must come before this process goes on.
   void waits(bool waits);
   void at_work(std::string_view place);
 
@@ -51,7 +51,7 @@ class Heartbeat {
   bool is_over() const;
   int stop_reason() const;
 
-  // What to add to a message: how the run can go on.
+  // Sets the hint that is added to the message about a fault: how the run can go on.
   void set_hint(std::string hint);
 
  private:

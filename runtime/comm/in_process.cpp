@@ -83,7 +83,7 @@ class InProcessLink : public Link {
   InProcessLink(std::shared_ptr<InProcessNetwork> network, int rank, double timeout)
       : network_(std::move(network)), rank_(rank), timeout_(timeout), receives_(static_cast<size_t>(network_->size)) {}
 
-  // What nobody has taken lies in memory that may go now.
+  // Drops the messages that nobody has taken: the memory in which they lie may go now.
   ~InProcessLink() override {
     for (int to = 0; to < size(); ++to) {
       Channel& channel = network_->channel(rank_, to);

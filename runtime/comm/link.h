@@ -31,12 +31,12 @@ class Link {
   // When every rank's messages have been waited for, before the end; not after an error.
   virtual void close() {}
 
-  // Of a link whose library has an all-reduce of its own.
+  // Tells whether the link's library has an all-reduce of its own, which is all_reduce().
   virtual bool reduces() const { return false; }
   virtual void all_reduce(std::byte* data, int64_t elements, DType dtype, bool blocking);
 };
 
-// What a link throws for a message that is under way for too long.
+// Throws Error: a message was under way for `seconds` s, too long; to rank `other` if `sending`, else from it.
 [[noreturn]] void throw_no_message(int rank, int other, double seconds, bool sending);
 
 }  // namespace kb

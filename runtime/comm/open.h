@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// Where libkilobatch_mpi.so may be; the first that is there is opened.
+// Returns the paths at which libkilobatch_mpi.so may lie; the first that is there is opened.
 std::vector<std::filesystem::path> mpi_places();
 
 // Over MPI where `launcher` has started several processes, else of one process. Open it once, early, and keep it: MPI
@@ -20,7 +20,7 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 // open no port to other machines. Throws Error where mpirun is not there.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command);
 
-// What the plug-in exports: kilobatch_mpi_version, KB_VERSION of its build, and kilobatch_mpi_link, which throws Error.
+// The plug-in's exports: kilobatch_mpi_version gives KB_VERSION of its build; kilobatch_mpi_link may throw Error.
 class Link;
 using MpiPluginVersion = const char* (*)();
 using MpiPluginLink = Link* (*)(double timeout, int node);

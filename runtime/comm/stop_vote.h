@@ -25,7 +25,7 @@ class StopVote {
   bool begin();
   // Whether begin() is going to say no, so that what is done for it can be left.
   bool is_over() const;
-  // What one of the processes was asked to stop with; 0: nothing.
+  // Returns the signal that asked a process of the run to stop, the highest if there are several; 0: none was asked.
   int reason() const;
 
  private:

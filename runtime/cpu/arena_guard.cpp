@@ -69,7 +69,7 @@ void ArenaGuard::check_library_operands(const Step& step) const {
   check(step.scratch);
 }
 
-// What lives to the end stays open: outputs are read between runs.
+// Closes the buffers whose life ends with this step; those of the last step stay open: outputs are read between runs.
 void ArenaGuard::end_step(size_t step) const {
   if (step + 1 == schedule_.steps.size()) return;
   for (int32_t b : ends_[step])

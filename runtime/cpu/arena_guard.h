@@ -27,7 +27,7 @@ class ArenaGuard {
  public:
   explicit ArenaGuard(const Schedule& schedule);
 
-  // Where each buffer of the schedule lies, as Executable::bind takes it.
+  // Takes the address of each buffer of the schedule, as Executable::bind does.
   void bind(std::span<std::byte* const> buffers);
   void begin_run() const;
   // InternalError where the step's buffers overlap others that live, or where a library call, which no sanitizer sees,

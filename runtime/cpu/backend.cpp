@@ -19,7 +19,7 @@
 namespace kb {
 namespace {
 
-// What the compiler asks about library calls, answered by planning them once more (equal ones share their primitives).
+// Answers the compiler's questions about library calls by planning them once more (equal ones share their primitives).
 class CpuLibraryQuery : public LibraryQuery {
  public:
   CpuLibraryQuery(LibraryContext& context, int shards) : context_(context), shards_(shards) {}
@@ -52,7 +52,7 @@ class CpuBackend : public Backend {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
     target_.library_isa = library_.instruction_set();
-    // Of the machine, not of what a launcher leaves to this process: bits follow from it.
+    // Defaults to the machine's processors, not those that a launcher leaves to this process: bits follow from it.
     target_.shards = options.shards > 0 ? options.shards : machine_processors();
     target_.redzone_bytes = kRedzone;
     target_.narrow_weight_gradients = options.narrow_weight_gradients;

@@ -11,7 +11,7 @@
 
 namespace kb {
 
-// What all executables of one backend share; it outlives them.
+// The parts that all executables of one backend share; they outlive the executables.
 struct CpuEnvironment {
   Pool& pool;
   Pool& alone;  // of the calling thread: for steps with less work than it takes to wake the others

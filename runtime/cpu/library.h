@@ -28,8 +28,8 @@ class LibraryOp {
   virtual std::string implementation() const = 0;
 };
 
-// What plans share: the library's engine and the primitives, one for equal specs. Must outlive the ops planned with it;
-// plans with one context are made by one thread at a time.
+// The state that plans share: the library's engine and the primitives, one for equal specs. It must outlive the ops
+// planned with it; plans with one context are made by one thread at a time.
 class LibraryContext {
  public:
   LibraryContext();
@@ -59,7 +59,7 @@ size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec);
 // in = {canonical (O, C/groups, KH, KW) weights of dtype `source`}, out = {that form}. The values are rounded to
 // spec.dtype.
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source);
-// The same from weights of spec.dtype.
+// Plans the packing of weights that have spec.dtype already.
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec);
 
 }  // namespace kb

@@ -30,8 +30,8 @@ class ScratchLayout {
 inline char* at(void* base, size_t offset) { return static_cast<char*>(base) + offset; }
 inline const char* at(const void* base, size_t offset) { return static_cast<const char*>(base) + offset; }
 
-// Where the elements of canonical (groups, O, I, taps) weights lie in another form. Every blocked form is separable:
-// the place is a sum of one term for each index. O and I are padded to what the form holds; padding is zero.
+// The places of the elements of canonical (groups, O, I, taps) weights in another form. Every blocked form is
+// separable: a place is the sum of one term for each index. O and I are padded to what the form holds; padding is zero.
 struct WeightLayout {
   DType dtype = DType::f32;
   int64_t groups = 1, outputs = 1, inputs = 1, taps = 1;       // O and I of one group

@@ -36,7 +36,7 @@ class CpuMemory : public DeviceMemory {
     poison(data_ - kRedzone, kRedzone);
     poison(data_ + bytes, kRedzone);
   }
-  // What an arena's guard poisoned is opened too: the next mapping may lie here.
+  // Unpoisons the whole mapping, also what an arena's guard poisoned: the next mapping may lie here.
   ~CpuMemory() override {
     unpoison(map_, mapped_);
     munmap(map_, static_cast<size_t>(mapped_));

@@ -78,7 +78,7 @@ constexpr auto kNothing = [](int64_t, int64_t, int) {};
 
 Pool::Pool(int threads) : asked_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
   BlockSignals block;
-  // Where the system makes no more, fewer: and some less, since the run has other threads, and processes that compile.
+  // If the system refuses a thread, the pool takes kSpare fewer than it got: other threads and compilers need some too.
   for (int count = asked_ - 1; !start(count); count = static_cast<int>(workers_.size()) - kSpare) stop();
   cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker looks at them before the first job
 }

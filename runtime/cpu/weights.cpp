@@ -43,7 +43,7 @@ void walk_square(const WeightLayout& layout, int64_t group, int64_t tap, int64_t
     visit(row(a), group < layout.groups && o + a < layout.outputs ? inputs : 0, columns);
 }
 
-// The same for every square of the tiles.
+// Calls walk_square for every square of the tiles [begin, end); a tile is kSquare outputs of one group.
 template <class F>
 void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
   for (int64_t tile = begin; tile < end; ++tile) {

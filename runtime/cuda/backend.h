@@ -13,7 +13,7 @@
 
 namespace kb::cuda {
 
-// What makes a backend's parts; each is called once, with what the parts before have opened.
+// Functions that make a backend's parts; each is called once, with what the parts before have opened.
 struct Factories {
   std::function<std::unique_ptr<Compiler>(const OpenDevice&)> compiler;
   std::function<std::unique_ptr<DeviceLibrary>(const DeviceHandles&)> library;

@@ -46,7 +46,7 @@ Sum lower_sum(DType dtype, int64_t elements, const Target& target) {
   return sum;
 }
 
-// What every reduction of a communicator works with.
+// The library, the driver and the group of ranks with which every reduction of a communicator works.
 struct Ranks {
   const Nccl& nccl;
   const Driver& driver;
@@ -168,7 +168,7 @@ class LibraryReduction : public Reduction {
 
 constexpr char kReady = 'r', kFailed = 'f';
 
-// What a rank has to say before the group is made: rank 0 its id, everyone what is missing.
+// Returns what a rank tells all before the group is made: kReady and its id (rank 0's counts), or kFailed and why.
 std::string say_ready(std::unique_ptr<const Nccl>& nccl, const Collective::OpenNccl& open, int rank) {
   try {
     nccl = open();

@@ -19,14 +19,14 @@ class Heartbeat;
 
 namespace kb::cuda {
 
-// Of the arrays that are reduced, in bytes: their sums go by vectors.
+// The alignment of arrays that are reduced, in bytes: their sums are computed by vectors.
 inline constexpr int64_t kReductionAlignment = 16;
 
 // All-reduces of arrays of one length, planned; as it is here, that of one rank.
 class Reduction {
  public:
   virtual ~Reduction() = default;
-  // What it launches itself, and where it finds that once it is compiled.
+  // Returns the kernels that the reduction launches itself; use() takes them from the modules once they are compiled.
   virtual std::vector<ir::Kernel> kernels() const { return {}; }
   virtual void use(const Modules&) {}
   virtual int64_t scratch_bytes() const { return 0; }

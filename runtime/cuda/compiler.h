@@ -9,7 +9,7 @@
 
 namespace kb::cuda {
 
-// What cuModuleLoadData takes, and the kernels in it.
+// An image as cuModuleLoadData takes it, with the names of the kernels in it.
 struct Image {
   std::string data;                // cubin, or PTX with its final zero
   std::vector<std::string> names;  // extern "C" entries

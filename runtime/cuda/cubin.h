@@ -1,5 +1,5 @@
-// What a kernel takes of a multiprocessor, read from its cubin (an ELF file). Where the format is described: the names
-// EIATTR_REGCOUNT and EIATTR_FRAME_SIZE of NVIDIA's binary utilities; checked against `ptxas -v`.
+// The resources of a multiprocessor that a kernel takes, read from its cubin (an ELF file). NVIDIA's binary utilities
+// describe the format by the names EIATTR_REGCOUNT and EIATTR_FRAME_SIZE; results are checked against `ptxas -v`.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct KernelResources {
 };
 
 bool is_cubin(std::string_view image);
-// Of every kernel in it, by name. InternalError where it is no cubin.
+// Returns the resources of every kernel in `cubin`, in the order of names. Throws InternalError if it is no cubin.
 std::vector<KernelResources> kernel_resources(std::string_view cubin);
 
 }  // namespace kb::cuda

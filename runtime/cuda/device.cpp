@@ -30,7 +30,7 @@ OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_drive
   driver(driver.stream_create, &communication, kStreamNonBlocking);
 }
 
-// What fails here has been reported by the call that met it, and there is nobody to tell.
+// Ignores failures: the call that first met a fault has reported it, and there is nobody to tell.
 OpenDevice::~OpenDevice() {
   try_make_current();
   for (Stream stream : {copies, communication, compute}) {

@@ -13,7 +13,7 @@
 
 namespace kb::cuda {
 
-// What all executables of one backend share; it outlives them.
+// The parts that all executables of one backend share; they outlive the executables.
 struct Environment {
   const OpenDevice& device;
   Compiler& compiler;

@@ -14,7 +14,7 @@
 
 namespace kb::cuda {
 
-// What a library works with; all outlive it. The context is current on every thread that calls into the library.
+// The driver, device and stream of a library; all outlive it. Every thread that calls it has the context current.
 struct DeviceHandles {
   const Driver& driver;
   Device device = 0;
@@ -47,8 +47,8 @@ class DeviceLibrary {
   // The dtype that calls on tensors of `dtype` are computed in: itself where the device and the library have it, else
   // f32.
   virtual DType compute_dtype(DType dtype) const = 0;
-  // What the compiler asks (compiler/target.h: LibraryQuery). On a device the first question about a call chooses its
-  // implementation, by trials.
+  // Both answer the compiler's questions (compiler/target.h: LibraryQuery), in bytes. On a device the first question
+  // about a call chooses its implementation, by trials.
   virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
   // Throws Error or InternalError; the caller adds the schedule step and its place in the user's code.

@@ -36,8 +36,8 @@ struct Nvrtc {
 // reason and how to get it, where there is none.
 bool open_nvrtc(Nvrtc& nvrtc, std::string& why);
 
-// What to compile for a device of compute capability `arch`: its own cubin, else the cubin of a lesser one that it
-// runs too, else PTX, which the driver compiles. Throws Error where NVRTC is too new for the device.
+// The form of code for a device of compute capability `arch`: its own cubin, else the cubin of a lesser one that it
+// runs too, else PTX, which the driver compiles. The choice throws Error if NVRTC is too new for the device.
 struct NvrtcTarget {
   std::string option;  // "-arch=sm_90"
   bool ptx = false;

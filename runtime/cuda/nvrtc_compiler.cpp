@@ -44,7 +44,7 @@ class NvrtcCompiler : public Compiler {
   CompiledImages compile(const KernelBatch& batch) override;
 
  private:
-  // What an entry is made for; a part of every key.
+  // Returns the option that names the architecture an entry is made for; a part of every key.
   std::string processor() const { return target_.option; }
   std::string version() const { return fmt::format("NVRTC {}.{}", nvrtc_.major, nvrtc_.minor); }
   std::string how() const;

@@ -23,7 +23,7 @@ constexpr const char* kNoDriver =
 constexpr const char* kNoDevice =
     "nvidia-smi shows which GPUs the driver sees; CUDA_VISIBLE_DEVICES hides some, a container needs --gpus all";
 
-// Where each of the devices that the driver shows sits in its machine.
+// Returns the PCI bus id of each device that the driver shows, in the order of their numbers.
 std::vector<std::string> visible_devices(const CudaPlaces& places) {
   cuda::Driver driver;
   std::string why;
@@ -58,7 +58,7 @@ std::vector<std::string> check_device(const CudaPlaces& places, int ordinal) {
 
 CudaPlaces cuda_places() { return {kPlugin.places()}; }
 
-// What is cheap to ask comes first: the plug-in brings libraries of hundreds of megabytes.
+// Asks first for what is cheap to find, then opens the plug-in, which brings libraries of hundreds of megabytes.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places) {
   fs::path plugin;
   const auto check = [&] {

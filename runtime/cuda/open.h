@@ -16,7 +16,7 @@ struct CudaOptions {
   bool deterministic = true;    // two runs give the same bits
   bool sync_steps = false;      // wait after every schedule step, capture none: a fault is told by its step
   std::string cache_directory;  // "" = from the environment (runtime/options.h)
-  // Of programs for several processes, each of which opens its own device at the same time; both outlive the backend.
+  // Set in programs of several processes, each of which opens its own device at that time; both outlive the backend.
   Communicator* communicator = nullptr;
   Heartbeat* heartbeat = nullptr;                      // is told where this process waits; may be absent
   Algorithm all_reduce = Algorithm::halving_doubling;  // or nccl
@@ -33,16 +33,16 @@ CudaPlaces cuda_places();
 // each takes a device of its own in place of options.device, and all of them throw where one has none.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places = cuda_places());
 
-// What the plug-in's libraries answer of an architecture's device that need not be here: convolutions are planned, not
-// run. `query` is null, and `name` says why, where there is no plug-in.
+// The plug-in's libraries, asked about a device of an architecture that need not be here: convolutions are planned, not
+// run. `query` is null, and `name` says why, if the plug-in is missing or refuses.
 struct DevicelessLibrary {
   std::shared_ptr<const LibraryQuery> query;
   std::string name;  // "cuDNN 9.19.0, cuBLASLt 13.1.0"
 };
 DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places = cuda_places());
 
-// What the plug-in exports: kilobatch_cuda_version, KB_VERSION of its build; kilobatch_cuda_open and
-// kilobatch_cuda_deviceless, which throw Error.
+// The plug-in's exports: kilobatch_cuda_version, which gives KB_VERSION of its build; kilobatch_cuda_open and
+// kilobatch_cuda_deviceless, which may throw Error.
 using CudaPluginVersion = const char* (*)();
 using CudaPluginOpen = Backend* (*)(const CudaOptions*);
 using CudaPluginDeviceless = LibraryQuery* (*)(const char* architecture, std::string* name);

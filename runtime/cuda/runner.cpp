@@ -123,7 +123,7 @@ class CudaRunner : public Runner {
     device_.wait();
   }
 
-  // Of a step by itself: its inputs are copied when the one before has ended.
+  // Times one step by itself: its inputs are copied when the step before has ended.
   Profile profile() override {
     open();
     wait();
@@ -243,7 +243,7 @@ class CudaRunner : public Runner {
     for (const size_t i : by_place_) {
       if (!fresh_[i] || inputs_[i].bytes == 0) continue;
       Upload* last = uploads_.empty() ? nullptr : &uploads_.back();
-      // Of one allocation: two that lie side by side are no single source of a copy.
+      // Joins neighbours of one allocation only: two allocations that lie side by side are no single source of a copy.
       if (last && in_block(last->from) && in_block(fresh_[i]) && round_up(last->to.end()) == inputs_[i].offset &&
           last->from + (inputs_[i].offset - last->to.offset) == fresh_[i])
         last->to.bytes = inputs_[i].end() - last->to.offset;

@@ -11,7 +11,7 @@
 namespace kb::cuda {
 namespace {
 
-// What a rank tells the others.
+// The message of a rank to the others: its failure, or its node, its device's bus id and how many GPUs it sees.
 struct Seen {
   std::string failure;  // empty: the rest holds
   std::string node, bus_id;

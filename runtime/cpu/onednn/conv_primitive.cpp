@@ -51,7 +51,7 @@ Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
   d.stride = {s.stride[0], s.stride[1]};
   d.dilation = {s.dilation[0] - 1, s.dilation[1] - 1};
   d.padding = {s.padding[0], s.padding[1]};
-  // What the last taps reach beyond the input; negative where stride leaves rows unread.
+  // The last taps reach so many rows and columns beyond the input; negative where the stride leaves some unread.
   d.padding_end = {(s.out_h() - 1) * s.stride[0] + s.dilation[0] * (s.kh - 1) + 1 - s.h - s.padding[0],
                    (s.out_w() - 1) * s.stride[1] + s.dilation[1] * (s.kw - 1) + 1 - s.w - s.padding[1]};
   return d;
@@ -145,7 +145,7 @@ Key key(const ConvSpec& s) {
           s.bias};
 }
 
-// The same for plans that may differ in n and epilogue.
+// Returns the one spec that stands for all plans that differ from it in n and epilogue alone.
 ConvSpec typical(ConvSpec spec) {
   spec.n = kTypicalSamples;
   spec.bias = false;

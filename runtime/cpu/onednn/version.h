@@ -6,7 +6,7 @@
 
 namespace kb::onednn {
 
-// What a primitive will be. `arguments` are what describes it, in oneDNN's order: algorithm, tensors, window.
+// Makes the description of a primitive. `arguments` describe it in oneDNN's order: algorithm, tensors, window.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc primitive_desc(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                   const Arguments&... arguments) {

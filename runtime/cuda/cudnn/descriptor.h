@@ -47,7 +47,7 @@ class Descriptor {
     return set(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
   }
   void finalize();
-  // The same, but false where cuDNN does not support this, or fails to build it; a wrong call throws.
+  // Finalises it, but returns false if cuDNN does not support this, or fails to build it; a wrong call throws.
   bool supported();
 
   // How many elements of at most `room` the attribute gave.

@@ -7,7 +7,7 @@
 namespace kb::cudnn {
 namespace {
 
-// What differs between the three, as cudaGetDeviceProperties gives it.
+// The properties in which the three devices differ, as cudaGetDeviceProperties gives them.
 struct Model {
   const char *architecture, *name;
   int version;                  // 100 times the compute capability

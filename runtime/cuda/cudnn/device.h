@@ -1,5 +1,5 @@
-// What cuDNN knows of a device when it chooses and builds plans: of one that is here, or, so that plans can be built on
-// a machine without a GPU, of the one that an architecture's name stands for.
+// The description of a device from which cuDNN chooses and builds plans: of a device that is here, or, so that plans
+// can be built on a machine without a GPU, of the one that an architecture's name stands for.
 #pragma once
 #include <optional>
 #include <string>
