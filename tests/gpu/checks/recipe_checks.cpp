@@ -49,13 +49,13 @@ void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count,
 void lenet_mnist_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, lenet(), 9, 1e-5, 1e-5); }
 void resnet_cifar_8_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, resnet8(), 5, 1e-4, 1e-3); }
 
-// In 16 bits, too, weight gradients of convolutions are rounded on both. On the fake, which sums in the CPU's order,
-// all is then alike; on a GPU sums round to other neighbours now and then, and the two agree to a few steps of 1 / 256
-// and 1 / 2048.
+// In 16 bits, too, weight gradients of convolutions are rounded on both. The fake sums them in nearly the CPU's order,
+// so that one rounds to its neighbour now and then, a step of 1 / 256 or 1 / 2048 away; on a GPU many do, and the two
+// agree to a few steps.
 void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
-  const bool sums_alike = gpu.slack() == 1;
-  for (const auto& [precision, bound] : {std::pair("bf16", 0.02), std::pair("f16", 0.004)})
-    check_beside_cpu(gpu, lenet(precision), 9, sums_alike ? 1e-6 : bound / gpu.slack(), sums_alike ? 1e-6 : 0);
+  const bool is_fake = gpu.slack() == 1;
+  for (const auto& [precision, step] : {std::pair("bf16", 1.0 / 256), std::pair("f16", 1.0 / 2048)})
+    check_beside_cpu(gpu, lenet(precision), 9, is_fake ? 1e-4 : 5 * step / gpu.slack(), is_fake ? step : 0);
 }
 
 // The device's copy, which kernels' speed is measured against, has a size that fits and a finite rate.
