@@ -56,24 +56,25 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
 // that can be had again for less.
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
   const Recipe recipe = find_recipe("resnet_cifar");
-  Flags flags = default_flags(recipe);
-  flags.minibatch = 64;
-  const InputSpec input = input_spec(image_source(recipe, flags));
-  const auto compiled = [&](double memory) {
-    Target target = gpu_target("sm_90");
-    target.memory_bytes = static_cast<int64_t>(memory);
-    return compile_training(recipe, flags, input, target, {});
-  };
-  const auto needed = [](const Compiled& one) {
-    const MemoryAnswer memory = memory_answer(one);
-    return static_cast<double>(memory.total() + memory.inputs);  // inputs have two slots
-  };
-  const Compiled kept = compiled(80e9), lean = compiled(0);
-  BOOST_TEST(kept.recomputed.empty());
-  BOOST_TEST(!lean.recomputed.empty());
-  BOOST_TEST(needed(lean) < needed(kept));
-  BOOST_TEST(compiled(needed(kept) / 0.9 + 1000).recomputed.empty());
-  BOOST_TEST(compiled(needed(kept) / 0.9 - 1000).recomputed == lean.recomputed);
+  for (const char* per_worker : {"64", "16"}) {
+    const Flags flags = *parse_flags(recipe, "", {"--minibatch", "64", "--per-worker", per_worker});
+    const InputSpec input = input_spec(image_source(recipe, flags));
+    const auto compiled = [&](double memory) {
+      Target target = gpu_target("sm_90");
+      target.memory_bytes = static_cast<int64_t>(memory);
+      return compile_training(recipe, flags, input, target, {});
+    };
+    const auto needed = [](const Compiled& one) {
+      const MemoryAnswer memory = memory_answer(one);
+      return static_cast<double>(memory.total() + memory.inputs);  // inputs have two slots
+    };
+    const Compiled kept = compiled(80e9), lean = compiled(0);
+    BOOST_TEST(kept.recomputed.empty());
+    BOOST_TEST(!lean.recomputed.empty());
+    BOOST_TEST(needed(lean) < needed(kept));
+    BOOST_TEST(compiled(needed(kept) / 0.9 + 1000).recomputed.empty());
+    BOOST_TEST(compiled(needed(kept) / 0.9 - 1000).recomputed == lean.recomputed);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_layout) {
