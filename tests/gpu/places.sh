@@ -35,7 +35,7 @@ library_folders() {
   local base bases wheels=() others=()
   shopt -s nullglob
   bases=({/usr/lib,/usr/local/lib,"$HOME"/.local/lib,/root/.local/lib}/python3*/{site,dist}-packages
-    {/opt,/opt/*,/opt/*/envs/*,/venv,/workspace/*,/root/*,/home/*/*,"${VIRTUAL_ENV:-/none}","${CONDA_PREFIX:-/none}"}/lib/python3*/site-packages)
+    {/opt,/opt/*,/opt/*/.venv,/opt/*/envs/*,/venv,/workspace/*,/root/*,/home/*/*,"${VIRTUAL_ENV:-/none}","${CONDA_PREFIX:-/none}"}/lib/python3*/site-packages)
   # A Python that lies in another place tells where its packages are.
   bases+=("$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)")
   for base in "${bases[@]}"; do
@@ -147,7 +147,7 @@ find_python() {
   local python
   shopt -s nullglob
   local places=("$(command -v python3)" "$(command -v python)" "${VIRTUAL_ENV:-/none}/bin/python3"
-    "${CONDA_PREFIX:-/none}/bin/python3" /opt/*/bin/python3 /opt/*/envs/*/bin/python3 /venv/bin/python3)
+    "${CONDA_PREFIX:-/none}/bin/python3" /opt/*/bin/python3 /opt/*/.venv/bin/python3 /opt/*/envs/*/bin/python3 /venv/bin/python3)
   shopt -u nullglob
   for python in "${places[@]}"; do
     [[ -x $python ]] || continue
