@@ -86,6 +86,7 @@ Graph add_optimizer(Graph graph,
                     CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
 Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewrites only
 Graph apply_precision(Graph graph, CompileState& state);
+Graph space_to_depth(Graph graph, CompileState& state);  // a GPU's convolutions over images of few channels
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
 Graph place_all_reduce(Graph graph, CompileState& state);  // what leaves a worker, in flat vectors behind worker_sums

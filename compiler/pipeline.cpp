@@ -27,9 +27,9 @@ struct PassRow {
 
 // The table of contents of the compiler. Behind these rows: cut > fuse > order > lower > plan_memory > print.
 constexpr PassRow kGraphPasses[] = {
-    {"differentiate", differentiate},       {"add_optimizer", add_optimizer}, {"simplify", simplify},
-    {"precision", apply_precision},         {"layout", apply_layout},         {"recompute", recompute},
-    {"place_all_reduce", place_all_reduce},
+    {"differentiate", differentiate}, {"add_optimizer", add_optimizer},       {"simplify", simplify},
+    {"precision", apply_precision},   {"space_to_depth", space_to_depth},     {"layout", apply_layout},
+    {"recompute", recompute},         {"place_all_reduce", place_all_reduce},
 };
 
 class Clock {

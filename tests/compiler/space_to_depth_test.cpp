@@ -1,0 +1,82 @@
+// Convolutions of stride 2 over images of few channels, for a GPU: of stride 1 over more, with the same values.
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/check_passes.h"
+#include "compiler/passes.h"
+#include "graph/functions.h"
+#include "graph/text.h"
+
+using namespace kb;
+
+namespace {
+
+struct Shape {
+  int64_t channels = 3, height = 12, width = 12, kernel = 7, padding = 3;
+  int64_t stride = 2, dilation = 1, groups = 1;
+  DType dtype = DType::bf16;
+};
+
+Graph convolution_of(const Shape& s) {
+  Graph graph("convolution");
+  const Window window{{s.kernel, s.kernel}, {s.stride, s.stride}, {s.padding, s.padding}, {s.dilation, s.dilation}};
+  const Tensor x = input(graph, "x", s.dtype, {2, s.channels, s.height, s.width}, "NCHW");
+  const Tensor w = input(graph, "w", s.dtype, {4, s.channels / s.groups, s.kernel, s.kernel}, "OIHW");
+  const Tensor y = convolution(x, w, window, s.groups);
+  const Tensor dw = convolution_weight_grad(x, cast(y * y, s.dtype), window, s.groups);
+  graph.outputs.push_back({"y", y.value(), Merge::per_sample});
+  graph.outputs.push_back({"dw", dw.value(), Merge::sum});
+  return graph;
+}
+
+// Number of convolutions and weight gradients of stride 1 after the pass, which has to keep all values.
+int64_t folded(const Shape& shape, const Target& target) {
+  CompileOptions options;
+  options.target = target;
+  CompileState state{options, {}, {}};
+  const Graph before = convolution_of(shape), after = space_to_depth(before, state);
+  verify(after);
+  check_pass("space_to_depth", before, after, state);
+  return std::count_if(after.nodes.begin(), after.nodes.end(), [](const Node& node) {
+    return (node.op == Op::conv2d || node.op == Op::conv2d_weight_grad) && node.attrs.ints("stride") == Ints{1, 1};
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(space_to_depth_pass)
+
+BOOST_AUTO_TEST_CASE(images_of_few_channels_are_folded) {
+  const Target gpu = gpu_target("sm_90");
+  int64_t seen = 0;
+  for (const int64_t channels : {1, 3, 4})
+    for (const int64_t kernel : {3, 4, 7})
+      for (int64_t padding = 0; padding <= kernel / 2; ++padding)
+        for (const int64_t height : {9, 10, 11}) {
+          const Shape shape{.channels = channels, .height = height, .kernel = kernel, .padding = padding};
+          BOOST_TEST_CONTEXT(
+              fmt::format("{} channels, kernel {}, padding {}, height {}", channels, kernel, padding, height))
+          // An image of which the last row is not read stays as it is.
+          if (const int64_t count = folded(shape, gpu); count > 0) {
+            BOOST_TEST(count == 2);
+            ++seen;
+          }
+        }
+  BOOST_TEST(seen >= 60);
+  BOOST_TEST(folded({.dtype = DType::f16}, gpu) == 2);
+  BOOST_TEST(folded({.height = 224, .width = 16}, gpu) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(all_others_stay) {
+  const Target gpu = gpu_target("sm_90");
+  BOOST_TEST(folded({}, generic_cpu_target()) == 0);
+  BOOST_TEST(folded({.dtype = DType::f32}, gpu) == 0);
+  BOOST_TEST(folded({.channels = 5}, gpu) == 0);
+  BOOST_TEST(folded({.kernel = 2, .padding = 0}, gpu) == 0);
+  BOOST_TEST(folded({.kernel = 3, .padding = 2, .dilation = 2}, gpu) == 0);
+  BOOST_TEST(folded({.channels = 4, .groups = 2}, gpu) == 0);
+  BOOST_TEST(folded({.stride = 3}, gpu) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
