@@ -80,6 +80,7 @@ class CudaPrinter {
 
   // ---- values ----
   void compute(const Instr& instr);
+  bool compares_integers(Reg condition) const;
   void call(const Instr& instr, DType t);
   void real(const Instr& instr, DType t);
   void integer(const Instr& instr, DType t);

@@ -309,6 +309,7 @@ void CudaPrinter::local(const Instr& instr) {
   line("{}{} l{}[{}];", shared ? "alignas(16) __shared__ " : "", c_type(instr.type), instr.buffer, instr.integer);
 }
 
+// Its extrema need no choose(): indices are compared by < alone, and no maximum with 0 is taken of another extremum.
 void CudaPrinter::index(const Instr& instr) {
   const std::string a = kept(instr.a), b = kept(instr.b);
   switch (instr.code) {

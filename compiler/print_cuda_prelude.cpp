@@ -56,6 +56,18 @@ KB_INLINE u16 narrow_bf16(float x) { return x != x ? 0x7fff : (u16)(round_high(x
 KB_INLINE u16 narrow_f16(float x) { return x != x ? 0x7fff : (u16)f16_bits(x); }
 KB_INLINE float widen(f16 x) { return f16_real(x.bits); }
 #endif
+// Returns c ? x : y, by instructions in which neither NVVM nor ptxas finds a maximum or minimum. For sm_90 and sm_100
+// ptxas of CUDA 13.0 (V13.0.88) makes "max(min(a, b), 0) == b" one VIMNMX.RELU and takes its predicate, which says
+// something else, for the equality; likewise "== a", "!=", and a maximum in place of the minimum.
+#ifdef __CUDA_ARCH__
+KB_INLINE int choose(bool c, int x, int y) {
+  int r;
+  asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; selp.s32 %0, %1, %2, p; }" : "=r"(r) : "r"(x), "r"(y), "r"((int)c));
+  return r;
+}
+#else
+KB_INLINE int choose(bool c, int x, int y) { return c ? x : y; }
+#endif
 KB_INLINE bf16 round_bf16(float x) { return bf16{narrow_bf16(x)}; }
 KB_INLINE f16 round_f16(float x) { return f16{narrow_f16(x)}; }
 

@@ -6,15 +6,30 @@
 namespace kb::cuda {
 
 void CudaPrinter::compute(const Instr& instr) {
-  if (instr.op == Op::select)
-    return define(instr, fmt::format("{} ? {} : {}", kept(instr.a), kept(instr.b), kept(instr.c)));
+  if (instr.op == Op::select) {
+    const std::string c = kept(instr.a), x = kept(instr.b), y = kept(instr.c);
+    const bool is_hidden = instr.type == DType::i32 && compares_integers(instr.a);
+    return define(instr, is_hidden ? fmt::format("choose({}, {}, {})", c, x, y) : fmt::format("{} ? {} : {}", c, x, y));
+  }
   if (instr.op == Op::logical_not) return define(instr, "!" + kept(instr.a));
   const DType t = type(instr.a);
+  if (t == DType::i32 && (instr.op == Op::maximum || instr.op == Op::minimum))
+    return define(instr, fmt::format("choose({0} {1} {2}, {0}, {2})", kept(instr.a),
+                                     instr.op == Op::maximum ? '>' : '<', kept(instr.b)));
   if (!helper_name(instr.op).empty() || (instr.op == Op::div && !is_float(t))) return call(instr, t);
   if (info(instr.op).rule == TypeRule::compare)
     return define(instr, fmt::format("{} {} {}", operand(instr.a), infix(instr.op), operand(instr.b)));
   if (is_float(t)) return real(instr, t);
   integer(instr, t);
+}
+
+// Whether a select on this condition can be a maximum or minimum of integers: see "choose" in print_cuda_prelude.cpp.
+bool CudaPrinter::compares_integers(Reg condition) const {
+  const Instr& instr = *reg(condition).instr;
+  if (instr.code != Code::compute) return true;
+  if (info(instr.op).rule == TypeRule::compare) return !is_float(type(instr.a));
+  return compares_integers(instr.a) || (instr.b != kNone && compares_integers(instr.b)) ||
+         (instr.c != kNone && compares_integers(instr.c));
 }
 
 void CudaPrinter::call(const Instr& instr, DType t) {

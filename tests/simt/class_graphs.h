@@ -16,5 +16,7 @@ inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { 
 std::vector<KernelClass> kernel_classes();
 // tests/simt/edge_graphs.cpp
 void values_at_edges(KernelGraphs& graphs);
+// Those of them that compare clamped integers.
+void equalities_at_edges(KernelGraphs& graphs);
 
 }  // namespace kb::test

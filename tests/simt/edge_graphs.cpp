@@ -34,6 +34,24 @@ void of_one_element(KernelGraphs& graphs) {
   }
 }
 
+// Compared with its operands, which is where ptxas errs (compiler/print_cuda_prelude.cpp).
+void clamped_integers(KernelGraphs& graphs) {
+  Graph graph;
+  const Tensor x = input_of(graph, {1003}, DType::i32) - 2.0, z = input_of(graph, {1003}, DType::i32, "z") - 1.0;
+  const auto compared = [&](const std::string& which, Tensor value, Tensor low, Tensor high) {
+    output(which + "_is_low", eq(value, low));
+    output(which + "_is_high", eq(value, high));
+    output(which + "_is_not", ne(value, high));
+  };
+  for (const double high : {1.0, 2.0, 9.0})
+    compared("clamped" + std::to_string(static_cast<int>(high)), clamp(x, 0, high), x, full_like(x, high));
+  compared("smaller", maximum(minimum(x, z), 0.0), x, z);
+  compared("larger", maximum(maximum(x, z), 0.0), x, z);
+  compared("chosen", select(gt(select(x < z, x, z), 0.0), select(x < z, x, z), full_like(x, 0.0)), x, z);
+  compared("limited", minimum(maximum(x, 0.0), z), x, z);
+  graphs.add_exact("clamped integers", graph, on_gpu(0));
+}
+
 void casts(KernelGraphs& graphs) {
   for (const DType dtype : kFloats) {
     Graph graph;
@@ -141,13 +159,18 @@ void losses(KernelGraphs& graphs) {
 
 }  // namespace
 
+void equalities_at_edges(KernelGraphs& graphs) {
+  clamped_integers(graphs);
+  losses(graphs);
+}
+
 void values_at_edges(KernelGraphs& graphs) {
   of_one_element(graphs);
   casts(graphs);
   extremes(graphs);
   pools(graphs);
   rows(graphs);
-  losses(graphs);
+  equalities_at_edges(graphs);
 }
 
 }  // namespace kb::test
