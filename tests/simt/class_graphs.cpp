@@ -24,23 +24,42 @@ void pointwise(KernelGraphs& graphs) {
   }
 }
 
+// Functions that kernel_math.cpp expands in f32 and 16 bits, and leaves to the device's own in f64.
+void expanded_functions(Tensor x, Tensor z) {
+  const std::pair<const char*, Tensor (*)(Tensor, Where)> unary[] = {
+      {"exp", exp}, {"log1p", log1p}, {"tanh", tanh}, {"sigmoid", sigmoid},  {"erf", erf},
+      {"sin", sin}, {"cos", cos},     {"silu", silu}, {"softplus", softplus}};
+  for (const auto& [name, f] : unary) output(name, f(std::string(name) == "log1p" ? abs(x) : x, Where::current()));
+  output("log", log(abs(x) + 0.5));
+  output("power", pow(abs(x) + 0.5, z));
+}
+
 void functions_of_one_element(KernelGraphs& graphs) {
   for (const DType dtype : kFloats) {
     Graph graph;
     Tensor x = input_of(graph, {1003}, dtype), z = input_of(graph, {1003}, dtype, "z");
-    const std::pair<const char*, Tensor (*)(Tensor, Where)> unary[] = {
-        {"exp", exp}, {"log1p", log1p}, {"tanh", tanh}, {"sigmoid", sigmoid}, {"erf", erf},          {"sin", sin},
-        {"cos", cos}, {"gelu", gelu},   {"silu", silu}, {"floor", floor},     {"softplus", softplus}};
-    for (const auto& [name, f] : unary) output(name, f(std::string(name) == "log1p" ? abs(x) : x, Where::current()));
-    output("log", log(abs(x) + 0.5));
+    if (dtype != DType::f64) {
+      expanded_functions(x, z);
+      output("gelu", gelu(x));
+    }
+    output("size", abs(x));
+    output("floor", floor(x));
     output("root", sqrt(abs(x)));
-    output("power", pow(abs(x) + 0.5, z));
     output("quotient", x / (abs(z) + 0.5));
     output("larger", maximum(x, z));
     output("choice", select(x < z, x, z));
     // Rounded where they jump, floor differs by one: its operand is exact.
     graphs.add_exact(std::string(name(dtype)), graph, on_gpu(tolerance_of(dtype)));
   }
+  // The last bits of a device's functions are not the host's; in gelu of negative numbers 1 + erf cancels.
+  CheckOptions few_last_bits = on_gpu(1e-14);
+  Graph cancelling;
+  output("gelu", gelu(input_of(cancelling, {1003}, DType::f64)));
+  graphs.add_beside_cpu("f64 gelu", cancelling, few_last_bits);
+  few_last_bits.elementwise = true;
+  Graph graph;
+  expanded_functions(input_of(graph, {1003}, DType::f64), input_of(graph, {1003}, DType::f64, "z"));
+  graphs.add_beside_cpu("f64 functions", graph, few_last_bits);
 }
 
 void integers(KernelGraphs& graphs) {
