@@ -8,6 +8,7 @@
 #include "compiler/print_cuda.h"
 #include "graph/error.h"
 #include "runtime/cuda/nvrtc_compiler.h"
+#include "runtime/threads.h"
 
 namespace kb {
 namespace {
@@ -51,10 +52,14 @@ void read_resources(const std::vector<cuda::Image>& images, std::vector<DeviceKe
 }
 
 // Without the program there are bytes, but no times of code.
-void read_machine_code(const std::vector<cuda::Image>& images, const std::string& cuobjdump, DeviceKernels& result) {
+void read_machine_code(const std::vector<cuda::Image>& images, const std::string& cuobjdump, int jobs,
+                       DeviceKernels& result) {
   try {
-    for (const cuda::Image& image : images)
-      if (cuda::is_cubin(image.data)) result.work.merge(cuda::main_loops(cuda::disassembled(cuobjdump, image.data)));
+    std::vector<KernelWork> work(images.size());
+    run_side_by_side(images.size(), static_cast<size_t>(std::max(jobs, 1)), [&](size_t i) {
+      if (cuda::is_cubin(images[i].data)) work[i] = cuda::main_loops(cuda::disassembled(cuobjdump, images[i].data));
+    });
+    for (KernelWork& one : work) result.work.merge(one);
   } catch (const Error& error) {
     result.warnings.push_back(fmt::format(
         "the kernels' machine code is not known, so their instructions take no time in the model: {}\n  hint: "
@@ -92,7 +97,7 @@ DeviceKernels compile_device_kernels(const Program& program, const std::string& 
   result.nvrtc_ms = images.jit_ms;
   result.warnings = images.warnings;
   read_resources(images.images, result.kernels);
-  if (!cuobjdump.empty()) read_machine_code(images.images, cuobjdump, result);
+  if (!cuobjdump.empty()) read_machine_code(images.images, cuobjdump, jobs, result);
   return result;
 }
 

@@ -32,7 +32,8 @@ struct DeviceKernels {
 };
 
 // `arch`: "sm_90". Compiles `jobs` programs at once, into and from the cache of kernels at `cache_dir`. `cuobjdump`:
-// path of the program that disassembles them, whose absence is a warning; empty: their machine code is not wanted.
+// path of the program that disassembles them, so many at once, and whose absence is a warning; empty: their machine
+// code is not wanted.
 DeviceKernels compile_device_kernels(const Program& program, const std::string& arch, const std::string& cache_dir,
                                      int jobs, const std::string& cuobjdump = "");
 

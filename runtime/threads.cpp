@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <future>
+#include <vector>
+
 #include "graph/error.h"
 
 namespace kb {
@@ -12,6 +18,28 @@ void throw_no_thread(const char* what, const std::error_code& error) {
       "the user's processes and threads (ulimit -u) or on the container's (pids.max) is reached: raise it, "
       "or run with fewer --threads or fewer --processes",
       what, error.message()));
+}
+
+// Threads take the next piece until there is none. A thread that cannot be made is deferred to where it is waited for,
+// and finds no piece left.
+void run_side_by_side(size_t count, size_t jobs, const std::function<void(size_t)>& piece) {
+  std::vector<std::exception_ptr> failures(count);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        piece(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < std::min(jobs, count); ++i) others.push_back(std::async(work));
+  work();
+  for (std::future<void>& other : others) other.get();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace kb

@@ -2,6 +2,8 @@
 // can do is given to std::async without a policy, which leaves it to the caller then; a thread without which a run
 // cannot go on is started here.
 #pragma once
+#include <cstddef>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,5 +21,9 @@ Thread start_thread(const char* what, Body&& body) {
     throw_no_thread(what, error.code());
   }
 }
+
+// Calls piece(0) to piece(count - 1), at most `jobs` of them at once, the caller among those that call. All are called;
+// then the first failure is thrown.
+void run_side_by_side(size_t count, size_t jobs, const std::function<void(size_t)>& piece);
 
 }  // namespace kb

@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
-#include <future>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/cuda/cubin.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_units.h"
+#include "runtime/threads.h"
 
 namespace kb::cuda {
 namespace {
@@ -128,27 +126,9 @@ WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledIma
   return missing;
 }
 
-// Threads take the next unit until there is none; the first failure is the one that is thrown. A thread that cannot be
-// made is deferred to where it is waited for, and finds no unit left.
 std::vector<Image> NvrtcCompiler::build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const {
   std::vector<Image> images(units.size());
-  std::vector<std::exception_ptr> failures(units.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < units.size(); i = next++) {
-      try {
-        images[i] = build_unit(batch, units[i]);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::future<void>> others;
-  for (size_t i = 1; i < std::min(jobs_, units.size()); ++i) others.push_back(std::async(work));
-  work();
-  for (std::future<void>& other : others) other.get();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  run_side_by_side(units.size(), jobs_, [&](size_t i) { images[i] = build_unit(batch, units[i]); });
   return images;
 }
 

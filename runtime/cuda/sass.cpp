@@ -131,7 +131,7 @@ std::map<std::string, LoopWork> main_loops(std::string_view sass) {
 }
 
 std::string disassembled(const std::string& cuobjdump, std::string_view cubin) {
-  const int file = ::memfd_create("cubin", 0);  // the child opens it by this process's number
+  const int file = ::memfd_create("cubin", MFD_CLOEXEC);  // the child opens it by this process's number
   if (file < 0) throw Error(fmt::format("{}: no memory for a cubin: {}", cuobjdump, std::strerror(errno)));
   size_t written = 0;
   while (written < cubin.size()) {

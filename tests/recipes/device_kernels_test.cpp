@@ -12,8 +12,10 @@
 #include "recipes/learning.h"
 #include "recipes/programs.h"
 #include "recipes/table.h"
+#include "runtime/atomic_file.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
+#include "tests/support.h"
 
 namespace kb {
 namespace {
@@ -89,6 +91,22 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
       }
     }
   }
+}
+
+// Of two disassemblers each waits for the other.
+BOOST_AUTO_TEST_CASE(machine_code_is_read_side_by_side) {
+  const test::TemporaryDirectory folder;
+  const std::filesystem::path program = folder / "cuobjdump";
+  write_file_atomically(program, fmt::format("#!/bin/sh\ncd '{}' && : > began.$$\nfor i in 1 2 3 4 5 6 7 8 9 10\n"
+                                             "do [ -e \"$(ls began.* | sed -n 2p)\" ] && exit 0\n"
+                                             "sleep 0.5\ndone\necho alone; exit 1\n",
+                                             folder.path().string()));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Recipe recipe = find_recipe("lenet_mnist");
+  const Program lenet = program_of(recipe, flags_of(recipe, "f32"), "sm_90");
+  const DeviceKernels kernels = compile_device_kernels(lenet, "sm_90", "", 2, program.string());
+  if (kernels.compiler.empty()) fmt::print("skipped: {}\n", kernels.missing);
+  BOOST_TEST(kernels.warnings.empty(), to_text(kernels));
 }
 
 // Above these figures the pipe of integers and logic, at 64 operations a cycle of a multiprocessor, is slower than
