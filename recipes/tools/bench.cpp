@@ -15,6 +15,7 @@
 #include "recipes/multiply_rate.h"
 #include "recipes/perf/measured_step.h"
 #include "recipes/programs.h"
+#include "recipes/step_times.h"
 #include "recipes/timed_inputs.h"
 #include "recipes/tool.h"
 
@@ -22,9 +23,6 @@ namespace {
 
 using namespace kb;
 
-constexpr int kWarmSteps = 3;
-constexpr int kLeastSteps = 10, kMostSteps = 2000;
-constexpr double kSeconds = 3;  // of timed steps, where --steps does not say how many
 constexpr int kProfiles = 5;
 constexpr int kRounds = 7;
 constexpr int64_t kCopyBytes = 128 << 20;
@@ -33,29 +31,6 @@ double milliseconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Milliseconds of each step, sorted.
-std::vector<double> time_steps(Session& session, const Flags& flags) {
-  for (int i = 0; i < kWarmSteps; ++i) session.step();
-  session.wait();
-  std::vector<double> times;
-  double total = 0;
-  auto more = [&] {
-    const auto done = static_cast<int64_t>(times.size());
-    if (flags.steps > 0) return done < flags.steps;
-    return done < kLeastSteps || (total < 1e3 * kSeconds && done < kMostSteps);
-  };
-  while (more()) {
-    // On a device a step is waited for while the next one runs, as a trainer does.
-    times.push_back(milliseconds_of([&] {
-      session.step();
-      session.read_scalar("loss", session.lag());
-    }));
-    total += times.back();
-  }
-  std::sort(times.begin(), times.end());
-  return times;
 }
 
 struct Limits {
@@ -122,12 +97,11 @@ int64_t peak_bytes(const Compiled& compiled, const Target& target) {
   return memory.total() + (target.processor == Processor::gpu ? memory.inputs : 0);
 }
 
-void print_json(const Flags& flags, const std::vector<double>& times, int threads, const Backend& backend,
+void print_json(const Flags& flags, const StepTimes& times, int threads, const Backend& backend,
                 const Compiled& compiled) {
-  const double median = times[times.size() / 2];
-  nlohmann::ordered_json object = {{"step_ms_min", times.front()},
-                                   {"step_ms_median", median},
-                                   {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / median},
+  nlohmann::ordered_json object = {{"step_ms_min", times.min()},
+                                   {"step_ms_median", times.median()},
+                                   {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / times.median()},
                                    {"peak_bytes", peak_bytes(compiled, backend.target())},
                                    {"threads", threads},
                                    {"precision", flags.precision},
@@ -173,14 +147,15 @@ int bench(const std::vector<std::string>& arguments) {
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(flags.seed));
   fill_timed_inputs(session, call->recipe, input, flags);
-  const std::vector<double> times = time_steps(session, flags);
+  const StepTimes times = time_steps(session, flags.steps);
   if (json) return print_json(flags, times, threads, *device.backend, session.compiled()), 0;
-  const double median = times[times.size() / 2];
+  const double median = times.median();
   const std::string note = precision_note(*device.backend, flags);
   fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
              flags.minibatch, flags.precision);
-  fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s\n", times.size(), times.front(), median,
-             1e3 * static_cast<double>(flags.minibatch) / median);
+  fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
+             1e3 * static_cast<double>(flags.minibatch) / median,
+             times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   if (device.backend->target().processor == Processor::gpu) {
     const double copy = device_copy_rate(*device.backend, device_copy_bytes(*device.backend));

@@ -4,6 +4,7 @@
 #include "recipes/matmul_rate.h"
 #include "recipes/perf/measured_step.h"
 #include "recipes/programs.h"
+#include "recipes/step_times.h"
 #include "recipes/table.h"
 #include "recipes/timed_inputs.h"
 #include "runtime/checkpoint.h"
@@ -102,6 +103,18 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
   for (const char* part : {"copy bandwidth 1000.0 GB/s", "predicted for", "conv2d", "measured   ratio  of copy",
                            "measured 1.500 ms as one graph"})
     BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
+}
+
+// No time is one of steps that were enqueued alone; the last group is a part of one.
+void a_devices_steps_are_timed(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  NetSession net(*backend);
+  net.fill(0);
+  const StepTimes times = time_steps(net.session, 35);
+  BOOST_TEST(times.group == 10);
+  BOOST_TEST(times.steps == 35);
+  BOOST_TEST(times.ms.size() == 4u);
+  BOOST_TEST(times.min() > times.median() / 5);
 }
 
 void a_devices_matmul_is_timed(TestGpu& gpu) {
@@ -205,6 +218,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
           {"memory_changes_no_bit", memory_changes_no_bit, replays},
           {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
+          {"a_devices_steps_are_timed", a_devices_steps_are_timed, replays},
           {"a_devices_matmul_is_timed", a_devices_matmul_is_timed, &DriverCalls::allocations},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
