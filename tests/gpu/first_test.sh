@@ -39,7 +39,7 @@ for recipe in resnet50 resnet_cifar lenet_mnist; do
   stub "$bundle/bin/$recipe" <<'END'
 while [[ $# -gt 1 && $1 != --out ]]; do shift; done
 [[ $1 != --out ]] || { mkdir -p "$2" && echo '{"state_sha256":"abc"}' >"$2/metrics.jsonl"; }
-mkdir -p "$KB_CACHE" && echo pick >"$KB_CACHE/picks.stub.txt"
+mkdir -p "$KB_CACHE" && echo pick >"$KB_CACHE/picks.stub.txt" || exit 9
 echo "compiled 3 parameters"
 END
 done
@@ -55,13 +55,21 @@ while [[ $1 == --* ]]; do shift 2; done # each of its flags has a value
 END
 stub "$KB_TOOLS/ncu" <<'END'
 [[ "$1" != --version ]] || { echo "ncu 2025.3" && exit; }
+launches=1 kills=no
 while [[ $1 != */resnet50 ]]; do
+  [[ $1 != --kill ]] || { kills=yes && launches=$(cat "${KB_TOOLS%/*}/launches"); }
   [[ $1 != --log-file ]] || { echo '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
-    echo '"0","k_1","gpu__time_duration.sum","ns","2,000"'; echo '"0","k_1","dram__bytes_read.sum","byte","4,000,000"'; } >"$2"
+    for ((i = 0; i < launches; ++i)); do
+      echo "\"$i\",\"k_1\",\"gpu__time_duration.sum\",\"ns\",\"2,000\""
+      echo "\"$i\",\"k_1\",\"dram__bytes_read.sum\",\"byte\",\"4,000,000\""
+    done; } >"$2"
   shift
 done
+[[ $kills == no ]] || exit 9
 "$@"
 END
+
+echo 283 >"$folder/launches" # that the ncu which ends the process has seen
 
 failures=0
 fail() {
@@ -103,12 +111,13 @@ until_called() { # PATTERN
 everything_passes() {
   local before limits name
   first 0 "everything passes" "$out"
-  for name in versions bench256 bench32 ncu_library torch_compiled fused hashes_bf16 start racecheck; do
+  for name in versions bench256 bench32 ncu ncu_library torch_compiled fused hashes_bf16 start racecheck; do
     is "$name" passed "everything passes"
   done
   is steps "not run" "a stage that is not needed"
   is initcheck "not run" "a further stage"
   grep -q '> all: 0.002 ms, 0.00 GB, 2000 GB/s' "$out/report.json" || fail "ncu's figures"
+  grep -q '> all: 0.566 ms, 1.13 GB, 2000 GB/s' "$out/report.json" || fail "the figures of an ncu that ends the process"
   grep -q '"device": "Stub GPU", *$' "$out/report.json" || fail "the device's name"
   before=$(calls)
   first 0 "a second call" "$out"
@@ -168,6 +177,14 @@ bench_fails() {
   first 1 "bench fails" "$out" bench256 steps
   is steps passed "steps where bench failed"
   grep -q 'it says \\"no\\" \\\\ and more' "$out/report.json" || fail "quotes, tabs and backslashes"
+}
+
+ncu_sees_too_little() {
+  fresh
+  echo 282 >"$folder/launches"
+  first 1 "ncu ends the process too early" "$out" ncu
+  is ncu failed "ncu ends the process too early"
+  echo 283 >"$folder/launches"
 }
 
 calls_that_are_cut_off() {
@@ -242,6 +259,7 @@ everything_passes
 on_another_machine
 stages_that_do_not_end_well
 bench_fails
+ncu_sees_too_little
 calls_that_are_cut_off
 what_is_missing
 bundles
