@@ -105,6 +105,9 @@ struct Kernel {
   std::vector<Phase> phases;
   int32_t registers = 0;
   int64_t block_threads = 0;  // GPU: threads of a block; 0 on a CPU
+  // GPU: a multiprocessor has one block at a time, so a thread may have as many registers as the block leaves it: loads
+  // that could be under way at once are then not put off to save some.
+  bool alone = false;
   bool narrow_index = false;  // GPU: every i64 of the kernel fits 32 bits
 };
 

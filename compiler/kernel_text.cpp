@@ -114,6 +114,7 @@ std::string to_text(const Kernel& kernel) {
   Writer writer;
   writer.text = fmt::format("kernel {}", kernel.kind);
   if (kernel.block_threads != 0) writer.text += fmt::format(" threads {}", kernel.block_threads);
+  if (kernel.alone) writer.text += " alone";
   if (kernel.narrow_index) writer.text += " index 32";
   writer.text += fmt::format("\narguments {}", kernel.arguments);
   if (kernel.streaming_argument >= 0) writer.text += fmt::format(" streaming {}", kernel.streaming_argument);

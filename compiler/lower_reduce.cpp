@@ -122,13 +122,14 @@ bool Reduce::shares_results() const {
   return fits_shared() && (unknown || elements > worth) && (lanes_reduce() || !several);
 }
 
-// In block storage: a vector a thread of all parts, a number of elements a thread, whether the block is the last.
+// In block storage: a vector of all parts for half of the threads, a number of elements a thread, whether the block is
+// the last.
 bool Reduce::fits_shared() const {
   int64_t bytes = size_of(DType::i64) * (cx_.target.block_threads + 1);
   for (const Stage& stage : stages_)
     for (const Monoid& monoid : stage.monoids)
       for (size_t part = 0; part < monoid.parts(); ++part)
-        bytes += size_of(monoid.part_type(part)) * cx_.b.lanes() * cx_.target.block_threads;
+        bytes += size_of(monoid.part_type(part)) * cx_.b.lanes() * cx_.target.block_threads / 2;
   return bytes <= cx_.target.shared_bytes;
 }
 

@@ -29,7 +29,8 @@ void CudaPrinter::parameters() {
     list += fmt::format("{}{}{}* b{}", i == 0 ? "" : ", ", buffer.written ? "" : "const ", c_type(buffer.dtype), i);
   }
   for (int32_t i = 0; i < kernel_.arguments; ++i) list += fmt::format("{}long long e{}", list.empty() ? "" : ", ", i);
-  line("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", kernel_.block_threads, kernel_.name, list);
+  line("extern \"C\" __global__ void __launch_bounds__({}{}) {}({}) {{", kernel_.block_threads,
+       kernel_.alone ? ", 1" : "", kernel_.name, list);
 }
 
 // ---- pieces ----

@@ -24,8 +24,9 @@ constexpr size_t kProgramsPerJob = 3, kLeastKernels = 4;
 std::string with_blocks(std::string text, const std::string& blocks) {
   const std::string bounds = "__launch_bounds__(";
   const size_t at = text.find(bounds);
-  if (at != std::string::npos) text.insert(text.find(')', at), blocks);
-  return text;
+  if (at == std::string::npos || blocks.empty()) return text;
+  const size_t end = text.find(')', at), comma = std::min(text.find(',', at), end);
+  return text.replace(comma, end - comma, blocks);
 }
 
 class NvrtcCompiler : public Compiler {

@@ -332,6 +332,20 @@ void random_graphs(KernelGraphs& graphs) {
 
 }  // namespace
 
+void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes) {
+  for (const Dims& shape : shapes)
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      Graph graph;
+      const Tensor x = input_of(graph, shape, dtype);
+      const Ints axes = shape.size() == 4 ? Ints{0, 2} : Ints{0};
+      const Moments m = moments(cast(x, dtype == DType::f64 ? dtype : DType::f32) + 3.0, axes);
+      output("mean", m.mean);
+      output("variance", m.variance);
+      output("max", max(x, axes));
+      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
+    }
+}
+
 std::vector<KernelClass> kernel_classes() {
   return {{"pointwise", pointwise},
           {"functions_of_one_element", functions_of_one_element},

@@ -14,6 +14,8 @@ struct KernelClass {
 inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
 
 std::vector<KernelClass> kernel_classes();
+// Reductions over all dims of the shapes but the second and the last.
+void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
 // tests/simt/edge_graphs.cpp
 void values_at_edges(KernelGraphs& graphs);
 // Those of them that compare clamped integers.

@@ -16,4 +16,18 @@ BOOST_DATA_TEST_CASE(of_kernels, boost::unit_test::data::make(test::kernel_class
   graphs.check();
 }
 
+// Columns that are long beside so few multiprocessors are cut into chunks for blocks of 512 threads.
+BOOST_AUTO_TEST_CASE(wide_blocks) {
+  Target target = gpu_target("sm_90");
+  target.processors = 8;
+  simt::EmulatedGraphs few(target);
+  test::add_long_columns(few, {{3000, 1, 64}, {20001, 1, 3}, {5000, 1, 40}, {40, 2, 300, 16}});
+  few.check();
+  target.processors = 140;  // a group of the last block merges up to five chunks, four at once
+  simt::EmulatedGraphs many(target);
+  test::add_long_columns(many, {{18001, 1, 64}});
+  many.check();
+  for (const simt::EmulatedGraphs* graphs : {&few, &many}) BOOST_TEST(graphs->kernels().widest_block() == 512);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

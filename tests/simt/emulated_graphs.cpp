@@ -19,6 +19,6 @@ KernelRunner compiled_for_cpu(const std::vector<ir::Kernel>& kernels) {
 
 }  // namespace
 
-EmulatedGraphs::EmulatedGraphs() : KernelGraphs(emulated_, compiled_for_cpu) {}
+EmulatedGraphs::EmulatedGraphs(Target target) : KernelGraphs(emulated_, compiled_for_cpu, std::move(target)) {}
 
 }  // namespace kb::simt

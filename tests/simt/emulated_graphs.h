@@ -7,7 +7,7 @@ namespace kb::simt {
 
 class EmulatedGraphs : public test::KernelGraphs {
  public:
-  EmulatedGraphs();
+  explicit EmulatedGraphs(Target target = gpu_target("sm_90"));
   const EmulatedKernels& kernels() const { return emulated_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -67,6 +68,7 @@ void EmulatedKernels::run(const ir::Kernel& kernel, std::span<const int64_t> arg
   for (const auto& span : spans) memory.push_back(span->region());
 
   Launch launch{{static_cast<uint32_t>(tiles[0])}, {static_cast<uint32_t>(kernel.block_threads)}};
+  widest_block_ = std::max(widest_block_, kernel.block_threads);
   std::vector<std::vector<std::byte>> results;
   for (const bool again : {false, true}) {
     constexpr Order kOrders[] = {Order::forward, Order::shuffled, Order::reverse};

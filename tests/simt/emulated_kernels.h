@@ -28,12 +28,13 @@ class EmulatedKernels : public test::GpuKernels {
 
   int64_t launches() const { return launches_; }
   int64_t accesses() const { return accesses_; }
+  int64_t widest_block() const { return widest_block_; }  // threads
 
  private:
   Instrument instrument_;
   std::map<std::string, std::string> texts_;  // by name
   std::unique_ptr<Program> program_;
-  int64_t launches_ = 0, accesses_ = 0;
+  int64_t launches_ = 0, accesses_ = 0, widest_block_ = 0;
 };
 
 }  // namespace kb::simt
