@@ -130,7 +130,9 @@ BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu)
         if (step.kernel < 0 || step.bytes < 10'000'000) continue;
         BOOST_TEST(alu > 0);
         if (step.cls == FusionClass::column_reduce) BOOST_TEST(alu <= 7);
-        if (step.cls == FusionClass::pointwise) BOOST_TEST(alu <= (step.name.ends_with("conv1") ? 6 : 9));
+        const bool gathers = step.name == "transpose conv1";  // 2 x 2 pixels of the image, each at its own address
+        if (step.cls == FusionClass::pointwise)
+          BOOST_TEST(alu <= (gathers ? 20 : step.name.ends_with("conv1") ? 6 : 9));
       }
     }
   }
