@@ -1,5 +1,5 @@
 # `cmake --install build --prefix P`: the rooms' libraries and headers, and what find_package(Kilobatch) reads. Headers keep
-# their rooms ("recipes/trainer.h"), so that a model's file is the same inside the source tree and outside.
+# their rooms ("recipes/run/trainer.h"), so that a model's file is the same inside the source tree and outside.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -1,31 +1,123 @@
 #!/usr/bin/env bash
-# Which room may include which (the arrows of the rooms), checked over every source of the repository.
+# Which room may include which, which folder inside recipes/ which, and that no modules include each other in a circle,
+# checked over every source of the repository. A module is a header with the sources that are named after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+status=0
+fail() { # TEXT...
+  printf '%s\n' "$@"
+  status=1
+}
 
+# Arrows between rooms. A quoted include is a path from the root; it has to begin with an allowed room.
 declare -A may=([graph]="graph" [optim]="optim graph" [compiler]="compiler graph" [data]="data"
                 [runtime]="runtime compiler graph" [recipes]="recipes runtime compiler graph optim data")
-status=0
 for room in "${!may[@]}"; do
   allowed=${may[$room]// /|}
-  # A quoted include is a path from the root; it has to begin with an allowed room.
   if grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' "$room" |
     grep -vE "include[[:space:]]*\"($allowed)/"; then
-    echo "^ $room/ may include only: ${may[$room]}"
-    status=1
+    fail "^ $room/ may include only: ${may[$room]}"
   fi
 done
 
 # The compiler writes text for devices: it includes none of their headers. Environment variables have one reader.
 if grep -rnE '#[[:space:]]*include[[:space:]]*<(cuda|nvrtc|cudnn|cublas|nccl|mpi|oneapi|dnnl)' \
   --include='*.h' --include='*.cpp' graph compiler optim data recipes; then
-  echo "^ only runtime/ may include a device's or a library's header"
-  status=1
+  fail "^ only runtime/ may include a device's or a library's header"
 fi
 if grep -rnE '\bgetenv\(' --include='*.h' --include='*.cpp' graph compiler optim data recipes runtime |
   grep -v '^runtime/options.cpp:'; then
-  echo "^ environment variables are read in runtime/options.cpp alone"
-  status=1
+  fail "^ environment variables are read in runtime/options.cpp alone"
 fi
+
+# "FROM TO" for every include of a module by another: paths without their ending.
+includes() {
+  grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' \
+    graph optim compiler data runtime recipes |
+    sed -nE 's#^([^:]*)\.(h|cpp):[^"]*"([^"]*)\.h".*#\1 \3#p' | awk '$1 != $2' | sort -u
+}
+edges=$(includes)
+
+# Folders inside recipes/, a row each: what it may include besides itself.
+folders='task:
+perf:
+report: perf
+config: task
+papers: config task
+train: config task perf
+run: train config task perf report papers
+tools: run train config task perf report papers
+bin: run config task papers
+tutorial: run train config task papers'
+# Includes upwards that are left over from one room of everything; none may be added, and one that goes leaves here.
+known_upwards='recipes/config/flags recipes/train/network
+recipes/perf/gpu_rates recipes/train/bucket_choice
+recipes/perf/gpu_rates recipes/train/network
+recipes/task/augment recipes/config/flags
+recipes/task/model recipes/config/recipe_options
+recipes/task/model recipes/run/run_folder
+recipes/train/training_loop recipes/run/console
+recipes/train/training_loop recipes/run/resume
+recipes/train/training_loop recipes/run/run_record
+recipes/train/training_loop recipes/run/step_picture'
+upwards=$(awk -v folders="$folders" '
+  BEGIN {
+    count = split(folders, rows, "\n")
+    for (i = 1; i <= count; ++i) {
+      split(rows[i], row, ":")
+      may[row[1], row[1]] = 1
+      words = split(row[2], names, " ")
+      for (w = 1; w <= words; ++w) may[row[1], names[w]] = 1
+    }
+  }
+  $2 ~ /^recipes\// && $1 ~ /^recipes\// {
+    split($1, from, "/"); split($2, to, "/")
+    if (!((from[2], to[2]) in may)) print
+  }' <<<"$edges")
+if [[ $upwards != "$known_upwards" ]]; then
+  fail "includes upwards inside recipes/, expected (<) and found (>):" \
+    "$(diff <(echo "$known_upwards") <(echo "$upwards") | grep '^[<>]')"
+fi
+if compgen -G 'recipes/*.h' || compgen -G 'recipes/*.cpp'; then
+  fail "^ a source of recipes/ lies in one of its folders"
+fi
+
+# Circles: for every module those that it reaches and that reach it. A line each, sorted.
+circles() {
+  awk '
+    { to[$1] = to[$1] " " $2; known[$1]; known[$2] }
+    function walk(start,    open, top, at, n, next_ones, i) {
+      top = 1; open[1] = start
+      while (top > 0) {
+        at = open[top--]
+        n = split(to[at], next_ones, " ")
+        for (i = 1; i <= n; ++i)
+          if (!((start, next_ones[i]) in reach)) { reach[start, next_ones[i]] = 1; open[++top] = next_ones[i] }
+      }
+    }
+    END {
+      for (m in known) walk(m)
+      for (m in known) if ((m, m) in reach) for (o in known) if ((m, o) in reach && (o, m) in reach) print m, o
+    }' <<<"$1" | sort | awk '{ all[$1] = all[$1] " " $2 } END { for (m in all) print substr(all[m], 2) }' | sort -u
+}
+# Left over likewise.
+known_circles='compiler/lower compiler/lower_classes
+data/cifar data/dataset data/folder data/glyphs data/idx data/synthetic
+graph/building graph/functions graph/tensor
+graph/graph graph/infer graph/infer_rules graph/scope
+graph/interpreter graph/interpreter_ops
+recipes/config/duration recipes/config/flag_rows recipes/config/flags recipes/config/learning recipes/config/plan recipes/run/run_folder recipes/task/augment recipes/task/model recipes/train/bucket_choice recipes/train/evaluate recipes/train/layer_log recipes/train/metrics_cut recipes/train/network recipes/train/programs recipes/train/residency recipes/train/world
+recipes/train/finite_check recipes/train/training_loop
+runtime/atomic_file runtime/input_file
+runtime/comm/communicator runtime/comm/link
+runtime/comm/exchange runtime/comm/halving_doubling
+runtime/cpu/library runtime/cpu/library_parts
+runtime/kernel_cache runtime/kernel_units'
+found=$(circles "$edges")
+if [[ $found != "$known_circles" ]]; then
+  fail "modules that include each other in a circle, expected (<) and found (>):" \
+    "$(diff <(echo "$known_circles") <(echo "$found") | grep '^[<>]')"
+fi
+
 [ "$status" -eq 0 ] && echo "every include follows the arrows"
 exit "$status"

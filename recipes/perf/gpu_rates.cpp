@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "recipes/bucket_choice.h"
-#include "recipes/network.h"
+#include "recipes/train/bucket_choice.h"
+#include "recipes/train/network.h"
 
 namespace kb {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/device_kernels.h"
+#include "recipes/perf/device_kernels.h"
 #include "recipes/perf/step_model.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "recipes/memory_answer.h"
+#include "recipes/perf/memory_answer.h"
 
 namespace kb {
 namespace {

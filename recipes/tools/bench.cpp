@@ -7,17 +7,17 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/layout_table.h"
-#include "recipes/conv_times.h"
-#include "recipes/copy_bandwidth.h"
-#include "recipes/device.h"
-#include "recipes/inspect.h"
-#include "recipes/memory_answer.h"
-#include "recipes/multiply_rate.h"
+#include "recipes/perf/conv_times.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/inspect.h"
 #include "recipes/perf/measured_step.h"
-#include "recipes/programs.h"
-#include "recipes/step_times.h"
-#include "recipes/timed_inputs.h"
-#include "recipes/tool.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/perf/multiply_rate.h"
+#include "recipes/perf/step_times.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/timed_inputs.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "graph/error.h"
-#include "recipes/guarded_main.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
 #include "runtime/launch.h"

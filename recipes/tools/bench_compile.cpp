@@ -7,7 +7,7 @@
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
 #include "optim/update_rules.h"
-#include "recipes/guarded_main.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/backend.h"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "graph/dtype.h"
-#include "recipes/conv_times.h"
-#include "recipes/guarded_main.h"
+#include "recipes/perf/conv_times.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/processor.h"
 
 namespace {

@@ -12,8 +12,8 @@
 
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
-#include "recipes/copy_bandwidth.h"
-#include "recipes/guarded_main.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/session.h"
 
 namespace {

@@ -12,12 +12,12 @@
 #include <set>
 
 #include "graph/error.h"
-#include "recipes/copy_bandwidth.h"
-#include "recipes/device.h"
-#include "recipes/memory_answer.h"
-#include "recipes/programs.h"
-#include "recipes/timed_inputs.h"
-#include "recipes/tool.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/timed_inputs.h"
 
 namespace {
 

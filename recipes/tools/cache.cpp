@@ -1,10 +1,10 @@
 // summary: the cache of compiled kernels: --list, --verify, --clear
 #include <fmt/format.h>
 
-#include "recipes/flags.h"
-#include "recipes/guarded_main.h"
-#include "recipes/memory_answer.h"
-#include "recipes/suggest.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/suggest.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
 #include "runtime/trusted_folder.h"

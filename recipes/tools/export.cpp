@@ -1,12 +1,12 @@
 // summary: a run's model as safetensors under PyTorch's names: export RUN --to FILE
-#include "recipes/export.h"
+#include "recipes/run/export.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
-#include "recipes/flags.h"
-#include "recipes/guarded_main.h"
+#include "recipes/config/flags.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/standard_streams.h"
 
 namespace {

@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "recipes/guarded_main.h"
-#include "recipes/optimizer_paths.h"
+#include "recipes/report/optimizer_paths.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 

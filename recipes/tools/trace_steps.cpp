@@ -13,10 +13,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "recipes/device.h"
-#include "recipes/feed.h"
-#include "recipes/learning.h"
-#include "recipes/tool.h"
+#include "recipes/config/learning.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/feed.h"
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "compiler/layout_table.h"
-#include "recipes/conv_times.h"
-#include "recipes/guarded_main.h"
-#include "recipes/layout_rows.h"
+#include "recipes/perf/conv_times.h"
+#include "recipes/perf/layout_rows.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 

@@ -1,5 +1,5 @@
 // Your own model on your own images: a small convolutional net over images in class folders.
-#include "recipes/trainer.h"
+#include "recipes/run/trainer.h"
 
 using namespace kb;
 

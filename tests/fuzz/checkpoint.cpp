@@ -3,8 +3,8 @@
 #include "runtime/checkpoint.h"
 
 #include "graph/error.h"
-#include "recipes/resume.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/resume.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
 #include "tests/fuzz/target.h"

@@ -1,11 +1,11 @@
 // A command line: the first byte chooses the recipe, every line of the rest is a word. What is taken is written as
 // words, and read to the same.
-#include "recipes/flags.h"
+#include "recipes/config/flags.h"
 
-#include "recipes/learning.h"
-#include "recipes/plan.h"
-#include "recipes/recorded_flags.h"
-#include "recipes/table.h"
+#include "recipes/config/learning.h"
+#include "recipes/config/plan.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/recorded_flags.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The manifest of a run that is resumed: which flags it gives, and what of it goes into the next one.
-#include "recipes/resume.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/resume.h"
 #include "tests/fuzz/target.h"
 
 namespace {

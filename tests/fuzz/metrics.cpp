@@ -1,7 +1,7 @@
 // metrics.jsonl of a run that is resumed: cut at a step, which is the first byte, with the evaluation behind it or
 // without (the second byte); and drawn, where it holds norms of two layers.
-#include "recipes/layer_log.h"
-#include "recipes/metrics_cut.h"
+#include "recipes/train/layer_log.h"
+#include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "tests/fuzz/target.h"

@@ -1,4 +1,4 @@
-#include "recipes/augment.h"
+#include "recipes/task/augment.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "graph/interpreter.h"
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 #include "tests/support.h"
 
 namespace kb {

@@ -1,5 +1,5 @@
 // Running statistics as the mean over minibatches of the training set: what they are, and when.
-#include "recipes/batch_norm_estimate.h"
+#include "recipes/train/batch_norm_estimate.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "graph/interpreter.h"
-#include "recipes/plan.h"
-#include "recipes/programs.h"
+#include "recipes/config/plan.h"
+#include "recipes/train/programs.h"
 #include "runtime/backend.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

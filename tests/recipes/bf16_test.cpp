@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "recipes/table.h"
-#include "recipes/trainer.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/trainer.h"
 #include "tests/support.h"
 
 namespace kb {

@@ -1,6 +1,6 @@
 // Kernels compiled for GPUs that need not be there: every recipe's for three of them, with batches that are sent and
 // with the data set on the device; the updates of optimizers that take norms.
-#include "recipes/device_kernels.h"
+#include "recipes/perf/device_kernels.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
-#include "recipes/flags.h"
-#include "recipes/learning.h"
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/learning.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 #include "runtime/atomic_file.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"

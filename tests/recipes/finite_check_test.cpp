@@ -1,6 +1,6 @@
 // Runs with a planted fault: the op is named, nothing that is not finite is kept, and no learning rate is blamed before
 // there was an update.
-#include "recipes/finite_check.h"
+#include "recipes/train/finite_check.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "recipes/trainer.h"
+#include "recipes/run/trainer.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

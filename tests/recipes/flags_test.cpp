@@ -1,17 +1,17 @@
-#include "recipes/flags.h"
+#include "recipes/config/flags.h"
 
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/device.h"
-#include "recipes/network.h"
-#include "recipes/plan.h"
-#include "recipes/recorded_flags.h"
-#include "recipes/run_folder.h"
-#include "recipes/table.h"
-#include "recipes/tool.h"
-#include "recipes/world.h"
+#include "recipes/config/plan.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/recorded_flags.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/network.h"
+#include "recipes/train/world.h"
 #include "tests/says.h"
 
 namespace kb {

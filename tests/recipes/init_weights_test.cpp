@@ -1,12 +1,12 @@
 // Weights out of a run and into another, through files that PyTorch knows.
-#include "recipes/init_weights.h"
+#include "recipes/train/init_weights.h"
 
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 #include <map>
 
-#include "recipes/export.h"
+#include "recipes/run/export.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

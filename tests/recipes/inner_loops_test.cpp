@@ -7,8 +7,8 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 
 namespace kb {
 namespace {

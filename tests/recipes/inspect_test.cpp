@@ -1,4 +1,4 @@
-#include "recipes/inspect.h"
+#include "recipes/perf/inspect.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "recipes/export.h"
+#include "recipes/run/export.h"
 #include "runtime/process.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

@@ -1,12 +1,12 @@
-#include "recipes/learning.h"
+#include "recipes/config/learning.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 #include "tests/support.h"
 
 namespace kb {

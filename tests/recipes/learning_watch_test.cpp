@@ -1,4 +1,4 @@
-#include "recipes/learning_watch.h"
+#include "recipes/train/learning_watch.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

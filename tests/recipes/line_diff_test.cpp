@@ -1,4 +1,4 @@
-#include "recipes/line_diff.h"
+#include "recipes/train/line_diff.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,10 @@
-#include "recipes/metrics.h"
+#include "recipes/train/metrics.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "graph/error.h"
-#include "recipes/run_folder.h"
+#include "recipes/run/run_folder.h"
 #include "tests/support.h"
 
 namespace kb {

@@ -1,4 +1,4 @@
-#include "recipes/model.h"
+#include "recipes/task/model.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include "graph/error.h"
 #include "graph/interpreter.h"
 #include "graph/text.h"
-#include "recipes/suggest.h"
-#include "recipes/table.h"
+#include "recipes/config/suggest.h"
+#include "recipes/papers/table.h"
 #include "tests/support.h"
 
 namespace kb {

@@ -1,11 +1,11 @@
-#include "recipes/overlap_report.h"
+#include "recipes/perf/overlap_report.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "recipes/bucket_choice.h"
-#include "recipes/plan.h"
-#include "recipes/table.h"
+#include "recipes/config/plan.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/bucket_choice.h"
 
 namespace kb {
 namespace {

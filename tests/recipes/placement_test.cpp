@@ -1,10 +1,10 @@
 // How processes of a run share a machine's processors, from the affinity masks that launchers set.
-#include "recipes/placement.h"
+#include "recipes/train/placement.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/device.h"
-#include "recipes/world.h"
+#include "recipes/train/device.h"
+#include "recipes/train/world.h"
 
 namespace kb {
 namespace {

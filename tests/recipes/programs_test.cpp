@@ -1,12 +1,12 @@
-#include "recipes/programs.h"
+#include "recipes/train/programs.h"
 
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/flags.h"
-#include "recipes/memory_answer.h"
-#include "recipes/table.h"
+#include "recipes/config/flags.h"
+#include "recipes/papers/table.h"
+#include "recipes/perf/memory_answer.h"
 #include "tests/compile_check.h"
 #include "tests/support.h"
 

@@ -1,5 +1,5 @@
 // A data set on the device whole: who chooses it, what is compiled, and that no bit depends on it.
-#include "recipes/residency.h"
+#include "recipes/train/residency.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "graph/interpreter.h"
 #include "graph/text.h"
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 #include "runtime/checkpoint.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

@@ -1,15 +1,15 @@
 // A run that was stopped after any step goes on to the same bits, in the same folder; what does not belong to it is
 // refused with the difference.
-#include "recipes/resume.h"
+#include "recipes/run/resume.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/metrics_cut.h"
-#include "recipes/recorded_flags.h"
-#include "recipes/trainer.h"
+#include "recipes/run/recorded_flags.h"
+#include "recipes/run/trainer.h"
+#include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

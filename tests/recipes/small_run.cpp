@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "recipes/trainer.h"
+#include "recipes/run/trainer.h"
 #include "tests/support.h"
 
 namespace kb::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/model.h"
+#include "recipes/task/model.h"
 
 namespace kb::test {
 

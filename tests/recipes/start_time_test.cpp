@@ -1,4 +1,4 @@
-#include "recipes/start_time.h"
+#include "recipes/run/start_time.h"
 
 #include <boost/test/unit_test.hpp>
 #include <ctime>

@@ -5,7 +5,7 @@
 
 #include "compiler/pipeline.h"
 #include "graph/functions.h"
-#include "recipes/flags.h"
+#include "recipes/config/flags.h"
 #include "recipes/perf/gpu_rates.h"
 #include "tests/says.h"
 #include "tests/support.h"

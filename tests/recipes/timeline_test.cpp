@@ -1,5 +1,5 @@
 // A step on its axis, in one structure and in the two files that are written from it.
-#include "recipes/timeline.h"
+#include "recipes/perf/timeline.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -7,11 +7,11 @@
 #include <set>
 
 #include "compiler/plan_memory.h"
-#include "recipes/bucket_choice.h"
-#include "recipes/overlap_report.h"
-#include "recipes/picture.h"
-#include "recipes/step_picture.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/perf/overlap_report.h"
+#include "recipes/report/picture.h"
+#include "recipes/run/step_picture.h"
+#include "recipes/train/bucket_choice.h"
 #include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

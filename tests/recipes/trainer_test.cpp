@@ -1,12 +1,12 @@
-#include "recipes/trainer.h"
+#include "recipes/run/trainer.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
 #include "data/error.h"
-#include "recipes/flags.h"
-#include "recipes/guarded_main.h"
-#include "recipes/table.h"
+#include "recipes/config/flags.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

@@ -2,13 +2,13 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "recipes/duration.h"
-#include "recipes/export.h"
-#include "recipes/layer_log.h"
-#include "recipes/learning.h"
-#include "recipes/programs.h"
-#include "recipes/schedule_text.h"
-#include "recipes/table.h"
+#include "recipes/config/duration.h"
+#include "recipes/config/learning.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/export.h"
+#include "recipes/run/schedule_text.h"
+#include "recipes/train/layer_log.h"
+#include "recipes/train/programs.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

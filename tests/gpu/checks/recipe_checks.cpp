@@ -1,12 +1,12 @@
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/copy_bandwidth.h"
-#include "recipes/matmul_rate.h"
+#include "recipes/papers/table.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/matmul_rate.h"
 #include "recipes/perf/measured_step.h"
-#include "recipes/programs.h"
-#include "recipes/step_times.h"
-#include "recipes/table.h"
-#include "recipes/timed_inputs.h"
+#include "recipes/perf/step_times.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/timed_inputs.h"
 #include "runtime/checkpoint.h"
 #include "tests/gpu/checks/checks.h"
 #include "tests/gpu/checks/net_session.h"

@@ -2,11 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/device.h"
-#include "recipes/learning.h"
-#include "recipes/programs.h"
-#include "recipes/step_picture.h"
-#include "recipes/training_loop.h"
+#include "recipes/config/learning.h"
+#include "recipes/run/step_picture.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/training_loop.h"
 #include "tests/recipes/small_run.h"
 
 namespace kb::test {

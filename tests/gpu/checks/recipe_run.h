@@ -3,8 +3,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "recipes/model.h"
-#include "recipes/world.h"
+#include "recipes/task/model.h"
+#include "recipes/train/world.h"
 #include "runtime/state_store.h"
 
 namespace kb::test {

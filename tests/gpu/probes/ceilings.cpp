@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/error.h"
-#include "recipes/copy_bandwidth.h"
-#include "recipes/flags.h"
-#include "recipes/guarded_main.h"
-#include "recipes/matmul_rate.h"
+#include "recipes/config/flags.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/matmul_rate.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/cuda/open.h"
 
 namespace {

@@ -14,8 +14,8 @@
 #include <set>
 
 #include "graph/error.h"
-#include "recipes/flags.h"
-#include "recipes/guarded_main.h"
+#include "recipes/config/flags.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/cuda/cudnn/convolutions.h"
 #include "runtime/cuda/device.h"
 #include "tests/gpu/probes/fused_graphs.h"

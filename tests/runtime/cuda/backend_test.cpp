@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "recipes/copy_bandwidth.h"
+#include "recipes/perf/copy_bandwidth.h"
 #include "tests/gpu/checks/net_session.h"
 #include "tests/runtime/cuda/fake_backend.h"
 #include "tests/says.h"

@@ -1,9 +1,9 @@
 // Tests, on a fake GPU, that recipes keep the choices of the CUDA backend.
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/device.h"
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
 #include "tests/gpu/checks/net_session.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_backend.h"

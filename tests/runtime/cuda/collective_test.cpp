@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
 #include "tests/gpu/checks/collective_checks.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_ranks.h"

@@ -2,8 +2,8 @@
 // the same.
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/flags.h"
-#include "recipes/table.h"
+#include "recipes/config/flags.h"
+#include "recipes/papers/table.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_backend.h"
 #include "tests/support.h"

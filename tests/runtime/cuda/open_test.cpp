@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 
-#include "recipes/device.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/device.h"
 #include "tests/says.h"
 #include "tests/support.h"
 

@@ -5,8 +5,8 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "recipes/programs.h"
-#include "recipes/table.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/programs.h"
 #include "runtime/cuda/open.h"
 #include "runtime/cuda/vendor/vendor_library.h"
 

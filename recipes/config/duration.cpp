@@ -1,0 +1,60 @@
+#include "recipes/config/duration.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "recipes/config/flag_rows.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kStopAt = "--stop-at";
+
+// The number before `unit`, where the text is such a number > 0.
+std::optional<double> number_before(std::string_view text, std::string_view unit) {
+  if (!text.ends_with(unit)) return std::nullopt;
+  text.remove_suffix(unit.size());
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || !std::isfinite(value) || value <= 0 || value >= 0x1p31) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+int64_t Duration::steps(const RunPlan& plan) const {
+  const double steps = is_epochs ? count * static_cast<double>(plan.steps_per_epoch) : count;
+  return std::max<int64_t>(1, std::llround(steps));
+}
+
+std::optional<Duration> find_duration(const std::string& text) {
+  if (const std::optional<double> epochs = number_before(text, "ep")) return Duration{*epochs, true};
+  const std::optional<double> steps = number_before(text, "st");
+  if (!steps || std::floor(*steps) != *steps) return std::nullopt;
+  return Duration{*steps, false};
+}
+
+Duration parse_duration(const std::string& flag, const std::string& text) {
+  const std::optional<Duration> duration = find_duration(text);
+  if (!duration) refuse_value(flag, kDurationExpectation, text);
+  return *duration;
+}
+
+StopAt parse_stop_at(const std::string& text) {
+  StopAt stop;
+  if (text.empty()) return stop;
+  const std::optional<double> percent = number_before(text, "%");
+  if (percent && *percent <= 100)
+    stop.error = *percent / 100;
+  else if (!(stop.duration = find_duration(text)))
+    refuse_value(kStopAt, std::string(kDurationExpectation) + ", or a test error such as 8.5%", text);
+  return stop;
+}
+
+int64_t last_step(const StopAt& stop, const RunPlan& plan) {
+  return stop.duration ? std::min(stop.duration->steps(plan), plan.steps) : plan.steps;
+}
+
+}  // namespace kb

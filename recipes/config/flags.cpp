@@ -1,0 +1,431 @@
+#include "recipes/config/flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "recipes/config/duration.h"
+#include "recipes/config/flag_rows.h"
+#include "recipes/config/learning.h"
+#include "recipes/config/suggest.h"
+#include "recipes/task/augment.h"
+#include "recipes/train/network.h"
+#include "runtime/options.h"
+
+namespace kb {
+namespace {
+
+FlagRow dump() {
+  static constexpr const char* kName = "--dump";
+  const std::vector<std::string> choices = {"graph", "graphviz", "passes", "schedule", "cpp", "cuda"};
+  return {{kName, "WHAT",
+           fmt::format("write into the run folder, separated by commas (kernels: cpp of a CPU, cuda of a GPU): {}",
+                       fmt::join(choices, ", "))},
+          [=](Flags& flags, const std::string& value) {
+            flags.dump.clear();
+            for (const std::string& word : comma_separated(value)) {
+              check_choice(kName, word, choices);
+              flags.dump.push_back(word);
+            }
+          },
+          [](const Flags& flags) { return fmt::format("{}", fmt::join(flags.dump, ",")); }};
+}
+
+FlagRow augment() {
+  static constexpr const char* kName = "--augment";
+  const std::vector<std::string> kinds = augment_kinds();
+  return {{kName, "KINDS", fmt::format("of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
+          [=](Flags& flags, const std::string& value) {
+            const std::vector<std::string> words = comma_separated(value);
+            for (const std::string& word : words)
+              if (value != "none") check_choice(kName, word, kinds);
+            flags.augment = fmt::format("{}", fmt::join(words, ","));
+          },
+          [](const Flags& flags) { return flags.augment; }};
+}
+
+FlagRow loader_threads() {
+  static constexpr const char* kName = "--loader-threads";
+  return {{kName, "N", "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
+          [](Flags& flags, const std::string& value) {
+            flags.loader_threads =
+                value == "auto" ? kAutoThreads : parse_whole(kName, value, "auto, or 0 to 256", 0, 257);
+          },
+          [](const Flags& flags) {
+            return flags.loader_threads == kAutoThreads ? "auto" : fmt::to_string(flags.loader_threads);
+          }};
+}
+
+FlagRow threads() {
+  static constexpr const char* kName = "--threads";
+  return {{kName, "N", "threads; 0: one a core, of those that this process may use"},
+          [](Flags& flags, const std::string& value) {
+            flags.threads = parse_whole(kName, value, "a whole number in [0, 4096]", 0, 4097);
+          },
+          [](const Flags& flags) { return fmt::to_string(flags.threads); }};
+}
+
+FlagRow bucket_mb() {
+  static constexpr const char* kName = "--bucket-mb";
+  return {{kName, "MB",
+           "of the gradient, summed over processes together while the rest is computed, 1e6 bytes; the same bits; "
+           "auto: the least step that a cost model finds"},
+          [](Flags& flags, const std::string& value) {
+            if (value == "auto") return void(flags.bucket_mb = 0);
+            flags.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
+            if (flags.bucket_mb == 0) refuse_value(kName, "auto, or a number > 0", value);
+          },
+          [](const Flags& flags) { return flags.bucket_mb == 0 ? "auto" : fmt::to_string(flags.bucket_mb); }};
+}
+
+FlagRow net() {
+  return {
+      {"--net", "L,B", "a network to run over as if it lay between the processes: latency and bandwidth, 50us,1GB/s"},
+      [](Flags& flags, const std::string& value) {
+        parse_network(value);
+        flags.net = value;
+      },
+      [](const Flags& flags) { return flags.net; }};
+}
+
+FlagRow stop_at() {
+  return {{"--stop-at", "WHEN",
+           "end the run before its schedule ends, which stays as --epochs says: 500st after 500 steps, 30ep after 30 "
+           "epochs, 8.5% at the first evaluation of at most that test error"},
+          [](Flags& flags, const std::string& value) {
+            if (value.empty()) refuse_value("--stop-at", "500st, 30ep or 8.5%", value);
+            parse_stop_at(value);
+            flags.stop_at = value;
+          },
+          [](const Flags& flags) { return flags.stop_at; }};
+}
+
+FlagRow log_layers() {
+  static constexpr const char* kName = "--log-layers";
+  return {{kName, "EVERY",
+           "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
+           "(steps) or 1ep (epochs), and draw them into layers.svg at the end; the same bits"},
+          [](Flags& flags, const std::string& value) {
+            parse_duration(kName, value);
+            flags.log_layers = value;
+          },
+          [](const Flags& flags) { return flags.log_layers; }};
+}
+
+FlagRow print_schedule() {
+  static constexpr const char* kName = "--print-schedule";
+  return {{kName, "WHERE",
+           "print the learning rate over the run and stop, without compiling: table; or FILE.svg, which it is drawn "
+           "into too"},
+          [](Flags& flags, const std::string& value) {
+            if (value != kTableAlone && !value.ends_with(".svg")) refuse_value(kName, "table or FILE.svg", value);
+            flags.print_schedule = value;
+          },
+          [](const Flags& flags) { return flags.print_schedule; }};
+}
+
+// ghost(M) and sync(K) of the text; worker of anything else.
+NormGroup group_of(const std::string& flag, const std::string& text, const std::string& expected) {
+  for (const auto& [kind, start] : {std::pair{NormGroup::Kind::ghost, "ghost("}, {NormGroup::Kind::sync, "sync("}})
+    if (text.starts_with(start) && text.ends_with(")")) {
+      const size_t from = std::string_view(start).size();
+      try {
+        return {kind, parse_whole(flag, text.substr(from, text.size() - from - 1), expected, 1)};
+      } catch (const UsageError&) {
+        refuse_value(flag, expected, text);
+      }
+    }
+  if (text != "worker") refuse_value(flag, expected, text);
+  return {};
+}
+
+FlagRow batch_norm() {
+  static constexpr const char* kName = "--batch-norm";
+  return {{kName, "GROUP",
+           "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), "
+           "K virtual workers' as one"},
+          [](Flags& flags, const std::string& value) {
+            flags.batch_norm = group_of(kName, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
+          },
+          [](const Flags& flags) { return to_string(flags.batch_norm); }};
+}
+
+FlagRow recipe_option(const RecipeOption& option) {
+  const std::string flag = "--" + option.name;
+  if (!option.words.empty())
+    return {{flag, "WORD", fmt::format("{}: {}", option.doc, option.expectation())},
+            [=](Flags& flags, const std::string& text) {
+              check_choice(flag, text, option.words);
+              flags.options.set(option.name, text);
+            },
+            [=](const Flags& flags) { return flags.options.word(option.name); }};
+  return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
+          [=](Flags& flags, const std::string& text) {
+            const double value = parse_finite(flag, text, option.expectation());
+            if (!option.allows(value)) refuse_value(flag, option.expectation(), text);
+            flags.options.set(option.name, value);
+          },
+          [=](const Flags& flags) { return fmt::format("{}", flags.options.real(option.name)); }};
+}
+
+// The stable flags, in the order of the help.
+std::vector<FlagRow> stable_flags(const Recipe& recipe) {
+  std::vector<FlagRow> rows = {
+      path({"--data", "DIR",
+            "folder of the data set, or the one above it; $KB_DATA where it is not given; synthetic: noise, made once, "
+            "no loader"},
+           &Flags::data),
+      choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
+      whole({"--minibatch", "KN", "samples of one step"}, &Flags::minibatch, false),
+      whole(
+          {"--per-worker", "N",
+           "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
+          &Flags::per_worker, true),
+      batch_norm(),
+      whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
+            &Flags::processes, false),
+      choice({"--all-reduce", "HOW",
+              "processes sum their gradients; all but the first only with --fast; ring, mpi on CPUs, nccl on GPUs"},
+             &Flags::all_reduce, {"halving-doubling", "ring", "mpi", "nccl"}),
+      choice({"--reduce-precision", "DTYPE", "to which every sum of gradients over workers is rounded"},
+             &Flags::reduce_precision, {"f32", "bf16", "f16"}),
+      choice({"--running-statistics", "OF", "of batch norm, where a step has several workers"},
+             &Flags::running_statistics, {"first", "mean"}),
+      whole({"--recompute-bn", "N",
+             "training minibatches whose mean batch norm's running statistics are set to before every evaluation; 0: "
+             "they stay the moving average of training"},
+            &Flags::recompute_bn, true),
+      bucket_mb(),
+      net(),
+      whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
+      whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
+            &Flags::steps, true),
+      stop_at(),
+  };
+  auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
+  append(learning_flags(recipe));
+  append({
+      fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing),
+      augment(),
+      whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true),
+      whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false),
+      positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
+      choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
+      loader_threads(),
+      choice(
+          {"--resident", "WHEN",
+           "the data set lives in the device's memory, a step sends the numbers of its samples; the same bits; auto: "
+           "on a GPU, where it takes at most 1 GiB"},
+          &Flags::resident, {"auto", "on", "off"}),
+      choice({"--precision", "P",
+              "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
+             &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
+      toggle({"--fast", "",
+              "results may differ in the last bits from run to run, where that is faster (GPUs, --all-reduce)"},
+             &Flags::fast),
+      choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
+      threads(),
+      whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
+            &Flags::shards, true),
+      seed_row({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed),
+      path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out),
+      whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
+            &Flags::eval_every, true),
+      path({"--init", "FILE", "safetensors with weights to begin with, under PyTorch's names"}, &Flags::init, "a file"),
+      path({"--resume", "RUN",
+            "go on in this run's folder, with its flags; auto: begin in --out, or go on where it holds the same run"},
+           &Flags::resume),
+      path({"--checkpoint", "FILE", "with --resume: go on from this one; the newest where it is not given"},
+           &Flags::checkpoint, "a file"),
+      whole({"--save-every", "S", "a checkpoint every so many steps, besides those at evaluations; 0: those alone"},
+            &Flags::save_every, true),
+      whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
+      toggle({"--eval-on-stop", "", "evaluate also where a signal stops the run, behind its checkpoint"},
+             &Flags::eval_on_stop),
+      log_layers(),
+      print_schedule(),
+      toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
+      dump(),
+      toggle({"--explain-overlap", "",
+              "print how the all-reduces of a step overlap with its compute, each with its times, at the end"},
+             &Flags::explain_overlap),
+      path({"--picture", "FILE.svg",
+            "draw a step: what its lanes did when, of which of your lines, and the live memory"},
+           &Flags::picture, "a file"),
+      path({"--trace", "FILE.json", "the same of every process, for ui.perfetto.dev or chrome://tracing"},
+           &Flags::trace, "a file"),
+      toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
+             &Flags::sync_steps),
+      toggle({"--check-finite", "",
+              "look at every value of each step before it is taken, and name the op that makes the first that is not "
+              "finite; the same bits, slower"},
+             &Flags::check_finite),
+      toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
+  });
+  return rows;
+}
+
+struct EffectRow {
+  const char* name;
+  FlagEffect effect;
+};
+// Table of the flags that do not change what is computed. Every other flag does.
+constexpr EffectRow kEffects[] = {
+    {"epochs", FlagEffect::length},        {"steps", FlagEffect::length},
+    {"data", FlagEffect::comfort},         {"threads", FlagEffect::comfort},
+    {"keep", FlagEffect::comfort},         {"save-every", FlagEffect::comfort},
+    {"eval-every", FlagEffect::comfort},   {"resume", FlagEffect::call},
+    {"checkpoint", FlagEffect::call},      {"out", FlagEffect::call},
+    {"dry-run", FlagEffect::call},         {"dump", FlagEffect::call},
+    {"quiet", FlagEffect::call},           {"loader-threads", FlagEffect::comfort},
+    {"sync-steps", FlagEffect::call},      {"check-finite", FlagEffect::call},
+    {"processes", FlagEffect::comfort},    {"resident", FlagEffect::comfort},
+    {"bucket-mb", FlagEffect::comfort},    {"net", FlagEffect::call},
+    {"explain-overlap", FlagEffect::call}, {"picture", FlagEffect::call},
+    {"trace", FlagEffect::call},           {"eval-on-stop", FlagEffect::comfort},
+    {"eval-ema", FlagEffect::comfort},     {"stop-at", FlagEffect::comfort},
+    {"log-layers", FlagEffect::comfort},   {"print-schedule", FlagEffect::call},
+    {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
+};
+
+// Flags that may differ between processes; the data and weights that they name are compared once they are read.
+constexpr const char* kOwnFlags[] = {"data",           "init",     "out",  "resume", "checkpoint", "threads",
+                                     "loader-threads", "resident", "keep", "quiet",  "dump"};
+
+std::string help_line(const FlagText& text, const std::string& fallback) {
+  std::string name = text.value.empty() ? text.name : text.name + " " + text.value;
+  return fmt::format("  {:<22} {}{}\n", name, text.doc, fallback.empty() ? "" : fmt::format("  [{}]", fallback));
+}
+
+void print_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
+  const Flags defaults = default_flags(recipe);
+  std::string text = fmt::format("{}: {}\n{}\n\nusage: {} [flags]        [default]\n", recipe.name, recipe.summary,
+                                 recipe.paper, usage);
+  for (const ToolSwitch& item : switches) text += help_line(item.text, "");
+  for (const FlagRow& row : flag_table(recipe))
+    text += help_line(row.text, row.text.value.empty() ? "" : row.print(defaults));
+  text += help_line({"--help", "", "this text"}, "");
+  fmt::print("{}", text);
+}
+
+[[noreturn]] void refuse_extra(const std::string& word, const CLI::App& app) {
+  if (!word.starts_with("-")) throw UsageError(fmt::format("'{}' is not expected here: flags begin with --", word));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) names.push_back("--" + option->get_lnames().at(0));
+  std::string flag = word.substr(0, word.find('='));
+  std::string guess = nearest(flag, names);
+  throw UsageError(fmt::format("there is no flag '{}'{}", flag,
+                               guess.empty() ? "; --help lists all" : fmt::format("; did you mean '{}'?", guess)));
+}
+
+}  // namespace
+
+std::vector<FlagRow> flag_table(const Recipe& recipe) {
+  std::vector<FlagRow> table;
+  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
+  for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
+  return table;
+}
+
+Flags default_flags(const Recipe& recipe) {
+  const Defaults& d = recipe.defaults;
+  Flags flags;
+  flags.data = RuntimeOptions::from_environment().data_dir.string();
+  flags.dataset = d.dataset;
+  flags.minibatch = d.minibatch;
+  flags.epochs = d.epochs;
+  use_optimizer(recipe, flags, d.optimizer);
+  flags.scaling = d.scaling;
+  flags.schedule = d.schedule;
+  flags.milestones = d.milestones;
+  flags.power = d.power;
+  flags.warmup = d.warmup;
+  flags.warmup_epochs = d.warmup_epochs;
+  flags.label_smoothing = d.label_smoothing;
+  flags.augment = d.augment;
+  flags.options = OptionValues(recipe.options);
+  return flags;
+}
+
+ImageSource image_source(const Recipe& recipe, const Flags& flags) {
+  return {flags.dataset, recipe.synthetic, flags.data, recipe.load};
+}
+
+std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
+                                 const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
+                                 const Flags* base) {
+  Flags flags = base ? *base : default_flags(recipe);
+  const std::vector<FlagRow> table = flag_table(recipe);
+  CLI::App app;
+  app.set_help_flag("--help,-h");
+  app.allow_extras();
+  for (const ToolSwitch& item : switches) {
+    if (item.set) app.add_flag(item.text.name, *item.set);
+    if (item.number)
+      app.add_option_function<std::string>(item.text.name, [&](const std::string& value) {
+        *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
+      });
+    if (item.word) app.add_option(item.text.name, *item.word);
+  }
+  for (const FlagRow& row : table) {
+    if (row.text.value.empty())
+      app.add_flag_callback(row.text.name, [&] { row.read(flags, ""); });
+    else
+      app.add_option_function<std::string>(row.text.name, [&](const std::string& value) { row.read(flags, value); })
+          ->type_name(row.text.value);
+  }
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    print_help(recipe, usage, switches);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
+  check_learning_flags(flags, [&](const std::string& flag) { return app.count(flag) > 0; });
+  return flags;
+}
+
+FlagEffect flag_effect(const std::string& name) {
+  for (const EffectRow& row : kEffects)
+    if (row.name == name) return row.effect;
+  return FlagEffect::computed;
+}
+
+std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags) {
+  std::vector<std::string> words;
+  for (const FlagRow& row : flag_table(recipe)) {
+    std::string value = row.print(flags);
+    const bool repeats = flag_effect(row.text.name.substr(2)) != FlagEffect::call;
+    if (!repeats || value.empty() || (row.text.value.empty() && value == "false")) continue;
+    words.push_back(row.text.name);
+    if (!row.text.value.empty()) words.push_back(value);
+  }
+  return words;
+}
+
+std::string shared_flags(const Recipe& recipe, const Flags& flags) {
+  std::string text;
+  for (const auto& [name, value] : flag_values(recipe, flags))
+    if (std::find(std::begin(kOwnFlags), std::end(kOwnFlags), name) == std::end(kOwnFlags))
+      text += fmt::format("--{} {}\n", name, value);
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const FlagRow& row : flag_table(recipe)) values.emplace_back(row.text.name.substr(2), row.print(flags));
+  return values;
+}
+
+Precision parse_precision(const std::string& text) {
+  if (text == "bf16") return Precision::bf16;
+  if (text == "tf32") return Precision::tf32;
+  if (text == "f16") return Precision::f16;
+  return text == "f64" ? Precision::f64 : Precision::f32;
+}
+
+}  // namespace kb

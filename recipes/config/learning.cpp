@@ -1,0 +1,106 @@
+#include "recipes/config/learning.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "recipes/config/suggest.h"
+
+namespace kb {
+namespace {
+
+ReferenceRate reference(const Flags& flags) { return {flags.lr, flags.base_minibatch, flags.scaling}; }
+
+// False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
+bool has_warmup(const Flags& flags) {
+  const bool is_within_base = flags.base_minibatch > 0 && reference(flags).at(flags.minibatch) <= flags.lr;
+  return flags.warmup_from || !is_within_base;
+}
+
+}  // namespace
+
+std::vector<Optimizer> offered_optimizers(const Recipe& recipe) {
+  std::vector<Optimizer> offered = recipe.optimizers;
+  offered.insert(offered.end(), optimizers().begin(), optimizers().end());
+  return offered;
+}
+
+Optimizer find_optimizer(const Recipe& recipe, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Optimizer& optimizer : offered_optimizers(recipe)) {
+    if (optimizer.name == name) return optimizer;
+    names.emplace_back(optimizer.name);
+  }
+  throw Error(fmt::format("recipe {}: there is no optimizer '{}'{}", recipe.name, name, suggestion(name, names)));
+}
+
+void use_optimizer(const Recipe& recipe, Flags& flags, const std::string& name) {
+  const Defaults& d = recipe.defaults;
+  const Optimizer own = find_optimizer(recipe, d.optimizer), chosen = find_optimizer(recipe, name);
+  std::vector<NamedScalar> recipes = hyper_values(own, d.hyper), given;
+  const bool alike = chosen.learning_rate == own.learning_rate;
+  for (NamedScalar& scalar : recipes)
+    if (alike && chosen.reads(scalar.name)) given.push_back(std::move(scalar));
+  flags.optimizer = name;
+  flags.lr = alike ? d.lr : chosen.learning_rate;
+  flags.base_minibatch = alike ? d.base_minibatch : 0;
+  flags.hyper = hyper_values(chosen, given);
+}
+
+LearningRate make_rate(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  ScheduleSpec spec;
+  spec.shape = flags.schedule;
+  spec.learning_rate = reference(flags).at(flags.minibatch);
+  spec.warmup = has_warmup(flags) ? flags.warmup : "none";
+  spec.warmup_epochs = flags.warmup_epochs;
+  spec.warmup_start = flags.warmup_from.value_or(flags.base_minibatch > 0 ? flags.lr : recipe.defaults.warmup_start);
+  spec.milestones = flags.milestones;
+  spec.power = flags.power;
+  spec.end_rate = flags.end_lr;
+  spec.steps_per_epoch = plan.steps_per_epoch;
+  spec.total_steps = plan.steps;
+  return LearningRate(std::move(spec));
+}
+
+StepScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  return {make_rate(recipe, flags, plan), find_optimizer(recipe, flags.optimizer), flags.hyper};
+}
+
+std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  const bool left_out = !has_warmup(flags) && flags.warmup != "none" && flags.warmup_epochs > 0;
+  return fmt::format("lr {}, {}{}", reference(flags).derivation(flags.minibatch),
+                     left_out ? "no warmup (not above the base rate), " : "",
+                     make_rate(recipe, flags, plan).description());
+}
+
+std::string optimizer_text(const Flags& flags) {
+  std::string text = "optimizer " + flags.optimizer;
+  for (size_t i = 0; i < flags.hyper.size(); ++i) {
+    std::string words = flags.hyper[i].name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, flags.hyper[i].value);
+  }
+  if (flags.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", flags.clip_norm);
+  if (flags.ema > 0) text += fmt::format("; parameters averaged with {}", flags.ema);
+  return text;
+}
+
+std::string adaptation_text(const Flags& flags, const StepScalars& scalars, const ParameterSpace& space) {
+  const auto skip = std::find_if(flags.hyper.begin(), flags.hyper.end(),
+                                 [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
+  if (skip == flags.hyper.end()) return "";
+  const auto adapted =
+      std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
+  const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
+  std::string text = fmt::format("layers with rates of their own: {}", adapted);
+  if (others == 0) return text;
+  std::vector<std::string_view> roles;
+  for (const Role role : flags.no_adapt) roles.push_back(name(role));
+  const double peak = scalars.rate().spec().learning_rate;
+  text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
+  if (skip->value > 0) return text + fmt::format("at most {} (--skip-lr), in the shape of the schedule", skip->value);
+  return text + fmt::format("the learning rate itself, up to {}; --skip-lr gives them a lower one", peak);
+}
+
+}  // namespace kb

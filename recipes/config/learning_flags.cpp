@@ -1,0 +1,184 @@
+// The flags of optimizer, hyper-parameters and learning rate.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "recipes/config/flag_rows.h"
+#include "recipes/config/learning.h"
+
+namespace kb {
+namespace {
+
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+FlagRow optimizer(const Recipe& recipe) {
+  static constexpr const char* kName = "--optimizer";
+  const std::vector<std::string> names = names_of(offered_optimizers(recipe));
+  return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
+          [=, &recipe](Flags& flags, const std::string& value) {
+            check_choice(kName, value, names);
+            if (value != flags.optimizer) use_optimizer(recipe, flags, value);
+          },
+          [](const Flags& flags) { return flags.optimizer; }};
+}
+
+// The optimizer's hyper-parameter of that name, or the end.
+template <class Scalars>
+auto find_hyper(Scalars& scalars, std::string_view name) {
+  return std::find_if(scalars.begin(), scalars.end(), [&](const NamedScalar& s) { return s.name == name; });
+}
+
+FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, bool all_read_it) {
+  std::string flag = fmt::format("--{}", row.name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
+  return {
+      {flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; of {}", readers))},
+      [=](Flags& flags, const std::string& value) {
+        auto at = find_hyper(flags.hyper, row.name);
+        if (at == flags.hyper.end())
+          throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag, flags.optimizer, readers));
+        at->value = parse_real(flag, value, expected, row.below);
+      },
+      [=](const Flags& flags) {
+        auto at = find_hyper(flags.hyper, row.name);
+        return at == flags.hyper.end() ? "" : fmt::format("{}", at->value);
+      }};
+}
+
+// One flag for every name, whichever optimizers read it.
+std::vector<FlagRow> hyper_parameters(const Recipe& recipe) {
+  std::vector<FlagRow> rows;
+  std::vector<std::string_view> seen;
+  const std::vector<Optimizer> offered = offered_optimizers(recipe);
+  for (const Optimizer& first : offered)
+    for (const HyperParameter& row : first.hyper_parameters()) {
+      if (std::find(seen.begin(), seen.end(), row.name) != seen.end()) continue;
+      seen.push_back(row.name);
+      std::vector<std::string_view> readers;
+      for (const Optimizer& other : offered)
+        if (other.reads(row.name)) readers.push_back(other.name);
+      rows.push_back(
+          hyper_parameter(row, fmt::format("{}", fmt::join(readers, ", ")), readers.size() == offered.size()));
+    }
+  return rows;
+}
+
+FlagRow milestones() {
+  static constexpr const char* kName = "--milestones";
+  return {{kName, "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
+          [](Flags& flags, const std::string& value) {
+            flags.milestones.clear();
+            for (const std::string& word : comma_separated(value))
+              flags.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
+                                                    std::numeric_limits<double>::infinity()));
+          },
+          [](const Flags& flags) { return fmt::format("{}", fmt::join(flags.milestones, ",")); }};
+}
+
+// The rate itself, or that of the base minibatch: one number, under the name that says which.
+FlagRow rate(FlagText text, bool is_base) {
+  FlagRow row = real(std::move(text), &Flags::lr);
+  row.read = [=, read = row.read](Flags& flags, const std::string& value) {
+    read(flags, value);
+    if (!is_base) flags.base_minibatch = 0;
+  };
+  row.print = [=, print = row.print](const Flags& flags) {
+    return (flags.base_minibatch > 0) == is_base ? print(flags) : "";
+  };
+  return row;
+}
+
+constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
+
+FlagRow roles(FlagText text, std::vector<Role> Flags::*member) {
+  std::vector<std::string> names;
+  for (const Role role : kRoles) names.emplace_back(name(role));
+  text.doc += fmt::format(", separated by commas: {}; or none", fmt::join(names, ", "));
+  return {text,
+          [=](Flags& flags, const std::string& value) {
+            (flags.*member).clear();
+            for (const std::string& word : comma_separated(value)) {
+              if (value == "none") break;
+              check_choice(text.name, word, names);
+              (flags.*member).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
+            }
+          },
+          [=](const Flags& flags) {
+            std::vector<std::string_view> words;
+            for (const Role role : flags.*member) words.push_back(name(role));
+            return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
+          }};
+}
+
+std::vector<FlagRow> update_flags() {
+  return {
+      roles({"--no-decay", "ROLES", "parameters without weight decay"}, &Flags::no_decay),
+      roles({"--no-adapt", "ROLES", "parameters that layer-wise rates (lars, lamb, ...) leave alone"},
+            &Flags::no_adapt),
+      real({"--clip-norm", "X", "scale the gradient down where its norm over all parameters exceeds X; 0: never"},
+           &Flags::clip_norm),
+      fraction({"--ema", "D",
+                "average the parameters over steps, each time D of the average and 1 - D of the new ones; 0: no "
+                "average; ./run export --ema writes it"},
+               &Flags::ema),
+      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &Flags::eval_ema),
+  };
+}
+
+}  // namespace
+
+void check_learning_flags(const Flags& flags, const std::function<bool(const std::string& flag)>& given) {
+  constexpr const char* kMeaning =
+      "--lr X is the learning rate after the warmup as it is; --base-lr X is that of --base-minibatch B samples, from "
+      "which --scaling derives it";
+  for (const char* base : {"--base-lr", "--base-minibatch"})
+    if (given("--lr") && given(base) && (flags.base_minibatch > 0 || base == std::string_view("--base-lr")))
+      throw UsageError(fmt::format("--lr, {}: expected one of them, got both\n  hint:     {}", base, kMeaning));
+  if (given("--base-lr") && flags.base_minibatch == 0)
+    throw UsageError(
+        fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
+  if (flags.eval_ema && flags.ema == 0)
+    throw UsageError("--eval-ema: expected --ema D beside it, which averages the parameters, got none");
+}
+
+std::vector<FlagRow> learning_flags(const Recipe& recipe) {
+  // Rows are read in this order, not in the command line's: the optimizer sets defaults that later ones replace.
+  std::vector<FlagRow> rows = {
+      optimizer(recipe),
+      rate({"--lr", "X", "learning rate after the warmup, as it is; or --base-lr"}, false),
+      rate(
+          {"--base-lr", "X", "learning rate for --base-minibatch samples, from which --scaling derives that of a step"},
+          true),
+      whole({"--base-minibatch", "B", "samples for which --base-lr holds; 0: the rate is --lr for any minibatch"},
+            &Flags::base_minibatch, true),
+      choice({"--scaling", "RULE", "how the learning rate follows from --base-minibatch to --minibatch"},
+             &Flags::scaling, names_of(scaling_rules())),
+      choice({"--schedule", "NAME", "learning rate after the warmup"}, &Flags::schedule, names_of(schedule_shapes())),
+      milestones(),
+      real({"--power", "P", "of --schedule polynomial, mlperf"}, &Flags::power),
+      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr),
+      choice({"--warmup", "NAME", "how the learning rate begins"}, &Flags::warmup, names_of(warmup_kinds())),
+      real({"--warmup-epochs", "E",
+            "epochs of the warmup; none without --warmup-from where --minibatch does not "
+            "exceed --base-minibatch"},
+           &Flags::warmup_epochs),
+      optional_real({"--warmup-from", "X",
+                     fmt::format("learning rate at which the warmup starts; not given: --base-lr, and {} with --lr",
+                                 recipe.defaults.warmup_start)},
+                    &Flags::warmup_from),
+  };
+  for (const std::vector<FlagRow>& more : {hyper_parameters(recipe), update_flags()})
+    rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+}  // namespace kb

@@ -1,0 +1,35 @@
+// How long a run is: steps from samples, minibatch and epochs, each figure with its derivation.
+#pragma once
+#include <string>
+
+#include "optim/batch_plan.h"
+#include "recipes/config/flags.h"
+
+namespace kb {
+
+struct RunPlan {
+  int64_t samples = 0;          // of the training part
+  int64_t minibatch = 0;        // kn
+  int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
+  int64_t steps = 0;
+
+  double epochs(int64_t done) const { return static_cast<double>(done) / static_cast<double>(steps_per_epoch); }
+  // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
+  std::string derivation(const Flags& flags) const;
+};
+
+// Paths of what is read, so that they mean the same in whatever folder they are given.
+Flags with_absolute_paths(Flags flags);
+// How the flags share a step. Throws Error where they do not divide.
+BatchPlan batch_plan(const Flags& flags);
+// Returns flags of the same run with the plan's n for --per-worker and --batch-norm worker: one set of words per plan.
+Flags with_plan(Flags flags);
+
+// Returns how many bytes of the gradient the processes sum together, for --bucket-mb; at 0 a model may choose, and
+// where there is none, 25 MB.
+int64_t bucket_bytes(double megabytes);
+
+// Throws Error where the minibatch, or those of --recompute-bn together, are larger than the data set.
+RunPlan make_plan(const Flags& flags, int64_t samples);
+
+}  // namespace kb

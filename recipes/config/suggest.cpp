@@ -1,0 +1,52 @@
+#include "recipes/config/suggest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace kb {
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    int diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      int exchanged = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({exchanged, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+namespace {
+
+constexpr size_t kPart = 3;  // letters that make a part of a word worth a guess
+
+int typing_distance(std::string_view word, std::string_view candidate) {
+  const bool part = word.size() >= kPart && candidate.find(word) != std::string_view::npos;
+  return part && word != candidate ? 1 : edit_distance(word, candidate);
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& words) {
+  std::string best;
+  int least = 2 + static_cast<int>(word.size()) / 3;
+  for (const std::string& candidate : words)
+    if (int distance = typing_distance(word, candidate); distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  return best;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
+  if (std::string guess = nearest(word, words); !guess.empty()) return fmt::format("; did you mean '{}'?", guess);
+  return fmt::format("; there are {}", fmt::join(words, ", "));
+}
+
+}  // namespace kb

@@ -1,0 +1,31 @@
+// Hidden layers of one width, two of 256 by default: the smallest network that is worth a study.
+#include "recipes/papers/table.h"
+
+namespace kb {
+namespace {
+
+ModelOutput mlp(Batch& batch) {
+  Tensor x = flatten(batch.images);
+  const int64_t depth = batch.options.whole("depth");
+  for (int64_t layer = 1; layer <= depth; ++layer) {
+    x = relu(linear("fc" + std::to_string(layer), x, batch.options.whole("hidden")));
+    x = dropout("dropout" + std::to_string(layer), x, batch.options.real("dropout"));
+  }
+  return classification(batch, linear("fc" + std::to_string(depth + 1), x, batch.classes));
+}
+
+}  // namespace
+
+Recipe mlp_mnist() {
+  return {
+      .name = "mlp_mnist",
+      .summary = "a 784-256-256-10 perceptron on MNIST",
+      .paper = "LeCun et al. 1998, Gradient-based learning applied to document recognition",
+      .model = mlp,
+      .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 10, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.05},
+      .options = {{.name = "hidden", .value = 256, .doc = "units of a hidden layer"},
+                  {.name = "depth", .value = 2, .doc = "hidden layers", .low = 0, .below = 1001},
+                  fraction_option("dropout", 0, "share of the hidden units left out in training")}};
+}
+
+}  // namespace kb

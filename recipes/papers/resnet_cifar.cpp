@@ -1,0 +1,57 @@
+// He et al. 2016, section 4.2: 6n + 2 layers for images of 32x32, three stages of n blocks with 16, 32 and 64 channels,
+// and shortcuts without parameters (option A). Parameters have the names of akamaster's PyTorch implementation.
+#include "recipes/papers/table.h"
+
+namespace kb {
+namespace {
+
+// Every second row and column; channels that are missing are zeros, half of them before and half behind.
+Tensor shortcut(Tensor x, int64_t channels, int64_t stride) {
+  const int64_t missing = channels - x.dim("C");
+  if (stride > 1) x = slice(x, {0, 0, 0, 0}, x.shape(), {1, 1, stride, stride});
+  return missing == 0 ? x : pad(x, {0, missing / 2, 0, 0}, {0, missing - missing / 2, 0, 0});
+}
+
+Tensor block(const std::string& name, Tensor x, int64_t channels, int64_t stride) {
+  Scope scope(name);
+  Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));
+  y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}));
+  return relu(y + shortcut(x, channels, stride));
+}
+
+ModelOutput resnet_cifar_model(Batch& batch) {
+  const int64_t blocks = (batch.options.whole("depth") - 2) / 6;
+  int64_t channels = 16 * batch.options.whole("width");
+  Tensor x = relu(batch_norm("bn1", conv2d("conv1", batch.images, channels, {.kernel = 3, .padding = 1})));
+  for (int64_t stage = 1; stage <= 3; ++stage) {
+    Scope scope("layer" + std::to_string(stage));
+    if (stage > 1) channels *= 2;
+    for (int64_t b = 0; b < blocks; ++b) x = block(std::to_string(b), x, channels, stage > 1 && b == 0 ? 2 : 1);
+  }
+  return classification(batch, linear("linear", global_avg_pool(x), batch.classes, {.init = he_normal(fan_in)}));
+}
+
+}  // namespace
+
+// The paper's own run is `--epochs 164 --schedule step --lr 0.1 --warmup-epochs 0 --weight-decay 1e-4`: 64,000 steps, a
+// tenth of the rate after 32,000 and 48,000. The defaults are for a short one: a larger rate behind a warmup, and more
+// decay.
+Recipe resnet_cifar() {
+  return {.name = "resnet_cifar",
+          .summary = "residual networks of 8 to 110 layers on CIFAR-10",
+          .paper = "He et al. 2016, Deep residual learning for image recognition, section 4.2",
+          .model = resnet_cifar_model,
+          .defaults = {.dataset = "cifar10",
+                       .minibatch = 128,
+                       .epochs = 12,
+                       .hyper = {{"weight_decay", 5e-4}},
+                       .lr = 0.3,
+                       .milestones = {82, 123},
+                       .warmup_epochs = 2,
+                       .augment = "crop,flip"},
+          .synthetic = {.shape = {3, 32, 32}},
+          .options = {{.name = "depth", .value = 20, .doc = "layers", .choices = {8, 20, 32, 44, 56, 110}},
+                      {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"}}};
+}
+
+}  // namespace kb

@@ -1,0 +1,80 @@
+#include "recipes/perf/copy_bandwidth.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "graph/functions.h"
+#include "runtime/cpu/memory.h"
+#include "runtime/session.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace kb {
+namespace {
+
+constexpr int64_t kTile = 256 * 1024;  // bytes
+constexpr int kTrials = 5;
+constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // bytes
+
+}  // namespace
+
+struct CopyBandwidth::Arrays {
+  std::unique_ptr<DeviceMemory> from, to;
+  int64_t tiles = 0;
+};
+
+CopyBandwidth::CopyBandwidth(int64_t bytes, int threads) : arrays_(std::make_unique<Arrays>()), pool_(threads) {
+  int64_t padded = (bytes + kTile - 1) / kTile * kTile;
+  *arrays_ = {allocate_cpu_memory(padded), allocate_cpu_memory(padded), padded / kTile};
+}
+
+CopyBandwidth::~CopyBandwidth() = default;
+
+void CopyBandwidth::plain() {
+  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin * kTile; i < end * kTile; i += kTile) {
+      const std::byte* from = arrays_->from->data() + i;
+      std::byte* to = arrays_->to->data() + i;
+      for (int64_t b = 0; b < kTile; b += 4096) __builtin_memcpy(to + b, from + b, 4096);
+    }
+  });
+}
+
+void CopyBandwidth::streaming() {
+#if defined(__x86_64__)
+  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+    const auto* from = reinterpret_cast<const __m128i*>(arrays_->from->data() + begin * kTile);
+    auto* to = reinterpret_cast<__m128i*>(arrays_->to->data() + begin * kTile);
+    int64_t count = (end - begin) * kTile / 16;
+    for (int64_t i = 0; i < count; i += 4)
+      for (int64_t j = i; j < i + 4; ++j) _mm_stream_si128(to + j, _mm_load_si128(from + j));
+    _mm_sfence();
+  });
+#else
+  plain();
+#endif
+}
+
+int64_t device_copy_bytes(const Backend& backend) {
+  return std::clamp(backend.free_bytes() / 4 / kTile * kTile, kTile, kDeviceCopy);
+}
+
+double device_copy_rate(Backend& backend, int64_t bytes) {
+  Graph graph("copy", Mode::inference);
+  const Tensor from = state(graph, "from", {DType::f32, {bytes / size_of(DType::f32)}, ""}, {});
+  state(graph, "to", from.type(), {});
+  graph.writes.push_back({"to", from.value()});
+  CompileOptions options;
+  options.target = backend.target();
+  StateStore store(backend);
+  Session session(backend, store, compile(std::move(graph), options));
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int trial = 0; trial < kTrials; ++trial)
+    for (const StepTime& time : session.profile().steps) fastest = std::min(fastest, time.milliseconds);
+  return 2e3 * static_cast<double>(bytes) / fastest;
+}
+
+}  // namespace kb

@@ -1,0 +1,97 @@
+#include "recipes/perf/multiply_rate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kb {
+namespace {
+
+constexpr int64_t kRounds = 400'000;
+constexpr int kChains = 12;  // independent sums: more than latency times units of any core
+constexpr int kTrials = 5;
+
+// Factors near 1 keep the sums finite. The chains start apart, or the compiler would make one of them.
+constexpr float kFactor = 0.999f, kTerm = 0.001f;
+
+struct Work {
+  float (*run)(int64_t rounds);
+  int64_t lanes;
+};
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] float chains512(int64_t rounds) {
+  __m512 sums[kChains], factor = _mm512_set1_ps(kFactor), term = _mm512_set1_ps(kTerm);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) sums[c] = _mm512_set1_ps(static_cast<float>(c));
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = _mm512_fmadd_ps(sums[c], factor, term);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) sums[0] = _mm512_add_ps(sums[0], sums[c]);
+  return _mm512_cvtss_f32(sums[0]);
+}
+
+[[gnu::target("avx2,fma")]] float chains256(int64_t rounds) {
+  __m256 sums[kChains], factor = _mm256_set1_ps(kFactor), term = _mm256_set1_ps(kTerm);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) sums[c] = _mm256_set1_ps(static_cast<float>(c));
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = _mm256_fmadd_ps(sums[c], factor, term);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) sums[0] = _mm256_add_ps(sums[0], sums[c]);
+  return _mm256_cvtss_f32(sums[0]);
+}
+#endif
+
+// Any other processor: vectors of four, multiplied and then added.
+float chains128(int64_t rounds) {
+  typedef float Vector __attribute__((vector_size(16)));
+  Vector sums[kChains];
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) sums[c] = Vector{} + static_cast<float>(c);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = sums[c] * kFactor + kTerm;
+  }
+  float total = 0;
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) total += sums[c][0];
+  return total;
+}
+
+Work work() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return {chains512, 16};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {chains256, 8};
+#endif
+  return {chains128, 4};
+}
+
+}  // namespace
+
+double measure_multiply_rate(Pool& pool) {
+  const Work unit = work();
+  const int threads = pool.threads();
+  std::vector<float> sinks(static_cast<size_t>(threads));
+  double best = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const auto start = std::chrono::steady_clock::now();
+    pool.parallel(threads, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) sinks[static_cast<size_t>(i)] = unit.run(kRounds);
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double operations = 2.0 * kRounds * kChains * static_cast<double>(unit.lanes) * threads;
+    best = std::max(best, operations / seconds);
+  }
+  return best;
+}
+
+}  // namespace kb

@@ -1,0 +1,156 @@
+#include "recipes/perf/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/plan_memory.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kPlaces = 4;  // more are counted
+constexpr size_t kPeakTensors = 8;
+
+void add_new(std::vector<std::string>& places, const std::string& place) {
+  if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+}
+
+// Bytes of a buffer that an operand covers.
+struct Part {
+  int32_t buffer;
+  int64_t begin, end;
+  bool meets(const Part& other) const { return buffer == other.buffer && begin < other.end && other.begin < end; }
+};
+
+Part part(const Step& step, size_t operand) {
+  const View view = step.operands[operand];
+  return {view.buffer, view.offset, view.offset + step.extents[operand]};
+}
+
+bool writes(const Step& step, const Part& read) {
+  for (size_t o = static_cast<size_t>(step.inputs); o < step.operands.size(); ++o)
+    if (part(step, o).meets(read)) return true;
+  return false;
+}
+
+// The user's lines of every step. What no line of the user's asks for - a sum over workers, a copy into its buffer -
+// has those of what it hands on.
+std::vector<std::vector<std::string>> places_of(const Schedule& schedule) {
+  std::vector<std::vector<std::string>> places(schedule.steps.size());
+  for (size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    for (const int32_t n : step.nodes)
+      add_new(places[s], schedule.graph->place(schedule.graph->nodes.at(static_cast<size_t>(n))));
+    if (!places[s].empty()) continue;
+    for (size_t before = 0; before < s; ++before)
+      for (size_t o = 0; o < step.operands.size(); ++o) {
+        if (!writes(schedule.steps[before], part(step, o))) continue;
+        for (const std::string& place : places[before]) add_new(places[s], place);
+      }
+  }
+  return places;
+}
+
+std::string places_text(const std::vector<std::string>& places) {
+  const size_t shown = std::min(places.size(), kPlaces);
+  const std::string text =
+      fmt::format("{}", fmt::join(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return places.size() > shown ? fmt::format("{} and {} more", text, places.size() - shown) : text;
+}
+
+std::vector<std::string> written_buffers(const Step& step) {
+  std::vector<std::string> buffers;
+  for (size_t o = static_cast<size_t>(step.inputs); o < step.operands.size(); ++o)
+    add_new(buffers, fmt::format("b{}", step.operands[o].buffer));
+  return buffers;
+}
+
+Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const std::vector<std::string>& places) {
+  const Step& step = schedule.steps[s];
+  return {fmt::format("{}.{}", schedule.name, s),
+          Lane::compute,
+          time.start,
+          time.milliseconds,
+          step.name,
+          std::string(name(step.cls)),
+          places_text(places),
+          step.bytes,
+          step.flops,
+          written_buffers(step),
+          step.reduction};
+}
+
+// Returns the box of an all-reduce, between the step that starts it and the one that waits for it.
+Box reduction_box(const Schedule& schedule, const Box& starts, const StepTime& wait,
+                  const ReductionName& reduction_name) {
+  Box box = starts;
+  box.id = fmt::format("{}.all_reduce.{}", schedule.name, starts.reduction);
+  box.lane = Lane::communication;
+  box.start = wait.reduction_start;
+  box.milliseconds = wait.reduction_end - wait.reduction_start;
+  box.name = fmt::format("all_reduce {}: {}", starts.reduction, reduction_name(starts.reduction));
+  box.kind = "all_reduce";
+  return box;
+}
+
+void add_program(Timeline& timeline, const Schedule& schedule, std::span<const StepTime> times,
+                 const ReductionName& reduction_name) {
+  const std::vector<std::vector<std::string>> places = places_of(schedule);
+  const std::vector<int64_t> live = live_bytes(schedule);
+  std::vector<Box> starts;
+  for (size_t s = 0; s < times.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    const Box box = box_of(schedule, s, times[s], places[s]);
+    timeline.boxes.push_back(box);
+    timeline.memory.push_back({box.start, live[s]});
+    if (step.cls == FusionClass::exchange) starts.push_back(box);
+    if (step.cls != FusionClass::wait) continue;
+    const auto at =
+        std::find_if(starts.begin(), starts.end(), [&](const Box& one) { return one.reduction == step.reduction; });
+    ensure(at != starts.end(), "a wait stands before what it waits for");
+    timeline.boxes.push_back(reduction_box(schedule, *at, times[s], reduction_name));
+  }
+  if (const Peak peak = memory_peak(schedule, kPeakTensors); peak.bytes > timeline.peak.bytes) {
+    timeline.peak = peak;
+    timeline.peak_id = fmt::format("{}.{}", schedule.name, peak.step);
+    timeline.peak_start = times[peak.step].start;
+  }
+  timeline.arena_bytes = std::max(timeline.arena_bytes, schedule.arena_bytes);
+}
+
+}  // namespace
+
+std::string_view name(Lane lane) {
+  constexpr std::string_view kNames[] = {"compute", "communication", "copy"};
+  return kNames[static_cast<size_t>(lane)];
+}
+
+std::vector<const Box*> Timeline::of(Lane lane) const {
+  std::vector<const Box*> result;
+  for (const Box& box : boxes)
+    if (box.lane == lane) result.push_back(&box);
+  return result;
+}
+
+Timeline make_timeline(std::span<const Schedule* const> programs, const Profile& profile,
+                       const ReductionName& reduction_name) {
+  Timeline timeline;
+  std::span<const StepTime> rest(profile.steps);
+  for (const Schedule* schedule : programs) {
+    const size_t steps = schedule->steps.size();
+    ensure(steps <= rest.size(), "make_timeline: a time for every step");
+    add_program(timeline, *schedule, rest.first(steps), reduction_name);
+    rest = rest.subspan(steps);
+  }
+  ensure(rest.empty(), "make_timeline: a step for every time");
+  for (const CopyTime& copy : profile.copies)
+    timeline.boxes.push_back(
+        {"copy." + copy.name, Lane::copy, copy.start, copy.milliseconds, copy.name, "copy", "", copy.bytes, 0, {}, -1});
+  std::stable_sort(timeline.boxes.begin(), timeline.boxes.end(),
+                   [](const Box& a, const Box& b) { return std::pair(a.lane, a.start) < std::pair(b.lane, b.start); });
+  for (const Box& box : timeline.boxes) timeline.milliseconds = std::max(timeline.milliseconds, box.end());
+  return timeline;
+}
+
+}  // namespace kb

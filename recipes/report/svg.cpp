@@ -1,0 +1,99 @@
+#include "recipes/report/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kb {
+namespace {
+
+std::string stroke_text(const Svg::Stroke& stroke) {
+  return fmt::format(R"(stroke="{}" stroke-width="{:g}"{})", stroke.color, stroke.width,
+                     stroke.dashes.empty() ? "" : fmt::format(R"( stroke-dasharray="{}")", stroke.dashes));
+}
+
+}  // namespace
+
+std::vector<double> round_ticks(double most) {
+  constexpr double kTicks = 5;
+  const double decade = std::pow(10, std::floor(std::log10(std::max(most, 1e-9) / kTicks)));
+  double step = 10 * decade;
+  for (const double factor : {5, 2, 1})
+    if (factor * decade * kTicks >= most) step = factor * decade;
+  std::vector<double> ticks = {0};
+  while (ticks.back() < most * (1 - 1e-9)) ticks.push_back(static_cast<double>(ticks.size()) * step);
+  if (ticks.size() == 1) ticks.push_back(step);
+  return ticks;
+}
+
+std::string xml_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= ' ' || c == '\n') result += c;  // XML has no other control characters
+    }
+  }
+  return result;
+}
+
+Svg::Svg(double width, double height)
+    : text_(fmt::format(
+          R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}" )"
+          R"(font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif">)"
+          "\n",
+          width, height)) {
+  rect(0, 0, width, height, "#fff");
+}
+
+void Svg::closed(const std::string& shape, const std::string& fill, const std::string& tip) {
+  text_ += fmt::format(R"(<{} fill="{}")", shape, fill);
+  const std::string name = shape.substr(0, shape.find(' '));
+  text_ += tip.empty() ? "/>\n" : fmt::format("><title>{}</title></{}>\n", xml_text(tip), name);
+}
+
+void Svg::rect(double x, double y, double width, double height, const std::string& fill, const std::string& tip) {
+  closed(fmt::format(R"(rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}")", x, y, width, height), fill, tip);
+}
+
+void Svg::circle(double x, double y, double radius, const std::string& fill, const std::string& tip) {
+  closed(fmt::format(R"(circle cx="{:.2f}" cy="{:.2f}" r="{:g}")", x, y, radius), fill, tip);
+}
+
+void Svg::line(double x1, double y1, double x2, double y2, const Stroke& stroke) {
+  text_ += fmt::format(R"(<line x1="{:.2f}" y1="{:.2f}" x2="{:.2f}" y2="{:.2f}" {}/>)"
+                       "\n",
+                       x1, y1, x2, y2, stroke_text(stroke));
+}
+
+void Svg::lines(const Points& points, const Stroke& stroke) {
+  std::string places;
+  for (const auto& [x, y] : points) places += fmt::format("{}{:.2f},{:.2f}", places.empty() ? "" : " ", x, y);
+  text_ += fmt::format(R"(<polyline fill="none" points="{}" {}/>)"
+                       "\n",
+                       places, stroke_text(stroke));
+}
+
+void Svg::text(double x, double y, const std::string& text, const Letters& letters) {
+  const std::string turn =
+      letters.turn == 0 ? "" : fmt::format(R"x( transform="rotate({:g} {:.2f} {:.2f})")x", letters.turn, x, y);
+  text_ += fmt::format(R"(<text x="{:.2f}" y="{:.2f}" font-size="{:g}" text-anchor="{}" fill="{}"{}{}>{}</text>)"
+                       "\n",
+                       x, y, letters.size, letters.anchor, letters.color, letters.bold ? R"( font-weight="bold")" : "",
+                       turn, xml_text(text));
+}
+
+}  // namespace kb

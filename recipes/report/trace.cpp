@@ -1,0 +1,96 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "recipes/report/picture.h"
+
+namespace kb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The format's times are in microseconds; of ours nothing below a nanosecond is known.
+double microseconds(double milliseconds) { return std::round(1e6 * milliseconds) / 1e3; }
+
+class Events {
+ public:
+  explicit Events(int64_t rank) : rank_(rank) {}
+
+  void name_process(const std::string& name) { add(metadata("process_name", 0, {{"name", name}})); }
+  void name_lane(Lane lane) {
+    add(metadata("thread_name", tid(lane), {{"name", name(lane)}}));
+    add(metadata("thread_sort_index", tid(lane), {{"sort_index", tid(lane)}}));
+  }
+
+  void box(const Box& box) {
+    Json args = {
+        {"id", box.id}, {"place", box.place}, {"bytes", box.bytes}, {"flops", box.flops}, {"writes", box.writes}};
+    add({{"ph", "X"},
+         {"name", box.name},
+         {"cat", box.kind},
+         {"pid", rank_},
+         {"tid", tid(box.lane)},
+         {"ts", microseconds(box.start)},
+         {"dur", microseconds(box.milliseconds)},
+         {"args", std::move(args)}});
+  }
+
+  // An arrow from what starts an all-reduce over it to what waits for it.
+  void arrow(const char* phase, const Box& box) {
+    Json event = {
+        {"ph", phase},  {"name", "all_reduce"}, {"cat", "all_reduce"},          {"id", rank_ * kArrows + box.reduction},
+        {"pid", rank_}, {"tid", tid(box.lane)}, {"ts", microseconds(box.start)}};
+    if (*phase == 'f') event["bp"] = "e";
+    add(event);
+  }
+
+  void live(const LiveBytes& memory) {
+    add({{"ph", "C"},
+         {"name", "live memory"},
+         {"pid", rank_},
+         {"ts", microseconds(memory.start)},
+         {"args", {{"bytes", memory.bytes}}}});
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  static constexpr int64_t kArrows = 1'000'000;  // of one process, at most
+
+  static int64_t tid(Lane lane) { return static_cast<int64_t>(lane); }
+  Json metadata(const char* what, int64_t thread, Json args) const {
+    return {{"ph", "M"}, {"name", what}, {"pid", rank_}, {"tid", thread}, {"args", std::move(args)}};
+  }
+  // A name that is not UTF-8 spoils no file.
+  void add(const Json& event) {
+    text_ += (text_.empty() ? "" : ",\n") + event.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  int64_t rank_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string trace_events(const Timeline& timeline, int64_t rank) {
+  Events events(rank);
+  events.name_process(timeline.device);
+  for (const Lane lane : {Lane::compute, Lane::communication, Lane::copy})
+    if (!timeline.of(lane).empty()) events.name_lane(lane);
+  for (const Box& box : timeline.boxes) {
+    events.box(box);
+    if (box.reduction < 0) continue;
+    events.arrow(box.lane == Lane::communication ? "t" : box.kind == name(FusionClass::wait) ? "f" : "s", box);
+  }
+  int64_t last = -1;
+  for (const LiveBytes& memory : timeline.memory)
+    if (memory.bytes != std::exchange(last, memory.bytes)) events.live(memory);
+  return events.text();
+}
+
+std::string trace_json(const std::vector<std::string>& events) {
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  for (size_t i = 0; i < events.size(); ++i) text += (i == 0 ? "" : ",\n") + events[i];
+  return text + "\n]}\n";
+}
+
+}  // namespace kb

@@ -1,0 +1,68 @@
+#include "recipes/run/console.h"
+
+#include <fmt/format.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "runtime/standard_streams.h"
+
+namespace kb {
+namespace {
+
+constexpr std::chrono::milliseconds kTerminalInterval{200};
+constexpr std::chrono::seconds kFileInterval{10};
+
+}  // namespace
+
+Console::Console(bool quiet, bool may_rewrite)
+    : quiet_(quiet), terminal_(may_rewrite && ::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
+
+// Ends a line of progress that stands open: it stays on the terminal, and what comes next begins a line.
+Console::~Console() {
+  if (!open_) return;
+  std::fputc('\n', stdout);
+  flush();
+}
+
+// Writes out what was printed; discards what could not be written, so that later output begins with an empty buffer.
+void Console::flush() {
+  const std::string fault = standard_output_fault();
+  if (fault.empty()) return;
+  std::clearerr(stdout);
+  __fpurge(stdout);
+  if (!has_complained_) print_error(fmt::format("NOTE: {}; the run goes on without it", fault));
+  has_complained_ = true;
+}
+
+void Console::clear() {
+  if (open_) std::fputs("\r\x1b[K", stdout);
+  open_ = false;
+}
+
+void Console::line(std::string_view text) {
+  if (quiet_) return;
+  clear();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+  flush();
+}
+
+bool Console::wants_progress() {
+  if (quiet_) return false;
+  Clock::duration interval = terminal_ ? Clock::duration(kTerminalInterval) : Clock::duration(kFileInterval);
+  return Clock::now() - shown_ >= interval;
+}
+
+void Console::progress(std::string_view text) {
+  if (quiet_) return;
+  shown_ = Clock::now();
+  if (!terminal_) return line(text);
+  clear();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  flush();
+  open_ = true;
+}
+
+}  // namespace kb

@@ -1,0 +1,260 @@
+#include "recipes/run/resume.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <sstream>
+
+#include "recipes/config/plan.h"
+#include "recipes/run/recorded_flags.h"
+#include "recipes/train/line_diff.h"
+#include "recipes/train/metrics_cut.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVersion = "kilobatch_checkpoint";
+// Version 1 had other graphs for the same models: cross-entropy was written with other ops.
+constexpr const char* kVersionNow = "2";
+
+// Its text too, which is kept in the new one.
+std::pair<JsonValue, std::string> read_manifest(const RunFolder& folder) {
+  const fs::path path = folder.file("manifest.json");
+  if (!is_there(path))
+    throw Error(fmt::format("--resume: {} holds no run: there is no manifest.json", folder.path().string()));
+  std::string text = read_file(path);
+  JsonValue manifest = parse_json(text, "--resume: " + path.string());
+  return {std::move(manifest), std::move(text)};
+}
+
+void check_recipe(const Recipe& recipe, const JsonValue& manifest, const fs::path& folder) {
+  const std::string name = manifest.get<std::string>("recipe");
+  if (name != recipe.name)
+    throw Error(fmt::format("--resume: {} is a run of {}, not of {}\n  hint: ./run {} --resume {}", folder.string(),
+                            name, recipe.name, shell_quoted(name), shell_quoted(folder.string())));
+}
+
+Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
+  try {
+    return recorded_flags(recipe, manifest.at("arguments").list<std::string>());
+  } catch (const UsageError& error) {
+    throw Error(fmt::format("--resume: flags in manifest.json are not taken: {}", error.what()));
+  }
+}
+
+// Returns the flags of the same command given again; shards and --per-worker that it leaves open are the run's.
+Flags flags_again(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
+                  int64_t processes) {
+  Flags wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));
+  wanted.processes = processes;
+  if (wanted.shards == 0) wanted.shards = own.shards;
+  if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
+  wanted.per_worker = own.per_worker;
+  return wanted;
+}
+
+Flags flags_beside(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
+                   int64_t processes) {
+  Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+  wanted.processes = processes;
+  if (!wanted.out.empty())
+    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", wanted.resume));
+  return wanted.batch_norm != own.batch_norm ? with_plan(std::move(wanted)) : wanted;
+}
+
+void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, const fs::path& folder) {
+  const bool again = wanted.resume == kResumeAuto;
+  const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
+  std::string differences;
+  for (size_t i = 0; i < before.size(); ++i)
+    if (flag_effect(before[i].first) == FlagEffect::computed && before[i].second != now[i].second)
+      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   {}", before[i].first, before[i].second,
+                                 now[i].first, now[i].second, again ? "this command has" : "given beside --resume");
+  if (differences.empty()) return;
+  const std::string weights = shell_quoted((folder / "model.safetensors").string());
+  if (again)
+    throw Error(
+        fmt::format("--resume auto: {} holds another run{}\n  hint: another --out; to begin there with this "
+                    "one's weights: --init {}",
+                    folder.string(), differences, weights));
+  throw Error(
+      fmt::format("--resume: {} cannot go on with flags that change what is computed{}\n  hint: leave them "
+                  "out, or begin a run of their own from its weights: --init {}",
+                  folder.string(), differences, weights));
+}
+
+// The newest checkpoint; of a damaged one the newest whole one is named, and taken only when asked for.
+std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
+  const std::vector<fs::path> files = list_checkpoints(folder.checkpoints());
+  if (files.empty()) return std::nullopt;
+  try {
+    return read_checkpoint(files[0]);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}\n  hint: {}", error.what(), whole_checkpoint_hint(files)));
+  }
+}
+
+std::string words(const Recipe& recipe, const Flags& flags) {
+  std::string text;
+  for (const auto& [name, value] : flag_values(recipe, flags))
+    if (flag_effect(name) == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
+  return text;
+}
+
+}  // namespace
+
+fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
+  if (is_there(name)) return name;
+  if (is_there(folder / name)) return folder / name;
+  std::string known;
+  for (const fs::path& path : list_checkpoints(folder)) known += (known.empty() ? "" : ", ") + path.filename().string();
+  throw Error(
+      fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.string(), known.empty() ? "none" : known));
+}
+
+std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
+  for (size_t i = 1; i < files.size(); ++i) {
+    try {
+      const Checkpoint whole = read_checkpoint(files[i]);
+      return fmt::format("the one before it is whole, of step {}: --checkpoint {}", whole.step,
+                         files[i].filename().string());
+    } catch (const Error&) {
+      continue;  // damaged too
+    }
+  }
+  return "no other checkpoint is whole; the command in manifest.json starts the run again";
+}
+
+ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
+                        RunFolder::Use use) {
+  const bool again = given.resume == kResumeAuto;
+  RunFolder folder = RunFolder::open(again ? given.out : given.resume, use);
+  const auto [manifest, text] = read_manifest(folder);
+  check_recipe(recipe, manifest, folder.path());
+  const Flags own = flags_of(recipe, manifest);
+  const Flags wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
+  check_flags(recipe, own, wanted, folder.path());
+  const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
+  const bool ended = same_length && wanted.checkpoint.empty() &&
+                     ended_after(folder.file("metrics.jsonl")) == manifest.get<int64_t>("steps");
+  ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended};
+  if (ended) return run;
+  if (use == RunFolder::Use::own) run.folder.remove_leftovers();
+  run.checkpoint = wanted.checkpoint.empty()
+                       ? newest_checkpoint(run.folder)
+                       : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
+  return run;
+}
+
+bool goes_on(const Flags& flags) {
+  if (flags.resume != kResumeAuto) return !flags.resume.empty();
+  if (flags.out.empty())
+    throw UsageError("--resume auto: expected the run's folder, which it begins or goes on with: --out DIR");
+  if (!flags.checkpoint.empty())
+    throw UsageError(
+        "--resume auto: it goes on from the newest checkpoint; from another one: --resume RUN --checkpoint FILE");
+  return is_there(fs::path(flags.out) / "manifest.json");
+}
+
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
+                                                    const LoadedPrograms& programs, const Dataset& data) {
+  return {{kVersion, kVersionNow},           {"recipe", recipe.name},
+          {"flags", words(recipe, flags)},   {"graph_hash", programs.training.compiled().graph_hash},
+          {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
+}
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string flag_of(const std::string& line) { return line.substr(0, line.find(' ')); }
+
+// An earlier Kilobatch had --lr for the rate of the base minibatch, too.
+void name_base_rate(std::vector<std::string>& lines) {
+  bool has_base = false;
+  for (const std::string& line : lines) {
+    if (flag_of(line) == "--base-lr") return;
+    has_base = has_base || (flag_of(line) == "--base-minibatch" && line != "--base-minibatch 0");
+  }
+  for (std::string& line : lines)
+    if (has_base && flag_of(line) == "--lr") line = "--base-lr" + line.substr(flag_of(line).size());
+}
+
+// Gives the flags of a checkpoint and of this run that say something: a flag without a value says nothing, nor does one
+// that the checkpoint's Kilobatch did not have and that has its default now.
+std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const std::string& before,
+                                                     const std::string& now) {
+  std::vector<std::string> old = lines_of(before), own = lines_of(now);
+  name_base_rate(old);
+  std::set<std::string> known, usual;
+  for (const std::string& line : old) known.insert(flag_of(line));
+  for (const std::string& line : lines_of(words(recipe, default_flags(recipe)))) usual.insert(line);
+  std::erase_if(own, [&](const std::string& line) { return !known.contains(flag_of(line)) && usual.contains(line); });
+  for (std::vector<std::string>* lines : {&old, &own})
+    std::erase_if(*lines, [](const std::string& line) { return line.ends_with(' '); });
+  return {fmt::format("{}\n", fmt::join(old, "\n")), fmt::format("{}\n", fmt::join(own, "\n"))};
+}
+
+}  // namespace
+
+bool has_earlier_graph(const Checkpoint& checkpoint) { return checkpoint.fact(kVersion) == "1"; }
+
+void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint,
+                   const std::map<std::string, std::string>& facts) {
+  std::vector<std::string> keys = {"recipe", "data", "flags"};
+  if (!has_earlier_graph(checkpoint)) keys.insert(keys.end(), {kVersion, "graph_hash"});
+  for (const std::string& key : keys) {
+    std::pair<std::string, std::string> both = {checkpoint.fact(key), facts.at(key)};
+    if (key == "flags") both = comparable_flags(recipe, both.first, both.second);
+    if (both.first == both.second) continue;
+    if (key == "graph_hash") both = {checkpoint.fact("graph"), facts.at("graph")};
+    throw Error(fmt::format("{}: this checkpoint is of another run: {} differs (- the checkpoint, + this run)\n{}",
+                            checkpoint.path.string(), key == "graph_hash" ? "graph" : key,
+                            line_diff(both.first, both.second)));
+  }
+}
+
+void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
+  auto lines = [](const std::vector<TensorView>& tensors) {
+    std::string text;
+    for (const TensorView& tensor : tensors)
+      text += fmt::format("{} {}{}\n", tensor.name, name(tensor.type.dtype),
+                          shape_text({tensor.type.dtype, tensor.type.shape, ""}));
+    return text;
+  };
+  const std::string differences = line_diff(lines(views_of(checkpoint.tensors)), lines(store.views()));
+  if (!differences.empty())
+    throw Error(fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}",
+                            checkpoint.path.string(), differences));
+  store.load(checkpoint.tensors);
+}
+
+std::string ScheduleHash::up_to(int64_t step) {
+  for (; next_ < step; ++next_)
+    for (const NamedScalar& scalar : scalars_.at(next_)) {
+      hash_.update_field(scalar.name);
+      hash_.update(&scalar.value, sizeof scalar.value);
+    }
+  return hash_.hex();
+}
+
+void check_schedule(const Checkpoint& checkpoint, const StepScalars& now) {
+  if (ScheduleHash(now).up_to(checkpoint.step) == checkpoint.fact("schedule_sha256")) return;
+  throw Error(fmt::format(
+      "--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
+      "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
+      "its own from these weights: --init {}",
+      checkpoint.step, checkpoint.path.string(), now.rate().description(), shell_quoted(checkpoint.path.string())));
+}
+
+}  // namespace kb

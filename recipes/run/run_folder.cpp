@@ -1,0 +1,208 @@
+#include "recipes/run/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "recipes/train/layer_log.h"
+#include "recipes/train/metrics_cut.h"
+#include "runtime/atomic_file.h"
+#include "runtime/host_compiler.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+#include "runtime/safetensors.h"
+#include "runtime/sha256.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+  throw Error(fmt::format("--out: cannot use the folder {}: {}", path.string(), why));
+}
+
+// True where the folder is new.
+bool make_folder(const fs::path& path) {
+  std::error_code error;
+  bool fresh = fs::create_directories(path, error);
+  if (error) refuse(path, error.message());
+  return fresh;
+}
+
+fs::path default_folder(const std::string& recipe) {
+  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", recipe, now);
+  fs::path path = base;
+  for (int number = 2; !make_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  return path;
+}
+
+std::string time_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+// A number or a truth value as JSON has it, anything else as text.
+nlohmann::ordered_json flag_json(const std::string& value) {
+  nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(value, nullptr, false);
+  return parsed.is_number() || parsed.is_boolean() ? parsed : nlohmann::ordered_json(value);
+}
+
+#ifdef __clang__
+constexpr const char* kCompiler = "clang++ " __clang_version__;
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
+nlohmann::ordered_json versions(const std::string& library) {
+  nlohmann::ordered_json result;
+  result["kilobatch"] = KB_VERSION;
+  result["compiler"] = kCompiler;
+  const HostCompiler host = find_host_compiler(RuntimeOptions::from_environment());
+  result["kernel_compiler"] = host.version;
+  result["kernel_flags"] = host.flags;
+  result["processor"] = host.processor;
+  result["library"] = library;
+  result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
+  return result;
+}
+
+// Copies a value of JSON text that another process wrote; the text was checked when it was parsed.
+nlohmann::ordered_json copy_of(const JsonValue& value) { return nlohmann::ordered_json::parse(value.source()); }
+
+}  // namespace
+
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+bool is_own_file(const fs::path& run, const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::absolute(file, error), error);
+  const auto same = [](const fs::path& a, const fs::path& b) {
+    std::error_code ignored;
+    return fs::equivalent(a, b, ignored);
+  };
+  const auto is = [&](const char* name) {
+    return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
+  };
+  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) ||
+         same(real.parent_path(), checkpoints_of(run));
+}
+
+RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {
+  if (use == Use::share) return;
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw_file_error("open", path_, errno);
+  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* own) {
+    ::close(*own);
+    delete own;
+  });
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error(fmt::format("{} is in use: another process trains in it", path_.string()));
+}
+
+RunFolder RunFolder::open(const std::string& path, Use use) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) throw Error(fmt::format("--resume: there is no run folder {}", path));
+  return RunFolder(fs::path(path).lexically_normal(), use);
+}
+
+RunFolder::RunFolder(const std::string& recipe, const std::string& out)
+    : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
+  if (is_there(file(kManifest)) || is_there(file(kMetrics)))
+    refuse(path_, "it holds a run already; name another, or remove it");
+}
+
+void RunFolder::save_parameters(const std::string& name, const StateStore& store, int64_t step) const {
+  write_safetensors(file(name), store.views(false), {{"format", "pt"}, {"step", std::to_string(step)}});
+}
+
+void RunFolder::remove_leftovers() const {
+  std::error_code error;
+  for (const fs::path& folder : {path_, checkpoints()})
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
+}
+
+namespace {
+
+nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
+  nlohmann::ordered_json manifest;
+  const std::vector<std::string> words = flag_words(facts.recipe, facts.flags);
+  manifest["recipe"] = facts.recipe.name;
+  manifest["paper"] = facts.recipe.paper;
+  manifest["started"] = time_text();
+  std::string command = start_words(facts.recipe);
+  for (const std::string& word : words) command += " " + shell_quoted(word);
+  manifest["command"] = command;
+  manifest["arguments"] = words;
+  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags))
+    if (flag_effect(name) != FlagEffect::call) manifest["flags"][name] = flag_json(value);
+  manifest["seed"] = facts.flags.seed;
+  manifest["data"] = {{"name", facts.data.name},
+                      {"fingerprint", facts.data.fingerprint},
+                      {"train", facts.data.train.count()},
+                      {"test", facts.data.test.count()},
+                      {"resident", facts.residency.is_on()}};
+  manifest["steps"] = facts.plan.steps;
+  manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
+  manifest["learning_rate"] = facts.learning_rate;
+  manifest["parameters"] = facts.parameters;
+  if (!facts.flags.log_layers.empty())
+    for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
+  manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
+  manifest["device"] = facts.device;
+  if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
+  manifest["versions"] = versions(facts.library);
+  return manifest;
+}
+
+}  // namespace
+
+std::string manifest_text(const ManifestFacts& facts) {
+  nlohmann::ordered_json manifest = manifest_of(facts);
+  if (!facts.flags.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.flags.init));
+  return manifest.dump(2) + "\n";
+}
+
+std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
+                                  const std::function<void(const std::string&)>& note) {
+  return continued_manifest(manifest_of(facts).dump(), old, step, note);
+}
+
+std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
+                               const std::function<void(const std::string&)>& note) {
+  const JsonValue before = parse_json(old, "manifest.json");
+  const nlohmann::ordered_json versions = copy_of(before.at("versions"));
+  nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(own);
+  nlohmann::ordered_json entry = {{"at", time_text()}, {"step", step}};
+  for (const auto& [key, value] : manifest["versions"].items()) {
+    const auto was = versions.find(key);
+    if (was != versions.end() && *was == value) continue;
+    entry["versions"][key] = value;
+    note(fmt::format("{} was {}, is {}", key, was == versions.end() ? "unknown" : was->dump(), value.dump()));
+  }
+  for (const char* key : {"started", "init_sha256"})
+    if (before.has(key)) manifest[key] = before.get<std::string>(key);
+  manifest["versions"] = versions;
+  manifest["resumed"] = nlohmann::ordered_json::array();
+  if (before.has("resumed"))
+    for (const JsonValue& earlier : before.at("resumed").items()) manifest["resumed"].push_back(copy_of(earlier));
+  manifest["resumed"].push_back(entry);
+  return manifest.dump(2) + "\n";
+}
+
+}  // namespace kb

@@ -1,0 +1,85 @@
+#include "recipes/run/run_record.h"
+
+#include <fmt/format.h>
+
+namespace kb {
+namespace {
+
+constexpr const char *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
+
+}  // namespace
+
+struct RunRecord::Files {
+  Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
+        int64_t keep, MetricsFile::Say say)
+      : folder(run),
+        store(state),
+        metrics(folder.file(kMetrics), goes_on, std::move(say)),
+        checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
+
+  const RunFolder folder;
+  const StateStore& store;
+  MetricsFile metrics;
+  CheckpointWriter checkpoints;
+};
+
+RunRecord::RunRecord() = default;
+RunRecord::~RunRecord() = default;
+
+RunRecord::RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store,
+                     std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
+    : files_(std::make_unique<Files>(folder, goes_on, store, std::move(facts), keep, std::move(say))) {}
+
+void RunRecord::step(const StepMetrics& metrics) {
+  if (files_) files_->metrics.step(metrics);
+}
+
+void RunRecord::layers(const LayerNorms& norms) {
+  if (files_) files_->metrics.layers(norms);
+}
+
+void RunRecord::evaluation(const EvalMetrics& metrics) {
+  if (files_) files_->metrics.evaluation(metrics);
+}
+
+void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
+  if (files_) files_->metrics.stop(step, lr, reason);
+}
+
+void RunRecord::end(const EndMetrics& metrics) {
+  if (files_) files_->metrics.end(metrics);
+}
+
+void RunRecord::save_model(int64_t step) {
+  if (files_) files_->folder.save_parameters(kModel, files_->store, step);
+}
+
+std::string RunRecord::kept(int64_t step) const {
+  if (step < 0) return "nothing";
+  const std::string model = files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of rank 0";
+  std::string text = fmt::format("{}, the parameters after {} steps", model, step);
+  if (!files_) return text;
+  try {
+    files_->checkpoints.wait();
+  } catch (const Error&) {
+    // Nothing is told here: the error that ends the run is told already.
+  }
+  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
+  return checkpoints.empty() ? text : text + "; " + checkpoints[0].string();
+}
+
+void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {
+  if (!files_) return;
+  files_->metrics.flush();
+  files_->checkpoints.save(cursor);
+}
+
+void RunRecord::check() {
+  if (files_) files_->checkpoints.check();
+}
+
+void RunRecord::wait() {
+  if (files_) files_->checkpoints.wait();
+}
+
+}  // namespace kb

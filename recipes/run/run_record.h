@@ -1,0 +1,44 @@
+// Files that a run leaves in its folder as it goes: metrics, the model, checkpoints. One process of a run has them; the
+// RunRecord of any other leaves nothing.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "recipes/run/run_folder.h"
+#include "recipes/train/metrics.h"
+#include "runtime/checkpoint.h"
+
+namespace kb {
+
+class RunRecord {
+ public:
+  RunRecord();  // leaves nothing
+  ~RunRecord();
+  // `goes_on`: with the metrics that are there. `facts`: into every checkpoint. `say`: see MetricsFile. The store must
+  // outlive it.
+  RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store, std::map<std::string, std::string> facts,
+            int64_t keep, MetricsFile::Say say);
+
+  void step(const StepMetrics& metrics);
+  void layers(const LayerNorms& norms);
+  void evaluation(const EvalMetrics& metrics);
+  void stop(int64_t step, double lr, std::string_view reason);
+  void end(const EndMetrics& metrics);
+
+  // model.safetensors: the parameters after `step` steps.
+  void save_model(int64_t step);
+  // "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors"; `step` is that
+  // of the model saved last, -1 where there is none.
+  std::string kept(int64_t step) const;
+  void save_checkpoint(const CheckpointCursor& cursor);
+  // Throws what a save met; wait() waits for one under way first.
+  void check();
+  void wait();
+
+ private:
+  struct Files;
+  std::unique_ptr<Files> files_;
+};
+
+}  // namespace kb

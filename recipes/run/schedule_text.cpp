@@ -1,0 +1,153 @@
+#include "recipes/run/schedule_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "recipes/report/svg.h"
+#include "runtime/atomic_file.h"
+
+namespace kb {
+namespace {
+
+constexpr int64_t kMostEpochs = 40;
+
+struct Column {
+  std::string title;
+  size_t scalar;  // of StepScalars::at
+};
+
+int64_t first_step_at(const RunPlan& plan, double epoch) {
+  return static_cast<int64_t>(std::ceil(epoch * static_cast<double>(plan.steps_per_epoch) - 1e-9));
+}
+
+// Steps of the table.
+std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
+  std::set<int64_t> steps = {0, std::max<int64_t>(plan.steps - 1, 0)};
+  const int64_t epochs = plan.steps / plan.steps_per_epoch, every = std::max<int64_t>(1, epochs / kMostEpochs);
+  const auto add = [&](int64_t step) {
+    if (step >= 0 && step < plan.steps) steps.insert(step);
+  };
+  if (epochs < 2)
+    for (int64_t i = 0; i < kMostEpochs; ++i) add(i * plan.steps / kMostEpochs);
+  for (int64_t epoch = 0; epoch < epochs; epoch += every) add(epoch * plan.steps_per_epoch);
+  if (spec.warmup != "none" && spec.warmup_epochs > 0) add(first_step_at(plan, spec.warmup_epochs));
+  if (spec.shape == "step")
+    for (const double epoch : spec.milestones) add(first_step_at(plan, epoch));
+  return steps;
+}
+
+// Scalars that differ from row to row, the learning rate always.
+std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& steps) {
+  const auto first = scalars.at(*steps.begin());
+  const std::vector<NamedScalar> before(first.begin(), first.end());
+  std::vector<bool> varies(before.size());
+  for (const int64_t step : steps) {
+    const std::span<const NamedScalar> now = scalars.at(step);
+    for (size_t i = 0; i < now.size(); ++i) varies[i] = varies[i] || now[i].value != before[i].value;
+  }
+  std::vector<Column> columns;
+  for (size_t i = 0; i < before.size(); ++i) {
+    std::string title = before[i].name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    const bool is_rate = title == "learning rate";
+    if (is_rate || (varies[i] && title != "previous learning rate" && title != "updates"))
+      columns.push_back({std::move(title), i});
+  }
+  return columns;
+}
+
+double hyper_of(const Flags& flags, std::string_view name) {
+  for (const NamedScalar& scalar : flags.hyper)
+    if (scalar.name == name) return scalar.value;
+  return 0;
+}
+
+// A chart of learning rates over epochs.
+class RateChart {
+ public:
+  RateChart(Svg& svg, double most, double epochs) : svg_(svg), rates_(round_ticks(most)), epochs_(round_ticks(epochs)) {
+    constexpr const char *kGrid = "#e4e4e4", *kGrey = "#555";
+    for (const double tick : rates_) {
+      svg_.line(kLeft, y(tick), kLeft + kAcross, y(tick), {.color = kGrid});
+      svg_.text(kLeft - 8, y(tick) + 4, fmt::format("{:.4g}", tick), {.size = 11, .anchor = "end", .color = kGrey});
+    }
+    for (const double tick : epochs_) {
+      svg_.line(x(tick), kTop, x(tick), kTop + kDown, {.color = kGrid});
+      svg_.text(x(tick), kTop + kDown + 18, fmt::format("{:.4g}", tick),
+                {.size = 11, .anchor = "middle", .color = kGrey});
+    }
+    svg_.text(kLeft + kAcross / 2, kTop + kDown + 38, "epochs", {.anchor = "middle", .color = kGrey});
+  }
+
+  void draw(const LearningRate& rate, const RunPlan& plan, const std::set<int64_t>& steps) {
+    Svg::Points points;
+    for (const int64_t step : steps) points.emplace_back(x(plan.epochs(step)), y(rate.at(step)));
+    svg_.lines(points, {.color = "#0072b2", .width = 2});
+  }
+
+ private:
+  static constexpr double kLeft = 80, kTop = 80, kAcross = 640, kDown = 240;
+  double x(double epoch) const { return kLeft + kAcross * epoch / epochs_.back(); }
+  double y(double rate) const { return kTop + kDown * (1 - rate / rates_.back()); }
+
+  Svg& svg_;
+  std::vector<double> rates_, epochs_;
+};
+
+// Enough for a smooth line, and both sides of every drop.
+std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
+  constexpr int64_t kPoints = 1000;
+  std::set<int64_t> steps;
+  for (const int64_t step : rows_of(spec, plan)) steps.insert({std::max<int64_t>(step - 1, 0), step});
+  for (int64_t i = 0; i < kPoints; ++i) steps.insert(i * plan.steps / kPoints);
+  return steps;
+}
+
+}  // namespace
+
+std::string schedule_text(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  StepScalars scalars = make_scalars(recipe, flags, plan);
+  const std::set<int64_t> steps = rows_of(scalars.rate().spec(), plan);
+  const std::vector<Column> columns = columns_of(scalars, steps);
+  const double skipped = hyper_of(flags, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
+  std::string text = fmt::format("{:>10} {:>9} {:>13}", "step", "epoch", "samples");
+  for (const Column& column : columns) text += fmt::format(" {:>14}", column.title);
+  if (skipped > 0) text += fmt::format(" {:>14}", "not adapted");
+  text += '\n';
+  for (const int64_t step : steps) {
+    const std::span<const NamedScalar> now = scalars.at(step);
+    text += fmt::format("{:>10} {:>9.3f} {:>13}", step, plan.epochs(step), step * plan.minibatch);
+    for (const Column& column : columns) text += fmt::format(" {:>14.6g}", now[column.scalar].value);
+    if (skipped > 0) text += fmt::format(" {:>14.6g}", skipped * now[0].value);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string schedule_picture(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  const LearningRate rate = make_rate(recipe, flags, plan);
+  const std::set<int64_t> steps = points_of(rate.spec(), plan);
+  double most = 0;
+  for (const int64_t step : steps) most = std::max(most, rate.at(step));
+  Svg svg(760, 380);
+  svg.text(24, 30, fmt::format("{}: learning rate over epochs", recipe.name), {.size = 17, .bold = true});
+  svg.text(24, 52, rate_derivation(recipe, flags, plan), {.size = 11, .color = "#555"});
+  RateChart(svg, most, plan.epochs(plan.steps)).draw(rate, plan, steps);
+  return svg.str();
+}
+
+void print_schedule(const Recipe& recipe, const Flags& flags) {
+  const ImageSource source = image_source(recipe, flags);
+  const InputSpec input = known_from_data_alone(source) ? load_input(source).spec : input_spec(source);
+  const RunPlan plan = make_plan(flags, input.train_count);
+  fmt::print("plan {}\n{}\n{}\n", plan.derivation(flags), rate_derivation(recipe, flags, plan), optimizer_text(flags));
+  fmt::print("{}", schedule_text(recipe, flags, plan));
+  if (flags.print_schedule == kTableAlone) return;
+  write_file_atomically(flags.print_schedule, schedule_picture(recipe, flags, plan));
+  fmt::print("drawn into {}\n", flags.print_schedule);
+}
+
+}  // namespace kb

@@ -1,0 +1,53 @@
+// --picture and --trace: a step, timed or predicted, into the files that flags name.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "recipes/config/flags.h"
+#include "recipes/perf/timeline.h"
+#include "recipes/run/console.h"
+#include "recipes/train/world.h"
+#include "runtime/session.h"
+
+namespace kb {
+
+bool wants_picture(const Flags& flags);
+
+// Throws Error where a file cannot be written, before there is anything to write.
+void check_picture_files(const Flags& flags);
+
+// Texts about the step that picture and trace show.
+struct PictureWords {
+  std::string what;    // "resnet_cifar, minibatch 64: step 19, measured"
+  std::string device;  // "cpu: avx2, 1 thread"
+};
+
+// Returns the timeline of the routine that ends a step, as Session::profile() took it or predicted_times has it.
+Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const> programs, const Profile& profile,
+                       const PictureWords& words);
+
+// Writes what the flags ask for; gives a line that says what is where. `events`: of every process.
+std::string write_pictures(const Flags& flags, const Timeline& timeline, const std::vector<std::string>& events);
+
+// A picture of one step of a run, late enough that caches are warm. All processes of the world draw theirs together.
+class StepPicture {
+ public:
+  // `begin`, `end`: the steps of the run that are to come; flags without either file: no step is drawn.
+  StepPicture(const Recipe& recipe, const Flags& flags, std::string device, World& world, Console& console,
+              int64_t begin, int64_t end);
+
+  bool is_of(int64_t step) const { return step == step_; }
+  // Before the profile: the clocks of all processes begin together.
+  void begin() const { world_.communicator().barrier(); }
+  void draw(const Session& session, const Profile& profile) const;
+
+ private:
+  const Recipe& recipe_;
+  const Flags& flags_;
+  std::string device_;
+  World& world_;
+  Console& console_;
+  int64_t step_ = -1;
+};
+
+}  // namespace kb

@@ -1,0 +1,460 @@
+#include "recipes/run/trainer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <cstring>
+#include <future>
+#include <limits>
+
+#include "recipes/config/learning.h"
+#include "recipes/papers/table.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/perf/overlap_report.h"
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/schedule_text.h"
+#include "recipes/run/start_time.h"
+#include "recipes/task/augment.h"
+#include "recipes/train/bucket_choice.h"
+#include "recipes/train/device.h"
+#include "recipes/train/init_weights.h"
+#include "recipes/train/interrupt.h"
+#include "recipes/train/metrics_cut.h"
+#include "recipes/train/training_loop.h"
+#include "recipes/train/world.h"
+#include "runtime/atomic_file.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kMetrics = "metrics.jsonl";
+constexpr const char* kPicks = "picks";  // in a checkpoint
+
+// "line 5"; "lines 5, 6 and 3 more".
+std::string line_numbers(std::span<const int64_t> lines) {
+  constexpr size_t kMost = 8;
+  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
+  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
+                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
+}
+
+// Everything of one run that is there before step 0.
+class Run {
+ public:
+  // `resumed`: the run to go on with, whose flags these are.
+  Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
+      : recipe_(recipe),
+        flags_(with_absolute_paths(flags)),
+        world_(with_equal_flags(world, recipe, flags)),
+        resumed_(std::move(resumed)),
+        console_(flags.quiet || !world.leads(), world.size() == 1),
+        batch_(batch_plan(flags)),
+        device_(choose_device(own_part(flags), &world)) {
+    flags_ = with_plan(std::move(flags_));
+    if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
+    console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
+    if (world.size() > 1) console_.line(world.communicator().description());
+    if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
+    if (const std::string note = world.note(); !note.empty()) console_.line(note);
+    if (const std::string note = threads_note(flags.threads, world.processors()); !note.empty()) console_.line(note);
+    if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
+    if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
+    if (checkpoint())
+      if (const std::string note = use_picks(*device_.backend, checkpoint()->fact(kPicks)); !note.empty())
+        console_.line(note);
+    load_and_compile();
+  }
+
+  int go() {
+    StateStore& store = programs_->store;
+    Session &training = programs_->training, &inference = programs_->inference;
+    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, *programs_, data_);
+    check_resumable(facts);
+    facts[kPicks] = picks();
+    describe_programs(training, inference);
+    if (const std::string text =
+            adaptation_text(flags_, make_scalars(recipe_, flags_, plan_), training.compiled().space);
+        !text.empty())
+      console_.line(text);
+    load_state([&](const std::string& line) { console_.line(line); });
+    check_alike(facts);
+    if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
+      open_folder(training.compiled(), inference.compiled());
+    if (flags_.dry_run) return 0;
+    world_.remember_signals();
+    const LoopStart start = shared_start();
+    const auto say = [this](const std::string& line) { console_.line(line); };
+    RunRecord record =
+        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep, say) : RunRecord();
+    if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
+    const StepPicture picture(recipe_, flags_, device_.backend->description(), world_, console_, start.step,
+                              plan_.steps);
+    TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
+                       training, inference, store, record, world_, console_, start, picture,
+                       programs_->statistics.get(), programs_->averaged.get(),
+                       [this](const LoopParts& parts) { return make_check(parts); },
+                       [this] {
+                         programs_->store.initialise(static_cast<uint32_t>(flags_.seed));
+                         load_state([](const std::string&) {});
+                       }});
+    return finish(loop.run(), store, record);
+  }
+
+ private:
+  // Over the initial values that the store has.
+  void load_state(const std::function<void(const std::string&)>& say) {
+    if (const Checkpoint* from = checkpoint())
+      load_checkpoint(programs_->store, *from);
+    else if (!flags_.init.empty())
+      init_weights(programs_->store, flags_.init, say);
+  }
+
+  std::unique_ptr<FiniteCheck> make_check(const LoopParts& parts) {
+    Backend& backend = *device_.backend;
+    return std::make_unique<FiniteCheck>(
+        parts, backend, compile_check(recipe_, flags_, input_, backend.target(), programs_->training.compiled().space));
+  }
+
+  // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
+  Flags own_part(Flags flags) const {
+    flags.threads = threads_of(flags, world_);
+    return flags;
+  }
+
+  // Before anything that they do together.
+  static World& with_equal_flags(World& world, const Recipe& recipe, const Flags& flags) {
+    world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, flags)}});
+    return world;
+  }
+
+  // Every process takes the same steps.
+  void check_alike(const std::map<std::string, std::string>& facts) {
+    if (world_.size() == 1) return;
+    World::Facts all{{"shards", std::to_string(flags_.shards)},
+                     {"the library of convolutions and matmuls", device_.backend->library()},
+                     {"graph", facts.at("graph")}};
+    std::string schedule;
+    for (const Schedule* program : programs_->training.compiled().program.all()) schedule += to_text(*program);
+    all.emplace_back("schedule", std::move(schedule));
+    all.emplace_back("state", programs_->store.state_sha256());
+    if (on_gpu()) all.emplace_back("device", device_.backend->description());
+    all.emplace_back("library's implementations", picks());
+    world_.check_alike(all);
+  }
+
+  // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
+  void load_and_compile() {
+    const ImageSource source = image_source(recipe_, flags_);
+    const auto compile = [this](const InputSpec& spec, const Residency& residency) {
+      // Until this has ended no other thread of this process uses the communicator.
+      Programs programs = compile_alike(world_, *device_.backend, [&] {
+        return compile_programs(recipe_, flags_, spec, device_.backend->target(), residency);
+      });
+      return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
+                                              static_cast<uint32_t>(flags_.seed));
+    };
+    std::future<std::unique_ptr<LoadedPrograms>> compiling;
+    Residency expected;
+    if (!known_from_data_alone(source)) {
+      InputSpec spec = input_spec(source);
+      spec.noise = flags_.data == kNoise;
+      expected = residency(spec);
+      choose_bucket_size(spec, expected);
+      compiling = std::async(compile, spec, expected);  // by get() where no thread can be made
+    }
+    Input input = load_input(source);
+    data_ = std::move(input.data);
+    loader_threads_ = choose_loader_threads(own_part(flags_), world_.processors());
+    input_ = input.spec;
+    residency_ = residency(input_);
+    plan_ = make_plan(flags_, input_.train_count);
+    describe_plan();
+    if (compiling.valid()) programs_ = compiling.get();
+    // Whether they compile anew follows from these.
+    const std::string resident = fmt::format("{} training and {} test samples", residency_.train, residency_.test);
+    world_.check_alike({{"data", data_.name + " " + data_.fingerprint}, {"what is on the device", resident}});
+    if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
+      programs_.reset();
+      choose_bucket_size(input_, residency_);
+      programs_ = compile(input_, residency_);
+    }
+  }
+
+  bool on_gpu() const { return device_.backend->target().processor == Processor::gpu; }
+
+  void choose_bucket_size(const InputSpec& input, const Residency& residency) {
+    const BucketChoice choice =
+        bucket_of_run(recipe_, own_part(flags_), input, device_.backend->target(), residency, world_);
+    flags_.bucket_mb = choice.megabytes;
+    if (!choice.text.empty()) console_.line(choice.text);
+  }
+
+  Residency residency(const InputSpec& input) const {
+    return choose_residency(flags_, input, device_.backend->target(), device_.backend->memory_bytes());
+  }
+
+  void describe_plan() {
+    if (input_.noise)
+      console_.line(
+          fmt::format("data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times "
+                      "are real, losses mean nothing",
+                      input_.dataset));
+    else
+      console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data_.name,
+                                data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
+                                data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count(),
+                                loader_text()));
+    if (const std::string note = one_class_note(data_); !note.empty() && !input_.noise) console_.line(note);
+    if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
+    console_.line("plan " + plan_.derivation(flags_));
+    if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
+    console_.line(derivation());
+    console_.line(
+        fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));
+  }
+
+  std::string derivation() const { return rate_derivation(recipe_, flags_, plan_); }
+
+  std::string loader_text() const {
+    if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
+    const char* what = residency_.is_on() ? "all on the device, minibatches chosen" : "minibatches filled";
+    return fmt::format("{} ahead by {} thread{}", what, loader_threads_, loader_threads_ == 1 ? "" : "s");
+  }
+
+  const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
+  // This device's; where it makes none, those of the one that the run comes from, and may go back to.
+  std::string picks() const {
+    const std::string own = picks_text(*device_.backend);
+    return own.empty() && checkpoint() ? checkpoint()->fact(kPicks) : own;
+  }
+  int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
+
+  void check_resumable(const std::map<std::string, std::string>& facts) const {
+    if (!checkpoint()) return;
+    check_belongs(recipe_, *checkpoint(), facts);
+    if (first_step() > plan_.steps)
+      throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
+                              plan_.steps));
+    check_schedule(*checkpoint(), make_scalars(recipe_, flags_, plan_));
+  }
+
+  void open_folder(const Compiled& training, const Compiled& inference) {
+    const std::string device = device_.backend->description();
+    const ManifestFacts facts{recipe_,   flags_,
+                              plan_,     training,
+                              inference, programs_->parameters,
+                              data_,     derivation(),
+                              device,    device_.backend->library(),
+                              picks(),   residency_};
+    if (!resumed_) {
+      folder_.emplace(recipe_.name, flags_.out);
+      write_file_atomically(folder_->file(kManifest), manifest_text(facts));
+    } else {
+      folder_.emplace(resumed_->folder);
+      if (!flags_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
+    }
+    for (const DumpFile& dump : programs_->dumps) write_file_atomically(folder_->file(dump.name), dump.text);
+    if (!programs_->dumps.empty())
+      console_.line(fmt::format("dumped {} files into {}", programs_->dumps.size(), folder_->path().string()));
+    programs_->dumps.clear();
+  }
+
+  // Says what goes on; gives the manifest's new text.
+  std::string describe_resumed(const ManifestFacts& facts) {
+    const std::string from = checkpoint() ? checkpoint()->path.filename().string() : "no checkpoint: from the start";
+    console_.line(fmt::format("resuming {}: {}; {} of {} steps are done", folder_->path().string(), from, first_step(),
+                              plan_.steps));
+    if (checkpoint() && has_earlier_graph(*checkpoint()))
+      console_.line("the checkpoint is of an earlier Kilobatch: flags, data and tensors were compared, its graph not");
+    return resumed_manifest_text(facts, resumed_->manifest, first_step(), [&](const std::string& difference) {
+      console_.line("NOTE: not the machine or build that this run began with, so its bits may differ: " + difference);
+    });
+  }
+
+  // As the leading process finds it in the folder.
+  LoopStart shared_start() {
+    if (!resumed_ || world_.size() == 1) return make_start();
+    LoopStart start = world_.leads() ? make_start() : LoopStart{};
+    const Evaluation e = start.evaluation.value_or(Evaluation{});
+    double numbers[] = {static_cast<double>(start.step),
+                        start.evaluation ? 1.0 : 0.0,
+                        e.loss,
+                        e.error,
+                        static_cast<double>(e.count),
+                        start.loss_sum,
+                        static_cast<double>(start.losses)};
+    const std::string text = world_.leaders({reinterpret_cast<const char*>(numbers), sizeof numbers});
+    std::memcpy(numbers, text.data(), sizeof numbers);
+    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[5], static_cast<int64_t>(numbers[6]),
+             start.first_loss};
+    if (numbers[1] > 0) start.evaluation = {numbers[2], numbers[3], static_cast<int64_t>(numbers[4])};
+    return start;
+  }
+
+  LoopStart make_start() {
+    if (!resumed_) return {};
+    const int64_t step = first_step();
+    const bool is_due = evaluation_is_due(flags_, plan_, step);
+    const MetricsCut cut = cut_metrics(folder_->file(kMetrics), step, is_due);
+    if (cut.dropped > 0)
+      console_.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
+                                cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
+    if (!cut.damaged.empty())
+      console_.line(
+          fmt::format("NOTE: {}: what cannot be read or is out of order was left as it is and passed over: {}",
+                      kMetrics, line_numbers(cut.damaged)));
+    if (cut.last_step + 1 < step)
+      console_.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
+    return {step, cut.evaluation, cut.loss_sum, cut.losses, cut.first_loss};
+  }
+
+  void describe_programs(const Session& training, const Session& inference) {
+    const Compiled& compiled = training.compiled();
+    const LoadReport &a = training.load_report(), &b = inference.load_report();
+    console_.line(fmt::format(
+        "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
+        programs_->parameters, compiled.program.final.steps.size(), inference.compiled().program.final.steps.size(),
+        compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
+        a.compiled + b.compiled, a.cache_hits + b.cache_hits));
+    console_.line(to_text(memory_answer(compiled)));
+    const auto more = [](const Session& session) {
+      const MemoryAnswer answer = memory_answer(session.compiled());
+      return bytes_text(answer.prepared + answer.data + answer.arena + answer.inputs);
+    };
+    console_.line(fmt::format("evaluation takes {} more", more(inference)));
+    if (!programs_->statistics) return;
+    console_.line(
+        fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
+                    "{} more",
+                    flags_.recompute_bn, batch_.per_worker, more(*programs_->statistics)));
+  }
+
+  int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    const Evaluation e = result.evaluation.value_or(Evaluation{kNone, kNone, 0});
+    record.end({result.steps, e.error, e.loss, store.state_sha256()});
+    const int64_t steps = result.steps - first_step();
+    const double samples = static_cast<double>(steps * plan_.minibatch);
+    if (result.evaluation)
+      console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
+                                e.error * static_cast<double>(e.count), e.count, e.loss));
+    if (result.averaged)
+      console_.line(fmt::format("test error {:.2f} % of the averaged parameters, test loss {:.4f}",
+                                100 * result.averaged->error, result.averaged->loss));
+    console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
+                              result.train_seconds > 0 ? samples / result.train_seconds : 0));
+    if (steps > 0 && programs_->training.lag() > 0)
+      console_.line(fmt::format("the host spent {:.0f} us a step enqueueing it",
+                                1e6 * result.host_seconds / static_cast<double>(steps)));
+    if (!result.overlaps.empty())
+      console_.line(fmt::format("the step of median time, of rank 0\n{}",
+                                overlap_text(programs_->training.compiled(), median_step(result.overlaps))));
+    if (steps > 0)
+      console_.line(fmt::format("first step done {:.3f} s after the start of the process",
+                                std::chrono::duration<double>(result.first_step_done - started_).count()));
+    const int code = result.ending == Ending::interrupted ? 128 + world_.stop_signal() : 0;
+    if (!folder_) return code;
+    draw_layers();
+    console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
+                              folder_->path().string()));
+    if (result.is_cut)
+      console_.line(
+          fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, flags_.stop_at));
+    console_.line(result.is_cut                          ? how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps))
+                  : result.ending == Ending::interrupted ? how_to_go_on()
+                                                         : what_next());
+    return code;
+  }
+
+  void draw_layers() {
+    if (flags_.log_layers.empty()) return;
+    const std::vector<LoggedLayer> layers = logged_layers(programs_->store.space());
+    const std::vector<LayerNorms> norms = read_layer_norms(folder_->file(kMetrics), layers.size());
+    if (norms.empty()) return;
+    const std::string title = fmt::format("{}, optimizer {}, kn {}", recipe_.name, flags_.optimizer, plan_.minibatch);
+    write_file_atomically(folder_->file(kLayerPicture), layer_picture(title, layers, norms));
+    console_.line(fmt::format("norms of {} layers at {} steps: {}", layers.size(), norms.size(),
+                              folder_->file(kLayerPicture).string()));
+  }
+
+  // `flags`: that the run did not have.
+  std::string how_to_go_on(const std::string& flags = "") const {
+    if (flags_.resume == kResumeAuto && flags.empty()) return "go on: the same command again";
+    return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
+  }
+
+  // Goyal et al. 2017, sections 2.1 and 2.2.
+  std::string what_next() const {
+    const int64_t base = flags_.base_minibatch > 0 ? flags_.base_minibatch : flags_.minibatch;
+    const std::string lr = flags_.lr == default_flags(recipe_).lr ? "" : fmt::format(" --base-lr {}", flags_.lr);
+    return fmt::format(
+        "next: {0} --minibatch {1} --base-minibatch {2}{3} --warmup-epochs 1   the linear scaling rule\n"
+        "      {0} --seed {4}   how much of the error is chance\n"
+        "      {0} --dry-run --dump schedule   what was compiled",
+        start_words(recipe_), 4 * flags_.minibatch, base, lr, flags_.seed + 1);
+  }
+
+  const std::chrono::steady_clock::time_point started_ = process_start();
+  const Recipe& recipe_;
+  Flags flags_;
+  World& world_;
+  std::optional<ResumedRun> resumed_;
+  Console console_;
+  BatchPlan batch_;
+  Device device_;
+  InputSpec input_;
+  Residency residency_;
+  int loader_threads_ = 0;
+  Dataset data_;
+  RunPlan plan_;
+  std::unique_ptr<LoadedPrograms> programs_;
+  std::optional<RunFolder> folder_;
+};
+
+int resume(const Recipe& recipe, const Flags& given, World& world, const std::vector<std::string>& arguments) {
+  ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
+  run.flags.processes = world.size();
+  if (run.ended) {
+    Console(run.flags.quiet || !world.leads())
+        .line(fmt::format("{} has ended: all its steps are done, and nothing is left to do\nhint: more --epochs go on "
+                          "with it where the schedule does not depend on its length (constant, step)",
+                          run.folder.path().string()));
+    return 0;
+  }
+  const Flags flags = run.flags;
+  return Run(recipe, flags, world, std::move(run)).go();
+}
+
+}  // namespace
+
+int run_recipe(Recipe recipe, int argc, char** argv) {
+  if (!is_listed(recipe.name)) recipe.program = argv[0];
+  return guarded_main(recipe.name, [&] {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    std::optional<Flags> flags = parse_flags(recipe, start_words(recipe), arguments);
+    if (!flags) return 0;
+    if (!flags->print_schedule.empty()) {
+      print_schedule(recipe, *flags);
+      return 0;
+    }
+    const bool resumes = goes_on(*flags);
+    if (flags->resume.empty() && !flags->checkpoint.empty())
+      throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
+    std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    if (flags->dry_run && wants_picture(*flags))
+      throw UsageError(
+          "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
+    if (const std::optional<int> code = launch_processes(*flags, resumes, command)) return *code;
+    const Interrupt interrupt;
+    const std::unique_ptr<World> world = join_world(*flags);
+    if (world->leads()) check_picture_files(*flags);
+    std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
+    const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
+    return all_resume ? resume(recipe, *flags, *world, arguments) : Run(recipe, *flags, *world).go();
+  });
+}
+
+}  // namespace kb

@@ -1,0 +1,108 @@
+#include "recipes/task/inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "data/synthetic.h"
+#include "graph/error.h"
+#include "runtime/usable_processors.h"
+
+namespace kb {
+namespace {
+
+struct InputRow {
+  const char* name;
+  ImageShape shape;
+  int64_t classes;
+  std::vector<double> mean, stddev;  // a channel, of the training part: a test compares them with the data
+  int64_t train_count, test_count;
+};
+
+std::vector<InputRow> input_table() {
+  return {
+      {"mnist", {1, 28, 28}, 10, {0.13066}, {0.30811}, 60000, 10000},
+      {"fashion-mnist", {1, 28, 28}, 10, {0.28604}, {0.35302}, 60000, 10000},
+      {"cifar10", {3, 32, 32}, 10, {0.49140, 0.48216, 0.44653}, {0.24703, 0.24349, 0.26159}, 50000, 10000},
+      {"cifar100", {3, 32, 32}, 100, {0.50708, 0.48655, 0.44092}, {0.26733, 0.25644, 0.27615}, 50000, 10000},
+      {"glyphs", {1, 28, 28}, 10, {0.27411}, {0.16997}, 20000, 4000},
+  };
+}
+
+constexpr const char *kSynthetic = "synthetic", *kFolder = "folder", *kOwn = "own";
+constexpr int64_t kNoiseCount = 256;  // images of --data synthetic in each part; an evaluation runs over them
+// Mean and standard deviation of pixels in [0, 1] that are made of equally likely bytes.
+constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
+
+InputSpec spec_of(const Dataset& data, const std::string& dataset) {
+  const ChannelStatistics& s = data.statistics;
+  for (size_t c = 0; c < s.stddev.size(); ++c)
+    if (s.stddev[c] == 0)
+      throw Error(fmt::format("data set {}: channel {} has the same value in every pixel of the {} training images",
+                              dataset, c, data.train.count()));
+  return {dataset, data.shape, data.class_count(), s.mean, s.stddev, data.train.count(), data.test.count()};
+}
+
+Dataset load(const ImageSource& source) {
+  const Synthetic& s = source.synthetic;
+  if (source.dataset == kSynthetic) return synthetic_dataset({s.shape, s.classes, s.train_count, s.test_count, 1});
+  if (source.dataset == kOwn && source.load) return source.load(source.dir);
+  return load_dataset(source.dataset, source.dir, usable_processors());
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(LoadImages load) {
+  std::vector<std::string> names;
+  if (load) names.emplace_back(kOwn);
+  for (const InputRow& row : input_table()) names.emplace_back(row.name);
+  names.emplace_back(kFolder);
+  names.emplace_back(kSynthetic);
+  return names;
+}
+
+bool known_from_data_alone(const ImageSource& source) {
+  return source.dataset == kFolder || (source.dataset == kOwn && source.load);
+}
+
+InputSpec input_spec(const ImageSource& source) {
+  const auto& [dataset, synthetic, dir, own] = source;
+  for (const InputRow& row : input_table())
+    if (dataset == row.name)
+      return {dataset, row.shape, row.classes, row.mean, row.stddev, row.train_count, row.test_count};
+  if (known_from_data_alone(source)) return spec_of(load(source), dataset);
+  if (dataset != kSynthetic)
+    throw Error(fmt::format("data set: expected one of {}, got '{}'", fmt::join(input_names(own), ", "), dataset));
+  auto channels = static_cast<size_t>(synthetic.shape.channels);
+  return {dataset,
+          synthetic.shape,
+          synthetic.classes,
+          std::vector<double>(channels, kUniformMean),
+          std::vector<double>(channels, kUniformStddev),
+          synthetic.train_count,
+          synthetic.test_count};
+}
+
+Input load_input(const ImageSource& source) {
+  if (source.dir == kNoise && source.dataset == kFolder)
+    throw Error("--data synthetic: expected a data set that is known without its data, got 'folder'");
+  if (source.dir == kNoise && !known_from_data_alone(source)) {
+    InputSpec spec = input_spec(source);
+    spec.noise = true;
+    return {spec, synthetic_dataset({spec.shape, spec.classes, kNoiseCount, kNoiseCount, 1})};
+  }
+  if (known_from_data_alone(source)) {
+    Dataset data = load(source);
+    return {spec_of(data, source.dataset), std::move(data)};
+  }
+  Input input{input_spec(source), load(source)};
+  auto& [spec, data] = input;
+  if (data.shape != spec.shape || data.class_count() != spec.classes)
+    throw Error(fmt::format("data set {}: expected {} classes of {}x{}x{}, got {} of {}x{}x{}", spec.dataset,
+                            spec.classes, spec.shape.channels, spec.shape.height, spec.shape.width, data.class_count(),
+                            data.shape.channels, data.shape.height, data.shape.width));
+  spec.train_count = data.train.count();  // of a variant, other ones
+  spec.test_count = data.test.count();
+  return input;
+}
+
+}  // namespace kb

@@ -1,0 +1,109 @@
+#include "recipes/train/bucket_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "recipes/config/plan.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/multiply_rate.h"
+#include "recipes/perf/overlap_report.h"
+#include "recipes/train/network.h"
+#include "runtime/comm/measure_network.h"
+
+namespace kb {
+namespace {
+
+// In MB, from the whole of any gradient down.
+constexpr double kCandidates[] = {1e5, 50, 25, 16, 8, 4, 2, 1, 0.5, 0.25, 0.125, 0.0625};
+
+// No more than two segments in one, from which all others are gathered.
+constexpr double kFinestMb = 1e-6;
+
+// By so much a smaller size must be better.
+constexpr double kWorthwhile = 0.995;
+
+}  // namespace
+
+ProcessorRates measure_rates(int threads) {
+  constexpr int64_t kBytes = 32 << 20;
+  CopyBandwidth copy(kBytes, threads);
+  double seconds = 1e9;
+  for (int trial = 0; trial < 3; ++trial) {
+    const auto start = std::chrono::steady_clock::now();
+    copy.plain();
+    seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  Pool pool(threads);
+  return {2 * kBytes / seconds, measure_multiply_rate(pool)};
+}
+
+ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator) {
+  ProcessorRates all = own;
+  for (const std::string& bytes : communicator.all_gather({reinterpret_cast<const char*>(&own), sizeof own})) {
+    ProcessorRates one;
+    std::memcpy(&one, bytes.data(), sizeof one);
+    all = {std::min(all.bytes, one.bytes), std::min(all.operations, one.operations)};
+  }
+  return all;
+}
+
+std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates) {
+  std::vector<double> seconds;
+  for (const Step& step : schedule.steps) {
+    const bool computes = step.cls != FusionClass::exchange && step.cls != FusionClass::wait;
+    seconds.push_back(computes ? std::max(static_cast<double>(step.bytes) / rates.bytes,
+                                          static_cast<double>(step.flops) / rates.operations)
+                               : 0);
+  }
+  return seconds;
+}
+
+Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+                        const Residency& residency) {
+  flags.bucket_mb = kFinestMb;
+  return compile_training(recipe, flags, input, target, residency);
+}
+
+BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
+  const std::vector<double> seconds = estimated_seconds(finely.program.final, rates);
+  const auto gradient_bytes = static_cast<double>(finely.space.length * size_of(finely.space.dtype));
+  BucketChoice choice;
+  Overlap best, whole;
+  for (const double megabytes : kCandidates) {
+    const bool is_whole = choice.megabytes == 0;
+    if (!is_whole && 1e6 * megabytes >= gradient_bytes) continue;
+    const Overlap overlap = predict_overlap(finely, seconds, network, bucket_bytes(megabytes));
+    if (is_whole) whole = overlap;
+    if (!is_whole && overlap.step >= kWorthwhile * best.step) continue;
+    best = overlap;
+    choice.megabytes = megabytes;
+  }
+  if (best.reductions.size() == whole.reductions.size()) {
+    choice.text =
+        fmt::format("the whole gradient in one bucket over {}: smaller ones hide no more", network_text(network));
+    return choice;
+  }
+  choice.text = fmt::format(
+      "gradient in {} buckets of {} MB over {}: {:.3g} ms exposed of a step's estimated {:.3g} ms, in one {:.3g}",
+      best.reductions.size() - 1, choice.megabytes, network_text(network), 1e3 * best.exposed, 1e3 * best.step,
+      1e3 * whole.exposed);
+  return choice;
+}
+
+BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const Residency& residency, World& world) {
+  if (world.size() == 1 || flags.bucket_mb > 0) return {flags.bucket_mb, ""};
+  if (target.processor == Processor::gpu)
+    return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
+  // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
+  if (parse_algorithm(flags.all_reduce) != Algorithm::halving_doubling) return {flags.bucket_mb, ""};
+  const std::optional<Network> described = described_network(flags);
+  const Network network = described ? *described : measure_network(world.communicator());
+  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(flags.threads)), world.communicator());
+  return choose_bucket(compile_finely(recipe, flags, input, target, residency), network, rates);
+}
+
+}  // namespace kb

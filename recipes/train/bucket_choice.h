@@ -1,0 +1,45 @@
+// How large the parts of a gradient are that are summed over processes while the rest of it is computed: small ones
+// start early, and each costs the network's latency.
+#pragma once
+#include <string>
+
+#include "recipes/train/programs.h"
+#include "recipes/train/world.h"
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+// Rates of a processor. A step's launch takes as long as its bytes or its operations, whichever is more.
+struct ProcessorRates {
+  double bytes = 0, operations = 0;  // a second
+};
+ProcessorRates measure_rates(int threads);
+// Over all ranks, each of which calls it: who waits for the others' sums is as slow as they are.
+ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator);
+std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorRates& rates);
+
+// Bucket size in MB for GPUs, whose rates and network nothing here measures: it fills NVLink and InfiniBand, and the
+// first sum starts long before the backward pass ends. PyTorch's DistributedDataParallel begins with it.
+inline constexpr double kGpuBucketMb = 25;
+
+struct BucketChoice {
+  double megabytes = 0;  // for --bucket-mb
+  std::string text;      // a line
+};
+
+// The training step with its gradient in the smallest buckets: when each piece is ready, from which the step of any
+// size follows.
+Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+                        const Residency& residency);
+
+// Returns the size, from 1/16 to 50 MB or the whole gradient, with the shortest step by predict_overlap for estimated
+// times; a smaller size must be 0.5 % faster. Bits do not depend on it.
+BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates);
+
+// Collective call. Returns --bucket-mb, with no text, where it is given or nothing is to choose; else the size that
+// each process chooses for itself. All choose the same, from figures that all have: the network's and those of the
+// slowest of the processors, with the threads of `flags`.
+BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const Residency& residency, World& world);
+
+}  // namespace kb

@@ -1,0 +1,135 @@
+#include "recipes/train/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/cuda/nccl.h"
+#include "runtime/cuda/open.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+// Most loader threads for auto. One pays where no core is left, too: it fills while a step's cores wait for each other.
+constexpr int kMostLoaderThreads = 4;
+
+// "no GPU can be used, missing: the CUDA driver", of an error's lines.
+std::string what_is_missing(const std::string& error) {
+  const size_t first = error.find("\n  "), second = error.find('\n', first + 1);
+  return first == std::string::npos ? error
+                                    : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
+}
+
+// Returns why --device auto must take CPUs; empty where GPUs may be asked for.
+std::string what_only_cpus_have(const Flags& flags, bool shared) {
+  if (!shared) return "";
+  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  if (algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl)
+    return fmt::format("--all-reduce {} sums in the memory of the host", flags.all_reduce);
+  return flags.net.empty() ? "" : "--net slows down the messages of the host";
+}
+
+}  // namespace
+
+Device choose_device(const Flags& flags, World* world) {
+  const bool shared = world && world->size() > 1;
+  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  const auto gpu = [&](std::string reason) -> Device {
+    CudaOptions options{.deterministic = !flags.fast,
+                        .sync_steps = flags.sync_steps,
+                        .cache_directory = "",
+                        .communicator = world ? &world->communicator() : nullptr,
+                        .heartbeat = world ? world->heartbeat() : nullptr,
+                        .all_reduce = shared ? algorithm : Algorithm::halving_doubling};
+    Device device{open_cuda_backend(options), std::move(reason), ""};
+    if (shared) device.sums = fmt::format("{}, {}", cuda::open_nccl()->version_text(), flags.all_reduce);
+    return device;
+  };
+  const auto cpu = [&](std::string reason) -> Device {
+    if (algorithm == Algorithm::nccl) throw UsageError(fmt::format("--all-reduce nccl: expected GPUs, got {}", reason));
+    return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
+                              .shards = static_cast<int>(flags.shards),
+                              .cache_directory = "",
+                              .communicator = world ? &world->communicator() : nullptr,
+                              .heartbeat = world ? world->heartbeat() : nullptr}),
+            std::move(reason), ""};
+  };
+  if (flags.device == "cuda") {
+    try {
+      return gpu("--device cuda");
+    } catch (const Error& error) {
+      throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
+    }
+  }
+  if (flags.device == "cpu") return cpu("--device cpu");
+  if (const std::string only = what_only_cpus_have(flags, shared); !only.empty())
+    return cpu(fmt::format("--device auto: {}", only));
+  try {
+    return gpu(shared ? "--device auto: there is a GPU for each process" : "--device auto: there is a GPU");
+  } catch (const Error& error) {
+    return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
+  }
+}
+
+std::string picks_text(const Backend& backend) {
+  const Backend::Picks picks = backend.picks();
+  if (picks.empty()) return "";
+  return nlohmann::ordered_json{{"made_by", backend.description()}, {"picks", picks}}.dump();
+}
+
+std::string use_picks(Backend& backend, const std::string& text) {
+  if (text.empty() || backend.target().processor == Processor::cpu) return "";
+  const JsonValue json = parse_json(text, "picks");
+  const std::string before = json.get<std::string>("made_by");
+  if (before != backend.description())
+    return fmt::format(
+        "NOTE: the library's implementations are chosen anew, so bits may differ: those of this run were chosen on {}",
+        before);
+  backend.use_picks(json.at("picks").texts());
+  return "";
+}
+
+Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile) {
+  if (backend.target().processor == Processor::cpu || world.size() == 1) return compile();
+  if (!world.leads()) {
+    use_picks(backend, world.leaders(""));
+    return compile();
+  }
+  try {
+    Programs programs = compile();
+    world.leaders(picks_text(backend));
+    return programs;
+  } catch (const Error&) {
+    world.leaders(picks_text(backend));  // the others meet the same error
+    throw;
+  }
+}
+
+std::string precision_note(const Backend& backend, const Flags& flags) {
+  const Precision precision = parse_precision(flags.precision);
+  if (!is_mixed(precision)) return "";
+  const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
+  if (backend.library_dtype(low) == low) return "";
+  return fmt::format(
+      "NOTE: --precision {0}: no {0} units here (or no library that uses them), so convolutions and matrix products "
+      "widen to {1} and round their results: the same meaning, no speed gained",
+      flags.precision, name(backend.library_dtype(low)));
+}
+
+std::string without_effect_note(const Backend& backend, const Flags& flags) {
+  const bool fast = flags.fast && flags.all_reduce == Flags().all_reduce;
+  if (backend.target().processor != Processor::cpu || !(fast || flags.sync_steps)) return "";
+  return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "--fast" : "--sync-steps",
+                     fast ? "its steps give the same bits on every run as fast as it can"
+                          : "its steps run one after the other anyway");
+}
+
+int choose_loader_threads(const Flags& flags, int processors) {
+  if (flags.loader_threads != kAutoThreads) return static_cast<int>(flags.loader_threads);
+  const int left = processors - (flags.threads > 0 ? static_cast<int>(flags.threads) : processors);
+  return std::clamp(left, 1, kMostLoaderThreads);
+}
+
+}  // namespace kb

@@ -1,0 +1,45 @@
+// The backend that --device names, and why it was taken.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "recipes/train/programs.h"
+#include "recipes/train/world.h"
+#include "runtime/backend.h"
+
+namespace kb {
+
+struct Device {
+  std::unique_ptr<Backend> backend;
+  std::string reason;  // "as --device cpu asks"
+  std::string sums;    // how GPUs sum their gradients: "NCCL 2.28.9, halving-doubling"; else empty
+};
+
+// Throws Error for a device that is not there; there is no fallback. `world`: the processes of the run, where there may
+// be several; it outlives the device. All of them take the same kind of device, each a GPU of its own.
+Device choose_device(const Flags& flags, World* world = nullptr);
+
+// A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
+std::string picks_text(const Backend& backend);
+// Has the backend use the choices of a text. A line to tell where it cannot, because they were made on another device
+// or with another version of a library; else empty.
+std::string use_picks(Backend& backend, const std::string& text);
+
+// Collective call. Returns what `compile` gives. The leading process chooses implementations for its library calls by
+// measuring, and all others use its choices: so all of them compute the same bits.
+Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile);
+
+// One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
+// widen, so the run means the same and gains no speed. Empty otherwise.
+std::string precision_note(const Backend& backend, const Flags& flags);
+
+// One line where --fast or --sync-steps is given and this device is a CPU, on which they change nothing. Empty
+// otherwise.
+std::string without_effect_note(const Backend& backend, const Flags& flags);
+
+// Threads of the loader, as --loader-threads asks, or for auto as many as are left of the process's processors beside
+// the backend's, 1 to 4.
+int choose_loader_threads(const Flags& flags, int processors);
+
+}  // namespace kb

@@ -1,0 +1,39 @@
+#include "recipes/train/finite_check.h"
+
+#include <fmt/format.h>
+
+#include "recipes/task/augment.h"
+#include "recipes/train/training_loop.h"
+
+namespace kb {
+
+FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program)
+    : parts_(parts),
+      scalars_(parts.scalars),
+      probes_(std::move(program.probes)),
+      session_(backend, parts.store, std::move(program.compiled)),
+      slot_(session_) {
+  set_constants(session_, parts);
+  if (parts.input.noise)
+    fill_with_noise(slot_, parts.input.classes, 1.0 / static_cast<double>(parts.plan.minibatch));
+  else
+    fill_ = gather_workers(parts.data.train, training_order(parts), first_worker(parts), parts.batch.virtual_workers,
+                           parts.batch.per_worker, loader_augment(parts.flags, parts.input));
+}
+
+std::string FiniteCheck::run(int64_t step) {
+  std::vector<double> found(probes_.values.size());
+  set_scalars(session_, scalars_, step);
+  for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
+    if (fill_) fill_(step * parts_.batch.virtual_workers + worker, slot_.memory());
+    lend(session_, slot_);
+    session_.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
+    session_.step();
+    for (size_t i = 0; i < found.size(); ++i) found[i] = session_.read_scalar(probe_name(i));
+    const std::string origin = origin_of_not_finite(probes_, found);
+    if (!origin.empty()) return origin;
+  }
+  return "";
+}
+
+}  // namespace kb

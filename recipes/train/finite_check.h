@@ -1,0 +1,30 @@
+// Which op made the first value that is not finite: a step's losses and gradients computed on the side, every value
+// looked at (compiler/probe.h).
+#pragma once
+#include "data/order.h"
+#include "recipes/train/feed.h"
+#include "recipes/train/programs.h"
+
+namespace kb {
+
+struct LoopParts;
+
+class FiniteCheck {
+ public:
+  // `parts` must outlive it.
+  FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program);
+
+  // Computes the step for every virtual worker of this process, with the parameters as they are, and changes nothing.
+  // Gives what made the first value that is not finite; empty where all are finite.
+  std::string run(int64_t step);
+
+ private:
+  const LoopParts& parts_;
+  StepScalars scalars_;
+  const Probes probes_;
+  Session session_;
+  HostBatch slot_;
+  BatchFill fill_;  // empty: one minibatch of noise
+};
+
+}  // namespace kb

@@ -1,0 +1,89 @@
+#include "recipes/train/learning_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kb {
+namespace {
+
+constexpr double kDiverged = 1000;          // times the first loss
+constexpr double kAtGuess = 0.98;           // of ln K: a loss from here on is no better than guessing
+constexpr double kGuessError = 0.9;         // of 1 - 1/K, likewise; a small test set scatters
+constexpr int64_t kFewest = 50;             // steps that are judged together
+constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
+
+}  // namespace
+
+LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss)
+    : guess_(std::log(static_cast<double>(classes))), classes_(classes), warmup_(warmup), first_loss_(first_loss) {}
+
+std::string LearningWatch::step(int64_t step, double loss, double lr) {
+  if (!first_loss_) first_loss_ = loss;
+  if (!told_diverging_ && *first_loss_ > 0 && loss > kDiverged * std::max(*first_loss_, guess_)) {
+    told_diverging_ = true;
+    return fmt::format(
+        "NOTE: the training loss is {:.4g} at step {}, over 1,000 times the first, {:.4g}: the run diverges\n"
+        "  check: --lr, which is {:.4g} there: a tenth of it, or a longer warmup (--warmup-epochs)",
+        loss, step, *first_loss_, lr);
+  }
+  if (step < warmup_) return "";
+  loss_sum_ += loss;
+  ++losses_;
+  // Losses of another kind than cross-entropy are rarely just there.
+  const bool is_at_guess = std::abs(loss_sum_ / static_cast<double>(losses_) / guess_ - 1) < 1 - kAtGuess;
+  if (losses_ < kMostUnevaluated) return "";
+  const std::string note = is_at_guess ? guessing_note(step + 1) : "";
+  loss_sum_ = 0;
+  losses_ = 0;
+  return note;
+}
+
+std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, const Evaluation& evaluation) {
+  std::string note;
+  const double guess_error = 1 - 1 / static_cast<double>(classes_);
+  if (losses_ >= kFewest) {
+    if (loss_sum_ / static_cast<double>(losses_) >= kAtGuess * guess_ && evaluation.error >= kGuessError * guess_error)
+      note = guessing_note(done);
+    loss_sum_ = 0;
+    losses_ = 0;
+  }
+  if (in_first_epoch && done > 0 && evaluation.error == 0 && !told_perfect_) {
+    told_perfect_ = true;
+    note += fmt::format(
+        "{}NOTE: not one of {} test samples is wrong in the first epoch\n"
+        "  check: that test labels differ from each other, and that images do not hold their labels; data that are as "
+        "easy as that are rare",
+        note.empty() ? "" : "\n", evaluation.count);
+  }
+  return note;
+}
+
+std::string LearningWatch::guessing_note(int64_t done) {
+  if (std::exchange(told_guessing_, true)) return "";
+  return fmt::format(
+      "NOTE: nothing is learned: after {} steps{} the training loss is {:.4g}, the mean of {} steps, and guessing "
+      "among "
+      "{} classes has ln {} = {:.4g}\n"
+      "  check: that labels belong to their images; that --lr is not far too small, or was so large that no ReLU is "
+      "active any more; that the loss reads the logits, without a softmax before it",
+      done, warmup_ > 0 ? fmt::format(", {} of them warmup,", warmup_) : "", loss_sum_ / static_cast<double>(losses_),
+      losses_, classes_, classes_, guess_);
+}
+
+std::string one_class_note(const Dataset& data) {
+  for (const auto& [part, split] :
+       {std::pair<const char*, const Split&>{"training", data.train}, {"test", data.test}}) {
+    const std::vector<int32_t>& labels = split.labels;
+    if (labels.size() < 2 || std::adjacent_find(labels.begin(), labels.end(), std::not_equal_to<>()) != labels.end())
+      continue;
+    const auto label = static_cast<size_t>(labels[0]);
+    return fmt::format("NOTE: all {} {} labels of {} are {}{}: {}", labels.size(), part, data.name, label,
+                       label < data.class_names.size() ? fmt::format(" ({})", data.class_names[label]) : "",
+                       part == std::string("test") ? "its error says nothing" : "there is nothing to learn");
+  }
+  return "";
+}
+
+}  // namespace kb

@@ -1,0 +1,194 @@
+#include "recipes/train/metrics.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <iterator>
+
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kPendingBytes = 1 << 16;
+constexpr std::chrono::seconds kInterval{1};
+
+struct Pair {
+  std::string_view key;
+  double value;
+};
+
+struct Count {
+  std::string_view key;
+  int64_t value;
+};
+
+// `value` holds nothing that JSON would escape.
+struct Text {
+  std::string_view key;
+  std::string_view value;
+};
+
+void append_key(fmt::memory_buffer& out, std::string_view key) {
+  fmt::format_to(std::back_inserter(out), ",\"{}\":", key);
+}
+
+void append(fmt::memory_buffer& out, const Pair& pair) {
+  append_key(out, pair.key);
+  append_json(out, pair.value);
+}
+
+void append(fmt::memory_buffer& out, const Count& count) {
+  append_key(out, count.key);
+  fmt::format_to(std::back_inserter(out), "{}", count.value);
+}
+
+struct Numbers {
+  std::string_view key;
+  const std::vector<double>& values;
+};
+
+void append(fmt::memory_buffer& out, const Numbers& numbers) {
+  append_key(out, numbers.key);
+  out.push_back('[');
+  for (size_t i = 0; i < numbers.values.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    append_json(out, numbers.values[i]);
+  }
+  out.push_back(']');
+}
+
+void append(fmt::memory_buffer& out, const Text& text) {
+  append_key(out, text.key);
+  fmt::format_to(std::back_inserter(out), "\"{}\"", text.value);
+}
+
+}  // namespace
+
+void append_json(fmt::memory_buffer& out, double value) {
+  if (std::isfinite(value))
+    fmt::format_to(std::back_inserter(out), "{}", value);
+  else
+    fmt::format_to(std::back_inserter(out), "null");
+}
+
+MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on, Say say)
+    : path_(path),
+      say_(std::move(say)),
+      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_EXCL) | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_file_error("write", path_, errno);
+  pending_.reserve(kPendingBytes);
+  flushed_ = std::chrono::steady_clock::now();
+}
+
+MetricsFile::~MetricsFile() {
+  try {
+    flush();
+  } catch (const std::exception&) {
+    // The error of a full disk was or will be told by whoever flushed last.
+  }
+  ::close(descriptor_);
+}
+
+template <class... Pairs>
+void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
+  fmt::format_to(std::back_inserter(pending_), "{{\"kind\":\"{}\"", kind);
+  (append(pending_, pairs), ...);
+  fmt::format_to(std::back_inserter(pending_), "}}\n");
+}
+
+void MetricsFile::step(const StepMetrics& m) {
+  const auto write = [&](const auto&... more) {
+    object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
+           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more...);
+  };
+  m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
+  const bool full = pending_.size() > kPendingBytes / 2;
+  if (full || std::chrono::steady_clock::now() - flushed_ > kInterval) flush();
+}
+
+void MetricsFile::layers(const LayerNorms& norms) {
+  const auto write = [&](const auto&... more) {
+    object("layers", Count{"step", norms.step}, Numbers{"weight", norms.weight}, Numbers{"gradient", norms.gradient},
+           more...);
+  };
+  norms.trust.empty() ? write() : write(Numbers{"trust", norms.trust});
+}
+
+void MetricsFile::evaluation(const EvalMetrics& m) {
+  const auto write = [&](const auto&... more) {
+    object("eval", Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error}, Count{"count", m.count},
+           more...);
+  };
+  m.ema_error ? write(Pair{"ema_loss", *m.ema_loss}, Pair{"ema_error", *m.ema_error}) : write();
+  flush();
+}
+
+void MetricsFile::end(const EndMetrics& m) {
+  object("end", Count{"steps", m.steps}, Pair{"error", m.error}, Pair{"loss", m.loss},
+         Text{"state_sha256", m.state_sha256});
+  flush();
+}
+
+void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
+  object("stop", Count{"step", step}, Pair{"lr", lr}, Text{"reason", reason});
+  flush();
+}
+
+// Looks once a flush, so at most once a second or so.
+void MetricsFile::look_after() {
+  struct stat own, there;
+  if (::fstat(descriptor_, &own) != 0) throw_file_error("write", path_, errno);
+  const bool is_there = ::stat(path_.c_str(), &there) == 0;
+  if (!is_there || there.st_dev != own.st_dev || there.st_ino != own.st_ino) return put_back(is_there);
+  if (own.st_size < size_)
+    say_(fmt::format("NOTE: {} was cut from {} to {} bytes by another program: its lines there are lost",
+                     path_.string(), size_, own.st_size));
+  size_ = own.st_size;
+}
+
+// A file without a name lives as long as it is open.
+void MetricsFile::put_back(bool was_replaced) {
+  std::filesystem::path other;
+  if (was_replaced) {
+    for (int number = 1; other.empty() || std::filesystem::exists(other); ++number)
+      other = fmt::format("{}.replaced-{}", path_.string(), number);
+    if (::rename(path_.c_str(), other.c_str()) != 0) throw_file_error("move away", path_, errno);
+  }
+  write_file_atomically(path_, read_file(fmt::format("/proc/self/fd/{}", descriptor_)));
+  const int fresh = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fresh < 0) throw_file_error("write", path_, errno);
+  ::dup3(fresh, descriptor_, O_CLOEXEC);  // sync() may use the descriptor meanwhile
+  ::close(fresh);
+  say_(was_replaced ? fmt::format("NOTE: {} was replaced while the run wrote to it: it is put back with all its lines, "
+                                  "and what replaced it is {}",
+                                  path_.string(), other.string())
+                    : fmt::format("NOTE: {} was removed while the run wrote to it: it is put back with all its lines",
+                                  path_.string()));
+}
+
+void MetricsFile::flush() {
+  if (pending_.size() == 0) return;
+  look_after();
+  const char* at = pending_.data();
+  for (size_t left = pending_.size(); left > 0;) {
+    const ssize_t written = ::write(descriptor_, at, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_file_error("write", path_, errno);
+    at += written;
+    left -= static_cast<size_t>(written);
+    size_ += written;
+  }
+  pending_.clear();
+  flushed_ = std::chrono::steady_clock::now();
+}
+
+void MetricsFile::sync() const {
+  if (::fsync(descriptor_) != 0) throw_file_error("write", path_, errno);
+}
+
+}  // namespace kb

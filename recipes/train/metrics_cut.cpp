@@ -1,0 +1,174 @@
+#include "recipes/train/metrics_cut.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
+
+enum class Kind : uint8_t { step, evaluation, end, stop, other, damaged, torn };
+
+struct Line {
+  std::string_view text;  // with its end
+  Kind kind = Kind::damaged;
+  int64_t step = 0, steps = 0;  // of a step, of an end
+  Evaluation evaluation = {};   // of a step the loss alone
+  bool is_kept = true;
+};
+
+// A number that is not finite is written as null.
+double number(const JsonValue& json, const char* key) {
+  return !json.has(key) || json.at(key).kind() == JsonValue::Kind::null ? 0 : json.get<double>(key);
+}
+
+Kind kind_named(const std::string& kind) {
+  if (kind == "step") return Kind::step;
+  if (kind == "eval") return Kind::evaluation;
+  if (kind == "end") return Kind::end;
+  return kind == "stop" ? Kind::stop : Kind::other;
+}
+
+// Throws Error where the line is damaged.
+void parse(Line& line) {
+  const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
+  const std::string kind = json.get<std::string>("kind");
+  line.evaluation = {number(json, "loss"), number(json, "error"), 0};
+  if (kind == "step") line.step = json.get<int64_t>("step");
+  if (kind == "eval") line.evaluation.count = json.get<int64_t>("count");
+  if (kind == "end") line.steps = json.get<int64_t>("steps");
+  line.kind = kind_named(kind);
+}
+
+Line line_at(std::string_view text, size_t at) {
+  const size_t end = std::min(text.find('\n', at), text.size() - 1);
+  Line line{text.substr(at, end + 1 - at)};
+  if (!line.text.ends_with('\n')) {
+    line.kind = Kind::torn;
+    return line;
+  }
+  try {
+    parse(line);
+  } catch (const Error&) {
+    line.kind = Kind::damaged;
+  }
+  return line;
+}
+
+std::vector<Line> lines_of(std::string_view text) {
+  std::vector<Line> lines;
+  for (size_t at = 0; at < text.size(); at += lines.back().text.size()) lines.push_back(line_at(text, at));
+  return lines;
+}
+
+// Steps that do not grow are damaged. Gives where what lies past `step` begins: at the first later step behind the last
+// earlier one, so that a number that was damaged into a large one cuts nothing off.
+size_t check_order(std::vector<Line>& lines, int64_t step) {
+  int64_t last = -1;
+  size_t end = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    Line& line = lines[i];
+    if (line.kind != Kind::step || line.step >= step) continue;
+    if (line.step <= last) {
+      line.kind = Kind::damaged;
+    } else {
+      last = line.step;
+      end = i + 1;
+    }
+  }
+  for (size_t i = 0; i < end; ++i)
+    if (lines[i].kind == Kind::step && lines[i].step >= step) lines[i].kind = Kind::damaged;
+  while (end < lines.size() && lines[end].kind != Kind::step) ++end;
+  return end;
+}
+
+// Sums over the lines as a run makes them.
+class Totals {
+ public:
+  void take(Line& line) {
+    if (line.kind == Kind::step) take_step(line);
+    if (line.kind == Kind::evaluation) take_evaluation(line);
+    line.is_kept = line.kind != Kind::end && line.kind != Kind::stop && line.kind != Kind::torn;
+  }
+
+  void drop_evaluation() {
+    if (!cut_.evaluation) return;
+    evaluation_->is_kept = false;
+    cut_ = earlier_;
+  }
+
+  const MetricsCut& cut() const { return cut_; }
+
+ private:
+  void take_step(const Line& line) {
+    const double loss = line.evaluation.loss;
+    if (!cut_.first_loss) cut_.first_loss = loss;
+    cut_.evaluation.reset();
+    cut_.last_step = line.step;
+    cut_.loss_sum += loss;
+    ++cut_.losses;
+  }
+
+  void take_evaluation(Line& line) {
+    evaluation_ = &line;
+    earlier_ = cut_;
+    earlier_.evaluation.reset();
+    cut_.evaluation = line.evaluation;
+    cut_.loss_sum = 0;
+    cut_.losses = 0;
+  }
+
+  MetricsCut cut_, earlier_;
+  Line* evaluation_ = nullptr;
+};
+
+void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string_view lines) {
+  std::string text = text_of(path) + fmt::format("{{\"kind\":\"cut\",\"step\":{}}}\n{}", step, lines);
+  if (!text.ends_with('\n')) text += '\n';
+  write_file_atomically(path, text);
+}
+
+}  // namespace
+
+MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due) {
+  const std::string text = text_of(path);
+  std::vector<Line> lines = lines_of(text);
+  const size_t end = check_order(lines, step);
+  Totals totals;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (i < end)
+      totals.take(lines[i]);
+    else
+      lines[i].is_kept = false;
+  if (!is_due) totals.drop_evaluation();
+  MetricsCut result = totals.cut();
+  std::string kept, dropped;
+  int64_t number = 0;
+  for (const Line& line : lines) {
+    (line.is_kept ? kept : dropped) += line.text;
+    if (!line.is_kept)
+      ++result.dropped;
+    else if (++number; line.kind == Kind::damaged)
+      result.damaged.push_back(number);
+  }
+  if (dropped.empty()) return result;
+  keep_cut_lines(path.parent_path() / kCutMetrics, step, dropped);
+  write_file_atomically(path, kept);
+  return result;
+}
+
+std::optional<int64_t> ended_after(const std::filesystem::path& path) {
+  const std::string text = text_of(path);
+  if (text.empty()) return std::nullopt;
+  const size_t begin = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
+  const Line last = line_at(text, begin);
+  return last.kind == Kind::end ? std::optional(last.steps) : std::nullopt;
+}
+
+}  // namespace kb

@@ -1,0 +1,34 @@
+// metrics.jsonl of a run that goes on from a checkpoint: what was written past it goes, so that the file reads as one
+// run, line for line what an uninterrupted one writes (times apart). Nothing is lost: what goes is appended to
+// metrics.cut.jsonl beside it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "recipes/train/evaluate.h"
+
+namespace kb {
+
+inline constexpr const char* kCutMetrics = "metrics.cut.jsonl";
+
+struct MetricsCut {
+  int64_t dropped = 0;           // lines
+  std::vector<int64_t> damaged;  // numbers, from 1, of kept lines that cannot be read or stand out of order
+  int64_t last_step = -1;
+  std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
+  std::optional<double> first_loss;
+  double loss_sum = 0;  // since the last evaluation
+  int64_t losses = 0;
+};
+
+// Keeps the lines of steps before `step` and all between them; drops later steps and what follows them, a torn last
+// line, ends and stops, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file that is
+// not there counts as empty.
+MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due);
+
+// Steps of the run whose last line says that it ended; nothing of one that has not.
+std::optional<int64_t> ended_after(const std::filesystem::path& path);
+
+}  // namespace kb

@@ -1,0 +1,25 @@
+// The network between processes as --net describes it, or as it is measured.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "recipes/config/flags.h"
+#include "runtime/comm/communicator.h"
+
+namespace kb {
+
+// "50us,1GB/s": latency in s, ms or us, bandwidth in B/s, kB/s, MB/s, GB/s or Gbit/s; a bare number is in seconds, in
+// bytes a second. Throws UsageError.
+Network parse_network(const std::string& text, const std::string& flag = "--net");
+
+// "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
+struct ProcessorRates;
+ProcessorRates parse_rates(const std::string& text);
+
+// Returns the network that --net describes; nothing where it is not given.
+std::optional<Network> described_network(const Flags& flags);
+
+// "50 us, 1 GB/s".
+std::string network_text(const Network& network);
+
+}  // namespace kb

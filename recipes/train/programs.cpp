@@ -1,0 +1,173 @@
+#include "recipes/train/programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/text.h"
+#include "optim/wrapped_rules.h"
+#include "recipes/config/learning.h"
+#include "recipes/config/plan.h"
+#include "recipes/task/augment.h"
+#include "recipes/train/kernel_source.h"
+
+namespace kb {
+namespace {
+
+class Dumps {
+ public:
+  Dumps(const Flags& flags, std::vector<DumpFile>& files) : flags_(flags), files_(files) {}
+
+  void graph(const std::string& name, const Graph& graph) {
+    if (wants("graph")) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
+    if (wants("graphviz")) files_.push_back({"graph." + name + ".dot", to_graphviz(graph)});
+  }
+
+  void hook(const std::string& name, CompileOptions& options) {
+    if (!wants("passes")) return;
+    options.dump = [this, name, number = 0](const std::string& pass, const std::string& before,
+                                            const std::string& after) mutable {
+      std::string stem = fmt::format("passes.{}.{:02}-{}", name, ++number, pass);
+      files_.push_back({stem + ".before.txt", before});
+      files_.push_back({stem + ".after.txt", after});
+    };
+  }
+
+  void compiled(const std::string& name, const Program& program, const Target& target) {
+    if (wants("schedule")) {
+      std::string text;
+      for (const Schedule* schedule : program.all())
+        if (!schedule->steps.empty()) text += to_text(*schedule);
+      files_.push_back({"schedule." + name + ".txt", std::move(text)});
+    }
+    const bool cpu = target.processor == Processor::cpu;
+    if (wants(cpu ? "cpp" : "cuda"))
+      files_.push_back({"kernels." + name + (cpu ? ".cpp" : ".cu"), kernel_source(program, target)});
+  }
+
+ private:
+  bool wants(const char* what) const {
+    return std::find(flags_.dump.begin(), flags_.dump.end(), what) != flags_.dump.end();
+  }
+
+  const Flags& flags_;
+  std::vector<DumpFile>& files_;
+};
+
+// The hash stays that of the graph as it was declared.
+Compiled compile_with_tables(Graph graph, int64_t rows, const CompileOptions& options) {
+  if (rows == 0) return compile(std::move(graph), options);
+  Compiled compiled = compile(with_tables(graph, rows), options);
+  compiled.graph_hash = content_hash(graph);
+  return compiled;
+}
+
+Graph training_graph(const Recipe& recipe, const Flags& flags, const InputSpec& input) {
+  return build_training_graph(recipe, input, batch_plan(flags).per_worker, flags.options, graph_augment(flags),
+                              graph_dtype(parse_precision(flags.precision)));
+}
+
+UpdateRule rule_of(const Recipe& recipe, const Flags& flags) {
+  UpdateRule rule = update_rule(find_optimizer(recipe, flags.optimizer));
+  if (flags.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  return flags.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
+}
+
+CompileOptions training_options(const Recipe& recipe, const Flags& flags, const Target& target) {
+  const BatchPlan batch = batch_plan(flags);
+  CompileOptions options;
+  options.target = target;
+  options.precision = parse_precision(flags.precision);
+  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags.bucket_mb),
+                     parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
+  options.optimizer = rule_of(recipe, flags);
+  options.no_decay = flags.no_decay;
+  options.no_adapt = flags.no_adapt;
+  options.log_layers = !flags.log_layers.empty();
+  return options;
+}
+
+}  // namespace
+
+Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency) {
+  return compile_with_tables(training_graph(recipe, flags, input), residency.train,
+                             training_options(recipe, flags, target));
+}
+
+CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const ParameterSpace& space) {
+  const CompileOptions training = training_options(recipe, flags, target);
+  CompileState state{training, {}, {}};
+  CheckProgram check{{}, find_probes(differentiate(training_graph(recipe, flags, input), state))};
+  CompileOptions options;
+  options.target = target;
+  options.precision = training.precision;
+  options.space = &space;
+  check.compiled = compile(with_probes(check.probes), options);
+  return check;
+}
+
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency) {
+  Programs programs;
+  Dumps dumps(flags, programs.dumps);
+  const DType real = graph_dtype(parse_precision(flags.precision));
+  Graph training = training_graph(recipe, flags, input);
+  const int64_t n = batch_plan(flags).per_worker;
+  Graph inference = build_inference_graph(recipe, input, n, flags.options, real);
+  std::optional<Graph> statistics;
+  if (flags.recompute_bn > 0) statistics = build_statistics_graph(recipe, input, n, flags.options, real);
+  check_same_parameters(training, inference);
+  programs.parameters = parameter_count(training);
+  programs.training_text = to_text(training);
+  dumps.graph("train", training);
+  dumps.graph("predict", inference);
+  if (statistics) dumps.graph("statistics", *statistics);
+
+  CompileOptions options = training_options(recipe, flags, target);
+  CompileOptions for_inference;
+  for_inference.target = target;
+  for_inference.precision = options.precision;
+  dumps.hook("train", options);
+  programs.training = compile_with_tables(std::move(training), residency.train, options);
+  for_inference.space = &programs.training.space;
+  if (flags.eval_ema) {
+    CompileOptions for_average = for_inference;
+    for_average.offset = kEmaOffset;
+    dumps.hook("averaged", for_average);
+    programs.averaged = compile_with_tables(inference, residency.test, for_average);
+    dumps.compiled("averaged", programs.averaged->program, target);
+  }
+  dumps.hook("predict", for_inference);
+  programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
+  dumps.compiled("train", programs.training.program, target);
+  dumps.compiled("predict", programs.inference.program, target);
+  if (!statistics) return programs;
+  dumps.hook("statistics", for_inference);
+  programs.statistics = compile(std::move(*statistics), for_inference);
+  dumps.compiled("statistics", programs.statistics->program, target);
+  return programs;
+}
+
+namespace {
+
+std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::optional<Compiled>& compiled) {
+  return compiled ? std::make_unique<Session>(backend, store, std::move(*compiled)) : nullptr;
+}
+
+}  // namespace
+
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
+    : parameters(compiled.parameters),
+      training_text(std::move(compiled.training_text)),
+      dumps(std::move(compiled.dumps)),
+      store(backend),
+      training(backend, store, std::move(compiled.training)),
+      inference(backend, store, std::move(compiled.inference)),
+      statistics(session_of(backend, store, compiled.statistics)),
+      averaged(session_of(backend, store, compiled.averaged)) {
+  store.initialise(seed);
+}
+
+}  // namespace kb

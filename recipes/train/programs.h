@@ -1,0 +1,61 @@
+// The compiled programs of a recipe: the training step and the evaluation, which share parameters.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "compiler/probe.h"
+#include "recipes/config/flags.h"
+#include "recipes/train/residency.h"
+
+namespace kb {
+
+// A file to write: its name in the run folder, and its text.
+struct DumpFile {
+  std::string name;
+  std::string text;
+};
+
+struct Programs {
+  Compiled training, inference;
+  std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
+  std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
+  int64_t parameters = 0;              // elements
+  std::string training_text;           // the graph of a step as the model gave it
+  std::vector<DumpFile> dumps;         // as flags.dump asks
+};
+
+// Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
+// program of statistics is sent its few batches.
+Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency = {});
+
+// The training step alone.
+Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                          const Residency& residency);
+
+// The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
+// program, whose `space` that is, and writes nothing.
+struct CheckProgram {
+  Compiled compiled;
+  Probes probes;
+};
+CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+                           const ParameterSpace& space);
+
+// The programs on a device, and what they work on: initial values of `seed` at first.
+struct LoadedPrograms {
+  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
+
+  int64_t parameters;  // as in Programs, as the next two
+  std::string training_text;
+  std::vector<DumpFile> dumps;
+  StateStore store;
+  Session training, inference;
+  std::unique_ptr<Session> statistics, averaged;  // null where there is none
+};
+
+}  // namespace kb

@@ -1,0 +1,296 @@
+#include "recipes/train/training_loop.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compiler/loss_scale.h"
+#include "optim/wrapped_rules.h"
+#include "recipes/perf/overlap_report.h"
+#include "recipes/task/augment.h"
+#include "recipes/train/residency.h"
+#include "runtime/finite.h"
+
+namespace kb {
+namespace {
+
+constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
+
+// Those in use, one for each thread to fill, one that stands ready.
+std::vector<HostBatch> make_slots(const LoopParts& parts) {
+  const int ahead = parts.loader_threads == 0 ? 0 : parts.loader_threads + 1;
+  const int count = parts.input.noise ? 1 : parts.training.depth() + ahead;
+  std::vector<HostBatch> slots;
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training);
+  return slots;
+}
+
+std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
+  std::vector<BatchMemory> result;
+  for (HostBatch& slot : slots) result.push_back(slot.memory());
+  return result;
+}
+
+int64_t warmup_steps(const ScheduleSpec& spec) {
+  return spec.warmup == "none" ? 0 : std::llround(spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch));
+}
+
+double seconds_between(std::chrono::steady_clock::time_point start, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+}  // namespace
+
+bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
+  const int64_t every = flags.eval_every * plan.steps_per_epoch;
+  return done == plan.steps || (every > 0 && done % every == 0);
+}
+
+Order training_order(const LoopParts& parts) {
+  return Order::training(static_cast<uint64_t>(parts.flags.seed), parts.plan.samples, parts.plan.minibatch);
+}
+
+int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
+
+void set_constants(Session& session, const LoopParts& parts) {
+  session.set_scalar("label_smoothing", parts.flags.label_smoothing);
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
+  session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
+  session.set_scalar(kClipNorm, parts.flags.clip_norm);
+  session.set_scalar(kEmaDecay, parts.flags.ema);
+  session.set_scalar("seed", static_cast<double>(parts.flags.seed));
+}
+
+void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
+  for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
+  session.set_scalar("step", static_cast<double>(step));
+}
+
+TrainingLoop::TrainingLoop(LoopParts parts)
+    : parts_(std::move(parts)),
+      order_(training_order(parts_)),
+      slots_(make_slots(parts_)),
+      evaluator_(parts_.inference, parts_.data.test, parts_.world),
+      stop_at_(parse_stop_at(parts_.flags.stop_at)),
+      end_(last_step(stop_at_, parts_.plan)),
+      layers_(parts_.flags, parts_.plan, parts_.training.compiled().space),
+      schedule_(parts_.scalars),
+      watch_(parts_.input.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
+      loss_sum_(parts_.start.loss_sum),
+      losses_(parts_.start.losses) {
+  result_.steps = told_ = parts_.start.step;
+  if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
+  if (parts_.statistics)
+    batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.flags.seed,
+                        parts_.flags.recompute_bn);
+  if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.data.test, parts_.world);
+  set_constants(parts_.training, parts_);
+  if (parts_.flags.check_finite) check_ = parts_.make_check(parts_);
+  open_loader();
+}
+
+void TrainingLoop::open_loader() {
+  if (parts_.input.noise) {
+    fill_with_noise(slots_.front(), parts_.input.classes, 1.0 / static_cast<double>(parts_.plan.minibatch));
+    return feed(parts_.training, slots_.front());
+  }
+  fill_tables(parts_.training, parts_.data.train);
+  const int64_t workers = parts_.batch.virtual_workers;
+  loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(parts_), workers, parts_.batch.per_worker,
+                                 loader_augment(parts_.flags, parts_.input)),
+                  memories(slots_),
+                  LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
+                                parts_.training.depth()});
+}
+
+// Gives how many milliseconds were spent waiting for the data.
+double TrainingLoop::next_batch() {
+  if (!loader_) return 0;
+  const LoadedBatch batch = loader_->next();
+  lend(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  return batch.wait_ms;
+}
+
+LoopResult TrainingLoop::run() {
+  begin();
+  while (result_.ending == Ending::finished && result_.steps < end_) {
+    if (check_) check_before(result_.steps);
+    if (step(result_.steps))
+      after_step(result_.steps);
+    else
+      result_.ending = Ending::interrupted;
+  }
+  if (result_.ending == Ending::interrupted) stop();
+  save_checkpoint(result_.steps);
+  const bool evaluates = result_.ending == Ending::finished || parts_.flags.eval_on_stop;
+  if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
+  if (evaluated_at_ != result_.steps) result_.evaluation.reset();
+  result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
+  parts_.record.wait();
+  return result_;
+}
+
+void TrainingLoop::stop() {
+  tell_until(result_.steps);
+  parts_.console.line(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
+                                  parts_.flags.eval_on_stop ? "; evaluating" : ""));
+}
+
+void TrainingLoop::begin() {
+  const int64_t done = parts_.start.step;
+  save_model(done);
+  if (parts_.start.evaluation) {
+    result_.evaluation = *parts_.start.evaluation;
+    evaluated_at_ = done;
+    if (stop_at_.error && result_.evaluation->error <= *stop_at_.error) end_ = done;
+  } else if (done > 0 && evaluation_is_due(parts_.flags, parts_.plan, done)) {
+    evaluate(done);
+  }
+}
+
+// False where it was left.
+bool TrainingLoop::step(int64_t step) {
+  Started& started = started_[static_cast<size_t>(step) % 2];
+  started.at = Clock::now();
+  started.wait_ms = 0;
+  parts_.world.at_step(step);
+  set_scalars(parts_.training, parts_.scalars, step);
+  for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
+    parts_.world.at_worker(worker);
+    // State is written by the last alone, once all processes have come.
+    const bool is_last = worker + 1 == parts_.batch.virtual_workers;
+    if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return false;
+    started.wait_ms += next_batch();
+    parts_.training.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
+    work(step, worker);
+  }
+  ++result_.steps;
+  result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
+  tell_until(step + 1 - parts_.training.lag());
+  return true;
+}
+
+// Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
+void TrainingLoop::work(int64_t step, int64_t worker) {
+  const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.picture.is_of(step);
+  if (!is_last || !(parts_.flags.explain_overlap || is_drawn)) return parts_.training.work(worker);
+  if (is_drawn) parts_.picture.begin();
+  Profile profile = parts_.training.profile();
+  if (parts_.flags.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
+  if (is_drawn) drawn_ = std::move(profile);
+}
+
+void TrainingLoop::tell_until(int64_t end) {
+  while (told_ < end) tell(told_++);
+}
+
+// Waits for the step. Its time is what it kept the device: from its start, or from the end of the one before.
+void TrainingLoop::tell(int64_t step) {
+  const int age = static_cast<int>(result_.steps - 1 - step);
+  parts_.training.read("loss", loss_, age);
+  const Started& started = started_[static_cast<size_t>(step) % 2];
+  const Clock::time_point end = Clock::now();
+  if (step == parts_.start.step) result_.first_step_done = end;
+  const double seconds = seconds_between(std::max(started.at, last_done_), end);
+  last_done_ = end;
+  result_.train_seconds += seconds;
+  const StepMetrics metrics{step,
+                            parts_.plan.epochs(step),
+                            loss_.at(0),
+                            parts_.scalars.rate().at(step),
+                            static_cast<double>(parts_.plan.minibatch) / seconds,
+                            started.wait_ms,
+                            loss_scale(age)};
+  parts_.record.step(metrics);
+  if (layers_.is_due(step)) parts_.record.layers(layers_.read(parts_.training, step, age));
+  if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
+  if (step == parts_.start.step)
+    if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
+  note(watch_.step(step, metrics.loss, metrics.lr));
+  loss_sum_ += metrics.loss;
+  ++losses_;
+  if (parts_.console.wants_progress()) show_progress(metrics);
+}
+
+std::optional<double> TrainingLoop::loss_scale(int age) const {
+  if (!parts_.training.has_output(kLossScale)) return std::nullopt;
+  return parts_.training.read_scalar(kLossScale, age);
+}
+
+void TrainingLoop::show_progress(const StepMetrics& m) {
+  const double rate =
+      static_cast<double>((m.step + 1 - parts_.start.step) * parts_.plan.minibatch) / result_.train_seconds;
+  parts_.console.progress(
+      fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.1f} ms", m.step + 1,
+                  parts_.plan.steps, parts_.plan.epochs(m.step + 1), m.loss, m.lr, rate, m.data_wait_ms));
+}
+
+void TrainingLoop::after_step(int64_t done) {
+  parts_.record.check();
+  if (drawn_) parts_.picture.draw(parts_.training, *std::exchange(drawn_, std::nullopt));
+  if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
+  if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
+}
+
+bool TrainingLoop::checkpoint_is_due(int64_t done) const {
+  const int64_t every = parts_.flags.save_every;
+  return evaluation_is_due(parts_.flags, parts_.plan, done) || (every > 0 && done % every == 0);
+}
+
+void TrainingLoop::evaluate(int64_t done, bool may_stop) {
+  tell_until(done);
+  parts_.world.at("evaluation");
+  if (batch_norm_) batch_norm_->run();
+  const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
+  if (!evaluated) {
+    result_.ending = Ending::interrupted;
+    return;
+  }
+  const Evaluation& evaluation = *evaluated;
+  const std::optional<Evaluation> averaged = evaluate_averaged(may_stop);
+  const double epoch = parts_.plan.epochs(done);
+  EvalMetrics metrics{epoch, evaluation.loss, evaluation.error, evaluation.count};
+  if (averaged) {
+    metrics.ema_loss = averaged->loss;
+    metrics.ema_error = averaged->error;
+  }
+  parts_.record.evaluation(metrics);
+  if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
+  const std::string train_loss = losses_ > 0 ? fmt::format("{:.4f}", loss_sum_ / static_cast<double>(losses_)) : "-";
+  parts_.console.line(
+      fmt::format("epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {}  {:.0f} s{}", epoch,
+                  done, 100 * evaluation.error, evaluation.loss, train_loss, result_.train_seconds,
+                  averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
+  note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
+  result_.evaluation = evaluation;
+  result_.averaged = averaged;
+  evaluated_at_ = done;
+  if (stop_at_.error && evaluation.error <= *stop_at_.error) end_ = done;
+  loss_sum_ = 0;
+  losses_ = 0;
+  save_model(done);
+}
+
+std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
+  return averaged_ ? averaged_->run(may_stop) : std::nullopt;
+}
+
+void TrainingLoop::note(const std::string& text) {
+  if (!text.empty() && !parts_.input.noise) parts_.console.line(text);
+}
+
+void TrainingLoop::save_model(int64_t done) {
+  if (const std::string fault = not_finite_text(parts_.store.views(false)); !fault.empty()) stop_at_state(fault, done);
+  parts_.record.save_model(done);
+  saved_at_ = done;
+}
+
+void TrainingLoop::save_checkpoint(int64_t done) {
+  tell_until(done);
+  if (checkpoint_at_ == done) return;
+  parts_.world.at("checkpoint");
+  parts_.record.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
+  checkpoint_at_ = done;
+}
+
+}  // namespace kb

@@ -1,0 +1,146 @@
+// The training loop: batches in, steps, evaluations, metrics out; how it ended.
+#pragma once
+#include <array>
+#include <functional>
+
+#include "compiler/overlap.h"
+#include "recipes/config/duration.h"
+#include "recipes/run/console.h"
+#include "recipes/run/resume.h"
+#include "recipes/run/run_record.h"
+#include "recipes/run/step_picture.h"
+#include "recipes/train/batch_norm_estimate.h"
+#include "recipes/train/evaluate.h"
+#include "recipes/train/finite_check.h"
+#include "recipes/train/layer_log.h"
+#include "recipes/train/learning_watch.h"
+#include "recipes/train/world.h"
+
+namespace kb {
+
+// Whether a run evaluates after `done` steps.
+bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done);
+
+enum class Ending : uint8_t { finished, interrupted };
+
+struct LoopResult {
+  Ending ending = Ending::finished;
+  int64_t steps = 0;                                           // done
+  bool is_cut = false;                                         // by --stop-at
+  double train_seconds = 0;                                    // without evaluations
+  double host_seconds = 0;                                     // that taking the steps kept the host, data apart
+  std::optional<Evaluation> evaluation;                        // of the final parameters
+  std::optional<Evaluation> averaged;                          // of the averaged ones, likewise
+  std::chrono::steady_clock::time_point first_step_done = {};  // of this process
+  std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
+};
+
+// State in which a run begins or goes on.
+struct LoopStart {
+  int64_t step = 0;                      // done before
+  std::optional<Evaluation> evaluation;  // of the parameters there
+  double loss_sum = 0;                   // of the steps since the last evaluation
+  int64_t losses = 0;
+  std::optional<double> first_loss = {};  // of step 0, where that was before
+};
+
+// Things that the loop works on; all must outlive it.
+struct LoopParts {
+  const Flags& flags;
+  const RunPlan& plan;
+  BatchPlan batch;
+  StepScalars scalars;
+  const InputSpec& input;
+  int loader_threads;  // 0: a step fills its own minibatch
+  const Dataset& data;
+  Session& training;
+  Session& inference;
+  StateStore& store;
+  RunRecord& record;
+  World& world;
+  Console& console;
+  LoopStart start;
+  const StepPicture& picture;
+  Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
+  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
+  std::function<void()> restore;  // puts the state of the start back
+};
+
+// Functions for any program that computes a run: its order and first worker, the constants, and one step's scalars.
+Order training_order(const LoopParts& parts);
+int64_t first_worker(const LoopParts& parts);  // virtual, of this process
+void set_constants(Session& session, const LoopParts& parts);
+void set_scalars(Session& session, StepScalars& scalars, int64_t step);
+
+class TrainingLoop {
+ public:
+  explicit TrainingLoop(LoopParts parts);
+
+  // Steps until the plan is done, --stop-at ends it or a signal asks to stop (World::begin): a step or an evaluation
+  // that is under way is then left, where no process has begun what ends it, and has changed nothing. model.safetensors
+  // holds the parameters that were evaluated last, at first those of the start. A checkpoint is made at every
+  // evaluation, every --save-every steps, and at the end. Throws Error, with the step and its learning rate, where the
+  // loss or the state is not finite, and where a file cannot be written. The op that made the first such value is named
+  // where that is in the first step, and with --check-finite in any.
+  LoopResult run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void open_loader();
+  double next_batch();  // of the next virtual worker
+  void begin();
+  bool step(int64_t step);
+  void work(int64_t step, int64_t worker);
+  void tell_until(int64_t end);
+  void tell(int64_t step);
+  void after_step(int64_t done);
+  bool checkpoint_is_due(int64_t done) const;
+  void evaluate(int64_t done, bool may_stop = true);
+  void stop();
+  std::optional<double> loss_scale(int age) const;
+  std::optional<Evaluation> evaluate_averaged(bool may_stop);
+  void note(const std::string& text);
+  void show_progress(const StepMetrics& metrics);
+  // recipes/train/training_loop_faults.cpp. `updates`: made before.
+  std::string found_by_any(std::string own);
+  void check_before(int64_t step);
+  std::string maker_in_first_step();
+  [[noreturn]] void stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained);
+  [[noreturn]] void stop_at_state(const std::string& fault, int64_t updates);
+  [[noreturn]] void fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint);
+  void save_model(int64_t done);
+  void save_checkpoint(int64_t done);
+
+  struct Started {
+    Clock::time_point at;
+    double wait_ms = 0;
+  };
+
+  LoopParts parts_;
+  const Order order_;
+  std::vector<HostBatch> slots_;
+  std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
+  Evaluator evaluator_;
+  std::optional<Evaluator> averaged_;
+  const StopAt stop_at_;
+  int64_t end_;  // step at which the loop ends
+  const LayerLog layers_;
+  std::optional<BatchNormEstimate> batch_norm_;
+  std::vector<double> loss_;
+  std::optional<Profile> drawn_;  // of the step that was just taken
+  ScheduleHash schedule_;
+  LearningWatch watch_;
+  std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
+  LoopResult result_;
+  std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
+  int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
+  Clock::time_point last_done_ = {};
+  double loss_sum_;  // since the last evaluation
+  int64_t losses_;
+  int64_t evaluated_at_ = -1;   // steps done at the last evaluation
+  int64_t saved_at_ = -1;       // steps done when model.safetensors was written
+  int64_t checkpoint_at_ = -1;  // steps done at the last checkpoint
+};
+
+}  // namespace kb

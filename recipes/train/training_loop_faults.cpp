@@ -1,0 +1,83 @@
+// A run whose values are no longer finite: which op is named, what is kept, how it ends.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "recipes/train/training_loop.h"
+#include "runtime/finite.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kLowerRate = "a smaller --lr, or a longer --warmup-epochs";
+
+}  // namespace
+
+// Collective call. Returns what the first process with a finding found, with its rank; empty where none found any.
+std::string TrainingLoop::found_by_any(std::string own) {
+  World& world = parts_.world;
+  if (!own.empty() && world.size() > 1) own = fmt::format("{} (rank {})", own, world.rank());
+  for (std::string& found : world.communicator().all_gather(own))
+    if (!found.empty()) return std::move(found);
+  return "";
+}
+
+// With --check-finite: nothing has changed yet when a step is refused.
+void TrainingLoop::check_before(int64_t step) {
+  tell_until(step);
+  parts_.world.at("check of a step");
+  if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step);
+  const std::string maker = found_by_any(check_->run(step));
+  if (maker.empty()) return;
+  if (step > parts_.start.step) save_checkpoint(step);
+  parts_.record.wait();
+  fail("a value is not finite", step, maker,
+       step == 0 ? "no update was made, so that no --lr helps: look at the inputs of that op, and at its limits"
+                 : kLowerRate);
+}
+
+// The state of the start can be had again, and with it the first step's values.
+std::string TrainingLoop::maker_in_first_step() {
+  parts_.console.line("NOTE: not finite: the first step is computed anew, to find the op that made it");
+  parts_.world.at("search for what is not finite");
+  parts_.training.wait();
+  std::string own;
+  try {
+    parts_.restore();
+    if (!check_) check_ = parts_.make_check(parts_);
+    own = check_->run(parts_.start.step);
+  } catch (const std::exception&) {
+    // Without the name, for want of memory or a compiler, the run ends as it would.
+  }
+  return found_by_any(std::move(own));
+}
+
+void TrainingLoop::stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained) {
+  const std::string text = fmt::format("the {} is {}", what, std::isnan(loss) ? "not a number" : "infinite");
+  const std::string maker = is_trained && updates == parts_.start.step ? maker_in_first_step() : "";
+  if (updates == 0)
+    fail(text, 0, maker,
+         "no update was made, so that no --lr helps: look at the model, its initial weights and the data");
+  fail(text, updates, maker, fmt::format("{}; --resume with --check-finite names the op that makes it", kLowerRate));
+}
+
+void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
+  const std::string text =
+      fmt::format("the state after {} update{} is not finite: {}", updates, updates == 1 ? "" : "s", fault);
+  const bool is_first = updates == parts_.start.step + 1;
+  if (updates == parts_.start.step) fail(text, updates, "", "look at the initial values of the model's parameters");
+  const std::string maker = is_first ? maker_in_first_step() : "";
+  if (!maker.empty())
+    fail(text, updates - 1, maker, "the loss is finite, its gradient is not: look at that op's inputs and its limits");
+  if (is_first || check_) fail(text, updates - 1, "the update: losses and gradients are finite", kLowerRate);
+  fail(text, updates - 1, "", fmt::format("{}; --resume with --check-finite names the op that makes it", kLowerRate));
+}
+
+void TrainingLoop::fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint) {
+  const double lr = parts_.scalars.rate().at(step);
+  parts_.record.stop(step, lr, what.substr(0, what.find(':')));
+  throw Error(fmt::format("{} at step {}, with learning rate {}: stopped{}\n  kept: {}\n  hint: {}", what, step, lr,
+                          maker.empty() ? "" : "\n  made by: " + maker, parts_.record.kept(saved_at_), hint));
+}
+
+}  // namespace kb
