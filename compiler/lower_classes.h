@@ -1,6 +1,7 @@
 // One function a fusion class; `lower` chooses.
 #pragma once
-#include "compiler/lower.h"
+#include "compiler/lowered.h"
+#include "compiler/target.h"
 
 namespace kb {
 

@@ -1,6 +1,5 @@
 // A labelled image set in memory: raw uint8 pixels in (count, C, H, W) order and int32 labels, a training and a test
-// part, and what a recipe must know about them. `load_dataset` is the one door: it reads what lies on disk (idx, CIFAR)
-// or draws what needs no download (glyphs, synthetic).
+// part, and what a recipe must know about them.
 #pragma once
 
 #include <cstdint>
@@ -50,14 +49,6 @@ struct Dataset {
 
   int64_t class_count() const { return static_cast<int64_t>(class_names.size()); }
 };
-
-/// Loads `name`, one of `dataset_names()`, from `dir` or `dir/name`; a drawn set ignores `dir`. Throws DataError for an
-/// unknown name, a missing file (with every path looked for), every malformed file, and content that is not the one
-/// published, unless it says so itself (data/published.h). At most `threads` draw what is drawn.
-Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads = 1);
-
-/// The names that `load_dataset` takes, in the order of its table.
-std::vector<std::string> dataset_names();
 
 /// Makes a Dataset of two parts of the same shape: adds the statistics and the fingerprint. Throws DataError naming
 /// part and sample where pixels and labels are not of the same number of samples, or a label is none of the classes'.

@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/array.h"
 
 namespace kb {
-
-struct Array {
-  Type type;
-  std::vector<double> data;  // row-major; every dtype's values are exact in double
-};
 
 // Values of inputs and variables by name.
 using Bindings = std::map<std::string, Array>;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/interpreter.h"
+#include "graph/array.h"
 
 namespace kb::oracle {
 

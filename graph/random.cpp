@@ -6,6 +6,7 @@
 #include <numbers>
 #include <optional>
 
+#include "graph/interpreter.h"
 #include "graph/interpreter_ops.h"
 
 namespace kb {

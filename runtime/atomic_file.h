@@ -39,9 +39,4 @@ class AtomicFile {
 // `mode`: of the file, less what the process's mask takes away.
 void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode = 0666);
 
-// Throws Error("cannot ACTION PATH: <text of errno>"); of a full disk also how much is free there, and how much was
-// needed where `bytes` is not 0.
-[[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number,
-                                   int64_t bytes = 0);
-
 }  // namespace kb

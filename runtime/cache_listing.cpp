@@ -11,6 +11,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/trusted_folder.h"
 

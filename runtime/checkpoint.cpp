@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/finite.h"
 #include "runtime/input_file.h"
 #include "runtime/safetensors.h"

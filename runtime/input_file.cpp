@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "graph/error.h"
-#include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 
 namespace kb {
 

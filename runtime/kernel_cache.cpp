@@ -15,6 +15,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/kernel_units.h"

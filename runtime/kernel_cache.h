@@ -11,20 +11,9 @@
 #include <vector>
 
 #include "runtime/host_compiler.h"
+#include "runtime/kernel_batch.h"
 
 namespace kb {
-
-// `text` defines extern "C" void NAME(...) and needs nothing but the batch's prelude.
-struct KernelSource {
-  std::string name;
-  std::string text;
-};
-
-struct KernelBatch {
-  std::string prelude;  // types and helpers, once a translation unit; functions in it are static inline
-  std::vector<KernelSource> kernels;
-  std::string options_salt;  // version of the code generator, and whatever else must keep kernels apart
-};
 
 struct LoadedKernels {
   std::vector<void*> entry;           // one a kernel of the batch, valid until the process ends

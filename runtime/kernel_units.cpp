@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 
 namespace kb {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel_cache.h"
+#include "runtime/kernel_batch.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/sha256.h"
 #include "runtime/trusted_folder.h"

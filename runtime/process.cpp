@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 
 namespace kb {
 namespace {

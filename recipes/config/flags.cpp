@@ -9,9 +9,9 @@
 #include "recipes/config/duration.h"
 #include "recipes/config/flag_rows.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/network.h"
 #include "recipes/config/suggest.h"
 #include "recipes/task/augment.h"
-#include "recipes/train/network.h"
 #include "runtime/options.h"
 
 namespace kb {

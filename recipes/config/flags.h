@@ -34,7 +34,7 @@ struct Flags {
   std::string running_statistics = "first";
   int64_t recompute_bn = 0;  // minibatches of batch norm's statistics at evaluation; 0: as training left them
   double bucket_mb = 0;      // of the gradient, summed over processes together; 0: as a cost model says
-  std::string net;           // network between processes, see recipes/train/network.h; "" = as it is
+  std::string net;           // network between processes, see recipes/config/network.h; "" = as it is
   int64_t steps = 0;         // 0 = as the epochs say
   std::string optimizer;
   std::vector<NamedScalar> hyper;  // all of the optimizer's

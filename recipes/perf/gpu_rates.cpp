@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "recipes/train/bucket_choice.h"
-#include "recipes/train/network.h"
+#include "recipes/config/network.h"
 
 namespace kb {
 namespace {

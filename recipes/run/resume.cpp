@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "recipes/config/plan.h"
+#include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/line_diff.h"
 #include "recipes/train/metrics_cut.h"

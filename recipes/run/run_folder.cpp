@@ -12,9 +12,11 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "recipes/run/command_words.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/host_compiler.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
@@ -79,14 +81,6 @@ nlohmann::ordered_json versions(const std::string& library) {
 nlohmann::ordered_json copy_of(const JsonValue& value) { return nlohmann::ordered_json::parse(value.source()); }
 
 }  // namespace
-
-std::string shell_quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 bool is_own_file(const fs::path& run, const fs::path& file) {
   std::error_code error;

@@ -70,7 +70,4 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note);
 
-// A word as a shell takes it.
-std::string shell_quoted(const std::string& word);
-
 }  // namespace kb

@@ -12,6 +12,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/schedule_text.h"
 #include "recipes/run/start_time.h"

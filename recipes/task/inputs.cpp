@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/load_dataset.h"
 #include "data/synthetic.h"
 #include "graph/error.h"
 #include "runtime/usable_processors.h"

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "graph/error.h"
-#include "recipes/run/run_folder.h"
 #include "recipes/task/augment.h"
 
 namespace kb {
@@ -99,10 +98,6 @@ ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
     loss = batch.label_weight * loss +
            (1.0 - batch.label_weight) * cross_entropy(logits, batch.other_labels, batch.label_smoothing, where);
   return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where)}}};
-}
-
-std::string start_words(const Recipe& recipe) {
-  return recipe.program.empty() ? "./run " + recipe.name : shell_quoted(recipe.program);
 }
 
 Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,

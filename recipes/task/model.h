@@ -71,9 +71,6 @@ struct Recipe {
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
 };
 
-// Returns the words that stand before the flags on a command line that runs the recipe.
-std::string start_words(const Recipe& recipe);
-
 // Inputs "images" u8 [N, C, H, W], "labels" i32 [N] (an index_input), "weights" f32 [N] and the scalar
 // "label_smoothing". Training: the inputs of recipes/task/augment.h where `augment` asks for them; output "loss", the
 // sum of losses times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each

@@ -1,6 +1,7 @@
 // summary: what the compiler makes of a recipe: passes, schedule, memory, kernels
 #include <fmt/format.h>
 
+#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/device_kernels.h"
@@ -11,7 +12,6 @@
 #include "recipes/run/tool.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/device.h"
-#include "recipes/train/network.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/timed_inputs.h"
 #include "runtime/cuda/open.h"

@@ -5,13 +5,13 @@
 #include <numeric>
 #include <thread>
 
+#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/scaling.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
-#include "recipes/train/network.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/timed_inputs.h"
 #include "runtime/atomic_file.h"

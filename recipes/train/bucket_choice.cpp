@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstring>
 
+#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/multiply_rate.h"
 #include "recipes/perf/overlap_report.h"
-#include "recipes/train/network.h"
 #include "runtime/comm/measure_network.h"
 
 namespace kb {

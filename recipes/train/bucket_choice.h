@@ -3,16 +3,13 @@
 #pragma once
 #include <string>
 
+#include "recipes/config/network.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/world.h"
 #include "runtime/comm/communicator.h"
 
 namespace kb {
 
-// Rates of a processor. A step's launch takes as long as its bytes or its operations, whichever is more.
-struct ProcessorRates {
-  double bytes = 0, operations = 0;  // a second
-};
 ProcessorRates measure_rates(int threads);
 // Over all ranks, each of which calls it: who waits for the others' sums is as slow as they are.
 ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator);

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 
 namespace kb {

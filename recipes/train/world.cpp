@@ -6,10 +6,10 @@
 #include <array>
 #include <exception>
 
+#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/train/interrupt.h"
 #include "recipes/train/line_diff.h"
-#include "recipes/train/network.h"
 #include "recipes/train/placement.h"
 #include "runtime/comm/open.h"
 #include "runtime/launch.h"

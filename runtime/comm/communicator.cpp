@@ -5,7 +5,6 @@
 #include <array>
 
 #include "graph/error.h"
-#include "runtime/comm/link.h"
 #include "runtime/comm/sum.h"
 
 namespace kb {
@@ -49,14 +48,5 @@ Algorithm parse_algorithm(std::string_view text) {
 }
 
 std::unique_ptr<Communicator> make_local_communicator() { return std::make_unique<LocalCommunicator>(); }
-
-void Link::all_reduce(std::byte*, int64_t, DType, bool) { throw InternalError("this link has no all-reduce"); }
-
-void throw_no_message(int rank, int other, double seconds, bool sending) {
-  throw Error(fmt::format(
-      "rank {} has been waiting for rank {} for {:g} s: {}\n  hint: rank {} has died, hangs, or is "
-      "not at this point yet",
-      rank, other, seconds, sending ? "it has not taken what was sent" : "nothing has come from it", other));
-}
 
 }  // namespace kb

@@ -51,4 +51,22 @@ void Exchange::add(DType dtype, const Part& out, const Part& in, bool received_f
       });
 }
 
+void halving_doubling(Exchange& exchange, std::byte* data, int64_t elements, DType dtype) {
+  std::vector<Move>& plan = exchange.moves();
+  plan.clear();
+  plan_halving_doubling(exchange.rank(), exchange.size(), elements, 1, plan);
+  const auto part = [&](const Move& move, const Range& range) {
+    return Part{move.partner, data + range.begin * size_of(dtype), range.elements()};
+  };
+  int rounds = 0;
+  for (const Move& move : plan) {
+    const Part out = part(move, move.send), in = part(move, move.receive);
+    if (move.round == rounds) ++rounds, ++exchange.traffic().steps;
+    if (move.adds)
+      exchange.add(dtype, out, in, move.received_first);
+    else
+      exchange.copy(dtype, out, in);
+  }
+}
+
 }  // namespace kb

@@ -9,8 +9,6 @@
 #include <array>
 #include <bit>
 
-#include "runtime/comm/exchange.h"
-
 namespace kb {
 namespace {
 
@@ -112,24 +110,6 @@ class Planner {
 
 void plan_halving_doubling(int rank, int ranks, int64_t elements, int64_t unit, std::vector<Move>& plan) {
   Planner(rank, ranks, elements, unit, plan).run();
-}
-
-void halving_doubling(Exchange& exchange, std::byte* data, int64_t elements, DType dtype) {
-  std::vector<Move>& plan = exchange.moves();
-  plan.clear();
-  plan_halving_doubling(exchange.rank(), exchange.size(), elements, 1, plan);
-  const auto part = [&](const Move& move, const Range& range) {
-    return Part{move.partner, data + range.begin * size_of(dtype), range.elements()};
-  };
-  int rounds = 0;
-  for (const Move& move : plan) {
-    const Part out = part(move, move.send), in = part(move, move.receive);
-    if (move.round == rounds) ++rounds, ++exchange.traffic().steps;
-    if (move.adds)
-      exchange.add(dtype, out, in, move.received_first);
-    else
-      exchange.copy(dtype, out, in);
-  }
 }
 
 }  // namespace kb

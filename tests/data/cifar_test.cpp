@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "data/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "data/gzip.h"
+#include "data/load_dataset.h"
 #include "data/synthetic.h"
 #include "tests/data/files.h"
 

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "data/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace {

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "data/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace {

@@ -1,16 +1,17 @@
 #include "recipes/config/flags.h"
+#include "recipes/run/command_words.h"
 
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
-#include "recipes/train/network.h"
 #include "recipes/train/world.h"
 #include "tests/says.h"
 

@@ -1,4 +1,5 @@
 #include "recipes/task/model.h"
+#include "recipes/run/command_words.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

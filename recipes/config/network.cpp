@@ -1,4 +1,4 @@
-#include "recipes/train/network.h"
+#include "recipes/config/network.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "recipes/config/flag_rows.h"
-#include "recipes/train/bucket_choice.h"
 
 namespace kb {
 namespace {

@@ -1,4 +1,4 @@
-// The network between processes as --net describes it, or as it is measured.
+// The network between processes as --net describes it, or as it is measured, and the rates of a processor, as texts.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,8 +12,12 @@ namespace kb {
 // bytes a second. Throws UsageError.
 Network parse_network(const std::string& text, const std::string& flag = "--net");
 
+// Rates of a processor. A step's launch takes as long as its bytes or its operations, whichever is more.
+struct ProcessorRates {
+  double bytes = 0, operations = 0;  // a second
+};
+
 // "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
-struct ProcessorRates;
 ProcessorRates parse_rates(const std::string& text);
 
 // Returns the network that --net describes; nothing where it is not given.

@@ -1,0 +1,15 @@
+// Words of a command line that somebody can copy.
+#pragma once
+#include <string>
+
+#include "recipes/task/model.h"
+
+namespace kb {
+
+// Returns the word as a POSIX shell reads it back: in single quotes where it holds anything but plain characters.
+std::string shell_quoted(const std::string& word);
+
+// Returns the words that stand before the flags on a command line that runs the recipe.
+std::string start_words(const Recipe& recipe);
+
+}  // namespace kb

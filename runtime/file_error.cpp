@@ -1,0 +1,43 @@
+#include "runtime/file_error.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
+
+// 0 would be called a success.
+std::string reason_text(int error_number) {
+  return error_number == 0 ? "the system gives no reason" : std::generic_category().message(error_number);
+}
+
+// Tells how much room there is and how much is needed, if the error is one of room; else gives "".
+std::string room_text(const std::filesystem::path& path, int error_number, int64_t bytes) {
+  std::string room;
+  struct statvfs disk;
+  struct rlimit limit;
+  if ((error_number == ENOSPC || error_number == EDQUOT) &&
+      ::statvfs(path.has_parent_path() ? path.parent_path().c_str() : ".", &disk) == 0)
+    room = amount(uint64_t{disk.f_bavail} * disk.f_frsize) + " are free";
+  else if (error_number == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    room = fmt::format("the limit on a file (ulimit -f) is {}", amount(limit.rlim_cur));
+  if (room.empty()) return "";
+  return bytes == 0 ? "; " + room : fmt::format("; {} are needed, {}", amount(static_cast<uint64_t>(bytes)), room);
+}
+
+}  // namespace
+
+void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number, int64_t bytes) {
+  throw Error(fmt::format("cannot {} {}: {}{}", action, path.string(), reason_text(error_number),
+                          room_text(path, error_number, bytes)));
+}
+
+}  // namespace kb
