@@ -1,4 +1,4 @@
-// What lowering makes of a fused group.
+// The result of lowering a fused group.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What went wrong with a file, as an error for people.
+// Errors that tell people which file could not be read or written, and why.
 #pragma once
 #include <cstdint>
 #include <filesystem>

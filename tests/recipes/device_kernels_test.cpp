@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   }
 }
 
-// Of two disassemblers each waits for the other.
+// Two disassemblers wait for each other.
 BOOST_AUTO_TEST_CASE(machine_code_is_read_side_by_side) {
   const test::TemporaryDirectory folder;
   const std::filesystem::path program = folder / "cuobjdump";

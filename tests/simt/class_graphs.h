@@ -18,7 +18,7 @@ std::vector<KernelClass> kernel_classes();
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
 // tests/simt/edge_graphs.cpp
 void values_at_edges(KernelGraphs& graphs);
-// Those of them that compare clamped integers.
+// Adds the graphs at edges that compare clamped integers.
 void equalities_at_edges(KernelGraphs& graphs);
 
 }  // namespace kb::test

@@ -1,4 +1,4 @@
-// What ptxas makes of the kernels of the edge graphs; skipped, with the reason, where there is no NVRTC or no
+// Reads the machine code that ptxas makes of edge graphs; skipped, with the reason, where there is no NVRTC or no
 // cuobjdump.
 #include <fmt/format.h>
 
