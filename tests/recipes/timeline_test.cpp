@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(boxes_of_a_hand_made_step) {
   // Boxes of ops that no user line wrote have the source lines of the values that they hand on.
   BOOST_TEST(box(timeline, "net.3").place == box(timeline, "net.1").place);
   BOOST_TEST(box(timeline, "net.5").place == box(timeline, "net.1").place);
-  const Box& sum = box(timeline, "net.all_reduce.0");
+  const Box sum = box(timeline, "net.all_reduce.0");
   BOOST_TEST((sum.lane == Lane::communication));
   BOOST_TEST(sum.start == 3.375);
   BOOST_TEST(sum.end() == 5.5);
