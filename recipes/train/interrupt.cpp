@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "runtime/threads.h"
+
 namespace kb {
 namespace {
 
@@ -24,13 +26,33 @@ Interrupt::Interrupt() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kNumbers.size(); ++i) {
-    sigaction(kNumbers[i], &action, &before_[i]);
-    if (kNumbers[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before_[i], nullptr);
+    sigaction(kNumbers[i], &action, &actions_before_[i]);
+    if (kNumbers[i] == SIGHUP && actions_before_[i].sa_handler == SIG_IGN)
+      sigaction(SIGHUP, &actions_before_[i], nullptr);
   }
+  thread_ = start_thread<std::thread>("the thread that takes signals", [this] { wait_for_signals(); });
+  const sigset_t taken = signals();
+  pthread_sigmask(SIG_BLOCK, &taken, &mask_before_);
 }
 
 Interrupt::~Interrupt() {
-  for (size_t i = 0; i < kNumbers.size(); ++i) sigaction(kNumbers[i], &before_[i], nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  ends_.release();
+  thread_.join();
+  for (size_t i = 0; i < kNumbers.size(); ++i) sigaction(kNumbers[i], &actions_before_[i], nullptr);
+}
+
+sigset_t Interrupt::signals() {
+  sigset_t result;
+  sigemptyset(&result);
+  for (const int number : kNumbers) sigaddset(&result, number);
+  return result;
+}
+
+void Interrupt::wait_for_signals() {
+  const sigset_t taken = signals();
+  pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
+  ends_.acquire();
 }
 
 void Interrupt::remember(bool second_ends) {

@@ -3,11 +3,15 @@
 #pragma once
 #include <array>
 #include <csignal>
+#include <semaphore>
+#include <thread>
 
 namespace kb {
 
 // As long as it lives; one at a time. Until remember() such a signal ends the process at once, with exit code 128 + its
-// number: also that of a container, whose first process has no default for it.
+// number: also that of a container, whose first process has no default for it. A thread of its own takes the signals:
+// the thread that constructs it, and threads started by that one later, block them, so that none of them is interrupted
+// within a library's kernel.
 class Interrupt {
  public:
   Interrupt();
@@ -21,7 +25,13 @@ class Interrupt {
 
  private:
   static constexpr std::array kNumbers{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
-  std::array<struct sigaction, kNumbers.size()> before_;
+  static sigset_t signals();
+  void wait_for_signals();
+
+  std::array<struct sigaction, kNumbers.size()> actions_before_;
+  sigset_t mask_before_;
+  std::binary_semaphore ends_{0};
+  std::thread thread_;
 };
 
 }  // namespace kb

@@ -32,6 +32,17 @@ BOOST_AUTO_TEST_CASE(a_signal_reaches_the_child) {
   BOOST_TEST(process.wait().status == 137);
 }
 
+BOOST_AUTO_TEST_CASE(a_signal_that_the_starting_thread_blocks_reaches_the_child) {
+  sigset_t term, before;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, &before);
+  kb::Process process({"/bin/sleep", "30"});
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  process.signal(SIGTERM);
+  BOOST_TEST(process.wait().status == 128 + SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
   BOOST_CHECK_EXCEPTION(kb::Process({"/nowhere/program"}), kb::Error, [](const kb::Error& error) {
     return std::string(error.what()) == "cannot start /nowhere/program: No such file or directory";
