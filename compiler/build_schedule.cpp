@@ -18,9 +18,9 @@ namespace {
 
 constexpr int64_t kVectorBytes = 16;  // of a GPU's widest access
 
-class Builder {
+class ScheduleBuilder {
  public:
-  Builder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
+  ScheduleBuilder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
       : graph_(*graph), ordered_(ordered), target_(target), places_(graph_, ordered, target, schedule_) {
     schedule_.graph = std::move(graph);
     schedule_.name = graph_.name;
@@ -312,7 +312,7 @@ class Builder {
 }  // namespace
 
 Schedule build_schedule(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target) {
-  return Builder(std::move(graph), ordered, target).run();
+  return ScheduleBuilder(std::move(graph), ordered, target).run();
 }
 
 }  // namespace kb

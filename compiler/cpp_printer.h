@@ -19,7 +19,7 @@ constexpr int kLanes = 16;
 // Type of an element in memory.
 std::string_view memory_type(DType type);
 // Registers: bf16 and f16 as the f32 they stand for, u8 in 32 bits, booleans 0 or 1 (vectors: 0 or -1).
-DType register_type(DType type);
+DType variable_type(DType type);
 inline bool is_wide(DType type) { return type == DType::f64 || type == DType::i64; }
 std::string literal(DType type, double number, int64_t integer);
 
@@ -66,7 +66,7 @@ class CppPrinter {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
     text_ += '\n';
   }
-  std::string vector_type(DType t) const { return fmt::format("{}x{}", name(register_type(t)), lanes_); }
+  std::string vector_type(DType t) const { return fmt::format("{}x{}", name(variable_type(t)), lanes_); }
   std::string memory_vector(DType t) const;
   std::string c_type(DType t, bool vector) const;
   std::string scalar(Reg r) const;

@@ -12,7 +12,7 @@ using ir::Code;
 using ir::Instr;
 using ir::Reg;
 
-constexpr int64_t kSmall = 8;  // literals up to it shape the code: taps of a window, strides
+constexpr int64_t kShaping = 8;  // literals up to it shape the code: taps of a window, strides
 
 // One argument for each place that reads a literal: whether two literals happen to be equal must not show in the text.
 class Sharing {
@@ -71,12 +71,12 @@ class Sharing {
         return;
       case Code::index_sub:
       case Code::index_min:
-        return share(instr.a, kSmall + 1);
+        return share(instr.a, kShaping + 1);
       case Code::index_mul:
       case Code::index_mul_add:
-        return share(instr.b, kSmall + 1);
+        return share(instr.b, kShaping + 1);
       case Code::loop:
-        if (instr.bind == ir::Bind::serial) share(instr.b, kSmall + 1);
+        if (instr.bind == ir::Bind::serial) share(instr.b, kShaping + 1);
         return;
       default:
         return;

@@ -31,7 +31,7 @@ std::string_view memory_type(DType type) {
   return "";
 }
 
-DType register_type(DType type) {
+DType variable_type(DType type) {
   if (type == DType::bf16 || type == DType::f16) return DType::f32;
   if (type == DType::u8) return DType::u32;
   return type == DType::boolean ? DType::i32 : type;
@@ -176,7 +176,7 @@ std::string CppPrinter::memory_vector(DType t) const {
 }
 
 std::string CppPrinter::c_type(DType t, bool vector) const {
-  return vector ? vector_type(t) : std::string(memory_type(register_type(t)));
+  return vector ? vector_type(t) : std::string(memory_type(variable_type(t)));
 }
 
 std::string CppPrinter::scalar(Reg r) const {

@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kTypes =
+constexpr std::string_view kCppTypes =
     R"(#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // lanes past a tail: kept, never used
 #endif
@@ -379,7 +379,7 @@ std::string streams(int vector_bytes) {
 int vector_bytes(std::string_view isa) { return isa == "avx512" ? 64 : isa == "avx2" ? 32 : 16; }
 
 std::string cpp_prelude(int vector_bytes) {
-  std::string text = fmt::format("{}{}{}{}", kTypes, kClangBuiltins, kSharedPrelude, kScalars);
+  std::string text = fmt::format("{}{}{}{}", kCppTypes, kClangBuiltins, kSharedPrelude, kScalars);
   text += vectors(vector_bytes, false);
   text += vectors(vector_bytes, true);
   text += "typedef float kb_v4 __attribute__((vector_size(16)));\n";

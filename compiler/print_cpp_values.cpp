@@ -104,7 +104,7 @@ std::string CppPrinter::convert(const Instr& instr) const {
 
 std::string CppPrinter::convert_scalar(const std::string& a, DType from, DType to) const {
   if (to == DType::boolean) return a + " != 0";
-  if (is_float(to)) return rounded(to, from == to ? a : fmt::format("({}){}", memory_type(register_type(to)), a));
+  if (is_float(to)) return rounded(to, from == to ? a : fmt::format("({}){}", memory_type(variable_type(to)), a));
   const std::string whole = is_float(from) ? fmt::format("(long){}", a) : a;
   if (to == DType::u8) return fmt::format("(u32)({}) & 255u", whole);
   return fmt::format("({}){}", memory_type(to), whole);
@@ -112,7 +112,7 @@ std::string CppPrinter::convert_scalar(const std::string& a, DType from, DType t
 
 std::string CppPrinter::convert_vector(Reg r, DType from, DType to) const {
   const std::string a = operand(r, true);
-  const DType have = register_type(from), want = register_type(to);
+  const DType have = variable_type(from), want = variable_type(to);
   if (reg(r).strided && (to == DType::u32 || to == DType::i32))
     return fmt::format("({0})((u32){1} + (u32x{2})iota_i32x{2} * (u32){3})", vector_type(to), scalar(r), lanes_,
                        stride(r));

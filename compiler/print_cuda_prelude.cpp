@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kTypes = R"(typedef unsigned char u8;
+constexpr std::string_view kCudaTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 #define KB_INLINE static __device__ __forceinline__
@@ -136,6 +136,6 @@ KB_INLINE void store_all(T* p, T x, int n = N) {
 
 }  // namespace
 
-std::string cuda_prelude() { return fmt::format("{}{}{}", kTypes, kSharedPrelude, kFunctions); }
+std::string cuda_prelude() { return fmt::format("{}{}{}", kCudaTypes, kSharedPrelude, kFunctions); }
 
 }  // namespace kb

@@ -30,9 +30,9 @@ Tensor probe_of(const Tensor& x) {
 }
 
 // The way back from a result.
-class Trace {
+class Probing {
  public:
-  Trace(const Probes& probes, std::span<const double> found)
+  Probing(const Probes& probes, std::span<const double> found)
       : graph_(probes.graph), worst_(graph_.nodes.size(), Finiteness::finite), forward_(graph_.nodes.size(), 0) {
     for (size_t i = 0; i < found.size(); ++i) {
       Finiteness& worst = worst_[static_cast<size_t>(probes.values[i].node)];
@@ -133,7 +133,7 @@ Graph with_probes(const Probes& probes) {
 }
 
 std::string origin_of_not_finite(const Probes& probes, std::span<const double> found) {
-  return Trace(probes, found).text();
+  return Probing(probes, found).text();
 }
 
 }  // namespace kb

@@ -111,7 +111,7 @@ class PnmReader {
   size_t at_ = 0;       // bytes of it that are read
 };
 
-std::string text(const ImageShape& s) {
+std::string size_text(const ImageShape& s) {
   return fmt::format("{} of {}x{} pixels", s.channels == 3 ? "colour" : "grey", s.width, s.height);
 }
 
@@ -124,7 +124,7 @@ void append(Split& split, const fs::path& path, int32_t label, fs::path& first) 
   }
   if (image.shape != split.shape)
     throw DataError({path.string(), "another size or kind of image",
-                     fmt::format("{}, as {}", text(split.shape), first.string()), text(image.shape),
+                     fmt::format("{}, as {}", size_text(split.shape), first.string()), size_text(image.shape),
                      "images of one training are of one size: mogrify -resize WxH! (ImageMagick)"});
   split.pixels.insert(split.pixels.end(), image.pixels.begin(), image.pixels.end());
   split.labels.push_back(label);

@@ -53,9 +53,9 @@ FormulaRef make_mul(FormulaRef a, FormulaRef b) {
 
 // sum := product (('+' | '-') product)*; product := factor (('*' | '/') factor)*; factor := '-' factor | number | x | y
 // | z | r | name '(' sum, ... ')' | '(' sum ')'
-class Parser {
+class FormulaParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit FormulaParser(std::string_view text) : text_(text) {}
 
   FormulaRef whole() {
     FormulaRef result = sum();
@@ -285,7 +285,7 @@ const std::array<Parsed, kOps>& parsed_table() {
 
 }  // namespace
 
-FormulaRef parse_formula(std::string_view text) { return Parser(text).whole(); }
+FormulaRef parse_formula(std::string_view text) { return FormulaParser(text).whole(); }
 
 FormulaRef formula_of(Op op) { return parsed_table()[static_cast<size_t>(op)].formula; }
 

@@ -1,20 +1,13 @@
 // A graph as Graphviz: one box a node, scopes as nested clusters, edges with the type they carry.
-#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "graph/text.h"
+#include "graph/text_buffer.h"
 
 namespace kb {
 namespace {
-
-using Buffer = fmt::memory_buffer;
-
-template <class... Args>
-void put(Buffer& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -53,7 +46,7 @@ struct Cluster {
   std::vector<size_t> nodes;
 };
 
-void put_node(Buffer& out, const Graph& graph, size_t index, int depth) {
+void put_node(TextBuffer& out, const Graph& graph, size_t index, int depth) {
   const Node& node = graph.nodes[index];
   std::string label = fmt::format("%{} {}", index, name(node.op));
   if (node.op == Op::input || node.op == Op::variable) label += fmt::format("\\n{}", escaped(node.attrs.text("name")));
@@ -61,7 +54,7 @@ void put_node(Buffer& out, const Graph& graph, size_t index, int depth) {
   put(out, "{:{}}n{} [label=\"{}\", fillcolor={}];\n", "", 2 * depth, index, label, colour(info(node.op).cls));
 }
 
-void put_cluster(Buffer& out, const Graph& graph, const Cluster& cluster, int& clusters, int depth) {
+void put_cluster(TextBuffer& out, const Graph& graph, const Cluster& cluster, int& clusters, int depth) {
   for (const size_t node : cluster.nodes) put_node(out, graph, node, depth);
   for (const auto& [part, inside] : cluster.parts) {
     put(out, "{:{}}subgraph cluster_{} {{\n", "", 2 * depth, clusters++);
@@ -81,7 +74,7 @@ Cluster& cluster_at(Cluster& root, const std::string& scope) {
   return *cluster;
 }
 
-void put_edges(Buffer& out, const Graph& graph) {
+void put_edges(TextBuffer& out, const Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const Value& v : graph.nodes[i].inputs) {
       const bool several = graph.node(v).outputs.size() > 1;
@@ -97,7 +90,7 @@ std::string to_graphviz(const Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     cluster_at(root, graph.scopes[static_cast<size_t>(graph.nodes[i].scope)]).nodes.push_back(i);
   }
-  Buffer out;
+  TextBuffer out;
   int clusters = 0;
   put(out, "digraph \"{}\" {{\n  node [shape=box, style=filled, fontname=\"monospace\"];\n", escaped(graph.name));
   put_cluster(out, graph, root, clusters, 1);

@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-Array zeros(const Type& type) { return {type, std::vector<double>(static_cast<size_t>(type.elements()), 0.0)}; }
+Array zero_array(const Type& type) { return {type, std::vector<double>(static_cast<size_t>(type.elements()), 0.0)}; }
 
 void round_array(Array& array, bool round_floats) {
   const DType dtype = array.type.dtype;
@@ -45,7 +45,7 @@ void run_op(const oracle::Work& work) {
 
 std::vector<Array> evaluate(const Node& node, std::span<const Array* const> inputs, bool round) {
   std::vector<Array> out;
-  for (const Type& type : node.outputs) out.push_back(zeros(type));
+  for (const Type& type : node.outputs) out.push_back(zero_array(type));
   run_op({node, inputs, out});
   for (Array& array : out) round_array(array, round);
   return out;

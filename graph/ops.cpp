@@ -26,7 +26,7 @@ constexpr auto kSpecial = TypeRule::special;
 // Conventions at kinks are PyTorch's: relu'(0) = abs'(0) = 0, a tie of maximum or minimum gives one half each. NaN goes
 // through relu, maximum and minimum; for reductions and windows it is greater (for reduce_min: less) than every number.
 // clang-format off
-constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
+constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::input, "input", 0, kLeaf, kNone, "", {}, "a named input: a row a sample, or a scalar of the step"},
     {Op::variable, "variable", 0, kLeaf, kNone, "", {}, "the value a parameter or state has before the step"},
     {Op::constant, "constant", 0, kLeaf, kNone, "", {}, "one value for all elements, or one each"},
@@ -114,19 +114,19 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kTable{{
 // clang-format on
 
 constexpr bool in_order() {
-  for (size_t i = 0; i < kTable.size(); ++i)
-    if (static_cast<size_t>(kTable[i].op) != i) return false;
+  for (size_t i = 0; i < kOpTable.size(); ++i)
+    if (static_cast<size_t>(kOpTable[i].op) != i) return false;
   return true;
 }
 static_assert(in_order(), "the table's rows stand in the order of Op");
 
 }  // namespace
 
-const OpInfo& info(Op op) { return kTable[static_cast<size_t>(op)]; }
-std::span<const OpInfo> all_ops() { return kTable; }
+const OpInfo& info(Op op) { return kOpTable[static_cast<size_t>(op)]; }
+std::span<const OpInfo> all_ops() { return kOpTable; }
 
 Op parse_op(std::string_view text) {
-  for (const OpInfo& row : kTable)
+  for (const OpInfo& row : kOpTable)
     if (row.name == text) return row.op;
   throw Error("unknown op '" + std::string(text) + "'");
 }

@@ -3,19 +3,13 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "graph/text_buffer.h"
+
 namespace kb {
 namespace {
-
-using Buffer = fmt::memory_buffer;
-
-template <class... Args>
-void put(Buffer& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -31,14 +25,14 @@ std::string quoted(std::string_view text) {
 }
 
 // Hexadecimal is exact; the decimal beside it is for people.
-void put_real(Buffer& out, double value) {
+void put_real(TextBuffer& out, double value) {
   if (std::isnan(value)) return put(out, "nan");
   if (std::isinf(value)) return put(out, "{}", value > 0 ? "inf" : "-inf");
   put(out, "{}/*{}*/", hexadecimal(value), value);
 }
 
 template <class T, class F>
-void put_list(Buffer& out, const T& items, F&& put_item) {
+void put_list(TextBuffer& out, const T& items, F&& put_item) {
   const char* separator = "";
   for (const auto& item : items) {
     put(out, "{}", separator);
@@ -47,7 +41,7 @@ void put_list(Buffer& out, const T& items, F&& put_item) {
   }
 }
 
-void put_attribute(Buffer& out, const AttrValue& value) {
+void put_attribute(TextBuffer& out, const AttrValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return put(out, "{}", *i);
   if (const auto* d = std::get_if<double>(&value)) return put_real(out, *d);
   if (const auto* s = std::get_if<std::string>(&value)) return put(out, "{}", quoted(*s));
@@ -60,19 +54,19 @@ void put_attribute(Buffer& out, const AttrValue& value) {
   put(out, "{}", name(std::get<DType>(value)));
 }
 
-void put_value(Buffer& out, const Value& v) {
+void put_value(TextBuffer& out, const Value& v) {
   if (v.out == 0) return put(out, "%{}", v.node);
   put(out, "%{}.{}", v.node, v.out);
 }
 
 // A scope path is printed bare where it reads as one word.
-void put_scope(Buffer& out, const std::string& scope) {
+void put_scope(TextBuffer& out, const std::string& scope) {
   bool word = std::isalpha(static_cast<unsigned char>(scope[0])) != 0 || scope[0] == '_';
   for (const char c : scope) word = word && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.');
   put(out, "  @{}", word ? scope : quoted(scope));
 }
 
-void put_node(Buffer& out, const Graph& graph, size_t index, const TextOptions& options) {
+void put_node(TextBuffer& out, const Graph& graph, size_t index, const TextOptions& options) {
   const Node& node = graph.nodes[index];
   put(out, "  %{}", index);
   if (node.outputs.size() > 1) put(out, ":{}", node.outputs.size());
@@ -99,7 +93,7 @@ void put_node(Buffer& out, const Graph& graph, size_t index, const TextOptions& 
   put(out, "\n");
 }
 
-void put_variable(Buffer& out, const Variable& variable) {
+void put_variable(TextBuffer& out, const Variable& variable) {
   put(out, "  {} : {} {} {} ", quoted(variable.name), to_string(variable.type), name(variable.kind),
       name(variable.role));
   const auto& init = variable.init;
@@ -136,7 +130,7 @@ std::string hexadecimal(double value) {
 }
 
 std::string to_text(const Graph& graph, const TextOptions& options) {
-  Buffer out;
+  TextBuffer out;
   put(out, "graph {} {}\n", quoted(graph.name), name(graph.mode));
   if (!graph.variables.empty()) put(out, "variables\n");
   for (const Variable& variable : graph.variables) put_variable(out, variable);

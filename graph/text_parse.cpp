@@ -95,9 +95,9 @@ class Lexer {
   int line_ = 1;
 };
 
-class Parser {
+class GraphParser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
+  explicit GraphParser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
 
   Graph run() {
     word("graph");
@@ -410,7 +410,7 @@ class Parser {
 
 Graph parse_graph(std::string_view text) {
   try {
-    Graph graph = Parser(text).run();
+    Graph graph = GraphParser(text).run();
     verify(graph);
     return graph;
   } catch (const InternalError& error) {  // what no line alone has wrong is the text's fault all the same

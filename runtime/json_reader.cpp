@@ -39,7 +39,7 @@ struct JsonValue::Document {
 
 namespace {
 
-using Node = JsonValue::Node;
+using JsonNode = JsonValue::Node;
 
 constexpr size_t kShownBytes = 80;
 
@@ -102,7 +102,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return scalar(JsonValue::Kind::null), true; }
   bool boolean(bool value) override { return scalar(JsonValue::Kind::boolean).truth = value, true; }
   bool number_integer(int64_t value) override {
-    Node& node = scalar(JsonValue::Kind::number);
+    JsonNode& node = scalar(JsonValue::Kind::number);
     node.is_whole = true;
     node.whole = value;
     return true;
@@ -149,8 +149,8 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  Node& scalar(JsonValue::Kind kind) {
-    Node& node = add(kind);
+  JsonNode& scalar(JsonValue::Kind kind) {
+    JsonNode& node = add(kind);
     // A number's end is known once the byte behind it is read.
     const char last = document_.text[read_ - 1];
     const bool read_on = kind == JsonValue::Kind::number && (last < '0' || last > '9');
@@ -162,16 +162,16 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
     if (std::ssize(open_) == kMaxJsonDepth)
       document_.fail(read_, "", fmt::format("at most {} arrays and objects inside of each other", kMaxJsonDepth),
                      "more");
-    Node& node = add(kind);
+    JsonNode& node = add(kind);
     node.begin = static_cast<uint32_t>(read_ - 1);
     open_.push_back(&node);
     return true;
   }
 
   // Only the innermost container grows, so that pointers to those around it stay good.
-  Node& add(JsonValue::Kind kind) {
+  JsonNode& add(JsonValue::Kind kind) {
     if (++values_ > kMaxJsonValues) document_.fail(read_, "", fmt::format("at most {} values", kMaxJsonValues), "more");
-    Node& node = open_.empty() ? document_.root : open_.back()->inside.emplace_back();
+    JsonNode& node = open_.empty() ? document_.root : open_.back()->inside.emplace_back();
     node.kind = kind;
     node.key = std::move(key_);
     key_.clear();
@@ -182,20 +182,21 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
     if (text.find('\0') != std::string::npos) document_.fail(read_, "", "text without NUL", "\\u0000 in it");
   }
 
-  void refuse_twins(const Node& object) const {
-    std::vector<const Node*> members;
-    for (const Node& member : object.inside) members.push_back(&member);
-    std::stable_sort(members.begin(), members.end(), [](const Node* a, const Node* b) { return a->key < b->key; });
+  void refuse_twins(const JsonNode& object) const {
+    std::vector<const JsonNode*> members;
+    for (const JsonNode& member : object.inside) members.push_back(&member);
+    std::stable_sort(members.begin(), members.end(),
+                     [](const JsonNode* a, const JsonNode* b) { return a->key < b->key; });
     const auto twin = std::adjacent_find(members.begin(), members.end(),
-                                         [](const Node* a, const Node* b) { return a->key == b->key; });
+                                         [](const JsonNode* a, const JsonNode* b) { return a->key == b->key; });
     if (twin != members.end())
       document_.fail(twin[1]->end, "", "each key once", fmt::format("\"{}\" twice", shown(twin[1]->key)));
   }
 
   JsonValue::Document& document_;
-  std::vector<Node*> open_;  // outermost first
-  std::string key_;          // of the value that comes next
-  size_t read_ = 0;          // bytes
+  std::vector<JsonNode*> open_;  // outermost first
+  std::string key_;              // of the value that comes next
+  size_t read_ = 0;              // bytes
   size_t values_ = 0;
 };
 
@@ -229,18 +230,19 @@ void JsonValue::refuse(const std::string& expected) const {
 
 const JsonValue::Node* JsonValue::find(std::string_view key) const {
   if (kind() != Kind::object) return nullptr;
-  const auto at = std::find_if(node_->inside.begin(), node_->inside.end(), [&](const Node& n) { return n.key == key; });
+  const auto at =
+      std::find_if(node_->inside.begin(), node_->inside.end(), [&](const JsonNode& n) { return n.key == key; });
   return at == node_->inside.end() ? nullptr : &*at;
 }
 
-JsonValue JsonValue::member(std::string_view key, const Node& node) const {
+JsonValue JsonValue::member(std::string_view key, const JsonNode& node) const {
   return JsonValue(document_, node, fmt::format("{}{}{}", path_, path_.empty() ? "" : ".", key));
 }
 
 bool JsonValue::has(std::string_view key) const { return find(key) != nullptr; }
 
 JsonValue JsonValue::at(std::string_view key) const {
-  const Node* node = find(key);
+  const JsonNode* node = find(key);
   if (!node) refuse(fmt::format("an object with \"{}\"", key));
   return member(key, *node);
 }
@@ -248,14 +250,14 @@ JsonValue JsonValue::at(std::string_view key) const {
 std::vector<JsonValue> JsonValue::items() const {
   if (kind() != Kind::array) refuse("an array");
   std::vector<JsonValue> items;
-  for (const Node& node : node_->inside) items.push_back(member(std::to_string(items.size()), node));
+  for (const JsonNode& node : node_->inside) items.push_back(member(std::to_string(items.size()), node));
   return items;
 }
 
 std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   if (kind() != Kind::object) refuse("an object");
   std::vector<std::pair<std::string, JsonValue>> members;
-  for (const Node& node : node_->inside) members.emplace_back(node.key, member(node.key, node));
+  for (const JsonNode& node : node_->inside) members.emplace_back(node.key, member(node.key, node));
   return members;
 }
 

@@ -61,7 +61,8 @@ std::string first_difference(const std::string& expected, const std::string& got
   return out;
 }
 
-void compare_with_golden(std::string_view room, const std::string& name, const std::string& text) {
+void golden(const std::string& name, const std::string& text) {
+  const std::string room = std::string(program_invocation_short_name).substr(std::strlen("tests_"));
   const fs::path path = source_dir() / "tests" / room / "golden" / name;
   const bool exists = fs::exists(path);
   const std::string expected = exists ? read_file(path) : "";

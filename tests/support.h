@@ -16,13 +16,12 @@ const std::filesystem::path& source_dir();
 // it is absent, prints what was looked for, and the test should return.
 std::optional<std::filesystem::path> data_dir(std::string_view name);
 
-// Fails the running test at the first line in which `text` differs from the golden file.
-void compare_with_golden(std::string_view room, const std::string& name, const std::string& text);
+// Fails the running test at the first line in which `text` differs from the golden file `name` of the room whose tests
+// this program holds.
+void golden(const std::string& name, const std::string& text);
 
 void skip_golden(const std::string& name);
 
-#ifdef KB_TEST_ROOM
-inline void golden(const std::string& name, const std::string& text) { compare_with_golden(KB_TEST_ROOM, name, text); }
 // For a text that numbers nodes or registers: they are made in the order in which g++ evaluates arguments. Built by
 // clang, which has another, the test only says so.
 inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_unused]] const std::string& text) {
@@ -32,7 +31,6 @@ inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_un
   golden(name, text);
 #endif
 }
-#endif
 
 // The first line in which two texts differ, with up to two lines before it, in the manner of diff -u: "-" expected,
 // "+" got. Empty for equal texts.

@@ -6,7 +6,7 @@ namespace kb {
 namespace {
 
 // Every second row and column; channels that are missing are zeros, half of them before and half behind.
-Tensor shortcut(Tensor x, int64_t channels, int64_t stride) {
+Tensor padded_shortcut(Tensor x, int64_t channels, int64_t stride) {
   const int64_t missing = channels - x.dim("C");
   if (stride > 1) x = slice(x, {0, 0, 0, 0}, x.shape(), {1, 1, stride, stride});
   return missing == 0 ? x : pad(x, {0, missing / 2, 0, 0}, {0, missing - missing / 2, 0, 0});
@@ -16,7 +16,7 @@ Tensor block(const std::string& name, Tensor x, int64_t channels, int64_t stride
   Scope scope(name);
   Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));
   y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}));
-  return relu(y + shortcut(x, channels, stride));
+  return relu(y + padded_shortcut(x, channels, stride));
 }
 
 ModelOutput resnet_cifar_model(Batch& batch) {

@@ -16,7 +16,7 @@ namespace kb {
 namespace {
 
 constexpr int64_t kTile = 256 * 1024;  // bytes
-constexpr int kTrials = 5;
+constexpr int kCopyTrials = 5;
 constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // bytes
 
 }  // namespace
@@ -72,7 +72,7 @@ double device_copy_rate(Backend& backend, int64_t bytes) {
   StateStore store(backend);
   Session session(backend, store, compile(std::move(graph), options));
   double fastest = std::numeric_limits<double>::infinity();
-  for (int trial = 0; trial < kTrials; ++trial)
+  for (int trial = 0; trial < kCopyTrials; ++trial)
     for (const StepTime& time : session.profile().steps) fastest = std::min(fastest, time.milliseconds);
   return 2e3 * static_cast<double>(bytes) / fastest;
 }

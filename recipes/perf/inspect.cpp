@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr size_t kPeakTensors = 10;
+constexpr size_t kPeakRows = 10;
 
 struct Totals {
   size_t nodes = 0, steps = 0, launches = 0, distinct_kernels = 0;
@@ -95,7 +95,7 @@ std::string recomputed_text(const Compiled& compiled) {
 }
 
 std::string peak_lines(const Program& program) {
-  const Peak peak = memory_peak(program, kPeakTensors);
+  const Peak peak = memory_peak(program, kPeakRows);
   std::string text = fmt::format("\nlargest of {} live at step {}\n", bytes_text(peak.bytes), peak.step);
   for (const LiveTensor& tensor : peak.tensors)
     text += fmt::format("{:>9}  {:<22} {:<44} {}\n", bytes_text(tensor.bytes), tensor.place, tensor.name, tensor.type);

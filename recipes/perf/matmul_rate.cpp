@@ -11,8 +11,8 @@
 namespace kb {
 namespace {
 
-constexpr int kWarmSteps = 20;  // until clocks and power are a run's
-constexpr int kTrials = 21;
+constexpr int kMatmulWarmSteps = 20;  // until clocks and power are a run's
+constexpr int kMatmulTrials = 21;
 
 Compiled product(const Target& target, int64_t extent) {
   Graph graph("matmul", Mode::inference);
@@ -54,14 +54,14 @@ MatmulRate device_matmul_rate(Backend& backend, int64_t extent) {
   Session session(backend, store, product(backend.target(), extent));
   fill_randomly(session.input("a"), extent * extent, 1);
   fill_randomly(session.input("b"), extent * extent, 2);
-  for (int i = 0; i < kWarmSteps; ++i) session.step();
+  for (int i = 0; i < kMatmulWarmSteps; ++i) session.step();
   session.wait();
-  std::array<double, kTrials> times{};
+  std::array<double, kMatmulTrials> times{};
   for (double& time : times) time = matmul_milliseconds(session);
   std::sort(times.begin(), times.end());
   const double operations =
       2.0 * static_cast<double>(extent) * static_cast<double>(extent) * static_cast<double>(extent);
-  return {1e3 * operations / times.front(), 1e3 * operations / times[kTrials / 2]};
+  return {1e3 * operations / times.front(), 1e3 * operations / times[kMatmulTrials / 2]};
 }
 
 }  // namespace kb

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRounds = 400'000;
 constexpr int kChains = 12;  // independent sums: more than latency times units of any core
-constexpr int kTrials = 5;
+constexpr int kMultiplyTrials = 5;
 
 // Factors near 1 keep the sums finite. The chains start apart, or the compiler would make one of them.
 constexpr float kFactor = 0.999f, kTerm = 0.001f;
@@ -82,7 +82,7 @@ double measure_multiply_rate(Pool& pool) {
   const int threads = pool.threads();
   std::vector<float> sinks(static_cast<size_t>(threads));
   double best = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
+  for (int trial = 0; trial < kMultiplyTrials; ++trial) {
     const auto start = std::chrono::steady_clock::now();
     pool.parallel(threads, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) sinks[static_cast<size_t>(i)] = unit.run(kRounds);

@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-std::string time_text(double seconds) {
+std::string duration_text(double seconds) {
   if (seconds < 120) return fmt::format("{:.1f} s", seconds);
   if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
   return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
@@ -58,10 +58,11 @@ std::string scale_table(const ScaleLine& line, double epoch, int64_t epochs) {
                                  name(line.algorithm), "workers", "kn", "step ms", "images/s", "efficiency",
                                  "of a node", "comm ms", "exposed ms", fmt::format("{} epochs", kPaperEpochs), other);
   for (const ScaleRow& row : line.rows) {
-    text += fmt::format("{:>7} {:>9.0f} {:>9.2f} {:>10.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>10.2f} {:>10}", row.workers,
-                        row.minibatch, 1e3 * row.step, row.rate, 100 * row.efficiency, 100 * row.of_node,
-                        1e3 * row.communication, 1e3 * row.exposed, time_text(row.seconds_of(kPaperEpochs * epoch)));
-    if (both) text += fmt::format(" {:>10}", time_text(row.seconds_of(static_cast<double>(epochs) * epoch)));
+    text +=
+        fmt::format("{:>7} {:>9.0f} {:>9.2f} {:>10.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>10.2f} {:>10}", row.workers,
+                    row.minibatch, 1e3 * row.step, row.rate, 100 * row.efficiency, 100 * row.of_node,
+                    1e3 * row.communication, 1e3 * row.exposed, duration_text(row.seconds_of(kPaperEpochs * epoch)));
+    if (both) text += fmt::format(" {:>10}", duration_text(row.seconds_of(static_cast<double>(epochs) * epoch)));
     text += "\n";
   }
   return text;

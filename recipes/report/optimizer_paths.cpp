@@ -89,9 +89,9 @@ Graph linear_loss() {
 }
 
 // A training step of the linear loss as the compiler has it before it simplifies, and the state of a run.
-class Run {
+class PathRun {
  public:
-  explicit Run(const Variant& variant) {
+  explicit PathRun(const Variant& variant) {
     CompileOptions options;
     options.optimizer = update_rule(*variant.optimizer);
     CompileState state{options, {}, {}};
@@ -141,7 +141,7 @@ OptimizerPath path_of(const Variant& variant) {
                                     .total_steps = kPathSteps}),
                       *variant.optimizer, variant.hyper);
   OptimizerPath path{variant.name, variant.learning_rate, {0}, {0}};
-  Run run(variant);
+  PathRun run(variant);
   for (int64_t step = 0; step < kPathSteps; ++step) {
     run.step(step, scalars.at(step));
     path.weight.push_back(run.distance(kWeight));

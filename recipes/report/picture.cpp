@@ -12,7 +12,7 @@ namespace kb {
 namespace {
 
 // Pixels.
-constexpr double kWidth = 1600, kLeft = 118, kRight = 28, kGap = 12;
+constexpr double kStepWidth = 1600, kStepLeft = 118, kStepRight = 28, kBandGap = 12;
 constexpr double kTitle = 34, kLine = 20, kMemoryHeight = 150, kTableLine = 17;
 constexpr double kLeastLabel = 10;    // narrower boxes have none
 constexpr double kLeastUpright = 60;  // lower boxes have none that stands upright
@@ -28,7 +28,7 @@ constexpr Colour kColours[] = {
     {"carry", "#86bcb6"},       {"exchange", "#d37295"},  {"all_reduce", "#a0467a"}, {"wait", "#e15759"},
 };
 
-std::string time_text(double milliseconds) {
+std::string box_time(double milliseconds) {
   return milliseconds >= 0.1 ? fmt::format("{:.3g} ms", milliseconds) : fmt::format("{:.3g} us", 1e3 * milliseconds);
 }
 
@@ -55,9 +55,9 @@ class Picture {
     for (const Lane lane : kLanes) {
       if (timeline.of(lane).empty()) continue;
       bands_[lane] = {top, height_of(lane)};
-      top = bands_[lane].bottom() + (lane == Lane::compute ? 2 * kGap : kGap);
+      top = bands_[lane].bottom() + (lane == Lane::compute ? 2 * kBandGap : kBandGap);
     }
-    memory_ = {top + kLine + kGap, kMemoryHeight};
+    memory_ = {top + kLine + kBandGap, kMemoryHeight};
     table_ = memory_.bottom() + 2.5 * kLine;
   }
 
@@ -74,9 +74,9 @@ class Picture {
 
  private:
   double x(double milliseconds) const {
-    return kLeft + (kWidth - kLeft - kRight) * milliseconds / std::max(timeline_.milliseconds, 1e-9);
+    return kStepLeft + (kStepWidth - kStepLeft - kStepRight) * milliseconds / std::max(timeline_.milliseconds, 1e-9);
   }
-  double height() const { return table_ + kTableLine * static_cast<double>(timeline_.peak.tensors.size()) + kGap; }
+  double height() const { return table_ + kTableLine * static_cast<double>(timeline_.peak.tensors.size()) + kBandGap; }
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -97,14 +97,14 @@ class Picture {
 .k{{stroke:#fff;stroke-width:.4}}.g{{stroke:#ddd}}.a{{stroke:#d37295;fill:none;stroke-width:1.1}}{2}</style>
 <rect width="100%" height="100%" fill="#fff"/>
 )",
-        kWidth, height(), styles);
+        kStepWidth, height(), styles);
   }
 
   void heading() {
-    say(kLeft - 90, kTitle, "t", timeline_.title);
+    say(kStepLeft - 90, kTitle, "t", timeline_.title);
     double base = kTitle + kLine + 2;
-    say(kLeft - 90, base, "m", timeline_.device);
-    for (const std::string& note : timeline_.notes) say(kLeft - 90, base += kLine, "m", note);
+    say(kStepLeft - 90, base, "m", timeline_.device);
+    for (const std::string& note : timeline_.notes) say(kStepLeft - 90, base += kLine, "m", note);
   }
 
   // The kinds there are, with what they take of the time.
@@ -112,11 +112,11 @@ class Picture {
     std::map<std::string, double> sums;
     for (const Box& box : timeline_.boxes) sums[box.kind] += box.milliseconds;
     const double base = kTitle + kLine * static_cast<double>(timeline_.notes.size() + 2) + 4;
-    double left = kLeft - 90;
+    double left = kStepLeft - 90;
     for (const Colour& colour : kColours) {
       const auto at = sums.find(std::string(colour.kind));
       if (at == sums.end()) continue;
-      const std::string words = fmt::format("{} {}", at->first, time_text(at->second));
+      const std::string words = fmt::format("{} {}", at->first, box_time(at->second));
       add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" class="{}"/>)", left, base - 10, colour.kind);
       say(left + 17, base, "m", words);
       left += 17 + 7 * static_cast<double>(words.size()) + 14;
@@ -132,12 +132,13 @@ class Picture {
     for (int64_t i = 0; static_cast<double>(i) * step <= timeline_.milliseconds * (1 + 1e-9); ++i) {
       const double at = x(static_cast<double>(i) * step);
       add(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" class="g"/>)", at, first, memory_.bottom());
-      say(at, memory_.top - kGap / 2, "c", fmt::format("{:.6g}{}", static_cast<double>(i) * step, i == 0 ? " ms" : ""));
+      say(at, memory_.top - kBandGap / 2, "c",
+          fmt::format("{:.6g}{}", static_cast<double>(i) * step, i == 0 ? " ms" : ""));
     }
   }
 
   void draw(Lane lane, const Band& band) {
-    say(kLeft - kGap, band.top + band.height / 2 + 4, "e", name(lane));
+    say(kStepLeft - kBandGap, band.top + band.height / 2 + 4, "e", name(lane));
     for (const Box* box : timeline_.of(lane)) draw(*box, band);
   }
 
@@ -176,7 +177,7 @@ class Picture {
 
   static std::string tooltip(const Box& box) {
     std::string text =
-        fmt::format("{}  {}\n{} at {:.3f} ms, {}", box.id, box.name, time_text(box.milliseconds), box.start, box.kind);
+        fmt::format("{}  {}\n{} at {:.3f} ms, {}", box.id, box.name, box_time(box.milliseconds), box.start, box.kind);
     if (box.bytes > 0) text += fmt::format("\n{}", bytes_text(box.bytes));
     if (box.bytes > 0 && box.milliseconds > 0)
       text += fmt::format(", {:.3g} GB/s", 1e-6 * static_cast<double>(box.bytes) / box.milliseconds);
@@ -212,29 +213,29 @@ class Picture {
   }
 
   void memory() {
-    say(kLeft - kGap, memory_.top + memory_.height / 2, "e", "live memory");
-    std::string path = fmt::format("M{:.1f} {:.1f}", kLeft, memory_.bottom());
+    say(kStepLeft - kBandGap, memory_.top + memory_.height / 2, "e", "live memory");
+    std::string path = fmt::format("M{:.1f} {:.1f}", kStepLeft, memory_.bottom());
     for (const LiveBytes& live : timeline_.memory) path += fmt::format("H{:.1f}V{:.1f}", x(live.start), y(live.bytes));
     add(R"(<path d="{}H{:.1f}V{:.1f}Z" fill="#c6dbef" stroke="#4e79a7"/>)", path, x(timeline_.milliseconds),
         memory_.bottom());
     const double arena = y(timeline_.arena_bytes);
-    add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}" stroke="#222" stroke-dasharray="5 4"/>)", kLeft,
-        kWidth - kRight, arena, arena);
-    say(kLeft - kGap, arena + 4, "e", "arena " + bytes_text(timeline_.arena_bytes));
-    say(kLeft - kGap, memory_.bottom(), "e", "0");
+    add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}" stroke="#222" stroke-dasharray="5 4"/>)", kStepLeft,
+        kStepWidth - kStepRight, arena, arena);
+    say(kStepLeft - kBandGap, arena + 4, "e", "arena " + bytes_text(timeline_.arena_bytes));
+    say(kStepLeft - kBandGap, memory_.bottom(), "e", "0");
     const double at = x(timeline_.peak_start);
     add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="#e15759"/>)", at, y(timeline_.peak.bytes));
   }
 
   void peak_table() {
     double base = table_ - kLine;
-    say(kLeft, base, "b",
+    say(kStepLeft, base, "b",
         fmt::format("live at the peak, {} at {}:", bytes_text(timeline_.peak.bytes), timeline_.peak_id));
     for (const LiveTensor& tensor : timeline_.peak.tensors) {
       base += kTableLine;
-      say(kLeft + 70, base, "e", bytes_text(tensor.bytes));
-      say(kLeft + 84, base, "m", tensor.place);
-      say(kLeft + 250, base, "m", fmt::format("{} {}", tensor.name, tensor.type));
+      say(kStepLeft + 70, base, "e", bytes_text(tensor.bytes));
+      say(kStepLeft + 84, base, "m", tensor.place);
+      say(kStepLeft + 250, base, "m", fmt::format("{} {}", tensor.name, tensor.type));
     }
   }
 

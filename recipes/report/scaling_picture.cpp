@@ -12,11 +12,12 @@
 namespace kb {
 namespace {
 
-constexpr double kWidth = 1160, kHeight = 820;
-constexpr double kLeft = 70, kTop = 140, kAcross = 576, kDown = 350;  // of the first chart, and to the next ones
-constexpr double kChartWidth = 490, kChartHeight = 250;
+constexpr double kPageWidth = 1160, kPageHeight = 820;
+constexpr double kPageLeft = 70, kPageTop = 140, kPageAcross = 576,
+                 kPageDown = 350;  // of the first chart, and to the next ones
+constexpr double kScaleWidth = 490, kScaleHeight = 250;
 
-constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73"};  // that the colour-blind tell apart
+constexpr const char* kScaleColors[] = {"#0072b2", "#d55e00", "#009e73"};  // that the colour-blind tell apart
 constexpr const char* kIdeal = "#888";
 
 using Figure = std::function<double(const ScaleRow&)>;
@@ -49,31 +50,31 @@ std::string number_text(double value) {
   return value >= 1e3 ? fmt::format("{:g}k", value / 1e3) : fmt::format("{:g}", value);
 }
 
-class Chart {
+class ScaleChart {
  public:
   // Places: 0 1
   //         2 3
-  Chart(Svg& svg, int place, int most_workers, Axis axis, const std::string& title)
+  ScaleChart(Svg& svg, int place, int most_workers, Axis axis, const std::string& title)
       : svg_(svg),
-        left_(kLeft + place % 2 * kAcross),
-        top_(kTop + place / 2 * kDown),
+        left_(kPageLeft + place % 2 * kPageAcross),
+        top_(kPageTop + place / 2 * kPageDown),
         most_(most_workers),
         axis_(std::move(axis)) {
     constexpr const char* kGrid = "#e4e4e4";
     const Svg::Letters small{.size = 11, .anchor = "end", .color = "#555"};
     svg_.text(left_ - 46, top_ - 14, title, {.size = 13, .bold = true});
     for (const double tick : axis_.ticks) {
-      svg_.line(left_, y(tick), left_ + kChartWidth, y(tick), {.color = kGrid});
+      svg_.line(left_, y(tick), left_ + kScaleWidth, y(tick), {.color = kGrid});
       svg_.text(left_ - 8, y(tick) + 4, number_text(tick), small);
     }
-    const double bottom = top_ + kChartHeight;
+    const double bottom = top_ + kScaleHeight;
     for (int workers = 1; workers <= most_; workers *= 2) {
       svg_.line(x(workers), top_, x(workers), bottom + 4, {.color = kGrid});
       svg_.text(x(workers), bottom + 18, std::to_string(workers), {.size = 11, .anchor = "middle", .color = "#555"});
     }
-    svg_.line(left_, bottom, left_ + kChartWidth, bottom, {});
+    svg_.line(left_, bottom, left_ + kScaleWidth, bottom, {});
     svg_.line(left_, top_, left_, bottom, {});
-    svg_.text(left_ + kChartWidth / 2, bottom + 36, "workers", {.anchor = "middle", .color = "#555"});
+    svg_.text(left_ + kScaleWidth / 2, bottom + 36, "workers", {.anchor = "middle", .color = "#555"});
   }
 
   void line(const std::vector<ScaleRow>& rows, const Svg::Stroke& stroke, const Figure& value) {
@@ -94,9 +95,9 @@ class Chart {
  private:
   double x(int workers) const {
     const double part = most_ == 1 ? 0.5 : std::log2(workers) / std::log2(most_);
-    return left_ + 12 + part * (kChartWidth - 24);
+    return left_ + 12 + part * (kScaleWidth - 24);
   }
-  double y(double value) const { return top_ + (1 - axis_.part(value)) * kChartHeight; }
+  double y(double value) const { return top_ + (1 - axis_.part(value)) * kScaleHeight; }
 
   Svg& svg_;
   double left_ = 0, top_ = 0;
@@ -104,7 +105,7 @@ class Chart {
   Axis axis_;
 };
 
-double rate(const ScaleRow& row) { return row.rate; }
+double rate_of(const ScaleRow& row) { return row.rate; }
 double efficiency(const ScaleRow& row) { return 100 * row.efficiency; }
 double communication(const ScaleRow& row) { return 1e3 * row.communication; }
 double exposed(const ScaleRow& row) { return 1e3 * row.exposed; }
@@ -136,7 +137,7 @@ double legend_entry(Svg& svg, double x, const std::string& text, const Svg::Stro
 void draw_legend(Svg& svg, const std::vector<ScaleLine>& lines) {
   double x = 24;
   for (size_t i = 0; i < lines.size(); ++i)
-    x = legend_entry(svg, x, std::string(name(lines[i].algorithm)), {.color = kColors[i], .width = 2});
+    x = legend_entry(svg, x, std::string(name(lines[i].algorithm)), {.color = kScaleColors[i], .width = 2});
   x = legend_entry(svg, x, "communication, hidden part included", {.width = 1.5, .dashes = "2 3"});
   legend_entry(svg, x, "as many workers alone", {.color = kIdeal, .width = 1.5, .dashes = "6 4"});
 }
@@ -144,9 +145,9 @@ void draw_legend(Svg& svg, const std::vector<ScaleLine>& lines) {
 }  // namespace
 
 std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, const ScaleWords& words) {
-  ensure(!lines.empty() && lines.size() <= std::size(kColors) && !lines[0].rows.empty(),
+  ensure(!lines.empty() && lines.size() <= std::size(kScaleColors) && !lines[0].rows.empty(),
          "scale_picture: one to three lines of rows");
-  Svg svg(kWidth, kHeight);
+  Svg svg(kPageWidth, kPageHeight);
   svg.text(24, 30, words.title, {.size = 17, .bold = true});
   svg.text(24, 50, words.worker, {.color = "#555"});
   svg.text(24, 67, words.nodes, {.color = "#555"});
@@ -156,22 +157,22 @@ std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, con
   const int workers = ideal.back().workers;
   const Figure hours = [&](const ScaleRow& row) { return row.seconds_of(kPaperEpochs * epoch) / 3600; };
   const Svg::Stroke dashed{.color = kIdeal, .width = 1.5, .dashes = "6 4"};
-  Chart rates(svg, 0, workers, log_axis(ideal.front().rate, ideal.back().rate), "images/s");
-  Chart efficiencies(svg, 1, workers, linear_axis(std::max(100.0, most(lines, efficiency))), "efficiency, %");
-  Chart waits(svg, 2, workers, linear_axis(most(lines, communication)), "exposed communication, ms a step");
-  Chart runs(svg, 3, workers, log_axis(hours(ideal.back()), most(lines, hours)),
-             fmt::format("time of {} epochs, hours", kPaperEpochs));
-  rates.line(ideal, dashed, rate);
+  ScaleChart rates(svg, 0, workers, log_axis(ideal.front().rate, ideal.back().rate), "images/s");
+  ScaleChart efficiencies(svg, 1, workers, linear_axis(std::max(100.0, most(lines, efficiency))), "efficiency, %");
+  ScaleChart waits(svg, 2, workers, linear_axis(most(lines, communication)), "exposed communication, ms a step");
+  ScaleChart runs(svg, 3, workers, log_axis(hours(ideal.back()), most(lines, hours)),
+                  fmt::format("time of {} epochs, hours", kPaperEpochs));
+  rates.line(ideal, dashed, rate_of);
   efficiencies.line(ideal, dashed, efficiency);
   runs.line(ideal, dashed, hours);
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<ScaleRow>& rows = lines[i].rows;
-    waits.line(rows, {.color = kColors[i], .width = 1.5, .dashes = "2 3"}, communication);
-    const std::pair<Chart*, Figure> all[] = {
-        {&rates, rate}, {&efficiencies, efficiency}, {&waits, exposed}, {&runs, hours}};
+    waits.line(rows, {.color = kScaleColors[i], .width = 1.5, .dashes = "2 3"}, communication);
+    const std::pair<ScaleChart*, Figure> all[] = {
+        {&rates, rate_of}, {&efficiencies, efficiency}, {&waits, exposed}, {&runs, hours}};
     for (const auto& [chart, value] : all) {
-      chart->line(rows, {.color = kColors[i], .width = 2}, value);
-      chart->dots(rows, kColors[i], value);
+      chart->line(rows, {.color = kScaleColors[i], .width = 2}, value);
+      chart->dots(rows, kScaleColors[i], value);
     }
   }
   return svg.str();

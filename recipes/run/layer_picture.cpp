@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-constexpr double kLeft = 250, kTop = 100, kMapWidth = 300, kGap = 60, kBelow = 60;
+constexpr double kMapsLeft = 250, kMapsTop = 100, kMapWidth = 300, kMapsGap = 60, kMapsBelow = 60;
 constexpr size_t kMostColumns = 150, kMostLabels = 80;
 constexpr const char* kGrey = "#555";
 
@@ -20,13 +20,13 @@ struct Color {
   double red, green, blue;
 };
 // From dark blue over green to yellow: equal steps look equal, in grey and to the colour-blind too.
-constexpr Color kColors[] = {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
+constexpr Color kShades[] = {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
 
 std::string color_at(double share) {
-  const double place = std::clamp(share, 0.0, 1.0) * (std::size(kColors) - 1);
-  const size_t below = std::min(static_cast<size_t>(place), std::size(kColors) - 2);
+  const double place = std::clamp(share, 0.0, 1.0) * (std::size(kShades) - 1);
+  const size_t below = std::min(static_cast<size_t>(place), std::size(kShades) - 2);
   const double part = place - static_cast<double>(below);
-  const Color &a = kColors[below], &b = kColors[below + 1];
+  const Color &a = kShades[below], &b = kShades[below + 1];
   const auto mix = [&](double from, double to) { return std::lround(from + part * (to - from)); };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
 }
@@ -63,17 +63,18 @@ class LayerPicture {
       : layers_(layers),
         columns_(columns_of(norms)),
         row_(std::clamp(900.0 / static_cast<double>(layers.size()), 5.0, 16.0)),
-        bottom_(kTop + row_ * static_cast<double>(layers.size())) {
+        bottom_(kMapsTop + row_ * static_cast<double>(layers.size())) {
     maps_ = {{"norm of the weights, |w|", &LayerNorms::weight}, {"norm of the gradient, |g|", &LayerNorms::gradient}};
     if (!norms[0].trust.empty()) maps_.push_back({"trust: times the learning rate", &LayerNorms::trust});
   }
 
   std::string str(const std::string& title) {
-    Svg svg(kLeft + static_cast<double>(maps_.size()) * (kMapWidth + kGap), bottom_ + kBelow);
+    Svg svg(kMapsLeft + static_cast<double>(maps_.size()) * (kMapWidth + kMapsGap), bottom_ + kMapsBelow);
     svg.text(24, 30, title, {.size = 17, .bold = true});
     svg.text(24, 50, "layers from the first (top) to the last, over steps; colours are logarithmic", {.color = kGrey});
     label_rows(svg);
-    for (size_t i = 0; i < maps_.size(); ++i) draw(svg, maps_[i], kLeft + static_cast<double>(i) * (kMapWidth + kGap));
+    for (size_t i = 0; i < maps_.size(); ++i)
+      draw(svg, maps_[i], kMapsLeft + static_cast<double>(i) * (kMapWidth + kMapsGap));
     return svg.str();
   }
 
@@ -81,14 +82,14 @@ class LayerPicture {
   void label_rows(Svg& svg) const {
     const size_t every = (layers_.size() + kMostLabels - 1) / kMostLabels;
     for (size_t i = 0; i < layers_.size(); i += every)
-      svg.text(kLeft - 8, y(i) + row_ / 2 + 3.5, layers_[i].name,
+      svg.text(kMapsLeft - 8, y(i) + row_ / 2 + 3.5, layers_[i].name,
                {.size = std::clamp(row_ * static_cast<double>(every) - 1, 6.0, 11.0), .anchor = "end", .color = kGrey});
   }
 
-  double y(size_t layer) const { return kTop + row_ * static_cast<double>(layer); }
+  double y(size_t layer) const { return kMapsTop + row_ * static_cast<double>(layer); }
 
   void draw(Svg& svg, const Map& map, double left) const {
-    svg.text(left, kTop - 10, map.title, {.size = 13, .bold = true});
+    svg.text(left, kMapsTop - 10, map.title, {.size = 13, .bold = true});
     Scale scale;
     for (const LayerNorms* column : columns_)
       for (const double value : column->*map.values) scale.take(value);

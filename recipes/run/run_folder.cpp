@@ -28,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
-
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw Error(fmt::format("--out: cannot use the folder {}: {}", path.string(), why));
 }
@@ -50,7 +48,7 @@ fs::path default_folder(const std::string& recipe) {
   return path;
 }
 
-std::string time_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // A number or a truth value as JSON has it, anything else as text.
 nlohmann::ordered_json flag_json(const std::string& value) {
@@ -138,7 +136,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   const std::vector<std::string> words = flag_words(facts.recipe, facts.flags);
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
-  manifest["started"] = time_text();
+  manifest["started"] = now_text();
   std::string command = start_words(facts.recipe);
   for (const std::string& word : words) command += " " + shell_quoted(word);
   manifest["command"] = command;
@@ -182,7 +180,7 @@ std::string continued_manifest(const std::string& own, const std::string& old, i
   const JsonValue before = parse_json(old, "manifest.json");
   const nlohmann::ordered_json versions = copy_of(before.at("versions"));
   nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(own);
-  nlohmann::ordered_json entry = {{"at", time_text()}, {"step", step}};
+  nlohmann::ordered_json entry = {{"at", now_text()}, {"step", step}};
   for (const auto& [key, value] : manifest["versions"].items()) {
     const auto was = versions.find(key);
     if (was != versions.end() && *was == value) continue;

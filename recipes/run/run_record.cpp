@@ -3,12 +3,6 @@
 #include <fmt/format.h>
 
 namespace kb {
-namespace {
-
-constexpr const char *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
-
-}  // namespace
-
 struct RunRecord::Files {
   Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
         int64_t keep, MetricsFile::Say say)

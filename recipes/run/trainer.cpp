@@ -29,8 +29,6 @@
 namespace kb {
 namespace {
 
-constexpr const char* kManifest = "manifest.json";
-constexpr const char* kMetrics = "metrics.jsonl";
 constexpr const char* kPicks = "picks";  // in a checkpoint
 
 // "line 5"; "lines 5, 6 and 3 more".

@@ -15,7 +15,7 @@ std::string text_of(const std::filesystem::path& path) { return is_there(path) ?
 
 enum class Kind : uint8_t { step, evaluation, end, stop, other, damaged, torn };
 
-struct Line {
+struct MetricsLine {
   std::string_view text;  // with its end
   Kind kind = Kind::damaged;
   int64_t step = 0, steps = 0;  // of a step, of an end
@@ -36,7 +36,7 @@ Kind kind_named(const std::string& kind) {
 }
 
 // Throws Error where the line is damaged.
-void parse(Line& line) {
+void parse(MetricsLine& line) {
   const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
   const std::string kind = json.get<std::string>("kind");
   line.evaluation = {number(json, "loss"), number(json, "error"), 0};
@@ -46,9 +46,9 @@ void parse(Line& line) {
   line.kind = kind_named(kind);
 }
 
-Line line_at(std::string_view text, size_t at) {
+MetricsLine metrics_line_at(std::string_view text, size_t at) {
   const size_t end = std::min(text.find('\n', at), text.size() - 1);
-  Line line{text.substr(at, end + 1 - at)};
+  MetricsLine line{text.substr(at, end + 1 - at)};
   if (!line.text.ends_with('\n')) {
     line.kind = Kind::torn;
     return line;
@@ -61,19 +61,19 @@ Line line_at(std::string_view text, size_t at) {
   return line;
 }
 
-std::vector<Line> lines_of(std::string_view text) {
-  std::vector<Line> lines;
-  for (size_t at = 0; at < text.size(); at += lines.back().text.size()) lines.push_back(line_at(text, at));
+std::vector<MetricsLine> metrics_lines(std::string_view text) {
+  std::vector<MetricsLine> lines;
+  for (size_t at = 0; at < text.size(); at += lines.back().text.size()) lines.push_back(metrics_line_at(text, at));
   return lines;
 }
 
 // Steps that do not grow are damaged. Gives where what lies past `step` begins: at the first later step behind the last
 // earlier one, so that a number that was damaged into a large one cuts nothing off.
-size_t check_order(std::vector<Line>& lines, int64_t step) {
+size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
   int64_t last = -1;
   size_t end = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    Line& line = lines[i];
+    MetricsLine& line = lines[i];
     if (line.kind != Kind::step || line.step >= step) continue;
     if (line.step <= last) {
       line.kind = Kind::damaged;
@@ -89,9 +89,9 @@ size_t check_order(std::vector<Line>& lines, int64_t step) {
 }
 
 // Sums over the lines as a run makes them.
-class Totals {
+class LossTotals {
  public:
-  void take(Line& line) {
+  void take(MetricsLine& line) {
     if (line.kind == Kind::step) take_step(line);
     if (line.kind == Kind::evaluation) take_evaluation(line);
     line.is_kept = line.kind != Kind::end && line.kind != Kind::stop && line.kind != Kind::torn;
@@ -106,7 +106,7 @@ class Totals {
   const MetricsCut& cut() const { return cut_; }
 
  private:
-  void take_step(const Line& line) {
+  void take_step(const MetricsLine& line) {
     const double loss = line.evaluation.loss;
     if (!cut_.first_loss) cut_.first_loss = loss;
     cut_.evaluation.reset();
@@ -115,7 +115,7 @@ class Totals {
     ++cut_.losses;
   }
 
-  void take_evaluation(Line& line) {
+  void take_evaluation(MetricsLine& line) {
     evaluation_ = &line;
     earlier_ = cut_;
     earlier_.evaluation.reset();
@@ -125,7 +125,7 @@ class Totals {
   }
 
   MetricsCut cut_, earlier_;
-  Line* evaluation_ = nullptr;
+  MetricsLine* evaluation_ = nullptr;
 };
 
 void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string_view lines) {
@@ -138,9 +138,9 @@ void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string
 
 MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due) {
   const std::string text = text_of(path);
-  std::vector<Line> lines = lines_of(text);
+  std::vector<MetricsLine> lines = metrics_lines(text);
   const size_t end = check_order(lines, step);
-  Totals totals;
+  LossTotals totals;
   for (size_t i = 0; i < lines.size(); ++i)
     if (i < end)
       totals.take(lines[i]);
@@ -150,7 +150,7 @@ MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_
   MetricsCut result = totals.cut();
   std::string kept, dropped;
   int64_t number = 0;
-  for (const Line& line : lines) {
+  for (const MetricsLine& line : lines) {
     (line.is_kept ? kept : dropped) += line.text;
     if (!line.is_kept)
       ++result.dropped;
@@ -167,7 +167,7 @@ std::optional<int64_t> ended_after(const std::filesystem::path& path) {
   const std::string text = text_of(path);
   if (text.empty()) return std::nullopt;
   const size_t begin = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
-  const Line last = line_at(text, begin);
+  const MetricsLine last = metrics_line_at(text, begin);
   return last.kind == Kind::end ? std::optional(last.steps) : std::nullopt;
 }
 

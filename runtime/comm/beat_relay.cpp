@@ -20,6 +20,36 @@
 
 namespace kb {
 
+class RelaySocket {
+ public:
+  explicit RelaySocket(int handle = -1) : handle_(handle) {}
+  ~RelaySocket() {
+    if (handle_ >= 0) ::close(handle_);
+  }
+  RelaySocket(RelaySocket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+  RelaySocket& operator=(RelaySocket&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  int handle() const { return handle_; }
+  bool is_open() const { return handle_ >= 0; }
+  void close() { *this = RelaySocket(); }
+  void do_not_wait() const {
+    const int on = 1;
+    ::fcntl(handle_, F_SETFL, O_NONBLOCK);
+    ::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  // False when nothing came in time.
+  bool wait(short events, int milliseconds) const {
+    pollfd one{handle_, events, 0};
+    return ::poll(&one, 1, milliseconds) > 0;
+  }
+
+ private:
+  int handle_;
+};
+
 struct SentBeat {
   int32_t rank = 0;
   Presence presence = Presence::absent;
@@ -48,37 +78,7 @@ struct Head {
   int32_t leaves = 0;  // the last message
 };
 
-class Socket {
- public:
-  explicit Socket(int handle = -1) : handle_(handle) {}
-  ~Socket() {
-    if (handle_ >= 0) ::close(handle_);
-  }
-  Socket(Socket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-
-  int handle() const { return handle_; }
-  bool is_open() const { return handle_ >= 0; }
-  void close() { *this = Socket(); }
-  void do_not_wait() const {
-    const int on = 1;
-    ::fcntl(handle_, F_SETFL, O_NONBLOCK);
-    ::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  // False when nothing came in time.
-  bool wait(short events, int milliseconds) const {
-    pollfd one{handle_, events, 0};
-    return ::poll(&one, 1, milliseconds) > 0;
-  }
-
- private:
-  int handle_;
-};
-
-Socket new_socket() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+RelaySocket new_socket() { return RelaySocket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
 std::string reason() { return std::strerror(errno); }
 
@@ -132,8 +132,8 @@ struct Hub {
 };
 
 // Closed where it could not be reached in time.
-Socket connected(const std::string& address, uint16_t port, int milliseconds) {
-  Socket socket = new_socket();
+RelaySocket connected(const std::string& address, uint16_t port, int milliseconds) {
+  RelaySocket socket = new_socket();
   if (!socket.is_open()) return socket;
   socket.do_not_wait();
   sockaddr_in to{};
@@ -150,12 +150,12 @@ Socket connected(const std::string& address, uint16_t port, int milliseconds) {
   }
   if (fault == 0) return socket;
   errno = fault;
-  return Socket();
+  return RelaySocket();
 }
 
 // Who has connected and not said yet who it is: a stranger may never do so, and holds up nobody.
 struct Caller {
-  Socket socket;
+  RelaySocket socket;
   std::string said = {};
 
   bool has_said_all() const { return said.size() == sizeof(Hello); }
@@ -174,7 +174,7 @@ struct Caller {
 };
 
 // Those who have connected, once anything has come from them or from the listener, or the time is over.
-void hear(const Socket& listener, std::vector<Caller>& callers, const Deadline& deadline) {
+void hear(const RelaySocket& listener, std::vector<Caller>& callers, const Deadline& deadline) {
   constexpr size_t kMostStrangers = 256;
   std::vector<pollfd> all{{listener.handle(), POLLIN, 0}};
   for (const Caller& caller : callers) all.push_back({caller.socket.handle(), POLLIN, 0});
@@ -183,7 +183,7 @@ void hear(const Socket& listener, std::vector<Caller>& callers, const Deadline& 
     if (all[i + 1].revents != 0) callers[i].listen();
   std::erase_if(callers, [](const Caller& caller) { return !caller.socket.is_open(); });
   if (all[0].revents == 0) return;
-  Socket socket(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC));
+  RelaySocket socket(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket.is_open()) return;
   socket.do_not_wait();
   if (callers.size() == kMostStrangers) callers.erase(callers.begin());
@@ -228,7 +228,7 @@ void set(Beat& beat, const SentBeat& sent) {
 
 struct BeatRelay::Peer {
   int rank = 0;
-  Socket socket;
+  RelaySocket socket;
   std::string in, out;  // not yet whole, not yet sent
   int64_t heard = machine_time();
 };
@@ -257,7 +257,7 @@ std::string BeatRelay::open(Communicator& communicator) {
 
 std::string BeatRelay::listen_and_accept(Communicator& communicator) {
   Hub hub{std::random_device()() | uint64_t{std::random_device()()} << 32, 0, own_addresses()};
-  const Socket listener = new_socket();
+  const RelaySocket listener = new_socket();
   sockaddr_in any{};
   any.sin_family = AF_INET;
   socklen_t length = sizeof any;
@@ -296,7 +296,7 @@ std::string BeatRelay::connect_to_hub(Communicator& communicator) {
   const Hub hub = Hub::parse(communicator.all_gather("")[0]);
   if (hub.addresses.empty() || page_.leader(rank_) != rank_) return "";
   const Deadline deadline;
-  Socket socket;
+  RelaySocket socket;
   for (size_t i = 0; i < hub.addresses.size() && !socket.is_open(); ++i)
     socket = connected(hub.addresses[i], hub.port,
                        deadline.milliseconds_left() / static_cast<int>(hub.addresses.size() - i));

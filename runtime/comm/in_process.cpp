@@ -11,9 +11,6 @@
 #include "runtime/comm/throttled.h"
 
 namespace kb {
-namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Letter {
   const std::byte* data;
@@ -53,8 +50,6 @@ struct Channel {
   int64_t sent = 0, taken = 0;
 };
 
-}  // namespace
-
 class InProcessNetwork {
  public:
   explicit InProcessNetwork(int ranks) : size(ranks), dead(static_cast<size_t>(ranks)) {
@@ -77,6 +72,8 @@ class InProcessNetwork {
 };
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 class InProcessLink : public Link {
  public:

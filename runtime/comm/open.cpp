@@ -14,23 +14,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Plugin kPlugin{
+constexpr Plugin kMpiPlugin{
     "libkilobatch_mpi.so", "Kilobatch's MPI library", "kilobatch_mpi_version", "several processes cannot be used",
     "apt install libopenmpi-dev openmpi-bin, then configure again (cmake -DKB_MPI=ON says what it does not find)"};
 
 }  // namespace
 
-std::vector<fs::path> mpi_places() { return kPlugin.places(); }
+std::vector<fs::path> mpi_places() { return kMpiPlugin.places(); }
 
 std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& options, const Launcher& launcher,
                                                 const std::vector<fs::path>& places) {
   if (launcher.processes == 1) return make_local_communicator();
   if (!launcher.connects)
-    kPlugin.missing("what connects the processes",
-                    fmt::format("{} processes started by {}", launcher.processes, launcher.name),
-                    "srun --mpi=pmix (srun --mpi=list says what this Slurm has), or mpirun inside the job");
-  const fs::path plugin = kPlugin.find(places);
-  const auto make_link = reinterpret_cast<MpiPluginLink>(kPlugin.symbol(plugin, "kilobatch_mpi_link"));
+    kMpiPlugin.missing("what connects the processes",
+                       fmt::format("{} processes started by {}", launcher.processes, launcher.name),
+                       "srun --mpi=pmix (srun --mpi=list says what this Slurm has), or mpirun inside the job");
+  const fs::path plugin = kMpiPlugin.find(places);
+  const auto make_link = reinterpret_cast<MpiPluginLink>(kMpiPlugin.symbol(plugin, "kilobatch_mpi_link"));
   return std::make_unique<LinkCommunicator>(
       [&] { return throttled(std::unique_ptr<Link>(make_link(options.timeout, options.node)), options.throttle); },
       options.algorithm);
@@ -38,7 +38,7 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 
 // OpenMPI binds a process, all its threads, to one core or socket, refuses more processes than cores, and root.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
-  if (mpirun.find('/') == std::string::npos) kPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
+  if (mpirun.find('/') == std::string::npos) kMpiPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
   std::vector<std::string> all{mpirun, "--bind-to", "none"};
   all.insert(all.end(), {"--mca", "orte_execute_quiet", "1"});  // faults speak for themselves; -q is OpenMPI 4's alone
   all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});  // memory, no network

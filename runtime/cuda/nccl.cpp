@@ -9,8 +9,8 @@
 namespace kb::cuda {
 namespace {
 
-constexpr const char* kLibraries[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2",
-                                      "/usr/local/cuda/lib/libnccl.so.2"};
+constexpr const char* kNcclLibraries[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2",
+                                          "/usr/local/cuda/lib/libnccl.so.2"};
 
 [[noreturn]] void missing(const std::string& what, const std::string& got) {
   throw Error(fmt::format(
@@ -80,7 +80,7 @@ std::unique_ptr<const Nccl> find_nccl(std::span<const char* const> libraries) {
 
 }  // namespace
 
-std::unique_ptr<const Nccl> open_nccl() { return find_nccl(kLibraries); }
+std::unique_ptr<const Nccl> open_nccl() { return find_nccl(kNcclLibraries); }
 std::unique_ptr<const Nccl> open_nccl(const char* library) { return find_nccl({&library, 1}); }
 
 }  // namespace kb::cuda

@@ -11,8 +11,8 @@ namespace kb::cuda {
 namespace {
 
 // The newest first: an older one next to it knows fewer architectures.
-constexpr const char* kLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                                      "/usr/local/cuda/lib64/libnvrtc.so"};
+constexpr const char* kNvrtcLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                           "/usr/local/cuda/lib64/libnvrtc.so"};
 
 template <class Function>
 bool bind(void* library, const char* symbol, Function& function) {
@@ -84,7 +84,7 @@ class Program {
 
 bool open_nvrtc(Nvrtc& nvrtc, std::string& why) {
   std::string first;
-  for (const char* library : kLibraries) {
+  for (const char* library : kNvrtcLibraries) {
     void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       if (first.empty()) first = dlerror();

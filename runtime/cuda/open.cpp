@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Plugin kPlugin{
+constexpr Plugin kCudaPlugin{
     "libkilobatch_cuda.so", "Kilobatch's GPU library", "kilobatch_cuda_version", "no GPU can be used",
     "configure with the CUDA toolkit (12.9 or 13) and cuDNN 9 installed: cmake -DKB_CUDA=ON -DKB_CUDNN=ON names what "
     "it does not find"};
@@ -27,7 +27,7 @@ constexpr const char* kNoDevice =
 std::vector<std::string> visible_devices(const CudaPlaces& places) {
   cuda::Driver driver;
   std::string why;
-  if (!cuda::open_table(driver, places.driver.c_str(), why)) kPlugin.missing("the CUDA driver", why, kNoDriver);
+  if (!cuda::open_table(driver, places.driver.c_str(), why)) kCudaPlugin.missing("the CUDA driver", why, kNoDriver);
   std::vector<std::string> bus_ids;
   try {
     int count = 0;
@@ -41,7 +41,7 @@ std::vector<std::string> visible_devices(const CudaPlaces& places) {
       bus_ids.emplace_back(text.data());
     }
   } catch (const cuda::CallError& error) {
-    kPlugin.missing("a CUDA device", error.what(), kNoDevice);
+    kCudaPlugin.missing("a CUDA device", error.what(), kNoDevice);
   }
   return bus_ids;
 }
@@ -49,20 +49,20 @@ std::vector<std::string> visible_devices(const CudaPlaces& places) {
 std::vector<std::string> check_device(const CudaPlaces& places, int ordinal) {
   std::vector<std::string> devices = visible_devices(places);
   if (ordinal >= static_cast<int>(devices.size()))
-    kPlugin.missing("a CUDA device", fmt::format("{} devices, number {} asked for", devices.size(), ordinal),
-                    kNoDevice);
+    kCudaPlugin.missing("a CUDA device", fmt::format("{} devices, number {} asked for", devices.size(), ordinal),
+                        kNoDevice);
   return devices;
 }
 
 }  // namespace
 
-CudaPlaces cuda_places() { return {kPlugin.places()}; }
+CudaPlaces cuda_places() { return {kCudaPlugin.places()}; }
 
 // Asks first for what is cheap to find, then opens the plug-in, which brings libraries of hundreds of megabytes.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places) {
   fs::path plugin;
   const auto check = [&] {
-    plugin = kPlugin.find(places.plugins);
+    plugin = kCudaPlugin.find(places.plugins);
     return check_device(places, options.device);
   };
   CudaOptions own = options;
@@ -70,17 +70,17 @@ std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const Cud
     own.device = cuda::share_devices(*options.communicator, check);
   else
     check();
-  const auto open = reinterpret_cast<CudaPluginOpen>(kPlugin.symbol(plugin, "kilobatch_cuda_open"));
+  const auto open = reinterpret_cast<CudaPluginOpen>(kCudaPlugin.symbol(plugin, "kilobatch_cuda_open"));
   return std::unique_ptr<Backend>(open(&own));
 }
 
 DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places) {
   DevicelessLibrary library;
   if (std::none_of(places.plugins.begin(), places.plugins.end(), [](const fs::path& path) { return fs::exists(path); }))
-    return {nullptr, fmt::format("not planned: {} is not there", kPlugin.file)};
+    return {nullptr, fmt::format("not planned: {} is not there", kCudaPlugin.file)};
   try {
-    const fs::path plugin = kPlugin.find(places.plugins);
-    const auto open = reinterpret_cast<CudaPluginDeviceless>(kPlugin.symbol(plugin, "kilobatch_cuda_deviceless"));
+    const fs::path plugin = kCudaPlugin.find(places.plugins);
+    const auto open = reinterpret_cast<CudaPluginDeviceless>(kCudaPlugin.symbol(plugin, "kilobatch_cuda_deviceless"));
     library.query.reset(open(architecture.c_str(), &library.name));
   } catch (const Error& error) {
     library.name = "not planned: " + std::string(error.what());

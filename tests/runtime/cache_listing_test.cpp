@@ -1,5 +1,7 @@
 #include "runtime/cache_listing.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "runtime/atomic_file.h"
@@ -58,7 +60,8 @@ BOOST_AUTO_TEST_CASE(verifies) {
 }
 
 BOOST_AUTO_TEST_CASE(an_entry_under_a_wrong_name_is_damaged) {
-  fs::rename(cache / (kSecond + ".so"), cache / (std::string(64, 'd') + ".so"));
+  const std::string wrong = fmt::format("{:d>64}.so", "");
+  fs::rename(cache / (kSecond + ".so"), cache / wrong);
   BOOST_TEST(kb::list_cache(cache.path())[2].damage == "holds other kernels");
 }
 
