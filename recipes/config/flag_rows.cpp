@@ -38,6 +38,21 @@ FlagRow real_row(FlagText text, double Flags::*member, std::string expected, dou
 
 }  // namespace
 
+FlagRow FlagRow::as(FlagEffect what) && {
+  effect = what;
+  return std::move(*this);
+}
+
+FlagRow FlagRow::of_a_process() && {
+  differs = true;
+  return std::move(*this);
+}
+
+FlagRow FlagRow::needs(std::string expected, std::string flag, std::function<bool(const Flags&)> is_met) && {
+  need = {std::move(expected), std::move(flag), std::move(is_met)};
+  return std::move(*this);
+}
+
 void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
                   const std::string& hint) {
   throw UsageError(fmt::format("{}: expected {}, got '{}'{}", flag, expected, got, hint));

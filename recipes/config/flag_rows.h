@@ -7,10 +7,26 @@
 
 namespace kb {
 
+// Condition under which a flag has an effect: a value of another flag.
+struct FlagNeed {
+  std::string expected;                           // "--schedule step", for a message
+  std::string flag;                               // "--schedule": its value stands behind it in the message
+  std::function<bool(const Flags&)> is_met = {};  // empty: the flag always has an effect
+};
+
+// All facts of a flag.
 struct FlagRow {
   FlagText text;
   std::function<void(Flags&, const std::string&)> read;  // throws UsageError
   std::function<std::string(const Flags&)> print;        // empty: nothing to say
+  FlagEffect effect = FlagEffect::computed;
+  bool differs = false;  // between processes of a run; what data and weights it names is compared once they are read
+  FlagNeed need = {};
+
+  FlagRow as(FlagEffect what) &&;
+  FlagRow of_a_process() &&;
+  FlagRow needs(std::string expected, std::string flag, std::function<bool(const Flags&)> is_met) &&;
+  bool has_effect(const Flags& flags) const { return !need.is_met || need.is_met(flags); }
 };
 
 // Every flag of the recipe, its own first.

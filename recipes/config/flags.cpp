@@ -170,22 +170,32 @@ FlagRow recipe_option(const RecipeOption& option) {
           [=](const Flags& flags) { return fmt::format("{}", flags.options.real(option.name)); }};
 }
 
+std::function<bool(const Flags&)> augments_by(const std::string& kind) {
+  return [=](const Flags& flags) {
+    const std::vector<std::string> kinds = comma_separated(flags.augment);
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+}
+
 // The stable flags, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   std::vector<FlagRow> rows = {
       path({"--data", "DIR",
             "folder of the data set, or the one above it; $KB_DATA where it is not given; synthetic: noise, made once, "
             "no loader"},
-           &Flags::data),
+           &Flags::data)
+          .as(FlagEffect::comfort)
+          .of_a_process(),
       choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
       whole({"--minibatch", "KN", "samples of one step"}, &Flags::minibatch, false),
       whole(
           {"--per-worker", "N",
            "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
           &Flags::per_worker, true),
-      batch_norm(),
+      batch_norm().as(FlagEffect::call),  // a part of --per-worker, see with_plan
       whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
-            &Flags::processes, false),
+            &Flags::processes, false)
+          .as(FlagEffect::comfort),
       choice({"--all-reduce", "HOW",
               "processes sum their gradients; all but the first only with --fast; ring, mpi on CPUs, nccl on GPUs"},
              &Flags::all_reduce, {"halving-doubling", "ring", "mpi", "nccl"}),
@@ -197,28 +207,35 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
              "training minibatches whose mean batch norm's running statistics are set to before every evaluation; 0: "
              "they stay the moving average of training"},
             &Flags::recompute_bn, true),
-      bucket_mb(),
-      net(),
-      whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true),
+      bucket_mb().as(FlagEffect::comfort),
+      net().as(FlagEffect::call),
+      whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true).as(FlagEffect::length),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
-            &Flags::steps, true),
-      stop_at(),
+            &Flags::steps, true)
+          .as(FlagEffect::length),
+      stop_at().as(FlagEffect::comfort),
   };
   auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
   append(learning_flags(recipe));
   append({
       fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing),
       augment(),
-      whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true),
-      whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false),
-      positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha),
-      choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"}),
-      loader_threads(),
+      whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true)
+          .needs("--augment crop", "--augment", augments_by("crop")),
+      whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false)
+          .needs("--augment cutout", "--augment", augments_by("cutout")),
+      positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha)
+          .needs("--augment mixup", "--augment", augments_by("mixup")),
+      choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"})
+          .needs("--augment KINDS", "--augment", [](const Flags& flags) { return flags.augment != "none"; }),
+      loader_threads().as(FlagEffect::comfort).of_a_process(),
       choice(
           {"--resident", "WHEN",
            "the data set lives in the device's memory, a step sends the numbers of its samples; the same bits; auto: "
            "on a GPU, where it takes at most 1 GiB"},
-          &Flags::resident, {"auto", "on", "off"}),
+          &Flags::resident, {"auto", "on", "off"})
+          .as(FlagEffect::comfort)
+          .of_a_process(),
       choice({"--precision", "P",
               "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
              &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
@@ -226,73 +243,64 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
               "results may differ in the last bits from run to run, where that is faster (GPUs, --all-reduce)"},
              &Flags::fast),
       choice({"--device", "D", "processor"}, &Flags::device, {"auto", "cpu", "cuda"}),
-      threads(),
+      threads().as(FlagEffect::comfort).of_a_process(),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
             &Flags::shards, true),
       seed_row({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed),
-      path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out),
+      path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out)
+          .as(FlagEffect::call)
+          .of_a_process(),
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
-            &Flags::eval_every, true),
-      path({"--init", "FILE", "safetensors with weights to begin with, under PyTorch's names"}, &Flags::init, "a file"),
+            &Flags::eval_every, true)
+          .as(FlagEffect::comfort),
+      path({"--init", "FILE", "safetensors with weights to begin with, under PyTorch's names"}, &Flags::init, "a file")
+          .of_a_process(),
       path({"--resume", "RUN",
             "go on in this run's folder, with its flags; auto: begin in --out, or go on where it holds the same run"},
-           &Flags::resume),
+           &Flags::resume)
+          .as(FlagEffect::call)
+          .of_a_process(),
       path({"--checkpoint", "FILE", "with --resume: go on from this one; the newest where it is not given"},
-           &Flags::checkpoint, "a file"),
+           &Flags::checkpoint, "a file")
+          .as(FlagEffect::call)
+          .of_a_process(),
       whole({"--save-every", "S", "a checkpoint every so many steps, besides those at evaluations; 0: those alone"},
-            &Flags::save_every, true),
-      whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false),
+            &Flags::save_every, true)
+          .as(FlagEffect::comfort),
+      whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false)
+          .as(FlagEffect::comfort)
+          .of_a_process(),
       toggle({"--eval-on-stop", "", "evaluate also where a signal stops the run, behind its checkpoint"},
-             &Flags::eval_on_stop),
-      log_layers(),
-      print_schedule(),
-      toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run),
-      dump(),
+             &Flags::eval_on_stop)
+          .as(FlagEffect::comfort),
+      log_layers().as(FlagEffect::comfort),
+      print_schedule().as(FlagEffect::call),
+      toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run)
+          .as(FlagEffect::call),
+      dump().as(FlagEffect::call).of_a_process(),
       toggle({"--explain-overlap", "",
               "print how the all-reduces of a step overlap with its compute, each with its times, at the end"},
-             &Flags::explain_overlap),
+             &Flags::explain_overlap)
+          .as(FlagEffect::call),
       path({"--picture", "FILE.svg",
             "draw a step: what its lanes did when, of which of your lines, and the live memory"},
-           &Flags::picture, "a file"),
+           &Flags::picture, "a file")
+          .as(FlagEffect::call),
       path({"--trace", "FILE.json", "the same of every process, for ui.perfetto.dev or chrome://tracing"},
-           &Flags::trace, "a file"),
+           &Flags::trace, "a file")
+          .as(FlagEffect::call),
       toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
-             &Flags::sync_steps),
+             &Flags::sync_steps)
+          .as(FlagEffect::call),
       toggle({"--check-finite", "",
               "look at every value of each step before it is taken, and name the op that makes the first that is not "
               "finite; the same bits, slower"},
-             &Flags::check_finite),
-      toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet),
+             &Flags::check_finite)
+          .as(FlagEffect::call),
+      toggle({"--quiet", "", "print nothing but errors"}, &Flags::quiet).as(FlagEffect::call).of_a_process(),
   });
   return rows;
 }
-
-struct EffectRow {
-  const char* name;
-  FlagEffect effect;
-};
-// Table of the flags that do not change what is computed. Every other flag does.
-constexpr EffectRow kEffects[] = {
-    {"epochs", FlagEffect::length},        {"steps", FlagEffect::length},
-    {"data", FlagEffect::comfort},         {"threads", FlagEffect::comfort},
-    {"keep", FlagEffect::comfort},         {"save-every", FlagEffect::comfort},
-    {"eval-every", FlagEffect::comfort},   {"resume", FlagEffect::call},
-    {"checkpoint", FlagEffect::call},      {"out", FlagEffect::call},
-    {"dry-run", FlagEffect::call},         {"dump", FlagEffect::call},
-    {"quiet", FlagEffect::call},           {"loader-threads", FlagEffect::comfort},
-    {"sync-steps", FlagEffect::call},      {"check-finite", FlagEffect::call},
-    {"processes", FlagEffect::comfort},    {"resident", FlagEffect::comfort},
-    {"bucket-mb", FlagEffect::comfort},    {"net", FlagEffect::call},
-    {"explain-overlap", FlagEffect::call}, {"picture", FlagEffect::call},
-    {"trace", FlagEffect::call},           {"eval-on-stop", FlagEffect::comfort},
-    {"eval-ema", FlagEffect::comfort},     {"stop-at", FlagEffect::comfort},
-    {"log-layers", FlagEffect::comfort},   {"print-schedule", FlagEffect::call},
-    {"batch-norm", FlagEffect::call},  // a part of per-worker, see with_plan
-};
-
-// Flags that may differ between processes; the data and weights that they name are compared once they are read.
-constexpr const char* kOwnFlags[] = {"data",           "init",     "out",  "resume", "checkpoint", "threads",
-                                     "loader-threads", "resident", "keep", "quiet",  "dump"};
 
 std::string help_line(const FlagText& text, const std::string& fallback) {
   std::string name = text.value.empty() ? text.name : text.name + " " + text.value;
@@ -318,6 +326,14 @@ void print_help(const Recipe& recipe, const std::string& usage, const std::vecto
   std::string guess = nearest(flag, names);
   throw UsageError(fmt::format("there is no flag '{}'{}", flag,
                                guess.empty() ? "; --help lists all" : fmt::format("; did you mean '{}'?", guess)));
+}
+
+[[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table, const Flags& flags) {
+  const auto other =
+      std::find_if(table.begin(), table.end(), [&](const FlagRow& r) { return r.text.name == row.need.flag; });
+  ensure(other != table.end(), "a flag needs one that is not in the table");
+  throw UsageError(fmt::format("{}: it has no effect here\n  expected: {} beside it\n  got:      {} {}", row.text.name,
+                               row.need.expected, row.need.flag, other->print(flags)));
 }
 
 }  // namespace
@@ -385,22 +401,20 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
     throw UsageError(error.what());
   }
   if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
-  check_learning_flags(flags, [&](const std::string& flag) { return app.count(flag) > 0; });
+  const auto given = [&](const std::string& flag) { return app.count(flag) > 0; };
+  check_learning_flags(flags, given);
+  for (const FlagRow& row : table)
+    if (given(row.text.name) && !row.has_effect(flags)) refuse_without_effect(row, table, flags);
   return flags;
-}
-
-FlagEffect flag_effect(const std::string& name) {
-  for (const EffectRow& row : kEffects)
-    if (row.name == name) return row.effect;
-  return FlagEffect::computed;
 }
 
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags) {
   std::vector<std::string> words;
   for (const FlagRow& row : flag_table(recipe)) {
     std::string value = row.print(flags);
-    const bool repeats = flag_effect(row.text.name.substr(2)) != FlagEffect::call;
-    if (!repeats || value.empty() || (row.text.value.empty() && value == "false")) continue;
+    if (row.effect == FlagEffect::call || !row.has_effect(flags) || value.empty() ||
+        (row.text.value.empty() && value == "false"))
+      continue;
     words.push_back(row.text.name);
     if (!row.text.value.empty()) words.push_back(value);
   }
@@ -409,15 +423,15 @@ std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags) {
 
 std::string shared_flags(const Recipe& recipe, const Flags& flags) {
   std::string text;
-  for (const auto& [name, value] : flag_values(recipe, flags))
-    if (std::find(std::begin(kOwnFlags), std::end(kOwnFlags), name) == std::end(kOwnFlags))
-      text += fmt::format("--{} {}\n", name, value);
+  for (const FlagRow& row : flag_table(recipe))
+    if (!row.differs) text += fmt::format("{} {}\n", row.text.name, row.print(flags));
   return text;
 }
 
-std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags) {
-  std::vector<std::pair<std::string, std::string>> values;
-  for (const FlagRow& row : flag_table(recipe)) values.emplace_back(row.text.name.substr(2), row.print(flags));
+std::vector<FlagValue> flag_values(const Recipe& recipe, const Flags& flags) {
+  std::vector<FlagValue> values;
+  for (const FlagRow& row : flag_table(recipe))
+    values.push_back({row.text.name.substr(2), row.print(flags), row.effect});
   return values;
 }
 

@@ -99,27 +99,33 @@ struct ToolSwitch {
 };
 
 // The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws
-// UsageError with the nearest right flag or value. `usage` stands behind "usage: ". What is not given is as in `base`.
+// UsageError with the nearest right flag or value, and for a flag that has no effect beside the others. `usage` stands
+// behind "usage: ". What is not given is as in `base`.
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
                                  const std::vector<std::string>& arguments,
                                  const std::vector<ToolSwitch>& switches = {}, const Flags* base = nullptr);
 
-// Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused; every flag that no
-// table names is of this kind. length: how long the run is; taken where the steps done would have been the same.
-// comfort: free to change. call: of one call alone, and no part of the command that repeats the run.
+// Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused. length: how long
+// the run is; taken where the steps done would have been the same. comfort: free to change. call: of one call alone,
+// and no part of the command that repeats the run.
 enum class FlagEffect : uint8_t { computed, length, comfort, call };
-FlagEffect flag_effect(const std::string& name);  // "threads"
 
-// Every flag but those of FlagEffect::call as words of a command line that gives the same run; in the order of the
-// table.
+// Every flag that has an effect, but those of FlagEffect::call, as words of a command line that gives the same run; in
+// the order of the table.
 std::vector<std::string> flag_words(const Recipe& recipe, const Flags& flags);
 // The flags that such words give. Throws UsageError for every other word: a manifest may come from anywhere, and its
 // words are to write no file, print no help and start nothing.
 Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words);
 // Those that all processes of a run must be given alike, a line each: how they speak with each other follows from them.
 std::string shared_flags(const Recipe& recipe, const Flags& flags);
-// {"minibatch", "64"}: every flag by its name without dashes.
-std::vector<std::pair<std::string, std::string>> flag_values(const Recipe& recipe, const Flags& flags);
+// A flag and its value: {"minibatch", "64", FlagEffect::computed}.
+struct FlagValue {
+  std::string name;  // without dashes
+  std::string value;
+  FlagEffect effect;
+  bool operator==(const FlagValue&) const = default;
+};
+std::vector<FlagValue> flag_values(const Recipe& recipe, const Flags& flags);
 
 Precision parse_precision(const std::string& text);
 // In which a model is declared: bf16 is the compiler's rewriting of an f32 graph.

@@ -119,6 +119,14 @@ FlagRow roles(FlagText text, std::vector<Role> Flags::*member) {
           }};
 }
 
+std::function<bool(const Flags&)> is_scheduled(std::vector<std::string> shapes) {
+  return [shapes = std::move(shapes)](const Flags& flags) {
+    return std::find(shapes.begin(), shapes.end(), flags.schedule) != shapes.end();
+  };
+}
+
+bool asks_for_warmup(const Flags& flags) { return flags.warmup != "none"; }
+
 std::vector<FlagRow> update_flags() {
   return {
       roles({"--no-decay", "ROLES", "parameters without weight decay"}, &Flags::no_decay),
@@ -130,7 +138,9 @@ std::vector<FlagRow> update_flags() {
                 "average the parameters over steps, each time D of the average and 1 - D of the new ones; 0: no "
                 "average; ./run export --ema writes it"},
                &Flags::ema),
-      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &Flags::eval_ema),
+      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &Flags::eval_ema)
+          .as(FlagEffect::comfort)
+          .needs("--ema D, which averages the parameters,", "--ema", [](const Flags& flags) { return flags.ema > 0; }),
   };
 }
 
@@ -146,8 +156,6 @@ void check_learning_flags(const Flags& flags, const std::function<bool(const std
   if (given("--base-lr") && flags.base_minibatch == 0)
     throw UsageError(
         fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
-  if (flags.eval_ema && flags.ema == 0)
-    throw UsageError("--eval-ema: expected --ema D beside it, which averages the parameters, got none");
 }
 
 std::vector<FlagRow> learning_flags(const Recipe& recipe) {
@@ -161,20 +169,27 @@ std::vector<FlagRow> learning_flags(const Recipe& recipe) {
       whole({"--base-minibatch", "B", "samples for which --base-lr holds; 0: the rate is --lr for any minibatch"},
             &Flags::base_minibatch, true),
       choice({"--scaling", "RULE", "how the learning rate follows from --base-minibatch to --minibatch"},
-             &Flags::scaling, names_of(scaling_rules())),
+             &Flags::scaling, names_of(scaling_rules()))
+          .needs("--base-minibatch B", "--base-minibatch",
+                 [](const Flags& flags) { return flags.base_minibatch > 0 || flags.scaling == "none"; }),
       choice({"--schedule", "NAME", "learning rate after the warmup"}, &Flags::schedule, names_of(schedule_shapes())),
-      milestones(),
-      real({"--power", "P", "of --schedule polynomial, mlperf"}, &Flags::power),
-      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr),
+      milestones().needs("--schedule step", "--schedule", is_scheduled({"step"})),
+      real({"--power", "P", "of --schedule polynomial, mlperf"}, &Flags::power)
+          .needs("--schedule polynomial or mlperf", "--schedule", is_scheduled({"polynomial", "mlperf"})),
+      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr)
+          .needs("--schedule polynomial, mlperf or cosine", "--schedule",
+                 is_scheduled({"polynomial", "mlperf", "cosine"})),
       choice({"--warmup", "NAME", "how the learning rate begins"}, &Flags::warmup, names_of(warmup_kinds())),
       real({"--warmup-epochs", "E",
             "epochs of the warmup; none without --warmup-from where --minibatch does not "
             "exceed --base-minibatch"},
-           &Flags::warmup_epochs),
+           &Flags::warmup_epochs)
+          .needs("a --warmup", "--warmup", asks_for_warmup),
       optional_real({"--warmup-from", "X",
                      fmt::format("learning rate at which the warmup starts; not given: --base-lr, and {} with --lr",
                                  recipe.defaults.warmup_start)},
-                    &Flags::warmup_from),
+                    &Flags::warmup_from)
+          .needs("a --warmup", "--warmup", asks_for_warmup),
   };
   for (const std::vector<FlagRow>& more : {hyper_parameters(recipe), update_flags()})
     rows.insert(rows.end(), more.begin(), more.end());

@@ -15,7 +15,7 @@ Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto row = std::find_if(table.begin(), table.end(), [&](const FlagRow& r) { return r.text.name == word; });
-    if (row == table.end() || flag_effect(word.substr(2)) == FlagEffect::call)
+    if (row == table.end() || row->effect == FlagEffect::call)
       throw UsageError(fmt::format("'{}' is none of the flags that say what is computed", word));
     const bool has_value = !row->text.value.empty();
     if (has_value && i + 1 == words.size()) throw UsageError(fmt::format("{} lacks its value", word));

@@ -73,9 +73,9 @@ void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, co
   const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
   std::string differences;
   for (size_t i = 0; i < before.size(); ++i)
-    if (flag_effect(before[i].first) == FlagEffect::computed && before[i].second != now[i].second)
-      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   {}", before[i].first, before[i].second,
-                                 now[i].first, now[i].second, again ? "this command has" : "given beside --resume");
+    if (before[i].effect == FlagEffect::computed && before[i].value != now[i].value)
+      differences += fmt::format("\n- --{} {}   the run has\n+ --{} {}   {}", before[i].name, before[i].value,
+                                 now[i].name, now[i].value, again ? "this command has" : "given beside --resume");
   if (differences.empty()) return;
   const std::string weights = shell_quoted((folder / "model.safetensors").string());
   if (again)
@@ -102,8 +102,8 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
 
 std::string words(const Recipe& recipe, const Flags& flags) {
   std::string text;
-  for (const auto& [name, value] : flag_values(recipe, flags))
-    if (flag_effect(name) == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
+  for (const auto& [name, value, effect] : flag_values(recipe, flags))
+    if (effect == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
   return text;
 }
 

@@ -141,8 +141,8 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   for (const std::string& word : words) command += " " + shell_quoted(word);
   manifest["command"] = command;
   manifest["arguments"] = words;
-  for (const auto& [name, value] : flag_values(facts.recipe, facts.flags))
-    if (flag_effect(name) != FlagEffect::call) manifest["flags"][name] = flag_json(value);
+  for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.flags))
+    if (effect != FlagEffect::call) manifest["flags"][name] = flag_json(value);
   manifest["seed"] = facts.flags.seed;
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},

@@ -150,7 +150,7 @@ class Trace {
       decays[segment.name] = segment.decay;
       adapts[segment.name] = segment.adapt;
     }
-    for (const auto& [name, value] : flag_values(recipe_, flags_)) flags[name] = value;
+    for (const FlagValue& flag : flag_values(recipe_, flags_)) flags[flag.name] = flag.value;
     for (const NamedScalar& scalar : flags_.hyper) hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
             {"flags", flags},

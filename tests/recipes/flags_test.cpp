@@ -79,8 +79,6 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                    "step",
                    "--milestones",
                    "1,2.5",
-                   "--power",
-                   "1.5",
                    "--warmup",
                    "constant",
                    "--warmup-epochs",
@@ -122,7 +120,7 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.base_minibatch == 16);
   BOOST_TEST(f.scaling == "sqrt");
   BOOST_TEST((f.milestones == std::vector<double>{1, 2.5}));
-  BOOST_TEST(f.power == 1.5);
+  BOOST_TEST(parse({"--schedule", "polynomial", "--power", "1.5"}).power == 1.5);
   BOOST_TEST(f.warmup == "constant");
   BOOST_TEST(hyper(f, "momentum") == 0.8);
   BOOST_TEST(hyper(f, "weight_decay") == 0);
@@ -139,6 +137,39 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.sync_steps);
   BOOST_TEST(f.quiet);
   BOOST_TEST((f.dump == std::vector<std::string>{"graph", "cpp"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
+  BOOST_TEST(
+      usage_error({"--milestones", "1,2", "--schedule", "cosine"}) ==
+      "--milestones: it has no effect here\n  expected: --schedule step beside it\n  got:      --schedule cosine");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--power", "2", "--schedule", "step"}, "--schedule polynomial or mlperf"},
+      {{"--end-lr", "0", "--schedule", "constant"}, "--schedule polynomial, mlperf or cosine"},
+      {{"--warmup-epochs", "1", "--warmup", "none"}, "a --warmup"},
+      {{"--warmup-from", "0", "--warmup", "none"}, "a --warmup"},
+      {{"--scaling", "linear", "--base-minibatch", "0"}, "--base-minibatch B"},
+      {{"--pad", "4"}, "--augment crop"},
+      {{"--pad", "4", "--augment", "flip,mixup"}, "--augment crop"},
+      {{"--cutout-size", "4"}, "--augment cutout"},
+      {{"--mixup-alpha", "1", "--augment", "crop"}, "--augment mixup"},
+      {{"--augment-in", "loader"}, "--augment KINDS"},
+      {{"--eval-ema"}, "--ema D"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const std::string error = usage_error(words);
+    BOOST_TEST(error.starts_with(words[0] + ": it has no effect here\n  expected: " + expected), error);
+  }
+  BOOST_TEST(parse({"--augment", "flip,crop", "--pad", "3"}).pad == 3);
+  BOOST_TEST(parse({"--scaling", "none"}).scaling == "none");
+}
+
+// A command of a manifest names no flag that it would be refused for.
+BOOST_AUTO_TEST_CASE(the_words_of_a_run_leave_out_what_has_no_effect) {
+  const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--schedule", "constant"}));
+  for (const char* flag : {"--milestones", "--power", "--end-lr", "--pad", "--cutout-size", "--mixup-alpha"})
+    BOOST_TEST(std::count(words.begin(), words.end(), flag) == 0, flag);
+  BOOST_TEST(usage_error(words) == "(nothing thrown)");
 }
 
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
@@ -220,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   const std::vector<std::string> words = flag_words(recipe, flags);
   BOOST_TEST((std::vector<std::string>(words.begin(), words.begin() + 4) ==
               std::vector<std::string>{"--depth", "56", "--width", "2"}));
-  BOOST_TEST(flag_values(recipe, flags)[0].second == "56");
+  BOOST_TEST(flag_values(recipe, flags)[0].value == "56");
   BOOST_TEST(refused({"--depth", "21"}) == "--depth: expected one of 8, 20, 32, 44, 56, 110, got '21'");
   BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number in [1, 2^31), got '0'");
   BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number in [1, 2^31), got '1.5'");
@@ -237,8 +268,8 @@ BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
   BOOST_TEST(parse({}).options.word("norm") == "none");
   const Flags flags = parse({"--norm", "batch"});
   BOOST_TEST(flags.options.word("norm") == "batch");
-  BOOST_TEST(flag_values(recipe, flags)[1].first == "norm");
-  BOOST_TEST(flag_values(recipe, flags)[1].second == "batch");
+  BOOST_TEST(flag_values(recipe, flags)[1].name == "norm");
+  BOOST_TEST(flag_values(recipe, flags)[1].value == "batch");
   const std::vector<std::string> words = flag_words(recipe, flags);
   BOOST_TEST(recorded_flags(recipe, words).options.word("norm") == "batch");
   BOOST_TEST(flag_words(recipe, recorded_flags(recipe, words)) == words, boost::test_tools::per_element());
@@ -304,8 +335,12 @@ BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
 
 // --fast changes bits, and so belongs to the run; --sync-steps does not.
 BOOST_AUTO_TEST_CASE(a_run_that_is_not_deterministic_is_told_from_others) {
-  BOOST_TEST((flag_effect("fast") == FlagEffect::computed));
-  BOOST_TEST((flag_effect("sync-steps") == FlagEffect::call));
+  const auto effect = [](const std::string& name) {
+    const std::vector<FlagValue> values = flag_values(lenet_mnist(), parse({}));
+    return std::find_if(values.begin(), values.end(), [&](const FlagValue& v) { return v.name == name; })->effect;
+  };
+  BOOST_TEST((effect("fast") == FlagEffect::computed));
+  BOOST_TEST((effect("sync-steps") == FlagEffect::call));
   const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--fast", "--sync-steps"}));
   BOOST_TEST(std::count(words.begin(), words.end(), "--fast") == 1);
   BOOST_TEST(std::count(words.begin(), words.end(), "--sync-steps") == 0);
