@@ -74,6 +74,15 @@ std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunP
                      make_rate(recipe, flags, plan).description());
 }
 
+std::string rate_note(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+  if (plan.steps == 0) return "NOTE: no step is taken; the weights are evaluated as they begin";
+  const ScheduleSpec spec = make_rate(recipe, flags, plan).spec();
+  const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
+  if (spec.warmup == "none" || warmup < static_cast<double>(plan.steps)) return "";
+  return fmt::format("NOTE: the warmup takes {:.0f} steps, the run {}: the learning rate does not get to {}", warmup,
+                     plan.steps, spec.learning_rate);
+}
+
 std::string optimizer_text(const Flags& flags) {
   std::string text = "optimizer " + flags.optimizer;
   for (size_t i = 0; i < flags.hyper.size(); ++i) {

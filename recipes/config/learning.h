@@ -27,6 +27,8 @@ StepScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan
 
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
 std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
+// A line where the run is over before its warmup, or takes no step; else "".
+std::string rate_note(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
 // "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
 std::string optimizer_text(const Flags& flags);
 // Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.

@@ -12,6 +12,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/schedule_text.h"
@@ -45,6 +46,7 @@ class Run {
   // `resumed`: the run to go on with, whose flags these are.
   Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
+        given_(flags),
         flags_(with_absolute_paths(flags)),
         world_(with_equal_flags(world, recipe, flags)),
         resumed_(std::move(resumed)),
@@ -210,6 +212,7 @@ class Run {
     console_.line("plan " + plan_.derivation(flags_));
     if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
     console_.line(derivation());
+    if (const std::string note = rate_note(recipe_, flags_, plan_); !note.empty()) console_.line(note);
     console_.line(
         fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));
   }
@@ -363,7 +366,7 @@ class Run {
           fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, flags_.stop_at));
     console_.line(result.is_cut                          ? how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps))
                   : result.ending == Ending::interrupted ? how_to_go_on()
-                                                         : what_next());
+                                                         : what_next(recipe_, given_, plan_));
     return code;
   }
 
@@ -384,19 +387,9 @@ class Run {
     return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
   }
 
-  // Goyal et al. 2017, sections 2.1 and 2.2.
-  std::string what_next() const {
-    const int64_t base = flags_.base_minibatch > 0 ? flags_.base_minibatch : flags_.minibatch;
-    const std::string lr = flags_.lr == default_flags(recipe_).lr ? "" : fmt::format(" --base-lr {}", flags_.lr);
-    return fmt::format(
-        "next: {0} --minibatch {1} --base-minibatch {2}{3} --warmup-epochs 1   the linear scaling rule\n"
-        "      {0} --seed {4}   how much of the error is chance\n"
-        "      {0} --dry-run --dump schedule   what was compiled",
-        start_words(recipe_), 4 * flags_.minibatch, base, lr, flags_.seed + 1);
-  }
-
   const std::chrono::steady_clock::time_point started_ = process_start();
   const Recipe& recipe_;
+  const Flags given_;
   Flags flags_;
   World& world_;
   std::optional<ResumedRun> resumed_;

@@ -1,0 +1,95 @@
+// Commands that a run names at its end: they are taken as they stand, and say what the run was given.
+#include "recipes/run/advice.h"
+
+#include <boost/test/unit_test.hpp>
+#include <sstream>
+
+#include "recipes/config/learning.h"
+#include "recipes/papers/table.h"
+
+namespace {
+
+using namespace kb;
+using Words = std::vector<std::string>;
+
+const RunPlan kLong{.samples = 60000, .minibatch = 64, .steps_per_epoch = 937, .steps = 5622};
+
+Flags flags_of(const Words& words) { return *parse_flags(lenet_mnist(), "", words); }
+
+// The flags of each line of what_next, read back; no word of these tests needs quotes.
+std::vector<Flags> advised(const Words& words, const RunPlan& plan = kLong) {
+  std::istringstream lines(what_next(lenet_mnist(), flags_of(words), plan));
+  std::vector<Flags> result;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t start = line.find("./run lenet_mnist") + std::string("./run lenet_mnist").size();
+    std::istringstream stream(line.substr(start, line.find("   ", start) - start));
+    Words read;
+    for (std::string word; stream >> word;) read.push_back(word);
+    result.push_back(flags_of(read));
+  }
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(advice)
+
+BOOST_AUTO_TEST_CASE(the_lines_of_a_run_without_flags) {
+  BOOST_TEST(what_next(lenet_mnist(), flags_of({}), kLong) ==
+             "next: ./run lenet_mnist --minibatch 256 --base-minibatch 64 --warmup-epochs 1   the linear scaling rule\n"
+             "      ./run lenet_mnist --seed 2   how much of the error is chance\n"
+             "      ./run lenet_mnist --dry-run --dump schedule   what was compiled");
+}
+
+BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
+  const std::vector<Words> cases = {
+      {"--data", "synthetic", "--dataset", "mnist", "--minibatch", "32", "--seed", "7"},
+      {"--optimizer", "adam", "--beta1", "0.5", "--lr", "0.01", "--schedule", "constant"},
+      {"--schedule", "step", "--milestones", "1,2", "--warmup", "none", "--precision", "bf16"},
+      {"--base-lr", "0.2", "--base-minibatch", "16", "--scaling", "sqrt", "--warmup-epochs", "2"},
+      {"--augment", "crop,mixup", "--pad", "3", "--recompute-bn", "3", "--fast", "--out", "there", "--quiet"},
+  };
+  for (const Words& words : cases) {
+    const Flags given = flags_of(words);
+    const std::vector<Flags> lines = advised(words);
+    BOOST_REQUIRE(lines.size() == 3u);
+    Flags linear = lines[0];
+    BOOST_TEST(linear.minibatch == 4 * given.minibatch);
+    BOOST_TEST(linear.base_minibatch == (given.base_minibatch > 0 ? given.base_minibatch : given.minibatch));
+    BOOST_TEST(linear.lr == given.lr);
+    BOOST_TEST(linear.scaling == "linear");
+    BOOST_TEST((linear.warmup != "none" && linear.warmup_epochs > 0));
+    BOOST_TEST((linear.optimizer == given.optimizer && linear.schedule == given.schedule));
+    Flags seeded = lines[1];
+    BOOST_TEST(seeded.seed == given.seed + 1);
+    seeded.seed = given.seed;
+    seeded.out = given.out;  // flags of one call alone are not kept
+    seeded.quiet = given.quiet;
+    BOOST_TEST((flag_values(lenet_mnist(), seeded) == flag_values(lenet_mnist(), given)));
+    BOOST_TEST(lines[2].dry_run);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_minibatch_beyond_the_data_is_not_named) {
+  BOOST_TEST(
+      advised({"--minibatch", "64"}, {.samples = 255, .minibatch = 64, .steps_per_epoch = 3, .steps = 3}).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(words_are_quoted) {
+  const Flags flags = flags_of({"--data", "my images"});
+  BOOST_TEST(command_with(lenet_mnist(), flags, {}) == "./run lenet_mnist --data 'my images'");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_warmup_is_told) {
+  const auto note = [](const Words& words) {
+    const Flags flags = flags_of(words);
+    return rate_note(lenet_mnist(), flags, make_plan(flags, 640));
+  };
+  BOOST_TEST(note({"--epochs", "2", "--warmup-epochs", "1"}) == "");
+  BOOST_TEST(note({"--epochs", "2", "--warmup", "none"}) == "");
+  BOOST_TEST(note({"--epochs", "2", "--warmup-epochs", "3"}) ==
+             "NOTE: the warmup takes 30 steps, the run 20: the learning rate does not get to 0.05");
+  BOOST_TEST(note({"--epochs", "0"}).starts_with("NOTE: no step is taken"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
