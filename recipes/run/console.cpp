@@ -2,17 +2,27 @@
 
 #include <fmt/format.h>
 #include <stdio_ext.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "recipes/run/progress_line.h"
 #include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
 
 constexpr std::chrono::milliseconds kTerminalInterval{200};
-constexpr std::chrono::seconds kFileInterval{10};
+constexpr std::chrono::seconds kFileInterval{60};
+constexpr int kUsualColumns = 80;
+
+// Columns of the terminal that may be written without a line break: some terminals break behind the last one.
+int usable_columns() {
+  winsize size{};
+  const bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return (is_known ? size.ws_col : kUsualColumns) - 1;
+}
 
 }  // namespace
 
@@ -55,10 +65,11 @@ bool Console::wants_progress() {
   return Clock::now() - shown_ >= interval;
 }
 
-void Console::progress(std::string_view text) {
+void Console::progress(const Progress& progress) {
   if (quiet_) return;
   shown_ = Clock::now();
-  if (!terminal_) return line(text);
+  if (!terminal_) return line(progress_line(progress, kUnlimited));
+  const std::string text = progress_line(progress, usable_columns());
   clear();
   std::fwrite(text.data(), 1, text.size(), stdout);
   flush();

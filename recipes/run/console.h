@@ -1,10 +1,12 @@
-// Output of a run on standard output: lines, and one line of progress that is rewritten in place on a terminal and
-// printed now and then elsewhere. Silent with --quiet. A line that cannot be written is lost, which is told once on
-// standard error: a run goes on when its terminal is closed or the disk under its log is full.
+// Output of a run on standard output: lines, and one line of progress that is rewritten in place on a terminal, within
+// its width, and printed once a minute elsewhere. Silent with --quiet. A line that cannot be written is lost, which is
+// told once on standard error: a run goes on when its terminal is closed or the disk under its log is full.
 #pragma once
 #include <chrono>
 #include <string>
 #include <string_view>
+
+#include "recipes/train/progress.h"
 
 namespace kb {
 
@@ -17,9 +19,9 @@ class Console {
 
   void line(std::string_view text);
 
-  // True when it is time to show progress again; so that nobody formats text for nothing.
+  // True when it is time to show progress again; so that nobody gathers it for nothing.
   bool wants_progress();
-  void progress(std::string_view text);
+  void progress(const Progress& progress);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/loss_scale.h"
@@ -141,6 +142,7 @@ void TrainingLoop::begin() {
   save_model(done);
   if (parts_.start.evaluation) {
     result_.evaluation = *parts_.start.evaluation;
+    best_error_ = result_.evaluation->error;
     evaluated_at_ = done;
     if (stop_at_.error && result_.evaluation->error <= *stop_at_.error) end_ = done;
   } else if (done > 0 && evaluation_is_due(parts_.flags, parts_.plan, done)) {
@@ -218,11 +220,18 @@ std::optional<double> TrainingLoop::loss_scale(int age) const {
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
-  const double rate =
-      static_cast<double>((m.step + 1 - parts_.start.step) * parts_.plan.minibatch) / result_.train_seconds;
-  parts_.console.progress(
-      fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.1f} ms", m.step + 1,
-                  parts_.plan.steps, parts_.plan.epochs(m.step + 1), m.loss, m.lr, rate, m.data_wait_ms));
+  const int64_t done = m.step + 1;
+  const double seconds = result_.train_seconds / static_cast<double>(done - parts_.start.step);
+  parts_.console.progress({.step = done,
+                           .steps = end_,
+                           .epoch = parts_.plan.epochs(done),
+                           .epochs = parts_.plan.epochs(end_),
+                           .loss = m.loss,
+                           .learning_rate = m.lr,
+                           .best_error = best_error_,
+                           .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
+                           .seconds_left = static_cast<double>(end_ - done) * seconds,
+                           .data_wait_ms = m.data_wait_ms});
 }
 
 void TrainingLoop::after_step(int64_t done) {
@@ -262,6 +271,7 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
                   done, 100 * evaluation.error, evaluation.loss, train_loss, result_.train_seconds,
                   averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
   note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
+  best_error_ = std::min(best_error_.value_or(evaluation.error), evaluation.error);
   result_.evaluation = evaluation;
   result_.averaged = averaged;
   evaluated_at_ = done;

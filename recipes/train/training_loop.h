@@ -133,8 +133,9 @@ class TrainingLoop {
   LearningWatch watch_;
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;
-  std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
-  int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
+  std::optional<double> best_error_;  // of the evaluations of this process
+  std::array<Started, 2> started_;    // steps that may not have been told of, by number modulo 2
+  int64_t told_ = 0;                  // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
   double loss_sum_;  // since the last evaluation
   int64_t losses_;
