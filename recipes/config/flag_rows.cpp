@@ -48,6 +48,11 @@ FlagRow FlagRow::of_a_process() && {
   return std::move(*this);
 }
 
+FlagRow FlagRow::under(std::string title) && {
+  heading = std::move(title);
+  return std::move(*this);
+}
+
 FlagRow FlagRow::needs(std::string expected, std::string flag, std::function<bool(const Flags&)> is_met) && {
   need = {std::move(expected), std::move(flag), std::move(is_met)};
   return std::move(*this);
@@ -133,7 +138,7 @@ FlagRow fraction(FlagText text, double Flags::*member) {
 
 FlagRow choice(FlagText text, std::string Flags::*member, const std::vector<std::string>& choices) {
   std::string name = text.name;
-  text.doc += fmt::format(": {}", fmt::join(choices, ", "));
+  text.doc += fmt::format("; one of {}", fmt::join(choices, ", "));
   return {std::move(text),
           [=](Flags& flags, const std::string& value) {
             check_choice(name, value, choices);

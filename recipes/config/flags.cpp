@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "recipes/config/duration.h"
 #include "recipes/config/flag_rows.h"
+#include "recipes/config/help.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/network.h"
 #include "recipes/config/suggest.h"
@@ -36,7 +38,8 @@ FlagRow dump() {
 FlagRow augment() {
   static constexpr const char* kName = "--augment";
   const std::vector<std::string> kinds = augment_kinds();
-  return {{kName, "KINDS", fmt::format("of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
+  return {{kName, "KINDS",
+           fmt::format("augmentations of training images, separated by commas: {}; or none", fmt::join(kinds, ", "))},
           [=](Flags& flags, const std::string& value) {
             const std::vector<std::string> words = comma_separated(value);
             for (const std::string& word : words)
@@ -70,8 +73,8 @@ FlagRow threads() {
 FlagRow bucket_mb() {
   static constexpr const char* kName = "--bucket-mb";
   return {{kName, "MB",
-           "of the gradient, summed over processes together while the rest is computed, 1e6 bytes; the same bits; "
-           "auto: the least step that a cost model finds"},
+           "part of the gradient that processes sum together while the rest is computed, in units of 1e6 bytes; the "
+           "same bits; auto: the least step that a cost model finds"},
           [](Flags& flags, const std::string& value) {
             if (value == "auto") return void(flags.bucket_mb = 0);
             flags.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
@@ -184,14 +187,15 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
             "folder of the data set, or the one above it; $KB_DATA where it is not given; synthetic: noise, made once, "
             "no loader"},
            &Flags::data)
+          .under("Data")
           .as(FlagEffect::comfort)
           .of_a_process(),
       choice({"--dataset", "NAME", "data set"}, &Flags::dataset, input_names(recipe.load)),
-      whole({"--minibatch", "KN", "samples of one step"}, &Flags::minibatch, false),
-      whole(
-          {"--per-worker", "N",
-           "of these, samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
-          &Flags::per_worker, true),
+      whole({"--minibatch", "KN", "samples of one step"}, &Flags::minibatch, false)
+          .under("Minibatch, workers and processes"),
+      whole({"--per-worker", "N",
+             "samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
+            &Flags::per_worker, true),
       batch_norm().as(FlagEffect::call),  // a part of --per-worker, see with_plan
       whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
             &Flags::processes, false)
@@ -199,9 +203,11 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       choice({"--all-reduce", "HOW",
               "processes sum their gradients; all but the first only with --fast; ring, mpi on CPUs, nccl on GPUs"},
              &Flags::all_reduce, {"halving-doubling", "ring", "mpi", "nccl"}),
-      choice({"--reduce-precision", "DTYPE", "to which every sum of gradients over workers is rounded"},
+      choice({"--reduce-precision", "DTYPE", "dtype to which every sum of gradients over workers is rounded"},
              &Flags::reduce_precision, {"f32", "bf16", "f16"}),
-      choice({"--running-statistics", "OF", "of batch norm, where a step has several workers"},
+      choice({"--running-statistics", "OF",
+              "whose running statistics of batch norm are kept where a step has several workers: the first one's or "
+              "their mean"},
              &Flags::running_statistics, {"first", "mean"}),
       whole({"--recompute-bn", "N",
              "training minibatches whose mean batch norm's running statistics are set to before every evaluation; 0: "
@@ -209,7 +215,9 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
             &Flags::recompute_bn, true),
       bucket_mb().as(FlagEffect::comfort),
       net().as(FlagEffect::call),
-      whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true).as(FlagEffect::length),
+      whole({"--epochs", "E", "passes over the training set"}, &Flags::epochs, true)
+          .under("Length")
+          .as(FlagEffect::length),
       whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
             &Flags::steps, true)
           .as(FlagEffect::length),
@@ -218,17 +226,20 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
   append(learning_flags(recipe));
   append({
-      fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing),
+      fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &Flags::label_smoothing)
+          .under("Loss and augmentation"),
       augment(),
-      whole({"--pad", "N", "pixels of 0 on each side, of --augment crop"}, &Flags::pad, true)
+      whole({"--pad", "N", "pixels of 0 that --augment crop adds on each side"}, &Flags::pad, true)
           .needs("--augment crop", "--augment", augments_by("crop")),
-      whole({"--cutout-size", "N", "pixels, the side of the square of --augment cutout"}, &Flags::cutout_size, false)
+      whole({"--cutout-size", "N", "side of the square that --augment cutout paints, pixels"}, &Flags::cutout_size,
+            false)
           .needs("--augment cutout", "--augment", augments_by("cutout")),
-      positive({"--mixup-alpha", "A", "of the Beta distribution of --augment mixup"}, &Flags::mixup_alpha)
+      positive({"--mixup-alpha", "A", "parameter of the Beta distribution that --augment mixup draws from"},
+               &Flags::mixup_alpha)
           .needs("--augment mixup", "--augment", augments_by("mixup")),
       choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &Flags::augment_in, {"graph", "loader"})
           .needs("--augment KINDS", "--augment", [](const Flags& flags) { return flags.augment != "none"; }),
-      loader_threads().as(FlagEffect::comfort).of_a_process(),
+      loader_threads().under("Feeding the processor").as(FlagEffect::comfort).of_a_process(),
       choice(
           {"--resident", "WHEN",
            "the data set lives in the device's memory, a step sends the numbers of its samples; the same bits; auto: "
@@ -238,7 +249,8 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
           .of_a_process(),
       choice({"--precision", "P",
               "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
-             &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"}),
+             &Flags::precision, {"f32", "tf32", "bf16", "f16", "f64"})
+          .under("Arithmetic and processor"),
       toggle({"--fast", "",
               "results may differ in the last bits from run to run, where that is faster (GPUs, --all-reduce)"},
              &Flags::fast),
@@ -246,8 +258,9 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       threads().as(FlagEffect::comfort).of_a_process(),
       whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
             &Flags::shards, true),
-      seed_row({"--seed", "N", "of initial values, sample order and dropout"}, &Flags::seed),
+      seed_row({"--seed", "N", "seed of initial values, sample order and dropout"}, &Flags::seed),
       path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &Flags::out)
+          .under("Run folder: results, checkpoints, going on")
           .as(FlagEffect::call)
           .of_a_process(),
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
@@ -267,14 +280,14 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--save-every", "S", "a checkpoint every so many steps, besides those at evaluations; 0: those alone"},
             &Flags::save_every, true)
           .as(FlagEffect::comfort),
-      whole({"--keep", "N", "how many checkpoints are kept"}, &Flags::keep, false)
+      whole({"--keep", "N", "number of checkpoints that are kept"}, &Flags::keep, false)
           .as(FlagEffect::comfort)
           .of_a_process(),
       toggle({"--eval-on-stop", "", "evaluate also where a signal stops the run, behind its checkpoint"},
              &Flags::eval_on_stop)
           .as(FlagEffect::comfort),
       log_layers().as(FlagEffect::comfort),
-      print_schedule().as(FlagEffect::call),
+      print_schedule().under("Looking inside").as(FlagEffect::call),
       toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &Flags::dry_run)
           .as(FlagEffect::call),
       dump().as(FlagEffect::call).of_a_process(),
@@ -286,7 +299,7 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
             "draw a step: what its lanes did when, of which of your lines, and the live memory"},
            &Flags::picture, "a file")
           .as(FlagEffect::call),
-      path({"--trace", "FILE.json", "the same of every process, for ui.perfetto.dev or chrome://tracing"},
+      path({"--trace", "FILE.json", "write the same for every process, to open in ui.perfetto.dev or chrome://tracing"},
            &Flags::trace, "a file")
           .as(FlagEffect::call),
       toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
@@ -302,28 +315,25 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   return rows;
 }
 
-std::string help_line(const FlagText& text, const std::string& fallback) {
-  std::string name = text.value.empty() ? text.name : text.name + " " + text.value;
-  return fmt::format("  {:<22} {}{}\n", name, text.doc, fallback.empty() ? "" : fmt::format("  [{}]", fallback));
-}
-
-void print_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
-  const Flags defaults = default_flags(recipe);
-  std::string text = fmt::format("{}: {}\n{}\n\nusage: {} [flags]        [default]\n", recipe.name, recipe.summary,
-                                 recipe.paper, usage);
-  for (const ToolSwitch& item : switches) text += help_line(item.text, "");
-  for (const FlagRow& row : flag_table(recipe))
-    text += help_line(row.text, row.text.value.empty() ? "" : row.print(defaults));
-  text += help_line({"--help", "", "this text"}, "");
-  fmt::print("{}", text);
-}
+// Names that other programs give to flags of ours.
+const std::map<std::string, std::string> kElsewhere = {
+    {"--batch-size", "--minibatch"},  {"--batch_size", "--minibatch"},
+    {"--batch", "--minibatch"},       {"--learning-rate", "--lr"},
+    {"--learning_rate", "--lr"},      {"--wd", "--weight-decay"},
+    {"--lr-scheduler", "--schedule"}, {"--lr-schedule", "--schedule"},
+    {"--output-dir", "--out"},        {"--amp", "--precision"},
+    {"--dtype", "--precision"},       {"--num-workers", "--loader-threads"},
+    {"--pretrained", "--init"},       {"--max-steps", "--steps"},
+    {"--model-ema", "--ema"},         {"--gradient-clipping", "--clip-norm"},
+};
 
 [[noreturn]] void refuse_extra(const std::string& word, const CLI::App& app) {
   if (!word.starts_with("-")) throw UsageError(fmt::format("'{}' is not expected here: flags begin with --", word));
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) names.push_back("--" + option->get_lnames().at(0));
-  std::string flag = word.substr(0, word.find('='));
-  std::string guess = nearest(flag, names);
+  const std::string flag = word.substr(0, word.find('='));
+  const auto usual = kElsewhere.find(flag);
+  const std::string guess = usual == kElsewhere.end() ? nearest(flag, names) : usual->second;
   throw UsageError(fmt::format("there is no flag '{}'{}", flag,
                                guess.empty() ? "; --help lists all" : fmt::format("; did you mean '{}'?", guess)));
 }
@@ -341,6 +351,7 @@ void print_help(const Recipe& recipe, const std::string& usage, const std::vecto
 std::vector<FlagRow> flag_table(const Recipe& recipe) {
   std::vector<FlagRow> table;
   for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
+  if (!table.empty()) table.front().heading = "This recipe";
   for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
   return table;
 }
@@ -395,7 +406,7 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    print_help(recipe, usage, switches);
+    fmt::print("{}", help_text(recipe, usage, switches));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());

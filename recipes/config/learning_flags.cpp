@@ -41,7 +41,7 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
   return {
-      {flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; of {}", readers))},
+      {flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
       [=](Flags& flags, const std::string& value) {
         auto at = find_hyper(flags.hyper, row.name);
         if (at == flags.hyper.end())
@@ -161,7 +161,7 @@ void check_learning_flags(const Flags& flags, const std::function<bool(const std
 std::vector<FlagRow> learning_flags(const Recipe& recipe) {
   // Rows are read in this order, not in the command line's: the optimizer sets defaults that later ones replace.
   std::vector<FlagRow> rows = {
-      optimizer(recipe),
+      optimizer(recipe).under("Optimizer and learning rate"),
       rate({"--lr", "X", "learning rate after the warmup, as it is; or --base-lr"}, false),
       rate(
           {"--base-lr", "X", "learning rate for --base-minibatch samples, from which --scaling derives that of a step"},
@@ -174,7 +174,7 @@ std::vector<FlagRow> learning_flags(const Recipe& recipe) {
                  [](const Flags& flags) { return flags.base_minibatch > 0 || flags.scaling == "none"; }),
       choice({"--schedule", "NAME", "learning rate after the warmup"}, &Flags::schedule, names_of(schedule_shapes())),
       milestones().needs("--schedule step", "--schedule", is_scheduled({"step"})),
-      real({"--power", "P", "of --schedule polynomial, mlperf"}, &Flags::power)
+      real({"--power", "P", "power of --schedule polynomial, mlperf"}, &Flags::power)
           .needs("--schedule polynomial or mlperf", "--schedule", is_scheduled({"polynomial", "mlperf"})),
       real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr)
           .needs("--schedule polynomial, mlperf or cosine", "--schedule",
