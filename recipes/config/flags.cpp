@@ -9,7 +9,6 @@
 
 #include "recipes/config/duration.h"
 #include "recipes/config/flag_rows.h"
-#include "recipes/config/help.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/network.h"
 #include "recipes/config/suggest.h"
@@ -380,6 +379,18 @@ ImageSource image_source(const Recipe& recipe, const Flags& flags) {
   return {flags.dataset, recipe.synthetic, flags.data, recipe.load};
 }
 
+std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
+  const Flags defaults = default_flags(recipe);
+  std::vector<HelpRow> rows;
+  for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
+  for (const FlagRow& row : flag_table(recipe))
+    rows.push_back({row.heading, row.text, row.text.value.empty() ? "" : row.print(defaults)});
+  rows.push_back({"", {"--help", "", "this text"}});
+  return help_text(
+      fmt::format("{}: {}\n{}\n\nusage: {} [flags]        [default]", recipe.name, recipe.summary, recipe.paper, usage),
+      rows);
+}
+
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
                                  const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
                                  const Flags* base) {
@@ -406,7 +417,7 @@ std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", help_text(recipe, usage, switches));
+    fmt::print("{}", flags_help(recipe, usage, switches));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());

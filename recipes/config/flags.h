@@ -10,6 +10,7 @@
 #include "compiler/passes.h"
 #include "graph/error.h"
 #include "optim/batch_plan.h"
+#include "recipes/config/help.h"
 #include "recipes/task/model.h"
 
 namespace kb {
@@ -84,12 +85,6 @@ Flags default_flags(const Recipe& recipe);
 // Returns the source of a run's images.
 ImageSource image_source(const Recipe& recipe, const Flags& flags);
 
-struct FlagText {
-  std::string name;   // "--minibatch"
-  std::string value;  // what stands behind it, "N"; empty for a switch
-  std::string doc;
-};
-
 // A flag of a tool's own: a switch, a whole number >= 1, or a word.
 struct ToolSwitch {
   FlagText text;
@@ -104,6 +99,9 @@ struct ToolSwitch {
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
                                  const std::vector<std::string>& arguments,
                                  const std::vector<ToolSwitch>& switches = {}, const Flags* base = nullptr);
+
+// The text of --help: every flag, with its default, under headings.
+std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches = {});
 
 // Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused. length: how long
 // the run is; taken where the steps done would have been the same. comfort: free to change. call: of one call alone,

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/flag_rows.h"
+#include <algorithm>
 
 namespace kb {
 namespace {
@@ -42,18 +42,18 @@ std::string flag_help(const FlagText& text, const std::string& fallback) {
 
 }  // namespace
 
-std::string help_text(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
-  const Flags defaults = default_flags(recipe);
-  std::string text =
-      fmt::format("{}\n{}\n\nusage: {} [flags]        [default]\n",
-                  wrapped(fmt::format("{}: {}", recipe.name, recipe.summary), 0), wrapped(recipe.paper, 0), usage);
-  if (!switches.empty()) text += "\nThis tool\n";
-  for (const ToolSwitch& item : switches) text += flag_help(item.text, "");
-  for (const FlagRow& row : flag_table(recipe)) {
-    if (!row.heading.empty()) text += fmt::format("\n{}\n", row.heading);
-    text += flag_help(row.text, row.text.value.empty() ? "" : row.print(defaults));
+std::string help_text(const std::string& title, const std::vector<HelpRow>& rows) {
+  std::string text;
+  for (size_t at = 0; at < title.size();) {
+    const size_t end = std::min(title.find('\n', at), title.size());
+    text += wrapped(title.substr(at, end - at), 0) + "\n";
+    at = end + 1;
   }
-  return text + flag_help({"--help", "", "this text"}, "");
+  for (const HelpRow& row : rows) {
+    if (!row.heading.empty()) text += fmt::format("\n{}\n", row.heading);
+    text += flag_help(row.flag, row.fallback);
+  }
+  return text;
 }
 
 }  // namespace kb
