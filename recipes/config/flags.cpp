@@ -386,9 +386,9 @@ std::string flags_help(const Recipe& recipe, const std::string& usage, const std
   for (const FlagRow& row : flag_table(recipe))
     rows.push_back({row.heading, row.text, row.text.value.empty() ? "" : row.print(defaults)});
   rows.push_back({"", {"--help", "", "this text"}});
-  return help_text(
-      fmt::format("{}: {}\n{}\n\nusage: {} [flags]        [default]", recipe.name, recipe.summary, recipe.paper, usage),
-      rows);
+  return help_text(fmt::format("{}: {}\n{}\n\nusage: {} [flags]; defaults stand in brackets", recipe.name,
+                               recipe.summary, recipe.paper, usage),
+                   rows);
 }
 
 std::optional<Flags> parse_flags(const Recipe& recipe, const std::string& usage,
