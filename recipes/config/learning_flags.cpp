@@ -125,6 +125,12 @@ std::function<bool(const Flags&)> is_scheduled(std::vector<std::string> shapes) 
   };
 }
 
+bool reads_end_rate(const Flags& flags) {
+  const auto& shapes = schedule_shapes();
+  return std::any_of(shapes.begin(), shapes.end(),
+                     [&](const ScheduleShape& shape) { return shape.name == flags.schedule && shape.has_end_rate; });
+}
+
 bool asks_for_warmup(const Flags& flags) { return flags.warmup != "none"; }
 
 std::vector<FlagRow> update_flags() {
@@ -177,8 +183,7 @@ std::vector<FlagRow> learning_flags(const Recipe& recipe) {
       real({"--power", "P", "power of --schedule polynomial, mlperf"}, &Flags::power)
           .needs("--schedule polynomial or mlperf", "--schedule", is_scheduled({"polynomial", "mlperf"})),
       real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr)
-          .needs("--schedule polynomial, mlperf or cosine", "--schedule",
-                 is_scheduled({"polynomial", "mlperf", "cosine"})),
+          .needs("--schedule polynomial, mlperf or cosine", "--schedule", reads_end_rate),
       choice({"--warmup", "NAME", "how the learning rate begins"}, &Flags::warmup, names_of(warmup_kinds())),
       real({"--warmup-epochs", "E",
             "epochs of the warmup; none without --warmup-from where --minibatch does not "
