@@ -1,10 +1,12 @@
 #include "recipes/config/duration.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "recipes/config/flag_rows.h"
+#include "recipes/config/values.h"
 
 namespace kb {
 namespace {
@@ -24,9 +26,16 @@ std::optional<double> number_before(std::string_view text, std::string_view unit
 
 }  // namespace
 
-int64_t Duration::steps(const RunPlan& plan) const {
-  const double steps = is_epochs ? count * static_cast<double>(plan.steps_per_epoch) : count;
+int64_t Duration::steps(int64_t steps_per_epoch) const {
+  const double steps = is_epochs ? count * static_cast<double>(steps_per_epoch) : count;
   return std::max<int64_t>(1, std::llround(steps));
+}
+
+std::string Duration::text() const { return fmt::format("{}{}", count, is_epochs ? "ep" : "st"); }
+
+std::string StopAt::text() const {
+  if (percent) return fmt::format("{}%", *percent);
+  return duration ? duration->text() : "";
 }
 
 std::optional<Duration> find_duration(const std::string& text) {
@@ -47,14 +56,10 @@ StopAt parse_stop_at(const std::string& text) {
   if (text.empty()) return stop;
   const std::optional<double> percent = number_before(text, "%");
   if (percent && *percent <= 100)
-    stop.error = *percent / 100;
+    stop.percent = percent;
   else if (!(stop.duration = find_duration(text)))
     refuse_value(kStopAt, std::string(kDurationExpectation) + ", or a test error such as 8.5%", text);
   return stop;
-}
-
-int64_t last_step(const StopAt& stop, const RunPlan& plan) {
-  return stop.duration ? std::min(stop.duration->steps(plan), plan.steps) : plan.steps;
 }
 
 }  // namespace kb

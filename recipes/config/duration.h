@@ -4,15 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "recipes/config/plan.h"
-
 namespace kb {
 
 struct Duration {
   double count = 0;  // > 0
   bool is_epochs = false;
 
-  int64_t steps(const RunPlan& plan) const;  // at least 1, rounded to the nearest
+  int64_t steps(int64_t steps_per_epoch) const;  // at least 1, rounded to the nearest
+  std::string text() const;                      // "2.5ep"
 };
 
 constexpr const char* kDurationExpectation = "steps or epochs such as 500st, 2.5ep";
@@ -21,14 +20,16 @@ Duration parse_duration(const std::string& flag, const std::string& text);
 // No duration where the text ends in neither unit.
 std::optional<Duration> find_duration(const std::string& text);
 
-// The point at which --stop-at ends a run before its schedule does.
+// The point at which --stop-at ends a run before its schedule does. With neither member it is never.
 struct StopAt {
   std::optional<Duration> duration;
-  std::optional<double> error;  // fraction of the test set, found by an evaluation
+  std::optional<double> percent;  // of the test set that is classified wrongly, found by an evaluation
+
+  // True for an evaluation with this error, a fraction of the test set.
+  bool is_reached(double error) const { return percent && error <= *percent / 100; }
+  std::string text() const;  // "30ep", "8.5%", or "" for never
 };
-// "" is no end. Throws UsageError.
+// "" is never. Throws UsageError.
 StopAt parse_stop_at(const std::string& text);
-// Steps after which the run ends at the latest.
-int64_t last_step(const StopAt& stop, const RunPlan& plan);
 
 }  // namespace kb

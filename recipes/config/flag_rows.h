@@ -1,24 +1,33 @@
 // One row a flag: what its help says, how it reads and how it prints; and the makers of rows for the usual sorts.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "recipes/config/flags.h"
+#include "recipes/config/help.h"
+#include "recipes/config/run_config.h"
+#include "recipes/config/values.h"
 
 namespace kb {
 
+// Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused. length: how long
+// the run is; taken where the steps done would have been the same. comfort: free to change. call: of one call alone,
+// and no part of the command that repeats the run.
+enum class FlagEffect : uint8_t { computed, length, comfort, call };
+
 // Condition under which a flag has an effect: a value of another flag.
 struct FlagNeed {
-  std::string expected;                           // "--schedule step", for a message
-  std::string flag;                               // "--schedule": its value stands behind it in the message
-  std::function<bool(const Flags&)> is_met = {};  // empty: the flag always has an effect
+  std::string expected;                               // "--schedule step", for a message
+  std::string flag;                                   // "--schedule": its value stands behind it in the message
+  std::function<bool(const RunConfig&)> is_met = {};  // empty: the flag always has an effect
 };
 
 // All facts of a flag.
 struct FlagRow {
   FlagText text;
-  std::function<void(Flags&, const std::string&)> read;  // throws UsageError
-  std::function<std::string(const Flags&)> print;        // empty: nothing to say
+  std::function<void(RunConfig&, const std::string&)> read;  // throws UsageError
+  std::function<std::string(const RunConfig&)> print;        // empty: nothing to say
   FlagEffect effect = FlagEffect::computed;
   bool differs = false;  // between processes of a run; what data and weights it names is compared once they are read
   FlagNeed need = {};
@@ -27,42 +36,38 @@ struct FlagRow {
   FlagRow as(FlagEffect what) &&;
   FlagRow of_a_process() &&;
   FlagRow under(std::string title) &&;
-  FlagRow needs(std::string expected, std::string flag, std::function<bool(const Flags&)> is_met) &&;
-  bool has_effect(const Flags& flags) const { return !need.is_met || need.is_met(flags); }
+  FlagRow needs(std::string expected, std::string flag, std::function<bool(const RunConfig&)> is_met) &&;
+  bool has_effect(const RunConfig& config) const { return !need.is_met || need.is_met(config); }
 };
 
 // Every flag of the recipe, its own first.
 std::vector<FlagRow> flag_table(const Recipe& recipe);
 
-[[noreturn]] void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
-                               const std::string& hint = "");
-// Whole numbers are those of an int, so that none changes where the code counts with one, and the product of two does
-// not overflow.
-inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
-std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
-// Refuse what is no such number, or outside [least, below); of a real number, least is 0.
-int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
-                    int64_t below = kWholeBelow);
-double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);
-double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below);
-void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices);
-// "a, b" -> {"a", "b"}.
-std::vector<std::string> comma_separated(const std::string& text);
-
-FlagRow whole(FlagText text, int64_t Flags::*member, bool may_be_zero);
-FlagRow seed_row(FlagText text, int64_t Flags::*member);  // in [0, 2^32)
-FlagRow real(FlagText text, double Flags::*member);       // >= 0
-FlagRow positive(FlagText text, double Flags::*member);   // > 0
-FlagRow fraction(FlagText text, double Flags::*member);   // in [0, 1)
-FlagRow choice(FlagText text, std::string Flags::*member, const std::vector<std::string>& choices);
-FlagRow path(FlagText text, std::string Flags::*member, const char* what = "a folder");
-FlagRow toggle(FlagText text, bool Flags::*member);
-FlagRow optional_real(FlagText text, std::optional<double> Flags::*member);  // >= 0
+FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero);
+FlagRow seed_row(FlagText text, int64_t RunConfig::*member);  // in [0, 2^32)
+FlagRow real(FlagText text, double RunConfig::*member);       // >= 0
+FlagRow positive(FlagText text, double RunConfig::*member);   // > 0
+FlagRow fraction(FlagText text, double RunConfig::*member);   // in [0, 1)
+// A name of a list that is no closed set: data sets, optimizers' schedules.
+FlagRow choice(FlagText text, std::string RunConfig::*member, const std::vector<std::string>& choices);
+std::string with_words(std::string doc, const std::vector<std::string>& words);  // "doc; one of a, b"
+template <class Value, size_t count>
+FlagRow choice(FlagText text, Value RunConfig::*member, const Choice<Value> (&choices)[count]) {
+  const std::string name = text.name;
+  text.doc = with_words(std::move(text.doc), words_of(choices));
+  return {
+      std::move(text),
+      [=, &choices](RunConfig& config, const std::string& word) { config.*member = choice_of(name, choices, word); },
+      [=, &choices](const RunConfig& config) { return word_of(choices, config.*member); }};
+}
+FlagRow path(FlagText text, std::string RunConfig::*member, const char* what = "a folder");
+FlagRow toggle(FlagText text, bool RunConfig::*member);
+FlagRow optional_real(FlagText text, std::optional<double> RunConfig::*member);  // >= 0
 
 // Optimizer, hyper-parameters and learning rate (recipes/config/learning_flags.cpp).
 std::vector<FlagRow> learning_flags(const Recipe& recipe);
 // Throws UsageError where the flags of a command line do not say one learning rate. `given`: whether a flag stands on
 // it.
-void check_learning_flags(const Flags& flags, const std::function<bool(const std::string& flag)>& given);
+void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

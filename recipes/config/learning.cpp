@@ -5,17 +5,17 @@
 
 #include <algorithm>
 
-#include "recipes/config/suggest.h"
+#include "recipes/task/suggest.h"
 
 namespace kb {
 namespace {
 
-ReferenceRate reference(const Flags& flags) { return {flags.lr, flags.base_minibatch, flags.scaling}; }
+ReferenceRate reference(const RunConfig& config) { return {config.lr, config.base_minibatch, config.scaling}; }
 
 // False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
-bool has_warmup(const Flags& flags) {
-  const bool is_within_base = flags.base_minibatch > 0 && reference(flags).at(flags.minibatch) <= flags.lr;
-  return flags.warmup_from || !is_within_base;
+bool has_warmup(const RunConfig& config) {
+  const bool is_within_base = config.base_minibatch > 0 && reference(config).at(config.minibatch) <= config.lr;
+  return config.warmup_from || !is_within_base;
 }
 
 }  // namespace
@@ -35,77 +35,77 @@ Optimizer find_optimizer(const Recipe& recipe, const std::string& name) {
   throw Error(fmt::format("recipe {}: there is no optimizer '{}'{}", recipe.name, name, suggestion(name, names)));
 }
 
-void use_optimizer(const Recipe& recipe, Flags& flags, const std::string& name) {
+void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& name) {
   const Defaults& d = recipe.defaults;
   const Optimizer own = find_optimizer(recipe, d.optimizer), chosen = find_optimizer(recipe, name);
   std::vector<NamedScalar> recipes = hyper_values(own, d.hyper), given;
   const bool alike = chosen.learning_rate == own.learning_rate;
   for (NamedScalar& scalar : recipes)
     if (alike && chosen.reads(scalar.name)) given.push_back(std::move(scalar));
-  flags.optimizer = name;
-  flags.lr = alike ? d.lr : chosen.learning_rate;
-  flags.base_minibatch = alike ? d.base_minibatch : 0;
-  flags.hyper = hyper_values(chosen, given);
+  config.optimizer = name;
+  config.lr = alike ? d.lr : chosen.learning_rate;
+  config.base_minibatch = alike ? d.base_minibatch : 0;
+  config.hyper = hyper_values(chosen, given);
 }
 
-LearningRate make_rate(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+LearningRate make_rate(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
   ScheduleSpec spec;
-  spec.shape = flags.schedule;
-  spec.learning_rate = reference(flags).at(flags.minibatch);
-  spec.warmup = has_warmup(flags) ? flags.warmup : "none";
-  spec.warmup_epochs = flags.warmup_epochs;
-  spec.warmup_start = flags.warmup_from.value_or(flags.base_minibatch > 0 ? flags.lr : recipe.defaults.warmup_start);
-  spec.milestones = flags.milestones;
-  spec.power = flags.power;
-  spec.end_rate = flags.end_lr;
+  spec.shape = config.schedule;
+  spec.learning_rate = reference(config).at(config.minibatch);
+  spec.warmup = has_warmup(config) ? config.warmup : "none";
+  spec.warmup_epochs = config.warmup_epochs;
+  spec.warmup_start = config.warmup_from.value_or(config.base_minibatch > 0 ? config.lr : recipe.defaults.warmup_start);
+  spec.milestones = config.milestones;
+  spec.power = config.power;
+  spec.end_rate = config.end_lr;
   spec.steps_per_epoch = plan.steps_per_epoch;
   spec.total_steps = plan.steps;
   return LearningRate(std::move(spec));
 }
 
-StepScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  return {make_rate(recipe, flags, plan), find_optimizer(recipe, flags.optimizer), flags.hyper};
+StepScalars make_scalars(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+  return {make_rate(recipe, config, plan), find_optimizer(recipe, config.optimizer), config.hyper};
 }
 
-std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  const bool left_out = !has_warmup(flags) && flags.warmup != "none" && flags.warmup_epochs > 0;
-  return fmt::format("lr {}, {}{}", reference(flags).derivation(flags.minibatch),
+std::string rate_derivation(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+  const bool left_out = !has_warmup(config) && config.warmup != "none" && config.warmup_epochs > 0;
+  return fmt::format("lr {}, {}{}", reference(config).derivation(config.minibatch),
                      left_out ? "no warmup (not above the base rate), " : "",
-                     make_rate(recipe, flags, plan).description());
+                     make_rate(recipe, config, plan).description());
 }
 
-std::string rate_note(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
+std::string rate_note(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
   if (plan.steps == 0) return "NOTE: no step is taken; the weights are evaluated as they begin";
-  const ScheduleSpec spec = make_rate(recipe, flags, plan).spec();
+  const ScheduleSpec spec = make_rate(recipe, config, plan).spec();
   const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
   if (spec.warmup == "none" || warmup < static_cast<double>(plan.steps)) return "";
   return fmt::format("NOTE: the warmup takes {:.0f} steps, the run {}: the learning rate does not get to {}", warmup,
                      plan.steps, spec.learning_rate);
 }
 
-std::string optimizer_text(const Flags& flags) {
-  std::string text = "optimizer " + flags.optimizer;
-  for (size_t i = 0; i < flags.hyper.size(); ++i) {
-    std::string words = flags.hyper[i].name;
+std::string optimizer_text(const RunConfig& config) {
+  std::string text = "optimizer " + config.optimizer;
+  for (size_t i = 0; i < config.hyper.size(); ++i) {
+    std::string words = config.hyper[i].name;
     std::replace(words.begin(), words.end(), '_', ' ');
-    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, flags.hyper[i].value);
+    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, config.hyper[i].value);
   }
-  if (flags.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", flags.clip_norm);
-  if (flags.ema > 0) text += fmt::format("; parameters averaged with {}", flags.ema);
+  if (config.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", config.clip_norm);
+  if (config.ema > 0) text += fmt::format("; parameters averaged with {}", config.ema);
   return text;
 }
 
-std::string adaptation_text(const Flags& flags, const StepScalars& scalars, const ParameterSpace& space) {
-  const auto skip = std::find_if(flags.hyper.begin(), flags.hyper.end(),
+std::string adaptation_text(const RunConfig& config, const StepScalars& scalars, const ParameterSpace& space) {
+  const auto skip = std::find_if(config.hyper.begin(), config.hyper.end(),
                                  [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
-  if (skip == flags.hyper.end()) return "";
+  if (skip == config.hyper.end()) return "";
   const auto adapted =
       std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
   const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
   std::string text = fmt::format("layers with rates of their own: {}", adapted);
   if (others == 0) return text;
   std::vector<std::string_view> roles;
-  for (const Role role : flags.no_adapt) roles.push_back(name(role));
+  for (const Role role : config.no_adapt) roles.push_back(name(role));
   const double peak = scalars.rate().spec().learning_rate;
   text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
   if (skip->value > 0) return text + fmt::format("at most {} (--skip-lr), in the shape of the schedule", skip->value);

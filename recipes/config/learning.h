@@ -6,8 +6,8 @@
 
 #include "optim/optimizer.h"
 #include "optim/scaling.h"
-#include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
+#include "recipes/config/run_config.h"
 
 namespace kb {
 
@@ -18,20 +18,20 @@ Optimizer find_optimizer(const Recipe& recipe, const std::string& name);
 
 // Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
 // where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch.
-void use_optimizer(const Recipe& recipe, Flags& flags, const std::string& name);
+void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& name);
 
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
 // (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start.
-LearningRate make_rate(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
-StepScalars make_scalars(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
+LearningRate make_rate(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
+StepScalars make_scalars(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
 
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
-std::string rate_derivation(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
+std::string rate_derivation(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
 // A line where the run is over before its warmup, or takes no step; else "".
-std::string rate_note(const Recipe& recipe, const Flags& flags, const RunPlan& plan);
+std::string rate_note(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
 // "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
-std::string optimizer_text(const Flags& flags);
+std::string optimizer_text(const RunConfig& config);
 // Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.
-std::string adaptation_text(const Flags& flags, const StepScalars& scalars, const ParameterSpace& space);
+std::string adaptation_text(const RunConfig& config, const StepScalars& scalars, const ParameterSpace& space);
 
 }  // namespace kb

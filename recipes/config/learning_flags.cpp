@@ -23,11 +23,11 @@ FlagRow optimizer(const Recipe& recipe) {
   static constexpr const char* kName = "--optimizer";
   const std::vector<std::string> names = names_of(offered_optimizers(recipe));
   return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
-          [=, &recipe](Flags& flags, const std::string& value) {
+          [=, &recipe](RunConfig& config, const std::string& value) {
             check_choice(kName, value, names);
-            if (value != flags.optimizer) use_optimizer(recipe, flags, value);
+            if (value != config.optimizer) use_optimizer(recipe, config, value);
           },
-          [](const Flags& flags) { return flags.optimizer; }};
+          [](const RunConfig& config) { return config.optimizer; }};
 }
 
 // The optimizer's hyper-parameter of that name, or the end.
@@ -42,15 +42,15 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
   const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
   return {
       {flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
-      [=](Flags& flags, const std::string& value) {
-        auto at = find_hyper(flags.hyper, row.name);
-        if (at == flags.hyper.end())
-          throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag, flags.optimizer, readers));
+      [=](RunConfig& config, const std::string& value) {
+        auto at = find_hyper(config.hyper, row.name);
+        if (at == config.hyper.end())
+          throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag, config.optimizer, readers));
         at->value = parse_real(flag, value, expected, row.below);
       },
-      [=](const Flags& flags) {
-        auto at = find_hyper(flags.hyper, row.name);
-        return at == flags.hyper.end() ? "" : fmt::format("{}", at->value);
+      [=](const RunConfig& config) {
+        auto at = find_hyper(config.hyper, row.name);
+        return at == config.hyper.end() ? "" : fmt::format("{}", at->value);
       }};
 }
 
@@ -75,91 +75,92 @@ std::vector<FlagRow> hyper_parameters(const Recipe& recipe) {
 FlagRow milestones() {
   static constexpr const char* kName = "--milestones";
   return {{kName, "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
-          [](Flags& flags, const std::string& value) {
-            flags.milestones.clear();
+          [](RunConfig& config, const std::string& value) {
+            config.milestones.clear();
             for (const std::string& word : comma_separated(value))
-              flags.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
-                                                    std::numeric_limits<double>::infinity()));
+              config.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
+                                                     std::numeric_limits<double>::infinity()));
           },
-          [](const Flags& flags) { return fmt::format("{}", fmt::join(flags.milestones, ",")); }};
+          [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.milestones, ",")); }};
 }
 
 // The rate itself, or that of the base minibatch: one number, under the name that says which.
 FlagRow rate(FlagText text, bool is_base) {
-  FlagRow row = real(std::move(text), &Flags::lr);
-  row.read = [=, read = row.read](Flags& flags, const std::string& value) {
-    read(flags, value);
-    if (!is_base) flags.base_minibatch = 0;
+  FlagRow row = real(std::move(text), &RunConfig::lr);
+  row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
+    read(config, value);
+    if (!is_base) config.base_minibatch = 0;
   };
-  row.print = [=, print = row.print](const Flags& flags) {
-    return (flags.base_minibatch > 0) == is_base ? print(flags) : "";
+  row.print = [=, print = row.print](const RunConfig& config) {
+    return (config.base_minibatch > 0) == is_base ? print(config) : "";
   };
   return row;
 }
 
 constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
 
-FlagRow roles(FlagText text, std::vector<Role> Flags::*member) {
+FlagRow roles(FlagText text, std::vector<Role> RunConfig::*member) {
   std::vector<std::string> names;
   for (const Role role : kRoles) names.emplace_back(name(role));
   text.doc += fmt::format(", separated by commas: {}; or none", fmt::join(names, ", "));
   return {text,
-          [=](Flags& flags, const std::string& value) {
-            (flags.*member).clear();
+          [=](RunConfig& config, const std::string& value) {
+            (config.*member).clear();
             for (const std::string& word : comma_separated(value)) {
               if (value == "none") break;
               check_choice(text.name, word, names);
-              (flags.*member).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
+              (config.*member).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
             }
           },
-          [=](const Flags& flags) {
+          [=](const RunConfig& config) {
             std::vector<std::string_view> words;
-            for (const Role role : flags.*member) words.push_back(name(role));
+            for (const Role role : config.*member) words.push_back(name(role));
             return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
           }};
 }
 
-std::function<bool(const Flags&)> is_scheduled(std::vector<std::string> shapes) {
-  return [shapes = std::move(shapes)](const Flags& flags) {
-    return std::find(shapes.begin(), shapes.end(), flags.schedule) != shapes.end();
+std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes) {
+  return [shapes = std::move(shapes)](const RunConfig& config) {
+    return std::find(shapes.begin(), shapes.end(), config.schedule) != shapes.end();
   };
 }
 
-bool reads_end_rate(const Flags& flags) {
+bool reads_end_rate(const RunConfig& config) {
   const auto& shapes = schedule_shapes();
   return std::any_of(shapes.begin(), shapes.end(),
-                     [&](const ScheduleShape& shape) { return shape.name == flags.schedule && shape.has_end_rate; });
+                     [&](const ScheduleShape& shape) { return shape.name == config.schedule && shape.has_end_rate; });
 }
 
-bool asks_for_warmup(const Flags& flags) { return flags.warmup != "none"; }
+bool asks_for_warmup(const RunConfig& config) { return config.warmup != "none"; }
 
 std::vector<FlagRow> update_flags() {
   return {
-      roles({"--no-decay", "ROLES", "parameters without weight decay"}, &Flags::no_decay),
+      roles({"--no-decay", "ROLES", "parameters without weight decay"}, &RunConfig::no_decay),
       roles({"--no-adapt", "ROLES", "parameters that layer-wise rates (lars, lamb, ...) leave alone"},
-            &Flags::no_adapt),
+            &RunConfig::no_adapt),
       real({"--clip-norm", "X", "scale the gradient down where its norm over all parameters exceeds X; 0: never"},
-           &Flags::clip_norm),
+           &RunConfig::clip_norm),
       fraction({"--ema", "D",
                 "average the parameters over steps, each time D of the average and 1 - D of the new ones; 0: no "
                 "average; ./run export --ema writes it"},
-               &Flags::ema),
-      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &Flags::eval_ema)
+               &RunConfig::ema),
+      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &RunConfig::eval_ema)
           .as(FlagEffect::comfort)
-          .needs("--ema D, which averages the parameters,", "--ema", [](const Flags& flags) { return flags.ema > 0; }),
+          .needs("--ema D, which averages the parameters,", "--ema",
+                 [](const RunConfig& config) { return config.ema > 0; }),
   };
 }
 
 }  // namespace
 
-void check_learning_flags(const Flags& flags, const std::function<bool(const std::string& flag)>& given) {
+void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given) {
   constexpr const char* kMeaning =
       "--lr X is the learning rate after the warmup as it is; --base-lr X is that of --base-minibatch B samples, from "
       "which --scaling derives it";
   for (const char* base : {"--base-lr", "--base-minibatch"})
-    if (given("--lr") && given(base) && (flags.base_minibatch > 0 || base == std::string_view("--base-lr")))
+    if (given("--lr") && given(base) && (config.base_minibatch > 0 || base == std::string_view("--base-lr")))
       throw UsageError(fmt::format("--lr, {}: expected one of them, got both\n  hint:     {}", base, kMeaning));
-  if (given("--base-lr") && flags.base_minibatch == 0)
+  if (given("--base-lr") && config.base_minibatch == 0)
     throw UsageError(
         fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
 }
@@ -173,27 +174,28 @@ std::vector<FlagRow> learning_flags(const Recipe& recipe) {
           {"--base-lr", "X", "learning rate for --base-minibatch samples, from which --scaling derives that of a step"},
           true),
       whole({"--base-minibatch", "B", "samples for which --base-lr holds; 0: the rate is --lr for any minibatch"},
-            &Flags::base_minibatch, true),
+            &RunConfig::base_minibatch, true),
       choice({"--scaling", "RULE", "how the learning rate follows from --base-minibatch to --minibatch"},
-             &Flags::scaling, names_of(scaling_rules()))
+             &RunConfig::scaling, names_of(scaling_rules()))
           .needs("--base-minibatch B", "--base-minibatch",
-                 [](const Flags& flags) { return flags.base_minibatch > 0 || flags.scaling == "none"; }),
-      choice({"--schedule", "NAME", "learning rate after the warmup"}, &Flags::schedule, names_of(schedule_shapes())),
+                 [](const RunConfig& config) { return config.base_minibatch > 0 || config.scaling == "none"; }),
+      choice({"--schedule", "NAME", "learning rate after the warmup"}, &RunConfig::schedule,
+             names_of(schedule_shapes())),
       milestones().needs("--schedule step", "--schedule", is_scheduled({"step"})),
-      real({"--power", "P", "power of --schedule polynomial, mlperf"}, &Flags::power)
+      real({"--power", "P", "power of --schedule polynomial, mlperf"}, &RunConfig::power)
           .needs("--schedule polynomial or mlperf", "--schedule", is_scheduled({"polynomial", "mlperf"})),
-      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &Flags::end_lr)
+      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &RunConfig::end_lr)
           .needs("--schedule polynomial, mlperf or cosine", "--schedule", reads_end_rate),
-      choice({"--warmup", "NAME", "how the learning rate begins"}, &Flags::warmup, names_of(warmup_kinds())),
+      choice({"--warmup", "NAME", "how the learning rate begins"}, &RunConfig::warmup, names_of(warmup_kinds())),
       real({"--warmup-epochs", "E",
             "epochs of the warmup; none without --warmup-from where --minibatch does not "
             "exceed --base-minibatch"},
-           &Flags::warmup_epochs)
+           &RunConfig::warmup_epochs)
           .needs("a --warmup", "--warmup", asks_for_warmup),
       optional_real({"--warmup-from", "X",
                      fmt::format("learning rate at which the warmup starts; not given: --base-lr, and {} with --lr",
                                  recipe.defaults.warmup_start)},
-                    &Flags::warmup_from)
+                    &RunConfig::warmup_from)
           .needs("a --warmup", "--warmup", asks_for_warmup),
   };
   for (const std::vector<FlagRow>& more : {hyper_parameters(recipe), update_flags()})

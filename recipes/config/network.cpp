@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "recipes/config/flag_rows.h"
+#include "recipes/config/values.h"
 
 namespace kb {
 namespace {
@@ -52,9 +52,8 @@ ProcessorRates parse_rates(const std::string& text) {
   return rates;
 }
 
-std::optional<Network> described_network(const Flags& flags) {
-  if (flags.net.empty()) return std::nullopt;
-  return parse_network(flags.net);
+std::string network_words(const Network& network) {
+  return fmt::format("{}s,{}B/s", network.latency, network.bandwidth);
 }
 
 std::string network_text(const Network& network) {

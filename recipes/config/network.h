@@ -1,9 +1,7 @@
 // The network between processes as --net describes it, or as it is measured, and the rates of a processor, as texts.
 #pragma once
-#include <optional>
 #include <string>
 
-#include "recipes/config/flags.h"
 #include "runtime/comm/communicator.h"
 
 namespace kb {
@@ -20,8 +18,8 @@ struct ProcessorRates {
 // "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
 ProcessorRates parse_rates(const std::string& text);
 
-// Returns the network that --net describes; nothing where it is not given.
-std::optional<Network> described_network(const Flags& flags);
+// "5e-05s,1e+09B/s", which parse_network reads back.
+std::string network_words(const Network& network);
 
 // "50 us, 1 GB/s".
 std::string network_text(const Network& network);

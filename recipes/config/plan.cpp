@@ -2,25 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 namespace kb {
 
-Flags with_absolute_paths(Flags flags) {
-  for (std::string* path : {&flags.data, &flags.init})
+RunConfig with_absolute_paths(RunConfig config) {
+  for (std::string* path : {&config.data, &config.init})
     if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
-  return flags;
+  return config;
 }
 
-BatchPlan batch_plan(const Flags& flags) {
-  return make_batch_plan(flags.minibatch, flags.per_worker, flags.processes, flags.batch_norm);
+BatchPlan batch_plan(const RunConfig& config) {
+  return make_batch_plan(config.minibatch, config.per_worker, config.processes, config.batch_norm);
 }
 
-Flags with_plan(Flags flags) {
-  flags.per_worker = batch_plan(flags).per_worker;
-  flags.batch_norm = {};
-  return flags;
+RunConfig with_plan(RunConfig config) {
+  config.per_worker = batch_plan(config).per_worker;
+  config.batch_norm = {};
+  return config;
 }
 
 int64_t bucket_bytes(double megabytes) {
@@ -28,25 +29,29 @@ int64_t bucket_bytes(double megabytes) {
   return std::llround(1e6 * (megabytes > 0 ? megabytes : kUsualMb));
 }
 
-RunPlan make_plan(const Flags& flags, int64_t samples) {
-  if (flags.minibatch > samples)
-    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, flags.dataset,
-                            flags.minibatch));
-  const int64_t n = batch_plan(flags).per_worker;
-  if (flags.recompute_bn > samples / n)
+RunPlan make_plan(const RunConfig& config, int64_t samples) {
+  if (config.minibatch > samples)
+    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, config.dataset,
+                            config.minibatch));
+  const int64_t n = batch_plan(config).per_worker;
+  if (config.recompute_bn > samples / n)
     throw Error(
         fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
-                    samples / n, n, samples, flags.dataset, flags.recompute_bn));
-  RunPlan plan{samples, flags.minibatch, samples / flags.minibatch, flags.steps};
-  if (plan.steps == 0) plan.steps = flags.epochs * plan.steps_per_epoch;
+                    samples / n, n, samples, config.dataset, config.recompute_bn));
+  RunPlan plan{samples, config.minibatch, samples / config.minibatch, config.steps};
+  if (plan.steps == 0) plan.steps = config.epochs * plan.steps_per_epoch;
   return plan;
 }
 
-std::string RunPlan::derivation(const Flags& flags) const {
+int64_t last_step(const StopAt& stop, const RunPlan& plan) {
+  return stop.duration ? std::min(stop.duration->steps(plan.steps_per_epoch), plan.steps) : plan.steps;
+}
+
+std::string RunPlan::derivation(const RunConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
   if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
-  if (flags.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
-  return text + fmt::format("; x {} epochs = {} steps", flags.epochs, steps);
+  if (config.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
+  return text + fmt::format("; x {} epochs = {} steps", config.epochs, steps);
 }
 
 }  // namespace kb

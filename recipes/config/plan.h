@@ -3,7 +3,7 @@
 #include <string>
 
 #include "optim/batch_plan.h"
-#include "recipes/config/flags.h"
+#include "recipes/config/run_config.h"
 
 namespace kb {
 
@@ -15,21 +15,24 @@ struct RunPlan {
 
   double epochs(int64_t done) const { return static_cast<double>(done) / static_cast<double>(steps_per_epoch); }
   // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
-  std::string derivation(const Flags& flags) const;
+  std::string derivation(const RunConfig& config) const;
 };
 
 // Paths of what is read, so that they mean the same in whatever folder they are given.
-Flags with_absolute_paths(Flags flags);
+RunConfig with_absolute_paths(RunConfig config);
 // How the flags share a step. Throws Error where they do not divide.
-BatchPlan batch_plan(const Flags& flags);
+BatchPlan batch_plan(const RunConfig& config);
 // Returns flags of the same run with the plan's n for --per-worker and --batch-norm worker: one set of words per plan.
-Flags with_plan(Flags flags);
+RunConfig with_plan(RunConfig config);
 
 // Returns how many bytes of the gradient the processes sum together, for --bucket-mb; at 0 a model may choose, and
 // where there is none, 25 MB.
 int64_t bucket_bytes(double megabytes);
 
 // Throws Error where the minibatch, or those of --recompute-bn together, are larger than the data set.
-RunPlan make_plan(const Flags& flags, int64_t samples);
+RunPlan make_plan(const RunConfig& config, int64_t samples);
+
+// Steps after which the run ends at the latest.
+int64_t last_step(const StopAt& stop, const RunPlan& plan);
 
 }  // namespace kb

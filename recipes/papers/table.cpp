@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "recipes/config/suggest.h"
+#include "recipes/task/suggest.h"
 
 namespace kb {
 

@@ -9,7 +9,7 @@
 
 namespace kb {
 
-Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words) {
+RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& words) {
   const std::vector<FlagRow> table = flag_table(recipe);
   std::map<std::string, std::string> given;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -28,10 +28,10 @@ Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words
     given["--base-lr"] = lr->second;
     given.erase(lr);
   }
-  Flags flags = default_flags(recipe);
+  RunConfig config = default_config(recipe);
   for (const FlagRow& row : table)  // in its order: an optimizer brings defaults of the flags behind it
-    if (const auto at = given.find(row.text.name); at != given.end()) row.read(flags, at->second);
-  return flags;
+    if (const auto at = given.find(row.text.name); at != given.end()) row.read(config, at->second);
+  return config;
 }
 
 }  // namespace kb

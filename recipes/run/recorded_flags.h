@@ -9,6 +9,6 @@ namespace kb {
 
 // Throws UsageError for every word that flag_words does not write, and for values that are not taken: a manifest may
 // come from anywhere, and its words are to write no file, print no help and start nothing.
-Flags recorded_flags(const Recipe& recipe, const std::vector<std::string>& words);
+RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& words);
 
 }  // namespace kb

@@ -40,18 +40,18 @@ void check_recipe(const Recipe& recipe, const JsonValue& manifest, const fs::pat
                             name, recipe.name, shell_quoted(name), shell_quoted(folder.string())));
 }
 
-Flags flags_of(const Recipe& recipe, const JsonValue& manifest) {
+RunConfig flags_of(const Recipe& recipe, const JsonValue& manifest) {
   try {
-    return recorded_flags(recipe, manifest.at("arguments").list<std::string>());
+    return recorded_config(recipe, manifest.at("arguments").list<std::string>());
   } catch (const UsageError& error) {
     throw Error(fmt::format("--resume: flags in manifest.json are not taken: {}", error.what()));
   }
 }
 
 // Returns the flags of the same command given again; shards and --per-worker that it leaves open are the run's.
-Flags flags_again(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
-                  int64_t processes) {
-  Flags wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));
+RunConfig flags_again(const Recipe& recipe, const RunConfig& own, const std::vector<std::string>& arguments,
+                      int64_t processes) {
+  RunConfig wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));
   wanted.processes = processes;
   if (wanted.shards == 0) wanted.shards = own.shards;
   if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
@@ -59,16 +59,16 @@ Flags flags_again(const Recipe& recipe, const Flags& own, const std::vector<std:
   return wanted;
 }
 
-Flags flags_beside(const Recipe& recipe, const Flags& own, const std::vector<std::string>& arguments,
-                   int64_t processes) {
-  Flags wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
+RunConfig flags_beside(const Recipe& recipe, const RunConfig& own, const std::vector<std::string>& arguments,
+                       int64_t processes) {
+  RunConfig wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
   wanted.processes = processes;
   if (!wanted.out.empty())
     throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", wanted.resume));
   return wanted.batch_norm != own.batch_norm ? with_plan(std::move(wanted)) : wanted;
 }
 
-void check_flags(const Recipe& recipe, const Flags& own, const Flags& wanted, const fs::path& folder) {
+void check_flags(const Recipe& recipe, const RunConfig& own, const RunConfig& wanted, const fs::path& folder) {
   const bool again = wanted.resume == kResumeAuto;
   const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
   std::string differences;
@@ -100,9 +100,9 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   }
 }
 
-std::string words(const Recipe& recipe, const Flags& flags) {
+std::string words(const Recipe& recipe, const RunConfig& config) {
   std::string text;
-  for (const auto& [name, value, effect] : flag_values(recipe, flags))
+  for (const auto& [name, value, effect] : flag_values(recipe, config))
     if (effect == FlagEffect::computed) text += fmt::format("--{} {}\n", name, value);
   return text;
 }
@@ -131,14 +131,14 @@ std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
   return "no other checkpoint is whole; the command in manifest.json starts the run again";
 }
 
-ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
+ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use) {
   const bool again = given.resume == kResumeAuto;
   RunFolder folder = RunFolder::open(again ? given.out : given.resume, use);
   const auto [manifest, text] = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
-  const Flags own = flags_of(recipe, manifest);
-  const Flags wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
+  const RunConfig own = flags_of(recipe, manifest);
+  const RunConfig wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
   check_flags(recipe, own, wanted, folder.path());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
   const bool ended = same_length && wanted.checkpoint.empty() &&
@@ -152,20 +152,20 @@ ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vec
   return run;
 }
 
-bool goes_on(const Flags& flags) {
-  if (flags.resume != kResumeAuto) return !flags.resume.empty();
-  if (flags.out.empty())
+bool goes_on(const RunConfig& config) {
+  if (config.resume != kResumeAuto) return !config.resume.empty();
+  if (config.out.empty())
     throw UsageError("--resume auto: expected the run's folder, which it begins or goes on with: --out DIR");
-  if (!flags.checkpoint.empty())
+  if (!config.checkpoint.empty())
     throw UsageError(
         "--resume auto: it goes on from the newest checkpoint; from another one: --resume RUN --checkpoint FILE");
-  return is_there(fs::path(flags.out) / "manifest.json");
+  return is_there(fs::path(config.out) / "manifest.json");
 }
 
-std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
                                                     const LoadedPrograms& programs, const Dataset& data) {
   return {{kVersion, kVersionNow},           {"recipe", recipe.name},
-          {"flags", words(recipe, flags)},   {"graph_hash", programs.training.compiled().graph_hash},
+          {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
           {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
 }
 
@@ -199,7 +199,7 @@ std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const
   name_base_rate(old);
   std::set<std::string> known, usual;
   for (const std::string& line : old) known.insert(flag_of(line));
-  for (const std::string& line : lines_of(words(recipe, default_flags(recipe)))) usual.insert(line);
+  for (const std::string& line : lines_of(words(recipe, default_config(recipe)))) usual.insert(line);
   std::erase_if(own, [&](const std::string& line) { return !known.contains(flag_of(line)) && usual.contains(line); });
   for (std::vector<std::string>* lines : {&old, &own})
     std::erase_if(*lines, [](const std::string& line) { return line.ends_with(' '); });

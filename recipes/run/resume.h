@@ -14,7 +14,7 @@ namespace kb {
 
 struct ResumedRun {
   RunFolder folder;
-  Flags flags;                           // the run's own, and what was given beside --resume
+  RunConfig config;                      // the run's own, and what was given beside --resume
   std::string manifest;                  // as it was
   std::optional<Checkpoint> checkpoint;  // none: the run was stopped before its first
   bool ended = false;                    // nothing is left to do
@@ -22,12 +22,12 @@ struct ResumedRun {
 
 // Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws
 // UsageError where flags do not go together.
-bool goes_on(const Flags& flags);
+bool goes_on(const RunConfig& config);
 // Opens the folder that given.resume names; with --resume auto that of --out, where the run must be the same.
 // `arguments` are the words of the command line. Throws Error for a folder without a run of this recipe, for a flag
 // that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. Several
 // processes may share the folder: one owns it, the others read.
-ResumedRun open_resumed(const Recipe& recipe, const Flags& given, const std::vector<std::string>& arguments,
+ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use = RunFolder::Use::own);
 
 // The checkpoint that --checkpoint names: a path, or a file's name in the folder. Throws Error naming those there are.
@@ -36,13 +36,13 @@ std::filesystem::path named_checkpoint(const std::filesystem::path& folder, cons
 std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
 
 // Returns the facts that a checkpoint's run is known by: recipe, flags that change what is computed, graph, data.
-std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const Flags& flags,
+std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
                                                     const LoadedPrograms& programs, const Dataset& data);
 // True for a checkpoint of an earlier Kilobatch, which built other graphs from the same models.
 bool has_earlier_graph(const Checkpoint& checkpoint);
 // Throws Error with the differences where the checkpoint is of another run, graph or data. The graph is not compared
 // where the checkpoint has an earlier one; its tensors are, by load_checkpoint.
-// Flags that the checkpoint's Kilobatch did not have count as given by their defaults.
+// RunConfig that the checkpoint's Kilobatch did not have count as given by their defaults.
 void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
 // Into the store. Throws Error naming every tensor that is missing, not expected or of another type.
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);

@@ -133,7 +133,7 @@ namespace {
 
 nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest;
-  const std::vector<std::string> words = flag_words(facts.recipe, facts.flags);
+  const std::vector<std::string> words = flag_words(facts.recipe, facts.config);
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
   manifest["started"] = now_text();
@@ -141,9 +141,9 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   for (const std::string& word : words) command += " " + shell_quoted(word);
   manifest["command"] = command;
   manifest["arguments"] = words;
-  for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.flags))
+  for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
     if (effect != FlagEffect::call) manifest["flags"][name] = flag_json(value);
-  manifest["seed"] = facts.flags.seed;
+  manifest["seed"] = facts.config.seed;
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
                       {"train", facts.data.train.count()},
@@ -153,7 +153,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
-  if (!facts.flags.log_layers.empty())
+  if (facts.config.log_layers)
     for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["device"] = facts.device;
@@ -166,7 +166,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
 
 std::string manifest_text(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest = manifest_of(facts);
-  if (!facts.flags.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.flags.init));
+  if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.config.init));
   return manifest.dump(2) + "\n";
 }
 

@@ -50,7 +50,7 @@ class RunFolder {
 
 struct ManifestFacts {
   const Recipe& recipe;
-  const Flags& flags;
+  const RunConfig& config;
   const RunPlan& plan;
   const Compiled &training, &inference;
   int64_t parameters = 0;  // elements

@@ -59,8 +59,8 @@ std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& st
   return columns;
 }
 
-double hyper_of(const Flags& flags, std::string_view name) {
-  for (const NamedScalar& scalar : flags.hyper)
+double hyper_of(const RunConfig& config, std::string_view name) {
+  for (const NamedScalar& scalar : config.hyper)
     if (scalar.name == name) return scalar.value;
   return 0;
 }
@@ -108,11 +108,11 @@ std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
 
 }  // namespace
 
-std::string schedule_text(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  StepScalars scalars = make_scalars(recipe, flags, plan);
+std::string schedule_text(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+  StepScalars scalars = make_scalars(recipe, config, plan);
   const std::set<int64_t> steps = rows_of(scalars.rate().spec(), plan);
   const std::vector<Column> columns = columns_of(scalars, steps);
-  const double skipped = hyper_of(flags, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
+  const double skipped = hyper_of(config, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
   std::string text = fmt::format("{:>10} {:>9} {:>13}", "step", "epoch", "samples");
   for (const Column& column : columns) text += fmt::format(" {:>14}", column.title);
   if (skipped > 0) text += fmt::format(" {:>14}", "not adapted");
@@ -127,27 +127,28 @@ std::string schedule_text(const Recipe& recipe, const Flags& flags, const RunPla
   return text;
 }
 
-std::string schedule_picture(const Recipe& recipe, const Flags& flags, const RunPlan& plan) {
-  const LearningRate rate = make_rate(recipe, flags, plan);
+std::string schedule_picture(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+  const LearningRate rate = make_rate(recipe, config, plan);
   const std::set<int64_t> steps = points_of(rate.spec(), plan);
   double most = 0;
   for (const int64_t step : steps) most = std::max(most, rate.at(step));
   Svg svg(760, 380);
   svg.text(24, 30, fmt::format("{}: learning rate over epochs", recipe.name), {.size = 17, .bold = true});
-  svg.text(24, 52, rate_derivation(recipe, flags, plan), {.size = 11, .color = "#555"});
+  svg.text(24, 52, rate_derivation(recipe, config, plan), {.size = 11, .color = "#555"});
   RateChart(svg, most, plan.epochs(plan.steps)).draw(rate, plan, steps);
   return svg.str();
 }
 
-void print_schedule(const Recipe& recipe, const Flags& flags) {
-  const ImageSource source = image_source(recipe, flags);
+void print_schedule(const Recipe& recipe, const RunConfig& config) {
+  const ImageSource source = image_source(recipe, config);
   const InputSpec input = known_from_data_alone(source) ? load_input(source).spec : input_spec(source);
-  const RunPlan plan = make_plan(flags, input.train_count);
-  fmt::print("plan {}\n{}\n{}\n", plan.derivation(flags), rate_derivation(recipe, flags, plan), optimizer_text(flags));
-  fmt::print("{}", schedule_text(recipe, flags, plan));
-  if (flags.print_schedule == kTableAlone) return;
-  write_file_atomically(flags.print_schedule, schedule_picture(recipe, flags, plan));
-  fmt::print("drawn into {}\n", flags.print_schedule);
+  const RunPlan plan = make_plan(config, input.train_count);
+  fmt::print("plan {}\n{}\n{}\n", plan.derivation(config), rate_derivation(recipe, config, plan),
+             optimizer_text(config));
+  fmt::print("{}", schedule_text(recipe, config, plan));
+  if (config.print_schedule == kTableAlone) return;
+  write_file_atomically(config.print_schedule, schedule_picture(recipe, config, plan));
+  fmt::print("drawn into {}\n", config.print_schedule);
 }
 
 }  // namespace kb

@@ -44,12 +44,12 @@ std::string beside_the_arena(const Compiled& compiled) {
 
 }  // namespace
 
-bool wants_picture(const Flags& flags) { return !flags.picture.empty() || !flags.trace.empty(); }
+bool wants_picture(const RunConfig& config) { return !config.picture.empty() || !config.trace.empty(); }
 
-void check_picture_files(const Flags& flags) {
-  for (const std::string& file : {flags.picture, flags.trace}) {
+void check_picture_files(const RunConfig& config) {
+  for (const std::string& file : {config.picture, config.trace}) {
     if (file.empty()) continue;
-    for (const std::string& run : {flags.out, flags.resume})
+    for (const std::string& run : {config.out, config.resume})
       if (!run.empty() && is_own_file(run, file))
         throw UsageError(fmt::format("--picture, --trace: {} is a file of the run's own; name another", file));
     AtomicFile probe(file);
@@ -66,34 +66,34 @@ Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const
   return timeline;
 }
 
-std::string write_pictures(const Flags& flags, const Timeline& timeline, const std::vector<std::string>& events) {
+std::string write_pictures(const RunConfig& config, const Timeline& timeline, const std::vector<std::string>& events) {
   std::vector<std::string> where;
-  if (!flags.picture.empty()) {
-    write_file_atomically(flags.picture, picture_svg(timeline));
-    where.push_back("picture " + flags.picture);
+  if (!config.picture.empty()) {
+    write_file_atomically(config.picture, picture_svg(timeline));
+    where.push_back("picture " + config.picture);
   }
-  if (!flags.trace.empty()) {
-    write_file_atomically(flags.trace, trace_json(events));
-    where.push_back(fmt::format("trace {} (for ui.perfetto.dev)", flags.trace));
+  if (!config.trace.empty()) {
+    write_file_atomically(config.trace, trace_json(events));
+    where.push_back(fmt::format("trace {} (for ui.perfetto.dev)", config.trace));
   }
   return fmt::format("{}: {}", timeline.title, fmt::join(where, ", "));
 }
 
-StepPicture::StepPicture(const Recipe& recipe, const Flags& flags, std::string device, World& world, Console& console,
-                         int64_t begin, int64_t end)
-    : recipe_(recipe), flags_(flags), device_(std::move(device)), world_(world), console_(console) {
-  if (wants_picture(flags) && begin < end) step_ = std::min(begin + kWarm, end) - 1;
+StepPicture::StepPicture(const Recipe& recipe, const RunConfig& config, std::string device, World& world,
+                         Console& console, int64_t begin, int64_t end)
+    : recipe_(recipe), config_(config), device_(std::move(device)), world_(world), console_(console) {
+  if (wants_picture(config) && begin < end) step_ = std::min(begin + kWarm, end) - 1;
 }
 
 void StepPicture::draw(const Session& session, const Profile& profile) const {
-  const BatchPlan batch = batch_plan(flags_);
+  const BatchPlan batch = batch_plan(config_);
   const std::string rank = world_.size() > 1 ? fmt::format("rank {} of {}: ", world_.rank(), world_.size()) : "";
   const PictureWords words{fmt::format("{}, {}: step {}, measured", recipe_.name, batch.derivation(), step_),
                            rank + device_};
   const Timeline timeline = step_timeline(session.compiled(), session.profiled(), profile, words);
   std::vector<std::string> events;
-  if (!flags_.trace.empty()) events = world_.communicator().all_gather(trace_events(timeline, world_.rank()));
-  if (world_.leads()) console_.line(write_pictures(flags_, timeline, events));
+  if (!config_.trace.empty()) events = world_.communicator().all_gather(trace_events(timeline, world_.rank()));
+  if (world_.leads()) console_.line(write_pictures(config_, timeline, events));
 }
 
 }  // namespace kb

@@ -11,10 +11,10 @@
 
 namespace kb {
 
-bool wants_picture(const Flags& flags);
+bool wants_picture(const RunConfig& config);
 
 // Throws Error where a file cannot be written, before there is anything to write.
-void check_picture_files(const Flags& flags);
+void check_picture_files(const RunConfig& config);
 
 // Texts about the step that picture and trace show.
 struct PictureWords {
@@ -27,13 +27,13 @@ Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const
                        const PictureWords& words);
 
 // Writes what the flags ask for; gives a line that says what is where. `events`: of every process.
-std::string write_pictures(const Flags& flags, const Timeline& timeline, const std::vector<std::string>& events);
+std::string write_pictures(const RunConfig& config, const Timeline& timeline, const std::vector<std::string>& events);
 
 // A picture of one step of a run, late enough that caches are warm. All processes of the world draw theirs together.
 class StepPicture {
  public:
   // `begin`, `end`: the steps of the run that are to come; flags without either file: no step is drawn.
-  StepPicture(const Recipe& recipe, const Flags& flags, std::string device, World& world, Console& console,
+  StepPicture(const Recipe& recipe, const RunConfig& config, std::string device, World& world, Console& console,
               int64_t begin, int64_t end);
 
   bool is_of(int64_t step) const { return step == step_; }
@@ -43,7 +43,7 @@ class StepPicture {
 
  private:
   const Recipe& recipe_;
-  const Flags& flags_;
+  const RunConfig& config_;
   std::string device_;
   World& world_;
   Console& console_;

@@ -29,20 +29,20 @@ std::optional<ToolCall> parse_tool_call(const std::string& tool, const std::vect
   if (arguments[0].starts_with("-"))
     throw UsageError(fmt::format("expected a recipe before '{}'; recipes: {}", arguments[0], recipe_names()));
   ToolCall call{find_recipe(arguments[0]), {}};
-  std::optional<Flags> flags = parse_flags(call.recipe, fmt::format("./run {} {}", tool, call.recipe.name),
-                                           {arguments.begin() + 1, arguments.end()}, switches);
-  if (!flags) return std::nullopt;
-  call.flags = std::move(*flags);
+  std::optional<RunConfig> config = parse_flags(call.recipe, fmt::format("./run {} {}", tool, call.recipe.name),
+                                                {arguments.begin() + 1, arguments.end()}, switches);
+  if (!config) return std::nullopt;
+  call.config = std::move(*config);
   return call;
 }
 
-void write_dumps(const Flags& flags, const std::vector<DumpFile>& dumps) {
-  if (!flags.out.empty()) std::filesystem::create_directories(flags.out);
+void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps) {
+  if (!config.out.empty()) std::filesystem::create_directories(config.out);
   for (const DumpFile& dump : dumps) {
-    if (flags.out.empty())
+    if (config.out.empty())
       fmt::print("\n==> {} <==\n{}", dump.name, dump.text);
     else
-      write_file_atomically(std::filesystem::path(flags.out) / dump.name, dump.text);
+      write_file_atomically(std::filesystem::path(config.out) / dump.name, dump.text);
   }
 }
 

@@ -12,7 +12,7 @@ namespace kb {
 
 struct ToolCall {
   Recipe recipe;
-  Flags flags;
+  RunConfig config;
 };
 
 // The recipe that the first argument names and the flags behind it; nothing where help was asked for and printed.
@@ -21,6 +21,6 @@ std::optional<ToolCall> parse_tool_call(const std::string& tool, const std::vect
                                         const std::vector<ToolSwitch>& switches);
 
 // Into the folder --out, or on standard output where none is given.
-void write_dumps(const Flags& flags, const std::vector<DumpFile>& dumps);
+void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps);
 
 }  // namespace kb

@@ -8,6 +8,7 @@
 #include <future>
 #include <limits>
 
+#include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
@@ -17,7 +18,6 @@
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/schedule_text.h"
 #include "recipes/run/start_time.h"
-#include "recipes/task/augment.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/device.h"
 #include "recipes/train/init_weights.h"
@@ -44,24 +44,24 @@ std::string line_numbers(std::span<const int64_t> lines) {
 class Run {
  public:
   // `resumed`: the run to go on with, whose flags these are.
-  Run(const Recipe& recipe, const Flags& flags, World& world, std::optional<ResumedRun> resumed = std::nullopt)
+  Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
-        given_(flags),
-        flags_(with_absolute_paths(flags)),
-        world_(with_equal_flags(world, recipe, flags)),
+        given_(config),
+        config_(with_absolute_paths(config)),
+        world_(with_equal_flags(world, recipe, config)),
         resumed_(std::move(resumed)),
-        console_(flags.quiet || !world.leads(), world.size() == 1),
-        batch_(batch_plan(flags)),
-        device_(choose_device(own_part(flags), &world)) {
-    flags_ = with_plan(std::move(flags_));
-    if (flags_.shards == 0) flags_.shards = device_.backend->target().shards;
+        console_(config.quiet || !world.leads(), world.size() == 1),
+        batch_(batch_plan(config)),
+        device_(choose_device(own_part(config), &world)) {
+    config_ = with_plan(std::move(config_));
+    if (config_.shards == 0) config_.shards = device_.backend->target().shards;
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (world.size() > 1) console_.line(world.communicator().description());
     if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
     if (const std::string note = world.note(); !note.empty()) console_.line(note);
-    if (const std::string note = threads_note(flags.threads, world.processors()); !note.empty()) console_.line(note);
-    if (const std::string note = precision_note(*device_.backend, flags); !note.empty()) console_.line(note);
-    if (const std::string note = without_effect_note(*device_.backend, flags); !note.empty()) console_.line(note);
+    if (const std::string note = threads_note(config.threads, world.processors()); !note.empty()) console_.line(note);
+    if (const std::string note = precision_note(*device_.backend, config); !note.empty()) console_.line(note);
+    if (const std::string note = without_effect_note(*device_.backend, config); !note.empty()) console_.line(note);
     if (checkpoint())
       if (const std::string note = use_picks(*device_.backend, checkpoint()->fact(kPicks)); !note.empty())
         console_.line(note);
@@ -71,33 +71,33 @@ class Run {
   int go() {
     StateStore& store = programs_->store;
     Session &training = programs_->training, &inference = programs_->inference;
-    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, flags_, *programs_, data_);
+    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, data_);
     check_resumable(facts);
     facts[kPicks] = picks();
     describe_programs(training, inference);
     if (const std::string text =
-            adaptation_text(flags_, make_scalars(recipe_, flags_, plan_), training.compiled().space);
+            adaptation_text(config_, make_scalars(recipe_, config_, plan_), training.compiled().space);
         !text.empty())
       console_.line(text);
     load_state([&](const std::string& line) { console_.line(line); });
     check_alike(facts);
-    if (world_.leads() && (!flags_.dry_run || !programs_->dumps.empty()))
+    if (world_.leads() && (!config_.dry_run || !programs_->dumps.empty()))
       open_folder(training.compiled(), inference.compiled());
-    if (flags_.dry_run) return 0;
+    if (config_.dry_run) return 0;
     world_.remember_signals();
     const LoopStart start = shared_start();
     const auto say = [this](const std::string& line) { console_.line(line); };
     RunRecord record =
-        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, flags_.keep, say) : RunRecord();
+        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, config_.keep, say) : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
-    const StepPicture picture(recipe_, flags_, device_.backend->description(), world_, console_, start.step,
+    const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
-    TrainingLoop loop({flags_, plan_, batch_, make_scalars(recipe_, flags_, plan_), input_, loader_threads_, data_,
+    TrainingLoop loop({config_, plan_, batch_, make_scalars(recipe_, config_, plan_), input_, loader_threads_, data_,
                        training, inference, store, record, world_, console_, start, picture,
                        programs_->statistics.get(), programs_->averaged.get(),
                        [this](const LoopParts& parts) { return make_check(parts); },
                        [this] {
-                         programs_->store.initialise(static_cast<uint32_t>(flags_.seed));
+                         programs_->store.initialise(static_cast<uint32_t>(config_.seed));
                          load_state([](const std::string&) {});
                        }});
     return finish(loop.run(), store, record);
@@ -108,32 +108,33 @@ class Run {
   void load_state(const std::function<void(const std::string&)>& say) {
     if (const Checkpoint* from = checkpoint())
       load_checkpoint(programs_->store, *from);
-    else if (!flags_.init.empty())
-      init_weights(programs_->store, flags_.init, say);
+    else if (!config_.init.empty())
+      init_weights(programs_->store, config_.init, say);
   }
 
   std::unique_ptr<FiniteCheck> make_check(const LoopParts& parts) {
     Backend& backend = *device_.backend;
     return std::make_unique<FiniteCheck>(
-        parts, backend, compile_check(recipe_, flags_, input_, backend.target(), programs_->training.compiled().space));
+        parts, backend,
+        compile_check(recipe_, config_, input_, backend.target(), programs_->training.compiled().space));
   }
 
   // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
-  Flags own_part(Flags flags) const {
-    flags.threads = threads_of(flags, world_);
-    return flags;
+  RunConfig own_part(RunConfig config) const {
+    config.threads = threads_of(config, world_);
+    return config;
   }
 
   // Before anything that they do together.
-  static World& with_equal_flags(World& world, const Recipe& recipe, const Flags& flags) {
-    world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, flags)}});
+  static World& with_equal_flags(World& world, const Recipe& recipe, const RunConfig& config) {
+    world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, config)}});
     return world;
   }
 
   // Every process takes the same steps.
   void check_alike(const std::map<std::string, std::string>& facts) {
     if (world_.size() == 1) return;
-    World::Facts all{{"shards", std::to_string(flags_.shards)},
+    World::Facts all{{"shards", std::to_string(config_.shards)},
                      {"the library of convolutions and matmuls", device_.backend->library()},
                      {"graph", facts.at("graph")}};
     std::string schedule;
@@ -147,30 +148,30 @@ class Run {
 
   // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
   void load_and_compile() {
-    const ImageSource source = image_source(recipe_, flags_);
+    const ImageSource source = image_source(recipe_, config_);
     const auto compile = [this](const InputSpec& spec, const Residency& residency) {
       // Until this has ended no other thread of this process uses the communicator.
       Programs programs = compile_alike(world_, *device_.backend, [&] {
-        return compile_programs(recipe_, flags_, spec, device_.backend->target(), residency);
+        return compile_programs(recipe_, config_, spec, device_.backend->target(), residency);
       });
       return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
-                                              static_cast<uint32_t>(flags_.seed));
+                                              static_cast<uint32_t>(config_.seed));
     };
     std::future<std::unique_ptr<LoadedPrograms>> compiling;
     Residency expected;
     if (!known_from_data_alone(source)) {
       InputSpec spec = input_spec(source);
-      spec.noise = flags_.data == kNoise;
+      spec.noise = config_.data == kNoise;
       expected = residency(spec);
       choose_bucket_size(spec, expected);
       compiling = std::async(compile, spec, expected);  // by get() where no thread can be made
     }
     Input input = load_input(source);
     data_ = std::move(input.data);
-    loader_threads_ = choose_loader_threads(own_part(flags_), world_.processors());
+    loader_threads_ = choose_loader_threads(own_part(config_), world_.processors());
     input_ = input.spec;
     residency_ = residency(input_);
-    plan_ = make_plan(flags_, input_.train_count);
+    plan_ = make_plan(config_, input_.train_count);
     describe_plan();
     if (compiling.valid()) programs_ = compiling.get();
     // Whether they compile anew follows from these.
@@ -187,13 +188,13 @@ class Run {
 
   void choose_bucket_size(const InputSpec& input, const Residency& residency) {
     const BucketChoice choice =
-        bucket_of_run(recipe_, own_part(flags_), input, device_.backend->target(), residency, world_);
-    flags_.bucket_mb = choice.megabytes;
+        bucket_of_run(recipe_, own_part(config_), input, device_.backend->target(), residency, world_);
+    config_.bucket_mb = choice.megabytes;
     if (!choice.text.empty()) console_.line(choice.text);
   }
 
   Residency residency(const InputSpec& input) const {
-    return choose_residency(flags_, input, device_.backend->target(), device_.backend->memory_bytes());
+    return choose_residency(config_, input, device_.backend->target(), device_.backend->memory_bytes());
   }
 
   void describe_plan() {
@@ -208,16 +209,16 @@ class Run {
                                 data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count(),
                                 loader_text()));
     if (const std::string note = one_class_note(data_); !note.empty() && !input_.noise) console_.line(note);
-    if (flags_.augment != "none") console_.line("augmentation " + describe_augment(flags_));
-    console_.line("plan " + plan_.derivation(flags_));
+    if (!config_.augment.empty()) console_.line("augmentation " + describe_augment(config_));
+    console_.line("plan " + plan_.derivation(config_));
     if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
     console_.line(derivation());
-    if (const std::string note = rate_note(recipe_, flags_, plan_); !note.empty()) console_.line(note);
+    if (const std::string note = rate_note(recipe_, config_, plan_); !note.empty()) console_.line(note);
     console_.line(
-        fmt::format("{}; label smoothing {}, seed {}", optimizer_text(flags_), flags_.label_smoothing, flags_.seed));
+        fmt::format("{}; label smoothing {}, seed {}", optimizer_text(config_), config_.label_smoothing, config_.seed));
   }
 
-  std::string derivation() const { return rate_derivation(recipe_, flags_, plan_); }
+  std::string derivation() const { return rate_derivation(recipe_, config_, plan_); }
 
   std::string loader_text() const {
     if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
@@ -239,23 +240,23 @@ class Run {
     if (first_step() > plan_.steps)
       throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
                               plan_.steps));
-    check_schedule(*checkpoint(), make_scalars(recipe_, flags_, plan_));
+    check_schedule(*checkpoint(), make_scalars(recipe_, config_, plan_));
   }
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_,   flags_,
+    const ManifestFacts facts{recipe_,   config_,
                               plan_,     training,
                               inference, programs_->parameters,
                               data_,     derivation(),
                               device,    device_.backend->library(),
                               picks(),   residency_};
     if (!resumed_) {
-      folder_.emplace(recipe_.name, flags_.out);
+      folder_.emplace(recipe_.name, config_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));
     } else {
       folder_.emplace(resumed_->folder);
-      if (!flags_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
+      if (!config_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
     }
     for (const DumpFile& dump : programs_->dumps) write_file_atomically(folder_->file(dump.name), dump.text);
     if (!programs_->dumps.empty())
@@ -298,7 +299,7 @@ class Run {
   LoopStart make_start() {
     if (!resumed_) return {};
     const int64_t step = first_step();
-    const bool is_due = evaluation_is_due(flags_, plan_, step);
+    const bool is_due = evaluation_is_due(config_, plan_, step);
     const MetricsCut cut = cut_metrics(folder_->file(kMetrics), step, is_due);
     if (cut.dropped > 0)
       console_.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
@@ -330,7 +331,7 @@ class Run {
     console_.line(
         fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
                     "{} more",
-                    flags_.recompute_bn, batch_.per_worker, more(*programs_->statistics)));
+                    config_.recompute_bn, batch_.per_worker, more(*programs_->statistics)));
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
@@ -363,7 +364,7 @@ class Run {
                               folder_->path().string()));
     if (result.is_cut)
       console_.line(
-          fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, flags_.stop_at));
+          fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, config_.stop_at.text()));
     console_.line(result.is_cut                          ? how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps))
                   : result.ending == Ending::interrupted ? how_to_go_on()
                                                          : what_next(recipe_, given_, plan_));
@@ -371,26 +372,26 @@ class Run {
   }
 
   void draw_layers() {
-    if (flags_.log_layers.empty()) return;
+    if (!config_.log_layers) return;
     const std::vector<LoggedLayer> layers = logged_layers(programs_->store.space());
     const std::vector<LayerNorms> norms = read_layer_norms(folder_->file(kMetrics), layers.size());
     if (norms.empty()) return;
-    const std::string title = fmt::format("{}, optimizer {}, kn {}", recipe_.name, flags_.optimizer, plan_.minibatch);
+    const std::string title = fmt::format("{}, optimizer {}, kn {}", recipe_.name, config_.optimizer, plan_.minibatch);
     write_file_atomically(folder_->file(kLayerPicture), layer_picture(title, layers, norms));
     console_.line(fmt::format("norms of {} layers at {} steps: {}", layers.size(), norms.size(),
                               folder_->file(kLayerPicture).string()));
   }
 
-  // `flags`: that the run did not have.
+  // `flags`: those that the run did not have.
   std::string how_to_go_on(const std::string& flags = "") const {
-    if (flags_.resume == kResumeAuto && flags.empty()) return "go on: the same command again";
+    if (config_.resume == kResumeAuto && flags.empty()) return "go on: the same command again";
     return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
   }
 
   const std::chrono::steady_clock::time_point started_ = process_start();
   const Recipe& recipe_;
-  const Flags given_;
-  Flags flags_;
+  const RunConfig given_;
+  RunConfig config_;
   World& world_;
   std::optional<ResumedRun> resumed_;
   Console console_;
@@ -405,18 +406,18 @@ class Run {
   std::optional<RunFolder> folder_;
 };
 
-int resume(const Recipe& recipe, const Flags& given, World& world, const std::vector<std::string>& arguments) {
+int resume(const Recipe& recipe, const RunConfig& given, World& world, const std::vector<std::string>& arguments) {
   ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
-  run.flags.processes = world.size();
+  run.config.processes = world.size();
   if (run.ended) {
-    Console(run.flags.quiet || !world.leads())
+    Console(run.config.quiet || !world.leads())
         .line(fmt::format("{} has ended: all its steps are done, and nothing is left to do\nhint: more --epochs go on "
                           "with it where the schedule does not depend on its length (constant, step)",
                           run.folder.path().string()));
     return 0;
   }
-  const Flags flags = run.flags;
-  return Run(recipe, flags, world, std::move(run)).go();
+  const RunConfig config = run.config;
+  return Run(recipe, config, world, std::move(run)).go();
 }
 
 }  // namespace
@@ -425,27 +426,27 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
   if (!is_listed(recipe.name)) recipe.program = argv[0];
   return guarded_main(recipe.name, [&] {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    std::optional<Flags> flags = parse_flags(recipe, start_words(recipe), arguments);
-    if (!flags) return 0;
-    if (!flags->print_schedule.empty()) {
-      print_schedule(recipe, *flags);
+    std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), arguments);
+    if (!config) return 0;
+    if (!config->print_schedule.empty()) {
+      print_schedule(recipe, *config);
       return 0;
     }
-    const bool resumes = goes_on(*flags);
-    if (flags->resume.empty() && !flags->checkpoint.empty())
+    const bool resumes = goes_on(*config);
+    if (config->resume.empty() && !config->checkpoint.empty())
       throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
     std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    if (flags->dry_run && wants_picture(*flags))
+    if (config->dry_run && wants_picture(*config))
       throw UsageError(
           "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
-    if (const std::optional<int> code = launch_processes(*flags, resumes, command)) return *code;
+    if (const std::optional<int> code = launch_processes(*config, resumes, command)) return *code;
     const Interrupt interrupt;
-    const std::unique_ptr<World> world = join_world(*flags);
-    if (world->leads()) check_picture_files(*flags);
+    const std::unique_ptr<World> world = join_world(*config);
+    if (world->leads()) check_picture_files(*config);
     std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
     const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
-    return all_resume ? resume(recipe, *flags, *world, arguments) : Run(recipe, *flags, *world).go();
+    return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();
   });
 }
 

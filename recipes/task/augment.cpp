@@ -1,14 +1,7 @@
 #include "recipes/task/augment.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace kb {
 namespace {
-
-bool asks_for(const Flags& flags, const std::string& kind) {
-  return ("," + flags.augment + ",").find("," + kind + ",") != std::string::npos;
-}
 
 // Whether positions along an axis of images [N, C, H, W] are at or behind number `which` of their record. The number is
 // spread before it is compared, so that nothing but the record itself is read from memory.
@@ -18,35 +11,6 @@ Tensor reached(Tensor images, int64_t axis, Tensor records, int64_t which) {
 }
 
 }  // namespace
-
-std::vector<std::string> augment_kinds() { return {"crop", "flip", "cutout", "mixup"}; }
-
-AugmentSpec augment_spec(const Flags& flags) {
-  AugmentSpec spec{.crop = asks_for(flags, "crop"), .flip = asks_for(flags, "flip"), .pad = flags.pad};
-  if (asks_for(flags, "cutout")) spec.cutout = flags.cutout_size;
-  if (asks_for(flags, "mixup")) spec.mixup = flags.mixup_alpha;
-  return spec;
-}
-
-AugmentSpec graph_augment(const Flags& flags) {
-  const AugmentSpec all = augment_spec(flags);
-  return flags.augment_in == "loader" ? AugmentSpec{.mixup = all.mixup} : all;
-}
-
-Augmentation loader_augment(const Flags& flags, const InputSpec& input) {
-  return {augment_spec(flags), static_cast<uint64_t>(flags.seed), mean_pixel(input.mean), flags.augment_in == "loader"};
-}
-
-std::string describe_augment(const Flags& flags) {
-  const AugmentSpec spec = augment_spec(flags);
-  std::vector<std::string> kinds;
-  if (spec.crop) kinds.push_back(fmt::format("crop (pad {})", spec.pad));
-  if (spec.flip) kinds.emplace_back("flip");
-  if (spec.cutout > 0) kinds.push_back(fmt::format("cutout ({0}x{0})", spec.cutout));
-  if (spec.mixup > 0) kinds.push_back(fmt::format("mixup (alpha {})", spec.mixup));
-  if (kinds.empty()) return "none";
-  return fmt::format("{}; in the {}", fmt::join(kinds, ", "), flags.augment_in);
-}
 
 Tensor augment_images(Tensor images, const AugmentSpec& spec, const InputSpec& input) {
   Graph& graph = images.graph();

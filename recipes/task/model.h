@@ -7,8 +7,8 @@
 #include "data/augment.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
-#include "recipes/config/recipe_options.h"
 #include "recipes/task/inputs.h"
+#include "recipes/task/options.h"
 
 namespace kb {
 

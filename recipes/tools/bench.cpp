@@ -97,14 +97,14 @@ int64_t peak_bytes(const Compiled& compiled, const Target& target) {
   return memory.total() + (target.processor == Processor::gpu ? memory.inputs : 0);
 }
 
-void print_json(const Flags& flags, const StepTimes& times, int threads, const Backend& backend,
+void print_json(const RunConfig& config, const StepTimes& times, int threads, const Backend& backend,
                 const Compiled& compiled) {
   nlohmann::ordered_json object = {{"step_ms_min", times.min()},
                                    {"step_ms_median", times.median()},
-                                   {"samples_per_s", 1e3 * static_cast<double>(flags.minibatch) / times.median()},
+                                   {"samples_per_s", 1e3 * static_cast<double>(config.minibatch) / times.median()},
                                    {"peak_bytes", peak_bytes(compiled, backend.target())},
                                    {"threads", threads},
-                                   {"precision", flags.precision},
+                                   {"precision", word_of(kPrecisions, config.precision)},
                                    {"library", backend.library()},
                                    {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
@@ -138,23 +138,23 @@ int bench(const std::vector<std::string>& arguments) {
   std::optional<ToolCall> call =
       parse_tool_call("bench", arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
-  const Flags& flags = call->flags;
-  Device device = choose_device(flags);
-  const int threads = Pool(static_cast<int>(flags.threads)).threads();
-  const InputSpec input = input_spec(image_source(call->recipe, flags));
-  Programs programs = compile_programs(call->recipe, flags, input, device.backend->target());
+  const RunConfig& config = call->config;
+  Device device = choose_device(config);
+  const int threads = Pool(static_cast<int>(config.threads)).threads();
+  const InputSpec input = input_spec(image_source(call->recipe, config));
+  Programs programs = compile_programs(call->recipe, config, input, device.backend->target());
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
-  store.initialise(static_cast<uint32_t>(flags.seed));
-  fill_timed_inputs(session, call->recipe, input, flags);
-  const StepTimes times = time_steps(session, flags.steps);
-  if (json) return print_json(flags, times, threads, *device.backend, session.compiled()), 0;
+  store.initialise(static_cast<uint32_t>(config.seed));
+  fill_timed_inputs(session, call->recipe, input, config);
+  const StepTimes times = time_steps(session, config.steps);
+  if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
-  const std::string note = precision_note(*device.backend, flags);
+  const std::string note = precision_note(*device.backend, config);
   fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
-             flags.minibatch, flags.precision);
+             config.minibatch, word_of(kPrecisions, config.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
-             1e3 * static_cast<double>(flags.minibatch) / median,
+             1e3 * static_cast<double>(config.minibatch) / median,
              times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   if (device.backend->target().processor == Processor::gpu) {

@@ -102,17 +102,17 @@ int bench_update(const std::vector<std::string>& arguments) {
   const std::optional<ToolCall> call =
       parse_tool_call("bench_update", arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
-  const Flags& flags = call->flags;
-  const Device device = choose_device(flags);
+  const RunConfig& config = call->config;
+  const Device device = choose_device(config);
   if (device.backend->target().processor != Processor::cpu)
     throw UsageError("--device: expected a CPU, whose copies the update is held against\n  hint:     --device cpu");
-  const InputSpec input = input_spec(image_source(call->recipe, flags));
+  const InputSpec input = input_spec(image_source(call->recipe, config));
   StateStore store(*device.backend);
-  Session session(*device.backend, store, compile_training(call->recipe, flags, input, device.backend->target(), {}));
-  store.initialise(static_cast<uint32_t>(flags.seed));
-  fill_timed_inputs(session, call->recipe, input, flags);
+  Session session(*device.backend, store, compile_training(call->recipe, config, input, device.backend->target(), {}));
+  store.initialise(static_cast<uint32_t>(config.seed));
+  fill_timed_inputs(session, call->recipe, input, config);
 
-  const int threads = Pool(static_cast<int>(flags.threads)).threads();
+  const int threads = Pool(static_cast<int>(config.threads)).threads();
   const Schedule& schedule = session.compiled().program.final;
   const std::vector<size_t> steps = update_steps(schedule);
   ensure(!steps.empty(), "a training step without an update");
@@ -121,12 +121,12 @@ int bench_update(const std::vector<std::string>& arguments) {
   session.step();
   for (int i = 0; i < kRounds; ++i) rounds.push_back(measure(session, steps, copy));
 
-  const auto least = static_cast<double>(least_bytes(session.compiled(), flags.optimizer));
+  const auto least = static_cast<double>(least_bytes(session.compiled(), config.optimizer));
   const double update = median(rounds, [](const Round& round) { return round.update(); });
   const double copied = median(rounds, [](const Round& round) { return round.copy; });
   const double ratio = median(rounds, [&](const Round& round) { return 1e3 * least / round.update() / round.copy; });
   if (json) {
-    const nlohmann::ordered_json object = {{"optimizer", flags.optimizer},
+    const nlohmann::ordered_json object = {{"optimizer", config.optimizer},
                                            {"threads", threads},
                                            {"launches", steps.size()},
                                            {"update_ms", update},
@@ -137,7 +137,7 @@ int bench_update(const std::vector<std::string>& arguments) {
     return 0;
   }
   fmt::print("{}: {} by {} in {} launches, {} threads; medians of {} rounds\n", call->recipe.name,
-             bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)), flags.optimizer,
+             bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)), config.optimizer,
              steps.size(), threads, kRounds);
   print_launches(schedule, steps, rounds);
   fmt::print("update {:.2f} ms, must move {:.0f} MB; copy {:.1f} GB/s (read + write)\nshare of copy bandwidth {:.3f}\n",

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/suggest.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/task/suggest.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
 #include "runtime/trusted_folder.h"

@@ -33,12 +33,13 @@ const Compiled& chosen(const Programs& programs, const Wishes& wishes) {
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
-  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
-  return compile_programs(call.recipe, call.flags, input, target, choose_residency(call.flags, input, target));
+  const InputSpec input = input_spec(image_source(call.recipe, call.config));
+  return compile_programs(call.recipe, call.config, input, target, choose_residency(call.config, input, target));
 }
 
 void print_heading(const ToolCall& call, const std::string& where) {
-  fmt::print("{} on {}, minibatch {}, {}\n\n", call.recipe.name, where, call.flags.minibatch, call.flags.precision);
+  fmt::print("{} on {}, minibatch {}, {}\n\n", call.recipe.name, where, call.config.minibatch,
+             word_of(kPrecisions, call.config.precision));
 }
 
 // The programs that end a step, in their order.
@@ -61,7 +62,7 @@ Inspected inspect_for_target(const ToolCall& call, const Wishes& wishes) {
   target.library = library.query;
   Inspected result{compiled_for(call, target), std::nullopt};
   const Compiled& compiled = chosen(result.programs, wishes);
-  const int jobs = call.flags.threads > 0 ? static_cast<int>(call.flags.threads) : usable_processors();
+  const int jobs = call.config.threads > 0 ? static_cast<int>(call.config.threads) : usable_processors();
   const RuntimeOptions options = RuntimeOptions::from_environment();
   const DeviceKernels kernels = compile_device_kernels(compiled.program, target.isa, options.cache_dir.string(), jobs,
                                                        wishes.rates.empty() ? "" : options.cuobjdump);
@@ -79,7 +80,7 @@ Inspected inspect_for_target(const ToolCall& call, const Wishes& wishes) {
 
 Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
   World world(make_local_communicator());  // for programs of several processes, none of which runs
-  Device device = choose_device(call.flags, &world);
+  Device device = choose_device(call.config, &world);
   Programs programs = compiled_for(call, device.backend->target());
   const Compiled& compiled = chosen(programs, wishes);
   LoadReport load;
@@ -95,20 +96,20 @@ std::string draw(const ToolCall& call, const Compiled& compiled, std::span<const
                  const Profile& profile, const std::string& what, const std::string& device) {
   const Timeline timeline =
       step_timeline(compiled, programs, profile, {fmt::format("{}, {}", call.recipe.name, what), device});
-  return write_pictures(call.flags, timeline, {trace_events(timeline, 0)});
+  return write_pictures(call.config, timeline, {trace_events(timeline, 0)});
 }
 
 // A step of a GPU that need not be there, every part as long as the model says.
 std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Compiled& compiled,
                             const StepModel& model) {
-  const std::optional<Network> network = described_network(call.flags);
+  const std::optional<Network> network = call.config.net;
   const std::vector<const Schedule*> programs = last_routine(compiled);
   std::vector<double> seconds;
   for (const LaunchModel& launch : model.launches) seconds.push_back(1e-3 * launch.total_ms);
   const Profile profile =
       predicted_profile(programs, seconds, reduction_seconds(compiled, network.value_or(Network{})));
-  const std::string what = wishes.predict ? fmt::format("minibatch {}: an evaluation", call.flags.minibatch)
-                                          : batch_plan(call.flags).derivation() + ": a step";
+  const std::string what = wishes.predict ? fmt::format("minibatch {}: an evaluation", call.config.minibatch)
+                                          : batch_plan(call.config).derivation() + ": a step";
   return draw(
       call, compiled, programs, profile,
       fmt::format("{}, predicted from {}{}", what, wishes.rates, network ? " over " + network_text(*network) : ""),
@@ -116,11 +117,11 @@ std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Co
 }
 
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
-  Programs programs = compile_programs(call.recipe, call.flags, input, device.backend->target());
+  Programs programs = compile_programs(call.recipe, call.config, input, device.backend->target());
   auto loaded =
-      std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.flags.seed));
+      std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.config.seed));
   for (Session* session : {&loaded->training, &loaded->inference})
-    fill_timed_inputs(*session, call.recipe, input, call.flags);
+    fill_timed_inputs(*session, call.recipe, input, call.config);
   return loaded;
 }
 
@@ -131,33 +132,33 @@ std::string draw(const ToolCall& call, const Session& session, const Profile& pr
 
 // The step of one of the processes is timed here, alone.
 void explain_overlap(ToolCall call) {
-  const std::optional<Network> network = described_network(call.flags);
-  if (!network || call.flags.processes == 1)
+  const std::optional<Network> network = call.config.net;
+  if (!network || call.config.processes == 1)
     throw UsageError("--explain-overlap: expected --processes P and --net LATENCY,BANDWIDTH, of which it predicts");
-  if (parse_algorithm(call.flags.all_reduce) != Algorithm::halving_doubling)
+  if (call.config.all_reduce != Algorithm::halving_doubling)
     throw UsageError("--explain-overlap: expected --all-reduce halving-doubling, of which its model is");
   World world(make_local_communicator());
-  Device device = choose_device(call.flags, &world);
-  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  Device device = choose_device(call.config, &world);
+  const InputSpec input = input_spec(image_source(call.recipe, call.config));
   const Target& target = device.backend->target();
-  if (call.flags.bucket_mb == 0 && target.processor == Processor::gpu) call.flags.bucket_mb = kGpuBucketMb;
-  if (call.flags.bucket_mb == 0) {
-    const BucketChoice choice = choose_bucket(compile_finely(call.recipe, call.flags, input, target, {}), *network,
-                                              measure_rates(static_cast<int>(call.flags.threads)));
-    call.flags.bucket_mb = choice.megabytes;
+  if (call.config.bucket_mb == 0 && target.processor == Processor::gpu) call.config.bucket_mb = kGpuBucketMb;
+  if (call.config.bucket_mb == 0) {
+    const BucketChoice choice = choose_bucket(compile_finely(call.recipe, call.config, input, target, {}), *network,
+                                              measure_rates(static_cast<int>(call.config.threads)));
+    call.config.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
   const Compiled& compiled = loaded->training.compiled();
   print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
-  const BatchPlan batch = batch_plan(call.flags);
+  const BatchPlan batch = batch_plan(call.config);
   fmt::print("{}; predicted over {} from the times of its steps in one process{}\n", batch.derivation(),
              network_text(*network), batch.virtual_workers > 1 ? ", the last virtual worker's part" : "");
   const std::vector<double> seconds = routine_seconds(loaded->training);
   const Profile profile =
       predicted_profile(loaded->training.profiled(), seconds, reduction_seconds(compiled, *network));
   fmt::print("{}", overlap_text(compiled, measured_overlap(loaded->training, profile)));
-  if (wants_picture(call.flags))
+  if (wants_picture(call.config))
     fmt::print("{}\n", draw(call, loaded->training, profile,
                             fmt::format("{}: a step, predicted over {} from the times of its parts", batch.derivation(),
                                         network_text(*network)),
@@ -167,30 +168,30 @@ void explain_overlap(ToolCall call) {
 // One step, on this machine.
 std::string draw_measured(const ToolCall& call, const Wishes& wishes) {
   World world(make_local_communicator());
-  const Device device = choose_device(call.flags, &world);
-  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
+  const Device device = choose_device(call.config, &world);
+  const InputSpec input = input_spec(image_source(call.recipe, call.config));
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
   Session& session = wishes.predict ? loaded->inference : loaded->training;
   return draw(call, session, median_profile(session),
-              wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.flags.minibatch)
-                             : batch_plan(call.flags).derivation() + ": a step, measured",
+              wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.minibatch)
+                             : batch_plan(call.config).derivation() + ": a step, measured",
               device);
 }
 
-void check_picture(const Flags& flags, const Wishes& wishes) {
-  if (!wants_picture(flags)) return;
+void check_picture(const RunConfig& config, const Wishes& wishes) {
+  if (!wants_picture(config)) return;
   if (!wishes.target.empty() && wishes.rates.empty())
     throw UsageError(
         "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --rates "
         "h200 or BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
-  if (flags.processes == 1) return check_picture_files(flags);
-  if (!wishes.target.empty() && flags.net.empty())
+  if (config.processes == 1) return check_picture_files(config);
+  if (!wishes.target.empty() && !config.net)
     throw UsageError("--picture, --trace: expected --net LATENCY,BANDWIDTH, the network between the processes");
-  if (wishes.target.empty() && !flags.explain_overlap)
+  if (wishes.target.empty() && !config.explain_overlap)
     throw UsageError(
         "--picture, --trace: of several processes inspect runs one, and predicts what lies between them\n  hint:     "
         "--explain-overlap --net LATENCY,BANDWIDTH; or --picture with the recipe itself, which measures");
-  check_picture_files(flags);
+  check_picture_files(config);
 }
 
 int inspect(const std::vector<std::string>& arguments) {
@@ -212,8 +213,8 @@ int inspect(const std::vector<std::string>& arguments) {
   if (!call) return 0;
   if (!wishes.rates.empty() && wishes.target.empty())
     throw UsageError("--rates: expected --target ARCH, the GPU that they are of");
-  check_picture(call->flags, wishes);
-  if (call->flags.explain_overlap) {
+  check_picture(call->config, wishes);
+  if (call->config.explain_overlap) {
     if (wishes.json || wishes.predict || !wishes.target.empty())
       throw UsageError(
           "--explain-overlap: it times the training step on this machine and prints a table, so --json, "
@@ -222,8 +223,8 @@ int inspect(const std::vector<std::string>& arguments) {
   }
   const Inspected inspected = wishes.target.empty() ? Inspected{inspect_on_device(*call, wishes), std::nullopt}
                                                     : inspect_for_target(*call, wishes);
-  write_dumps(call->flags, inspected.programs.dumps);
-  if (!wants_picture(call->flags)) return 0;
+  write_dumps(call->config, inspected.programs.dumps);
+  if (!wants_picture(call->config)) return 0;
   const std::string line = wishes.target.empty()
                                ? draw_measured(*call, wishes)
                                : draw_from_rates(*call, wishes, chosen(inspected.programs, wishes), *inspected.model);

@@ -38,11 +38,11 @@ struct Worker {
   Device device;
   LoadedPrograms loaded;
 
-  Worker(const Recipe& recipe, const Flags& flags, const InputSpec& input)
-      : device(choose_device(flags, &world)),
-        loaded(*device.backend, compile_programs(recipe, flags, input, device.backend->target()),
-               static_cast<uint32_t>(flags.seed)) {
-    fill_timed_inputs(loaded.training, recipe, input, flags);
+  Worker(const Recipe& recipe, const RunConfig& config, const InputSpec& input)
+      : device(choose_device(config, &world)),
+        loaded(*device.backend, compile_programs(recipe, config, input, device.backend->target()),
+               static_cast<uint32_t>(config.seed)) {
+    fill_timed_inputs(loaded.training, recipe, input, config);
   }
 };
 
@@ -81,32 +81,32 @@ std::string milliseconds_text(double seconds) {
 }
 
 // Returns the flags of a run of two processes, a worker each, of which one is timed.
-Flags flags_of_worker(const ToolCall& call, const Wishes& wishes) {
-  Flags flags = call.flags;
-  const BatchPlan one = make_batch_plan(flags.minibatch, flags.per_worker, 1);
+RunConfig flags_of_worker(const ToolCall& call, const Wishes& wishes) {
+  RunConfig config = call.config;
+  const BatchPlan one = make_batch_plan(config.minibatch, config.per_worker, 1);
   if (one.virtual_workers != 1)
     throw UsageError(
         "--per-worker: expected one virtual worker, whose samples are --minibatch\n  hint:     leave it out");
-  flags.processes = 2;
-  flags.minibatch = 2 * one.per_worker;
-  if (flags.bucket_mb == 0) flags.bucket_mb = kBucketMb;
-  if (wishes.cores > 0 && flags.threads == 0) flags.threads = std::max<int64_t>(1, wishes.cores / wishes.per_node);
-  return flags;
+  config.processes = 2;
+  config.minibatch = 2 * one.per_worker;
+  if (config.bucket_mb == 0) config.bucket_mb = kBucketMb;
+  if (wishes.cores > 0 && config.threads == 0) config.threads = std::max<int64_t>(1, wishes.cores / wishes.per_node);
+  return config;
 }
 
 // By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
-void time_steps(Timed& timed, const ToolCall& call, const Flags& flags, const Wishes& wishes) {
-  const InputSpec input = input_spec(image_source(call.recipe, call.flags));
-  timed.workers.push_back(std::make_unique<Worker>(call.recipe, flags, input));
+void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const Wishes& wishes) {
+  const InputSpec input = input_spec(image_source(call.recipe, call.config));
+  timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
   ScaleWorker& one = timed.one;
-  one.threads = flags.threads > 0 ? static_cast<int>(flags.threads) : usable_processors();
+  one.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_processors();
   one.cores = static_cast<int>(wishes.cores);
   if (one.cores > 0 && timed.workers[0]->device.backend->target().processor != Processor::cpu)
     throw UsageError("--cores: expected workers that are processes on a CPU, got a GPU\n  hint:     --device cpu");
   const int most = std::min(one.at_a_time(static_cast<int>(wishes.per_node)), usable_processors() / one.threads);
   for (int at_a_time = 1;; at_a_time = std::min(2 * at_a_time, most)) {
     while (timed.workers.size() < static_cast<size_t>(at_a_time))
-      timed.workers.push_back(std::make_unique<Worker>(call.recipe, flags, input));
+      timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
     const Neighbours neighbours(std::span(timed.workers).subspan(1));
     one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.training);
     if (at_a_time >= most) break;
@@ -115,10 +115,10 @@ void time_steps(Timed& timed, const ToolCall& call, const Flags& flags, const Wi
 
 // With --step-ms a worker's steps keep their shares of one of that length.
 Timed time_worker(const ToolCall& call, const Wishes& wishes) {
-  const Flags flags = flags_of_worker(call, wishes);
+  const RunConfig config = flags_of_worker(call, wishes);
   Timed timed;
-  time_steps(timed, call, flags, wishes);
-  timed.one.samples = static_cast<double>(flags.minibatch) / 2;
+  time_steps(timed, call, config, wishes);
+  timed.one.samples = static_cast<double>(config.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
   timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
@@ -130,7 +130,7 @@ Timed time_worker(const ToolCall& call, const Wishes& wishes) {
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
     timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
   }
-  timed.text += fmt::format("; buckets of {:.3g} MB", flags.bucket_mb);
+  timed.text += fmt::format("; buckets of {:.3g} MB", config.bucket_mb);
   return timed;
 }
 
@@ -160,23 +160,23 @@ int scale(const std::vector<std::string>& arguments) {
   const Cluster cluster{static_cast<int>(wishes.per_node),
                         wishes.inside.empty() ? Network{} : parse_network(wishes.inside, "--inside"),
                         parse_network(wishes.between, "--between")};
-  if (!call->flags.trace.empty())
+  if (!call->config.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
-  check_picture_files(call->flags);
+  check_picture_files(call->config);
   const Timed timed = time_worker(*call, wishes);
   const std::string nodes = cluster_text(cluster, timed.one);
   const int64_t epoch =
-      wishes.samples > 0 ? wishes.samples : input_spec(image_source(call->recipe, call->flags)).train_count;
+      wishes.samples > 0 ? wishes.samples : input_spec(image_source(call->recipe, call->config)).train_count;
   const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
   fmt::print("{}: {}\n{}; an epoch is {} images\n", title, timed.text, nodes, epoch);
   std::vector<ScaleLine> lines;
   for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
     lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
-    fmt::print("\n{}", scale_table(lines.back(), epoch, call->flags.epochs));
+    fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.epochs));
   }
-  if (!call->flags.picture.empty()) {
-    write_file_atomically(call->flags.picture, scale_picture(lines, epoch, {title, timed.text, nodes}));
-    fmt::print("\npicture: {}\n", call->flags.picture);
+  if (!call->config.picture.empty()) {
+    write_file_atomically(call->config.picture, scale_picture(lines, epoch, {title, timed.text, nodes}));
+    fmt::print("\npicture: {}\n", call->config.picture);
   }
   return 0;
 }

@@ -36,9 +36,9 @@ UpdateRule tracing(UpdateRule rule) {
   };
 }
 
-Flags with_steps(Flags flags) {
-  if (flags.steps == 0) flags.steps = kDefaultSteps;
-  return flags;
+RunConfig with_steps(RunConfig config) {
+  if (config.steps == 0) config.steps = kDefaultSteps;
+  return config;
 }
 
 NamedTensor tensor_of(std::string name, Type type, const void* data) {
@@ -52,21 +52,21 @@ class Trace {
   Trace(const ToolCall& call, bool every_gradient)
       : every_gradient_(every_gradient),
         recipe_(call.recipe),
-        flags_(with_steps(call.flags)),
-        input_(load_input(image_source(recipe_, flags_))),
-        plan_(make_plan(flags_, input_.data.train.count())),
-        scalars_(make_scalars(recipe_, flags_, plan_)),
-        device_(choose_device(flags_)),
+        config_(with_steps(call.config)),
+        input_(load_input(image_source(recipe_, config_))),
+        plan_(make_plan(config_, input_.data.train.count())),
+        scalars_(make_scalars(recipe_, config_, plan_)),
+        device_(choose_device(config_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
         batch_(session_) {}
 
   void run() {
-    std::filesystem::create_directories(flags_.out);
-    store_.initialise(static_cast<uint32_t>(flags_.seed));
+    std::filesystem::create_directories(config_.out);
+    store_.initialise(static_cast<uint32_t>(config_.seed));
     write("initial", store_.canonical(false));
-    session_.set_scalar("label_smoothing", flags_.label_smoothing);
-    session_.set_scalar("seed", static_cast<double>(flags_.seed));
+    session_.set_scalar("label_smoothing", config_.label_smoothing);
+    session_.set_scalar("seed", static_cast<double>(config_.seed));
     for (int64_t step = 0; step < plan_.steps; ++step) {
       feed_rows(input_.data.train, step);
       set_scalars(step);
@@ -81,7 +81,7 @@ class Trace {
     std::erase_if(state, [](const NamedTensor& tensor) { return tensor.name.starts_with(kGradient); });
     write("final", state);
     write_file_atomically(path("trace.json"), description().dump(1) + "\n");
-    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, flags_.out, losses_.front(),
+    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, config_.out, losses_.front(),
                losses_.back());
   }
 
@@ -89,13 +89,13 @@ class Trace {
   Compiled compiled() const {
     CompileOptions options;
     options.target = device_.backend->target();
-    options.precision = parse_precision(flags_.precision);
-    options.optimizer = tracing(update_rule(find_optimizer(recipe_, flags_.optimizer)));
+    options.precision = config_.precision;
+    options.optimizer = tracing(update_rule(find_optimizer(recipe_, config_.optimizer)));
     const DType real = graph_dtype(options.precision);
-    return compile(build_training_graph(recipe_, input_.spec, flags_.minibatch, flags_.options, {}, real), options);
+    return compile(build_training_graph(recipe_, input_.spec, config_.minibatch, config_.options, {}, real), options);
   }
 
-  std::filesystem::path path(const std::string& name) const { return std::filesystem::path(flags_.out) / name; }
+  std::filesystem::path path(const std::string& name) const { return std::filesystem::path(config_.out) / name; }
   void write(const std::string& name, const std::vector<NamedTensor>& tensors) const {
     write_safetensors(path(name + ".safetensors"), views_of(tensors));
   }
@@ -106,7 +106,7 @@ class Trace {
   }
 
   void feed_rows(const Split& split, int64_t step) {
-    const int64_t n = flags_.minibatch;
+    const int64_t n = config_.minibatch;
     for (int64_t row = 0; row < n; ++row) {
       const int64_t from = (step * n + row) % split.count();
       std::ranges::copy(split.image(from), batch_.pixels.begin() + row * input_.spec.shape.size());
@@ -145,24 +145,24 @@ class Trace {
   }
 
   nlohmann::ordered_json description() const {
-    nlohmann::ordered_json decays = nlohmann::ordered_json::object(), adapts = decays, flags = decays, hyper = decays;
+    nlohmann::ordered_json decays = nlohmann::ordered_json::object(), adapts = decays, config = decays, hyper = decays;
     for (const Segment& segment : store_.space().segments) {
       decays[segment.name] = segment.decay;
       adapts[segment.name] = segment.adapt;
     }
-    for (const FlagValue& flag : flag_values(recipe_, flags_)) flags[flag.name] = flag.value;
-    for (const NamedScalar& scalar : flags_.hyper) hyper[scalar.name] = scalar.value;
+    for (const FlagValue& flag : flag_values(recipe_, config_)) config[flag.name] = flag.value;
+    for (const NamedScalar& scalar : config_.hyper) hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
-            {"flags", flags},
+            {"flags", config},
             {"steps", plan_.steps},
             {"steps_per_epoch", plan_.steps_per_epoch},
-            {"minibatch", flags_.minibatch},
-            {"precision", flags_.precision},
-            {"optimizer", flags_.optimizer},
+            {"minibatch", config_.minibatch},
+            {"precision", word_of(kPrecisions, config_.precision)},
+            {"optimizer", config_.optimizer},
             {"hyper_parameters", hyper},
             {"learning_rate", scalars_.rate().spec().learning_rate},
             {"learning_rates", learning_rates()},
-            {"label_smoothing", flags_.label_smoothing},
+            {"label_smoothing", config_.label_smoothing},
             {"decays", decays},
             {"adapts", adapts},
             {"classes", input_.spec.classes},
@@ -174,7 +174,7 @@ class Trace {
 
   bool every_gradient_;
   const Recipe& recipe_;
-  Flags flags_;
+  RunConfig config_;
   Input input_;
   RunPlan plan_;
   StepScalars scalars_;
@@ -194,7 +194,7 @@ int trace_steps(const std::vector<std::string>& arguments) {
                       {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
                        {{"--gradients", "", "write the gradients of all steps"}, &every_gradient}});
   if (!call) return 0;
-  if (call->flags.out.empty()) throw UsageError("--out: the folder to write is not given");
+  if (call->config.out.empty()) throw UsageError("--out: the folder to write is not given");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;
   Trace(*call, every_gradient).run();
   return 0;

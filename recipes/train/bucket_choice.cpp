@@ -61,10 +61,10 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
   return seconds;
 }
 
-Compiled compile_finely(const Recipe& recipe, Flags flags, const InputSpec& input, const Target& target,
+Compiled compile_finely(const Recipe& recipe, RunConfig config, const InputSpec& input, const Target& target,
                         const Residency& residency) {
-  flags.bucket_mb = kFinestMb;
-  return compile_training(recipe, flags, input, target, residency);
+  config.bucket_mb = kFinestMb;
+  return compile_training(recipe, config, input, target, residency);
 }
 
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
@@ -93,17 +93,16 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
   return choice;
 }
 
-BucketChoice bucket_of_run(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+BucketChoice bucket_of_run(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                            const Residency& residency, World& world) {
-  if (world.size() == 1 || flags.bucket_mb > 0) return {flags.bucket_mb, ""};
+  if (world.size() == 1 || config.bucket_mb > 0) return {config.bucket_mb, ""};
   if (target.processor == Processor::gpu)
     return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
   // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
-  if (parse_algorithm(flags.all_reduce) != Algorithm::halving_doubling) return {flags.bucket_mb, ""};
-  const std::optional<Network> described = described_network(flags);
-  const Network network = described ? *described : measure_network(world.communicator());
-  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(flags.threads)), world.communicator());
-  return choose_bucket(compile_finely(recipe, flags, input, target, residency), network, rates);
+  if (config.all_reduce != Algorithm::halving_doubling) return {config.bucket_mb, ""};
+  const Network network = config.net ? *config.net : measure_network(world.communicator());
+  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(config.threads)), world.communicator());
+  return choose_bucket(compile_finely(recipe, config, input, target, residency), network, rates);
 }
 
 }  // namespace kb

@@ -23,48 +23,48 @@ std::string what_is_missing(const std::string& error) {
 }
 
 // Returns why --device auto must take CPUs; empty where GPUs may be asked for.
-std::string what_only_cpus_have(const Flags& flags, bool shared) {
+std::string what_only_cpus_have(const RunConfig& config, bool shared) {
   if (!shared) return "";
-  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  const Algorithm algorithm = config.all_reduce;
   if (algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl)
-    return fmt::format("--all-reduce {} sums in the memory of the host", flags.all_reduce);
-  return flags.net.empty() ? "" : "--net slows down the messages of the host";
+    return fmt::format("--all-reduce {} sums in the memory of the host", word_of(kAllReduces, algorithm));
+  return config.net ? "--net slows down the messages of the host" : "";
 }
 
 }  // namespace
 
-Device choose_device(const Flags& flags, World* world) {
+Device choose_device(const RunConfig& config, World* world) {
   const bool shared = world && world->size() > 1;
-  const Algorithm algorithm = parse_algorithm(flags.all_reduce);
+  const Algorithm algorithm = config.all_reduce;
   const auto gpu = [&](std::string reason) -> Device {
-    CudaOptions options{.deterministic = !flags.fast,
-                        .sync_steps = flags.sync_steps,
+    CudaOptions options{.deterministic = !config.fast,
+                        .sync_steps = config.sync_steps,
                         .cache_directory = "",
                         .communicator = world ? &world->communicator() : nullptr,
                         .heartbeat = world ? world->heartbeat() : nullptr,
                         .all_reduce = shared ? algorithm : Algorithm::halving_doubling};
     Device device{open_cuda_backend(options), std::move(reason), ""};
-    if (shared) device.sums = fmt::format("{}, {}", cuda::open_nccl()->version_text(), flags.all_reduce);
+    if (shared) device.sums = fmt::format("{}, {}", cuda::open_nccl()->version_text(), word_of(kAllReduces, algorithm));
     return device;
   };
   const auto cpu = [&](std::string reason) -> Device {
     if (algorithm == Algorithm::nccl) throw UsageError(fmt::format("--all-reduce nccl: expected GPUs, got {}", reason));
-    return {make_cpu_backend({.threads = static_cast<int>(flags.threads),
-                              .shards = static_cast<int>(flags.shards),
+    return {make_cpu_backend({.threads = static_cast<int>(config.threads),
+                              .shards = static_cast<int>(config.shards),
                               .cache_directory = "",
                               .communicator = world ? &world->communicator() : nullptr,
                               .heartbeat = world ? world->heartbeat() : nullptr}),
             std::move(reason), ""};
   };
-  if (flags.device == "cuda") {
+  if (config.device == DeviceChoice::cuda) {
     try {
       return gpu("--device cuda");
     } catch (const Error& error) {
       throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
     }
   }
-  if (flags.device == "cpu") return cpu("--device cpu");
-  if (const std::string only = what_only_cpus_have(flags, shared); !only.empty())
+  if (config.device == DeviceChoice::cpu) return cpu("--device cpu");
+  if (const std::string only = what_only_cpus_have(config, shared); !only.empty())
     return cpu(fmt::format("--device auto: {}", only));
   try {
     return gpu(shared ? "--device auto: there is a GPU for each process" : "--device auto: there is a GPU");
@@ -107,28 +107,28 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
   }
 }
 
-std::string precision_note(const Backend& backend, const Flags& flags) {
-  const Precision precision = parse_precision(flags.precision);
+std::string precision_note(const Backend& backend, const RunConfig& config) {
+  const Precision precision = config.precision;
   if (!is_mixed(precision)) return "";
   const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
   if (backend.library_dtype(low) == low) return "";
   return fmt::format(
       "NOTE: --precision {0}: no {0} units here (or no library that uses them), so convolutions and matrix products "
       "widen to {1} and round their results: the same meaning, no speed gained",
-      flags.precision, name(backend.library_dtype(low)));
+      word_of(kPrecisions, precision), name(backend.library_dtype(low)));
 }
 
-std::string without_effect_note(const Backend& backend, const Flags& flags) {
-  const bool fast = flags.fast && flags.all_reduce == Flags().all_reduce;
-  if (backend.target().processor != Processor::cpu || !(fast || flags.sync_steps)) return "";
+std::string without_effect_note(const Backend& backend, const RunConfig& config) {
+  const bool fast = config.fast && config.all_reduce == Algorithm::halving_doubling;
+  if (backend.target().processor != Processor::cpu || !(fast || config.sync_steps)) return "";
   return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "--fast" : "--sync-steps",
                      fast ? "its steps give the same bits on every run as fast as it can"
                           : "its steps run one after the other anyway");
 }
 
-int choose_loader_threads(const Flags& flags, int processors) {
-  if (flags.loader_threads != kAutoThreads) return static_cast<int>(flags.loader_threads);
-  const int left = processors - (flags.threads > 0 ? static_cast<int>(flags.threads) : processors);
+int choose_loader_threads(const RunConfig& config, int processors) {
+  if (config.loader_threads) return static_cast<int>(*config.loader_threads);
+  const int left = processors - (config.threads > 0 ? static_cast<int>(config.threads) : processors);
   return std::clamp(left, 1, kMostLoaderThreads);
 }
 

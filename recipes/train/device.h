@@ -18,7 +18,7 @@ struct Device {
 
 // Throws Error for a device that is not there; there is no fallback. `world`: the processes of the run, where there may
 // be several; it outlives the device. All of them take the same kind of device, each a GPU of its own.
-Device choose_device(const Flags& flags, World* world = nullptr);
+Device choose_device(const RunConfig& config, World* world = nullptr);
 
 // A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
 std::string picks_text(const Backend& backend);
@@ -32,14 +32,14 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
 
 // One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
 // widen, so the run means the same and gains no speed. Empty otherwise.
-std::string precision_note(const Backend& backend, const Flags& flags);
+std::string precision_note(const Backend& backend, const RunConfig& config);
 
 // One line where --fast or --sync-steps is given and this device is a CPU, on which they change nothing. Empty
 // otherwise.
-std::string without_effect_note(const Backend& backend, const Flags& flags);
+std::string without_effect_note(const Backend& backend, const RunConfig& config);
 
 // Threads of the loader, as --loader-threads asks, or for auto as many as are left of the process's processors beside
 // the backend's, 1 to 4.
-int choose_loader_threads(const Flags& flags, int processors);
+int choose_loader_threads(const RunConfig& config, int processors);
 
 }  // namespace kb

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/task/augment.h"
+#include "recipes/config/augmentation.h"
 #include "recipes/train/training_loop.h"
 
 namespace kb {
@@ -18,7 +18,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
     fill_with_noise(slot_, parts.input.classes, 1.0 / static_cast<double>(parts.plan.minibatch));
   else
     fill_ = gather_workers(parts.data.train, training_order(parts), first_worker(parts), parts.batch.virtual_workers,
-                           parts.batch.per_worker, loader_augment(parts.flags, parts.input));
+                           parts.batch.per_worker, loader_augment(parts.config, parts.input));
 }
 
 std::string FiniteCheck::run(int64_t step) {

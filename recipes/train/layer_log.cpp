@@ -5,7 +5,6 @@
 #include <limits>
 #include <sstream>
 
-#include "recipes/config/duration.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -42,9 +41,8 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
   return layers;
 }
 
-LayerLog::LayerLog(const Flags& flags, const RunPlan& plan, const ParameterSpace& space)
-    : every_(flags.log_layers.empty() ? 0 : parse_duration("--log-layers", flags.log_layers).steps(plan)),
-      layers_(logged_layers(space)) {}
+LayerLog::LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space)
+    : every_(config.log_layers ? config.log_layers->steps(plan.steps_per_epoch) : 0), layers_(logged_layers(space)) {}
 
 LayerNorms LayerLog::read(const Session& training, int64_t step, int age) const {
   LayerNorms norms{step, {}, {}, {}};

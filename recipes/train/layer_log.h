@@ -24,7 +24,7 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 // Looks at some of the steps of a training program that was compiled with CompileOptions::log_layers.
 class LayerLog {
  public:
-  LayerLog(const Flags& flags, const RunPlan& plan, const ParameterSpace& space);
+  LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space);
   bool is_due(int64_t step) const { return every_ > 0 && step % every_ == 0; }
   // The step was taken `age` steps ago.
   LayerNorms read(const Session& training, int64_t step, int age) const;

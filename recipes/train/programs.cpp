@@ -6,9 +6,9 @@
 
 #include "graph/text.h"
 #include "optim/wrapped_rules.h"
+#include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
-#include "recipes/task/augment.h"
 #include "recipes/train/kernel_source.h"
 
 namespace kb {
@@ -16,15 +16,15 @@ namespace {
 
 class Dumps {
  public:
-  Dumps(const Flags& flags, std::vector<DumpFile>& files) : flags_(flags), files_(files) {}
+  Dumps(const RunConfig& config, std::vector<DumpFile>& files) : config_(config), files_(files) {}
 
   void graph(const std::string& name, const Graph& graph) {
-    if (wants("graph")) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
-    if (wants("graphviz")) files_.push_back({"graph." + name + ".dot", to_graphviz(graph)});
+    if (wants(Dump::graph)) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
+    if (wants(Dump::graphviz)) files_.push_back({"graph." + name + ".dot", to_graphviz(graph)});
   }
 
   void hook(const std::string& name, CompileOptions& options) {
-    if (!wants("passes")) return;
+    if (!wants(Dump::passes)) return;
     options.dump = [this, name, number = 0](const std::string& pass, const std::string& before,
                                             const std::string& after) mutable {
       std::string stem = fmt::format("passes.{}.{:02}-{}", name, ++number, pass);
@@ -34,23 +34,23 @@ class Dumps {
   }
 
   void compiled(const std::string& name, const Program& program, const Target& target) {
-    if (wants("schedule")) {
+    if (wants(Dump::schedule)) {
       std::string text;
       for (const Schedule* schedule : program.all())
         if (!schedule->steps.empty()) text += to_text(*schedule);
       files_.push_back({"schedule." + name + ".txt", std::move(text)});
     }
     const bool cpu = target.processor == Processor::cpu;
-    if (wants(cpu ? "cpp" : "cuda"))
+    if (wants(cpu ? Dump::cpp : Dump::cuda))
       files_.push_back({"kernels." + name + (cpu ? ".cpp" : ".cu"), kernel_source(program, target)});
   }
 
  private:
-  bool wants(const char* what) const {
-    return std::find(flags_.dump.begin(), flags_.dump.end(), what) != flags_.dump.end();
+  bool wants(Dump what) const {
+    return std::find(config_.dump.begin(), config_.dump.end(), what) != config_.dump.end();
   }
 
-  const Flags& flags_;
+  const RunConfig& config_;
   std::vector<DumpFile>& files_;
 };
 
@@ -62,44 +62,44 @@ Compiled compile_with_tables(Graph graph, int64_t rows, const CompileOptions& op
   return compiled;
 }
 
-Graph training_graph(const Recipe& recipe, const Flags& flags, const InputSpec& input) {
-  return build_training_graph(recipe, input, batch_plan(flags).per_worker, flags.options, graph_augment(flags),
-                              graph_dtype(parse_precision(flags.precision)));
+Graph training_graph(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
+  return build_training_graph(recipe, input, batch_plan(config).per_worker, config.options, graph_augment(config),
+                              graph_dtype(config.precision));
 }
 
-UpdateRule rule_of(const Recipe& recipe, const Flags& flags) {
-  UpdateRule rule = update_rule(find_optimizer(recipe, flags.optimizer));
-  if (flags.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
-  return flags.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
+UpdateRule rule_of(const Recipe& recipe, const RunConfig& config) {
+  UpdateRule rule = update_rule(find_optimizer(recipe, config.optimizer));
+  if (config.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  return config.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
-CompileOptions training_options(const Recipe& recipe, const Flags& flags, const Target& target) {
-  const BatchPlan batch = batch_plan(flags);
+CompileOptions training_options(const Recipe& recipe, const RunConfig& config, const Target& target) {
+  const BatchPlan batch = batch_plan(config);
   CompileOptions options;
   options.target = target;
-  options.precision = parse_precision(flags.precision);
-  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(flags.bucket_mb),
-                     parse_dtype(flags.reduce_precision), flags.running_statistics == "mean"};
-  options.optimizer = rule_of(recipe, flags);
-  options.no_decay = flags.no_decay;
-  options.no_adapt = flags.no_adapt;
-  options.log_layers = !flags.log_layers.empty();
+  options.precision = config.precision;
+  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(config.bucket_mb), config.reduce_precision,
+                     config.running_statistics == StatisticsOf::mean};
+  options.optimizer = rule_of(recipe, config);
+  options.no_decay = config.no_decay;
+  options.no_adapt = config.no_adapt;
+  options.log_layers = config.log_layers.has_value();
   return options;
 }
 
 }  // namespace
 
-Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+Compiled compile_training(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                           const Residency& residency) {
-  return compile_with_tables(training_graph(recipe, flags, input), residency.train,
-                             training_options(recipe, flags, target));
+  return compile_with_tables(training_graph(recipe, config, input), residency.train,
+                             training_options(recipe, config, target));
 }
 
-CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+CheckProgram compile_check(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                            const ParameterSpace& space) {
-  const CompileOptions training = training_options(recipe, flags, target);
+  const CompileOptions training = training_options(recipe, config, target);
   CompileState state{training, {}, {}};
-  CheckProgram check{{}, find_probes(differentiate(training_graph(recipe, flags, input), state))};
+  CheckProgram check{{}, find_probes(differentiate(training_graph(recipe, config, input), state))};
   CompileOptions options;
   options.target = target;
   options.precision = training.precision;
@@ -108,16 +108,16 @@ CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const Input
   return check;
 }
 
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+Programs compile_programs(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                           const Residency& residency) {
   Programs programs;
-  Dumps dumps(flags, programs.dumps);
-  const DType real = graph_dtype(parse_precision(flags.precision));
-  Graph training = training_graph(recipe, flags, input);
-  const int64_t n = batch_plan(flags).per_worker;
-  Graph inference = build_inference_graph(recipe, input, n, flags.options, real);
+  Dumps dumps(config, programs.dumps);
+  const DType real = graph_dtype(config.precision);
+  Graph training = training_graph(recipe, config, input);
+  const int64_t n = batch_plan(config).per_worker;
+  Graph inference = build_inference_graph(recipe, input, n, config.options, real);
   std::optional<Graph> statistics;
-  if (flags.recompute_bn > 0) statistics = build_statistics_graph(recipe, input, n, flags.options, real);
+  if (config.recompute_bn > 0) statistics = build_statistics_graph(recipe, input, n, config.options, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);
@@ -125,14 +125,14 @@ Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputS
   dumps.graph("predict", inference);
   if (statistics) dumps.graph("statistics", *statistics);
 
-  CompileOptions options = training_options(recipe, flags, target);
+  CompileOptions options = training_options(recipe, config, target);
   CompileOptions for_inference;
   for_inference.target = target;
   for_inference.precision = options.precision;
   dumps.hook("train", options);
   programs.training = compile_with_tables(std::move(training), residency.train, options);
   for_inference.space = &programs.training.space;
-  if (flags.eval_ema) {
+  if (config.eval_ema) {
     CompileOptions for_average = for_inference;
     for_average.offset = kEmaOffset;
     dumps.hook("averaged", for_average);

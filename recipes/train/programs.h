@@ -25,16 +25,16 @@ struct Programs {
   std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
   int64_t parameters = 0;              // elements
   std::string training_text;           // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps;         // as flags.dump asks
+  std::vector<DumpFile> dumps;         // as config.dump asks
 };
 
 // Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
 // program of statistics is sent its few batches.
-Programs compile_programs(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+Programs compile_programs(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                           const Residency& residency = {});
 
 // The training step alone.
-Compiled compile_training(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+Compiled compile_training(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                           const Residency& residency);
 
 // The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
@@ -43,7 +43,7 @@ struct CheckProgram {
   Compiled compiled;
   Probes probes;
 };
-CheckProgram compile_check(const Recipe& recipe, const Flags& flags, const InputSpec& input, const Target& target,
+CheckProgram compile_check(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
                            const ParameterSpace& space);
 
 // The programs on a device, and what they work on: initial values of `seed` at first.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "compiler/rewrite.h"
+#include "recipes/config/augmentation.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/task/augment.h"
 
 namespace kb {
 namespace {
@@ -39,9 +39,9 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
-bool loader_moves_pixels(const Flags& flags) {
-  const AugmentSpec spec = augment_spec(flags);
-  return flags.augment_in == "loader" && (spec.moves() || spec.cutout > 0);
+bool loader_moves_pixels(const RunConfig& config) {
+  const AugmentSpec spec = augment_spec(config);
+  return config.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
 }
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -55,13 +55,14 @@ int64_t resident_bytes(const InputSpec& input) {
   return (input.train_count + input.test_count) * sample;
 }
 
-Residency choose_residency(const Flags& flags, const InputSpec& input, const Target& target, int64_t device_bytes) {
+Residency choose_residency(const RunConfig& config, const InputSpec& input, const Target& target,
+                           int64_t device_bytes) {
   const Residency all{input.train_count, input.test_count};
-  const bool possible = !input.noise && !loader_moves_pixels(flags);
-  if (flags.resident == "auto")
+  const bool possible = !input.noise && !loader_moves_pixels(config);
+  if (config.resident == ResidentChoice::automatic)
     return possible && target.processor == Processor::gpu && resident_bytes(input) <= kResidentBytes ? all
                                                                                                      : Residency{};
-  if (flags.resident == "off") return {};
+  if (config.resident == ResidentChoice::off) return {};
   if (input.noise) refuse("--data synthetic is one minibatch of noise and no data set");
   if (!possible) refuse("with --augment-in loader the host moves the pixels");
   if (resident_bytes(input) > device_bytes)

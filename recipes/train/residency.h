@@ -16,7 +16,7 @@ struct Residency {
 
 // As --resident asks; by "auto" on a GPU, where the images take at most kResidentBytes. Throws UsageError for what "on"
 // cannot be: noise, pixels that the loader moves, and more bytes than the device has.
-Residency choose_residency(const Flags& flags, const InputSpec& input, const Target& target,
+Residency choose_residency(const RunConfig& config, const InputSpec& input, const Target& target,
                            int64_t device_bytes = INT64_MAX);
 // An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.
 constexpr int64_t kResidentBytes = int64_t{1} << 30;

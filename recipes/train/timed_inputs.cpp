@@ -5,16 +5,16 @@
 
 namespace kb {
 
-void fill_timed_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags) {
+void fill_timed_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const RunConfig& config) {
   HostBatch batch(session);
-  fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(flags.minibatch));
+  fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(config.minibatch));
   feed(session, batch);
-  const RunPlan plan{flags.minibatch, flags.minibatch, 1, 1};
-  auto scalars = make_scalars(recipe, flags, plan);
+  const RunPlan plan{config.minibatch, config.minibatch, 1, 1};
+  auto scalars = make_scalars(recipe, config, plan);
   for (const NamedScalar& scalar : scalars.at(0)) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("learning_rate", 0);  // the parameters stay
-  session.set_scalar("label_smoothing", flags.label_smoothing);
-  session.set_scalar("seed", static_cast<double>(flags.seed));
+  session.set_scalar("label_smoothing", config.label_smoothing);
+  session.set_scalar("seed", static_cast<double>(config.seed));
 }
 
 }  // namespace kb

@@ -6,6 +6,6 @@
 
 namespace kb {
 
-void fill_timed_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const Flags& flags);
+void fill_timed_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const RunConfig& config);
 
 }  // namespace kb

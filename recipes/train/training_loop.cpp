@@ -7,8 +7,8 @@
 
 #include "compiler/loss_scale.h"
 #include "optim/wrapped_rules.h"
+#include "recipes/config/augmentation.h"
 #include "recipes/perf/overlap_report.h"
-#include "recipes/task/augment.h"
 #include "recipes/train/residency.h"
 #include "runtime/finite.h"
 
@@ -42,24 +42,24 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 
 }  // namespace
 
-bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done) {
-  const int64_t every = flags.eval_every * plan.steps_per_epoch;
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done) {
+  const int64_t every = config.eval_every * plan.steps_per_epoch;
   return done == plan.steps || (every > 0 && done % every == 0);
 }
 
 Order training_order(const LoopParts& parts) {
-  return Order::training(static_cast<uint64_t>(parts.flags.seed), parts.plan.samples, parts.plan.minibatch);
+  return Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, parts.plan.minibatch);
 }
 
 int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
 
 void set_constants(Session& session, const LoopParts& parts) {
-  session.set_scalar("label_smoothing", parts.flags.label_smoothing);
+  session.set_scalar("label_smoothing", parts.config.label_smoothing);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
-  session.set_scalar(kClipNorm, parts.flags.clip_norm);
-  session.set_scalar(kEmaDecay, parts.flags.ema);
-  session.set_scalar("seed", static_cast<double>(parts.flags.seed));
+  session.set_scalar(kClipNorm, parts.config.clip_norm);
+  session.set_scalar(kEmaDecay, parts.config.ema);
+  session.set_scalar("seed", static_cast<double>(parts.config.seed));
 }
 
 void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
@@ -72,9 +72,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       order_(training_order(parts_)),
       slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.data.test, parts_.world),
-      stop_at_(parse_stop_at(parts_.flags.stop_at)),
-      end_(last_step(stop_at_, parts_.plan)),
-      layers_(parts_.flags, parts_.plan, parts_.training.compiled().space),
+      end_(last_step(parts_.config.stop_at, parts_.plan)),
+      layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
       watch_(parts_.input.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
       loss_sum_(parts_.start.loss_sum),
@@ -82,11 +81,11 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   result_.steps = told_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
-    batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.flags.seed,
-                        parts_.flags.recompute_bn);
+    batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.config.seed,
+                        parts_.config.recompute_bn);
   if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.data.test, parts_.world);
   set_constants(parts_.training, parts_);
-  if (parts_.flags.check_finite) check_ = parts_.make_check(parts_);
+  if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
 }
 
@@ -98,7 +97,7 @@ void TrainingLoop::open_loader() {
   fill_tables(parts_.training, parts_.data.train);
   const int64_t workers = parts_.batch.virtual_workers;
   loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(parts_), workers, parts_.batch.per_worker,
-                                 loader_augment(parts_.flags, parts_.input)),
+                                 loader_augment(parts_.config, parts_.input)),
                   memories(slots_),
                   LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
                                 parts_.training.depth()});
@@ -123,7 +122,7 @@ LoopResult TrainingLoop::run() {
   }
   if (result_.ending == Ending::interrupted) stop();
   save_checkpoint(result_.steps);
-  const bool evaluates = result_.ending == Ending::finished || parts_.flags.eval_on_stop;
+  const bool evaluates = result_.ending == Ending::finished || parts_.config.eval_on_stop;
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
@@ -134,7 +133,7 @@ LoopResult TrainingLoop::run() {
 void TrainingLoop::stop() {
   tell_until(result_.steps);
   parts_.console.line(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
-                                  parts_.flags.eval_on_stop ? "; evaluating" : ""));
+                                  parts_.config.eval_on_stop ? "; evaluating" : ""));
 }
 
 void TrainingLoop::begin() {
@@ -144,8 +143,8 @@ void TrainingLoop::begin() {
     result_.evaluation = *parts_.start.evaluation;
     best_error_ = result_.evaluation->error;
     evaluated_at_ = done;
-    if (stop_at_.error && result_.evaluation->error <= *stop_at_.error) end_ = done;
-  } else if (done > 0 && evaluation_is_due(parts_.flags, parts_.plan, done)) {
+    if (parts_.config.stop_at.is_reached(result_.evaluation->error)) end_ = done;
+  } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
     evaluate(done);
   }
 }
@@ -175,10 +174,10 @@ bool TrainingLoop::step(int64_t step) {
 // Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
   const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.picture.is_of(step);
-  if (!is_last || !(parts_.flags.explain_overlap || is_drawn)) return parts_.training.work(worker);
+  if (!is_last || !(parts_.config.explain_overlap || is_drawn)) return parts_.training.work(worker);
   if (is_drawn) parts_.picture.begin();
   Profile profile = parts_.training.profile();
-  if (parts_.flags.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
+  if (parts_.config.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
   if (is_drawn) drawn_ = std::move(profile);
 }
 
@@ -237,13 +236,13 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
 void TrainingLoop::after_step(int64_t done) {
   parts_.record.check();
   if (drawn_) parts_.picture.draw(parts_.training, *std::exchange(drawn_, std::nullopt));
-  if (evaluation_is_due(parts_.flags, parts_.plan, done)) evaluate(done);
+  if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
-  const int64_t every = parts_.flags.save_every;
-  return evaluation_is_due(parts_.flags, parts_.plan, done) || (every > 0 && done % every == 0);
+  const int64_t every = parts_.config.save_every;
+  return evaluation_is_due(parts_.config, parts_.plan, done) || (every > 0 && done % every == 0);
 }
 
 void TrainingLoop::evaluate(int64_t done, bool may_stop) {
@@ -275,7 +274,7 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   result_.evaluation = evaluation;
   result_.averaged = averaged;
   evaluated_at_ = done;
-  if (stop_at_.error && evaluation.error <= *stop_at_.error) end_ = done;
+  if (parts_.config.stop_at.is_reached(evaluation.error)) end_ = done;
   loss_sum_ = 0;
   losses_ = 0;
   save_model(done);

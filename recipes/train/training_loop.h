@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "compiler/overlap.h"
-#include "recipes/config/duration.h"
 #include "recipes/run/console.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_record.h"
@@ -19,7 +18,7 @@
 namespace kb {
 
 // Whether a run evaluates after `done` steps.
-bool evaluation_is_due(const Flags& flags, const RunPlan& plan, int64_t done);
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done);
 
 enum class Ending : uint8_t { finished, interrupted };
 
@@ -46,7 +45,7 @@ struct LoopStart {
 
 // Things that the loop works on; all must outlive it.
 struct LoopParts {
-  const Flags& flags;
+  const RunConfig& config;
   const RunPlan& plan;
   BatchPlan batch;
   StepScalars scalars;
@@ -123,7 +122,6 @@ class TrainingLoop {
   std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
   Evaluator evaluator_;
   std::optional<Evaluator> averaged_;
-  const StopAt stop_at_;
   int64_t end_;  // step at which the loop ends
   const LayerLog layers_;
   std::optional<BatchNormEstimate> batch_norm_;

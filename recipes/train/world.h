@@ -60,13 +60,13 @@ class World {
 // Runs `command` as --processes processes to their end and gives their exit code; nothing where that is 1 or a launcher
 // has started this process. `resumes`: a run whose own flags are not known yet. Throws UsageError where the flags do
 // not go together, and Error where something is missing.
-std::optional<int> launch_processes(const Flags& flags, bool resumes, const std::vector<std::string>& command);
+std::optional<int> launch_processes(const RunConfig& config, bool resumes, const std::vector<std::string>& command);
 // The processes that a launcher started, in the flags from then on. Throws UsageError where both differ, and Error
 // where something is missing.
-std::unique_ptr<World> join_world(Flags& flags);
+std::unique_ptr<World> join_world(RunConfig& config);
 
 // Threads of this process: --threads, or where several share a run, its share of the processors.
-int64_t threads_of(const Flags& flags, const World& world);
+int64_t threads_of(const RunConfig& config, const World& world);
 // A line where so many are more than its share; empty otherwise.
 std::string threads_note(int64_t threads, int processors);
 

@@ -29,11 +29,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto recipes = all_recipes();
   const Recipe& recipe = recipes[steering.byte() % recipes.size()];
   try {
-    const std::optional<Flags> flags = parse_flags(recipe, recipe.name, words_of(steering.rest()));
-    if (!flags) return 0;
-    const std::vector<std::string> words = flag_words(recipe, *flags);
-    fuzz::require(flag_words(recipe, recorded_flags(recipe, words)) == words, "recorded words are read to the same");
-    const Flags planned = with_plan(*flags);
+    const std::optional<RunConfig> config = parse_flags(recipe, recipe.name, words_of(steering.rest()));
+    if (!config) return 0;
+    const std::vector<std::string> words = flag_words(recipe, *config);
+    fuzz::require(flag_words(recipe, recorded_config(recipe, words)) == words, "recorded words are read to the same");
+    const RunConfig planned = with_plan(*config);
     rate_derivation(recipe, planned, make_plan(planned, 1000));
   } catch (const Error&) {
   }

@@ -21,11 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   folder.manifest.write(fuzz::text_of(data, size));
   const std::vector<std::string> words = {"--resume", folder.folder.path().string()};
   try {
-    Flags given = default_flags(recipe);
+    RunConfig given = default_config(recipe);
     given.resume = words[1];
     const ResumedRun run = open_resumed(recipe, given, words, RunFolder::Use::share);
     fuzz::require(
-        run.flags.trace.empty() && run.flags.picture.empty() && run.flags.out.empty() && run.flags.dump.empty(),
+        run.config.trace.empty() && run.config.picture.empty() && run.config.out.empty() && run.config.dump.empty(),
         "no file is written for a manifest");
     const std::string own = R"({"versions":{"kilobatch":"1","kernel_flags":["-O2"]}})";
     const std::string next = continued_manifest(own, run.manifest, 3, [](const std::string&) {});

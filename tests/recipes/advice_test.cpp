@@ -14,12 +14,12 @@ using Words = std::vector<std::string>;
 
 const RunPlan kLong{.samples = 60000, .minibatch = 64, .steps_per_epoch = 937, .steps = 5622};
 
-Flags flags_of(const Words& words) { return *parse_flags(lenet_mnist(), "", words); }
+RunConfig flags_of(const Words& words) { return *parse_flags(lenet_mnist(), "", words); }
 
 // The flags of each line of what_next, read back; no word of these tests needs quotes.
-std::vector<Flags> advised(const Words& words, const RunPlan& plan = kLong) {
+std::vector<RunConfig> advised(const Words& words, const RunPlan& plan = kLong) {
   std::istringstream lines(what_next(lenet_mnist(), flags_of(words), plan));
-  std::vector<Flags> result;
+  std::vector<RunConfig> result;
   for (std::string line; std::getline(lines, line);) {
     const size_t start = line.find("./run lenet_mnist") + std::string("./run lenet_mnist").size();
     std::istringstream stream(line.substr(start, line.find("   ", start) - start));
@@ -50,17 +50,17 @@ BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
       {"--augment", "crop,mixup", "--pad", "3", "--recompute-bn", "3", "--fast", "--out", "there", "--quiet"},
   };
   for (const Words& words : cases) {
-    const Flags given = flags_of(words);
-    const std::vector<Flags> lines = advised(words);
+    const RunConfig given = flags_of(words);
+    const std::vector<RunConfig> lines = advised(words);
     BOOST_REQUIRE(lines.size() == 3u);
-    Flags linear = lines[0];
+    RunConfig linear = lines[0];
     BOOST_TEST(linear.minibatch == 4 * given.minibatch);
     BOOST_TEST(linear.base_minibatch == (given.base_minibatch > 0 ? given.base_minibatch : given.minibatch));
     BOOST_TEST(linear.lr == given.lr);
     BOOST_TEST(linear.scaling == "linear");
     BOOST_TEST((linear.warmup != "none" && linear.warmup_epochs > 0));
     BOOST_TEST((linear.optimizer == given.optimizer && linear.schedule == given.schedule));
-    Flags seeded = lines[1];
+    RunConfig seeded = lines[1];
     BOOST_TEST(seeded.seed == given.seed + 1);
     seeded.seed = given.seed;
     seeded.out = given.out;  // flags of one call alone are not kept
@@ -76,14 +76,14 @@ BOOST_AUTO_TEST_CASE(a_minibatch_beyond_the_data_is_not_named) {
 }
 
 BOOST_AUTO_TEST_CASE(words_are_quoted) {
-  const Flags flags = flags_of({"--data", "my images"});
-  BOOST_TEST(command_with(lenet_mnist(), flags, {}) == "./run lenet_mnist --data 'my images'");
+  const RunConfig config = flags_of({"--data", "my images"});
+  BOOST_TEST(command_with(lenet_mnist(), config, {}) == "./run lenet_mnist --data 'my images'");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_warmup_is_told) {
   const auto note = [](const Words& words) {
-    const Flags flags = flags_of(words);
-    return rate_note(lenet_mnist(), flags, make_plan(flags, 640));
+    const RunConfig config = flags_of(words);
+    return rate_note(lenet_mnist(), config, make_plan(config, 640));
   };
   BOOST_TEST(note({"--epochs", "2", "--warmup-epochs", "1"}) == "");
   BOOST_TEST(note({"--epochs", "2", "--warmup", "none"}) == "");

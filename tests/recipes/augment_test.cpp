@@ -1,4 +1,5 @@
 #include "recipes/task/augment.h"
+#include "recipes/config/augmentation.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ constexpr int64_t kRows = 24;
 
 InputSpec small_input() { return {"synthetic", kShape, 3, {0.5, 0.25, 0.75}, {0.25, 0.5, 0.125}, 8}; }
 
-Flags flags_of(const std::vector<std::string>& words) { return *parse_flags(resnet_cifar(), "", words); }
+RunConfig flags_of(const std::vector<std::string>& words) { return *parse_flags(resnet_cifar(), "", words); }
 
 template <class T>
 Array array(DType dtype, Dims shape, const std::vector<T>& values) {
@@ -124,8 +125,8 @@ BOOST_AUTO_TEST_CASE(a_loss_that_does_not_see_the_mixed_labels_is_refused) {
 BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   BOOST_TEST((augment_spec(flags_of({})) == AugmentSpec{.crop = true, .flip = true}));
   BOOST_TEST((augment_spec(flags_of({"--augment", "none"})) == AugmentSpec{}));
-  const Flags all = flags_of({"--augment", "mixup,cutout,crop", "--pad", "2", "--cutout-size", "8", "--mixup-alpha",
-                              "0.2", "--augment-in", "loader"});
+  const RunConfig all = flags_of({"--augment", "mixup,cutout,crop", "--pad", "2", "--cutout-size", "8", "--mixup-alpha",
+                                  "0.2", "--augment-in", "loader"});
   BOOST_TEST((augment_spec(all) == AugmentSpec{.crop = true, .pad = 2, .cutout = 8, .mixup = 0.2}));
   BOOST_TEST((graph_augment(all) == AugmentSpec{.mixup = 0.2}));
   BOOST_TEST(describe_augment(all) == "crop (pad 2), cutout (8x8), mixup (alpha 0.2); in the loader");
@@ -136,8 +137,8 @@ BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   });
   BOOST_CHECK_THROW(flags_of({"--mixup-alpha", "0"}), UsageError);
   BOOST_CHECK_THROW(flags_of({"--loader-threads", "-1"}), UsageError);
-  BOOST_TEST(flags_of({"--loader-threads", "3"}).loader_threads == 3);
-  BOOST_TEST(flags_of({"--loader-threads", "auto"}).loader_threads == kAutoThreads);
+  BOOST_TEST(flags_of({"--loader-threads", "3"}).loader_threads.value() == 3);
+  BOOST_TEST(!flags_of({"--loader-threads", "auto"}).loader_threads);
 }
 
 // Everything up to the first convolution: the images take one launch, and one more where others are mixed in. ("neg" is
@@ -146,9 +147,9 @@ BOOST_AUTO_TEST_CASE(launches) {
   std::string text;
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "mixup", "crop,flip,cutout,mixup"}) {
     const Recipe recipe = resnet_cifar();
-    const Flags flags = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
+    const RunConfig config = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
     const Programs programs =
-        compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), generic_cpu_target());
+        compile_programs(recipe, config, input_spec(image_source(recipe, config)), generic_cpu_target());
     text += std::string(kinds) + ":\n";
     for (const Step& step : programs.training.program.final.steps) {
       if (name(step.cls) == "library") break;

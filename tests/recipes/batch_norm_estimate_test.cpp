@@ -48,19 +48,21 @@ Values values_of(const std::vector<NamedTensor>& tensors) {
 // A run's programs at their initial values, and its data.
 struct Prepared {
   explicit Prepared(const Recipe& recipe, Words words = {})
-      : flags(*parse_flags(recipe, "", all(std::move(words)))),
-        input(load_input(image_source(recipe, flags))),
+      : config(*parse_flags(recipe, "", all(std::move(words)))),
+        input(load_input(image_source(recipe, config))),
         backend(make_cpu_backend({2, 2, ""})),
-        programs(*backend, compile_programs(recipe, flags, input.spec, backend->target()), 1),
-        estimate(*programs.statistics, input.data.train, input.spec, flags.seed, kMinibatches) {}
+        programs(*backend, compile_programs(recipe, config, input.spec, backend->target()), 1),
+        estimate(*programs.statistics, input.data.train, input.spec, config.seed, kMinibatches) {}
 
   static Words all(Words words) {
     words.insert(words.end(), {"--minibatch", "20", "--recompute-bn", "4"});
     return words;
   }
-  Order order() const { return Order::training(static_cast<uint64_t>(flags.seed), input.data.train.count(), kSamples); }
+  Order order() const {
+    return Order::training(static_cast<uint64_t>(config.seed), input.data.train.count(), kSamples);
+  }
 
-  Flags flags;
+  RunConfig config;
   Input input;
   std::unique_ptr<Backend> backend;
   LoadedPrograms programs;
@@ -101,10 +103,10 @@ Values mean_over_minibatches(const Prepared& prepared, const Recipe& recipe) {
 
 std::string complaint(const Recipe& recipe, const Words& words) {
   try {
-    const Flags flags = *parse_flags(recipe, "", words);
-    const InputSpec input = input_spec(image_source(recipe, flags));
-    make_plan(flags, input.train_count);
-    compile_programs(recipe, flags, input, generic_cpu_target());
+    const RunConfig config = *parse_flags(recipe, "", words);
+    const InputSpec input = input_spec(image_source(recipe, config));
+    make_plan(config, input.train_count);
+    compile_programs(recipe, config, input, generic_cpu_target());
   } catch (const Error& error) {
     return error.what();
   }
@@ -212,7 +214,7 @@ BOOST_AUTO_TEST_CASE(its_program_ends_at_the_last_norm) {
 
 BOOST_AUTO_TEST_CASE(off_it_is_not_there) {
   const Recipe recipe = small_recipe();
-  const Flags off = *parse_flags(recipe, "", {}), on = *parse_flags(recipe, "", {"--recompute-bn", "3"});
+  const RunConfig off = *parse_flags(recipe, "", {}), on = *parse_flags(recipe, "", {"--recompute-bn", "3"});
   const InputSpec input = input_spec(image_source(recipe, off));
   const Programs without = compile_programs(recipe, off, input, generic_cpu_target()),
                  with = compile_programs(recipe, on, input, generic_cpu_target());

@@ -22,17 +22,17 @@ namespace {
 
 constexpr size_t kMostKernels = 60;
 
-Flags flags_of(const Recipe& recipe, const std::string& precision) {
-  Flags flags = default_flags(recipe);
-  flags.minibatch = 64;
-  flags.precision = precision;
-  return flags;
+RunConfig flags_of(const Recipe& recipe, const std::string& precision) {
+  RunConfig config = default_config(recipe);
+  config.minibatch = 64;
+  config.precision = choice_of("--precision", kPrecisions, precision);
+  return config;
 }
 
-Program program_of(const Recipe& recipe, const Flags& flags, const std::string& arch) {
-  const InputSpec input = input_spec(image_source(recipe, flags));
+Program program_of(const Recipe& recipe, const RunConfig& config, const std::string& arch) {
+  const InputSpec input = input_spec(image_source(recipe, config));
   const Target target = gpu_target(arch);
-  return compile_programs(recipe, flags, input, target, choose_residency(flags, input, target)).training.program;
+  return compile_programs(recipe, config, input, target, choose_residency(config, input, target)).training.program;
 }
 
 DeviceKernels compiled_for(const Program& program, const std::string& arch, const std::string& cuobjdump = "") {
@@ -42,9 +42,9 @@ DeviceKernels compiled_for(const Program& program, const std::string& arch, cons
 
 DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const std::string& precision,
                          const std::string& resident) {
-  Flags flags = flags_of(recipe, precision);
-  flags.resident = resident;
-  return compiled_for(program_of(recipe, flags, arch), arch);
+  RunConfig config = flags_of(recipe, precision);
+  config.resident = choice_of("--resident", kResidentChoices, resident);
+  return compiled_for(program_of(recipe, config, arch), arch);
 }
 
 int64_t launches_of(const Program& program) {
@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(every_recipe_compiles_for_every_architecture_without_spills
 BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   const Recipe recipe = find_recipe("resnet50");
   for (const char* precision : {"f32", "bf16"}) {
-    Flags flags = flags_of(recipe, precision);
-    use_optimizer(recipe, flags, "sgd");
-    const int64_t plain = launches_of(program_of(recipe, flags, "sm_90"));
+    RunConfig config = flags_of(recipe, precision);
+    use_optimizer(recipe, config, "sgd");
+    const int64_t plain = launches_of(program_of(recipe, config, "sm_90"));
     for (const char* optimizer : {"lars", "lars-mlperf", "larc", "lamb"}) {
-      use_optimizer(recipe, flags, optimizer);
-      const Program program = program_of(recipe, flags, "sm_90");
+      use_optimizer(recipe, config, optimizer);
+      const Program program = program_of(recipe, config, "sm_90");
       const DeviceKernels kernels = compiled_for(program, "sm_90");
       BOOST_TEST_CONTEXT(optimizer << ", " << precision << to_text(kernels)) {
         BOOST_TEST(launches_of(program) - plain + 1 <= 3);

@@ -18,10 +18,12 @@
 namespace kb {
 namespace {
 
-Flags parse(const std::vector<std::string>& words) { return *parse_flags(lenet_mnist(), "./run lenet_mnist", words); }
+RunConfig parse(const std::vector<std::string>& words) {
+  return *parse_flags(lenet_mnist(), "./run lenet_mnist", words);
+}
 
-double hyper(const Flags& flags, const std::string& name) {
-  for (const NamedScalar& scalar : flags.hyper)
+double hyper(const RunConfig& config, const std::string& name) {
+  for (const NamedScalar& scalar : config.hyper)
     if (scalar.name == name) return scalar.value;
   throw Error("no hyper-parameter " + name);
 }
@@ -37,77 +39,77 @@ std::string usage_error(const std::vector<std::string>& words) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(flags)
+BOOST_AUTO_TEST_SUITE(config)
 
 BOOST_AUTO_TEST_CASE(without_flags_a_recipe_runs_as_it_says) {
-  Flags flags = parse({});
+  RunConfig config = parse({});
   Defaults defaults = lenet_mnist().defaults;
-  BOOST_TEST(flags.dataset == defaults.dataset);
-  BOOST_TEST(flags.minibatch == defaults.minibatch);
-  BOOST_TEST(flags.epochs == defaults.epochs);
-  BOOST_TEST(flags.lr == defaults.lr);
-  BOOST_TEST(flags.schedule == defaults.schedule);
-  BOOST_TEST(flags.optimizer == defaults.optimizer);
-  BOOST_TEST(hyper(flags, "momentum") == 0.9);
-  BOOST_TEST(hyper(flags, "weight_decay") == 5e-4);
-  BOOST_TEST(flags.seed == 1);
-  BOOST_TEST(flags.precision == "f32");
-  BOOST_TEST(flags.device == "auto");
-  BOOST_TEST(!flags.dry_run);
+  BOOST_TEST(config.dataset == defaults.dataset);
+  BOOST_TEST(config.minibatch == defaults.minibatch);
+  BOOST_TEST(config.epochs == defaults.epochs);
+  BOOST_TEST(config.lr == defaults.lr);
+  BOOST_TEST(config.schedule == defaults.schedule);
+  BOOST_TEST(config.optimizer == defaults.optimizer);
+  BOOST_TEST(hyper(config, "momentum") == 0.9);
+  BOOST_TEST(hyper(config, "weight_decay") == 5e-4);
+  BOOST_TEST(config.seed == 1);
+  BOOST_TEST((config.precision == Precision::f32));
+  BOOST_TEST((config.device == DeviceChoice::automatic));
+  BOOST_TEST(!config.dry_run);
 }
 
 BOOST_AUTO_TEST_CASE(every_flag_is_read) {
-  Flags f = parse({"--data",
-                   "d",
-                   "--dataset",
-                   "fashion-mnist",
-                   "--minibatch",
-                   "32",
-                   "--epochs",
-                   "3",
-                   "--steps",
-                   "7",
-                   "--base-lr",
-                   "1e-3",
-                   "--optimizer",
-                   "nesterov",
-                   "--base-minibatch",
-                   "16",
-                   "--scaling",
-                   "sqrt",
-                   "--schedule",
-                   "step",
-                   "--milestones",
-                   "1,2.5",
-                   "--warmup",
-                   "constant",
-                   "--warmup-epochs",
-                   "0.5",
-                   "--momentum",
-                   "0.8",
-                   "--weight-decay",
-                   "0",
-                   "--label-smoothing=0.1",
-                   "--precision",
-                   "bf16",
-                   "--device",
-                   "cpu",
-                   "--threads",
-                   "2",
-                   "--seed",
-                   "4294967295",
-                   "--out",
-                   "o",
-                   "--eval-every",
-                   "0",
-                   "--save-every",
-                   "9",
-                   "--dry-run",
-                   "--dump",
-                   "graph,cpp",
-                   "--fast",
-                   "--sync-steps",
-                   "--quiet"});
+  RunConfig f = parse({"--data",
+                       "d",
+                       "--dataset",
+                       "fashion-mnist",
+                       "--minibatch",
+                       "32",
+                       "--epochs",
+                       "3",
+                       "--steps",
+                       "7",
+                       "--base-lr",
+                       "1e-3",
+                       "--optimizer",
+                       "nesterov",
+                       "--base-minibatch",
+                       "16",
+                       "--scaling",
+                       "sqrt",
+                       "--schedule",
+                       "step",
+                       "--milestones",
+                       "1,2.5",
+                       "--warmup",
+                       "constant",
+                       "--warmup-epochs",
+                       "0.5",
+                       "--momentum",
+                       "0.8",
+                       "--weight-decay",
+                       "0",
+                       "--label-smoothing=0.1",
+                       "--precision",
+                       "bf16",
+                       "--device",
+                       "cpu",
+                       "--threads",
+                       "2",
+                       "--seed",
+                       "4294967295",
+                       "--out",
+                       "o",
+                       "--eval-every",
+                       "0",
+                       "--save-every",
+                       "9",
+                       "--dry-run",
+                       "--dump",
+                       "graph,cpp",
+                       "--fast",
+                       "--sync-steps",
+                       "--quiet"});
   BOOST_TEST(f.data == "d");
   BOOST_TEST(f.dataset == "fashion-mnist");
   BOOST_TEST(f.minibatch == 32);
@@ -125,8 +127,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(hyper(f, "momentum") == 0.8);
   BOOST_TEST(hyper(f, "weight_decay") == 0);
   BOOST_TEST(f.label_smoothing == 0.1);
-  BOOST_TEST(f.precision == "bf16");
-  BOOST_TEST(f.device == "cpu");
+  BOOST_TEST((f.precision == Precision::bf16));
+  BOOST_TEST((f.device == DeviceChoice::cpu));
   BOOST_TEST(f.threads == 2);
   BOOST_TEST(f.seed == 4294967295);
   BOOST_TEST(f.out == "o");
@@ -136,7 +138,7 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.fast);
   BOOST_TEST(f.sync_steps);
   BOOST_TEST(f.quiet);
-  BOOST_TEST((f.dump == std::vector<std::string>{"graph", "cpp"}));
+  BOOST_TEST((f.dump == std::vector<Dump>{Dump::graph, Dump::cpp}));
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
@@ -173,20 +175,20 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_leave_out_what_has_no_effect) {
 }
 
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
-  Flags flags = parse({"--lr", "0.1", "--quiet", "--out", "elsewhere", "--data", "a b", "--shards", "3"});
-  std::vector<std::string> words = flag_words(lenet_mnist(), flags);
-  Flags again = parse(words);
+  RunConfig config = parse({"--lr", "0.1", "--quiet", "--out", "elsewhere", "--data", "a b", "--shards", "3"});
+  std::vector<std::string> words = flag_words(lenet_mnist(), config);
+  RunConfig again = parse(words);
   BOOST_TEST(again.out.empty());  // what one call alone is about
   BOOST_TEST(!again.quiet);
-  again.out = flags.out;
-  again.quiet = flags.quiet;
-  BOOST_TEST((flag_values(lenet_mnist(), again) == flag_values(lenet_mnist(), flags)));
-  Flags recorded = recorded_flags(lenet_mnist(), words);
-  recorded.out = flags.out;
-  recorded.quiet = flags.quiet;
-  BOOST_TEST((flag_values(lenet_mnist(), recorded) == flag_values(lenet_mnist(), flags)));
-  const Flags adam = parse({"--optimizer", "adam", "--beta1", "0.5", "--lr", "0.01"});
-  BOOST_TEST((flag_values(lenet_mnist(), recorded_flags(lenet_mnist(), flag_words(lenet_mnist(), adam))) ==
+  again.out = config.out;
+  again.quiet = config.quiet;
+  BOOST_TEST((flag_values(lenet_mnist(), again) == flag_values(lenet_mnist(), config)));
+  RunConfig recorded = recorded_config(lenet_mnist(), words);
+  recorded.out = config.out;
+  recorded.quiet = config.quiet;
+  BOOST_TEST((flag_values(lenet_mnist(), recorded) == flag_values(lenet_mnist(), config)));
+  const RunConfig adam = parse({"--optimizer", "adam", "--beta1", "0.5", "--lr", "0.01"});
+  BOOST_TEST((flag_values(lenet_mnist(), recorded_config(lenet_mnist(), flag_words(lenet_mnist(), adam))) ==
               flag_values(lenet_mnist(), adam)));
   BOOST_TEST(shell_quoted("a b") == "'a b'");
   BOOST_TEST(shell_quoted("it's") == "'it'\\''s'");
@@ -247,19 +249,19 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
     return std::string("(nothing thrown)");
   };
   BOOST_TEST(parsed({}).options.whole("depth") == 20);
-  const Flags flags = parsed({"--depth", "56", "--width=2"});
-  BOOST_TEST(flags.options.whole("depth") == 56);
-  BOOST_TEST(flags.options.whole("width") == 2);
-  const std::vector<std::string> words = flag_words(recipe, flags);
+  const RunConfig config = parsed({"--depth", "56", "--width=2"});
+  BOOST_TEST(config.options.whole("depth") == 56);
+  BOOST_TEST(config.options.whole("width") == 2);
+  const std::vector<std::string> words = flag_words(recipe, config);
   BOOST_TEST((std::vector<std::string>(words.begin(), words.begin() + 4) ==
               std::vector<std::string>{"--depth", "56", "--width", "2"}));
-  BOOST_TEST(flag_values(recipe, flags)[0].value == "56");
+  BOOST_TEST(flag_values(recipe, config)[0].value == "56");
   BOOST_TEST(refused({"--depth", "21"}) == "--depth: expected one of 8, 20, 32, 44, 56, 110, got '21'");
   BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number in [1, 2^31), got '0'");
   BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number in [1, 2^31), got '1.5'");
   BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--stop-at'?");
-  BOOST_CHECK_THROW(flags.options.whole("depht"), Error);
-  const Flags mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
+  BOOST_CHECK_THROW(config.options.whole("depht"), Error);
+  const RunConfig mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
   BOOST_TEST(mlp.options.real("dropout") == 0.25);
   BOOST_CHECK_THROW(mlp.options.whole("dropout"), Error);
   BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
@@ -268,13 +270,13 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
 BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
   const Recipe recipe = lenet_mnist();
   BOOST_TEST(parse({}).options.word("norm") == "none");
-  const Flags flags = parse({"--norm", "batch"});
-  BOOST_TEST(flags.options.word("norm") == "batch");
-  BOOST_TEST(flag_values(recipe, flags)[1].name == "norm");
-  BOOST_TEST(flag_values(recipe, flags)[1].value == "batch");
-  const std::vector<std::string> words = flag_words(recipe, flags);
-  BOOST_TEST(recorded_flags(recipe, words).options.word("norm") == "batch");
-  BOOST_TEST(flag_words(recipe, recorded_flags(recipe, words)) == words, boost::test_tools::per_element());
+  const RunConfig config = parse({"--norm", "batch"});
+  BOOST_TEST(config.options.word("norm") == "batch");
+  BOOST_TEST(flag_values(recipe, config)[1].name == "norm");
+  BOOST_TEST(flag_values(recipe, config)[1].value == "batch");
+  const std::vector<std::string> words = flag_words(recipe, config);
+  BOOST_TEST(recorded_config(recipe, words).options.word("norm") == "batch");
+  BOOST_TEST(flag_words(recipe, recorded_config(recipe, words)) == words, boost::test_tools::per_element());
   BOOST_TEST(usage_error({"--norm", "bach"}) ==
              "--norm: expected one of none, batch, got 'bach'; did you mean 'batch'?");
   BOOST_TEST(usage_error({"--norm", "1"}) == "--norm: expected one of none, batch, got '1'");
@@ -299,8 +301,8 @@ BOOST_AUTO_TEST_CASE(words_and_numbers_are_not_read_as_each_other) {
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
-  Flags flags = parse({"--device", "cuda"});
-  BOOST_CHECK_EXCEPTION(choose_device(flags), Error, [](const Error& error) {
+  RunConfig config = parse({"--device", "cuda"});
+  BOOST_CHECK_EXCEPTION(choose_device(config), Error, [](const Error& error) {
     return std::string(error.what()).find("--device cuda: no GPU can be used") != std::string::npos;
   });
 }
@@ -309,9 +311,9 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
 BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
   const auto refused = [](std::vector<std::string> words) -> std::string {
     words.insert(words.end(), {"--fast", "--processes", "2"});
-    Flags flags = parse(words);
+    RunConfig config = parse(words);
     try {
-      launch_processes(flags, false, {});
+      launch_processes(config, false, {});
     } catch (const UsageError& error) {
       return error.what();
     }
@@ -327,8 +329,8 @@ BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
 // A command line for a GPU is taken on a CPU, which says what of it has no meaning there.
 BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
   const auto note = [](const std::vector<std::string>& words) {
-    const Flags flags = parse(words);
-    return without_effect_note(*choose_device(flags).backend, flags);
+    const RunConfig config = parse(words);
+    return without_effect_note(*choose_device(config).backend, config);
   };
   BOOST_TEST(note({"--device", "cpu"}) == "");
   BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: --fast changes nothing on a CPU: "));
@@ -354,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
   BOOST_TEST(plan.steps == 5622);
   BOOST_TEST(plan.derivation(parse({"--epochs", "6"})) ==
              "60000 samples / 64 = 937 steps an epoch (32 left out, others each time); x 6 epochs = 5622 steps");
-  Flags some = parse({"--steps", "500", "--minibatch", "60"});
+  RunConfig some = parse({"--steps", "500", "--minibatch", "60"});
   BOOST_TEST(make_plan(some, 60000).steps == 500);
   BOOST_TEST(make_plan(some, 60000).derivation(some) ==
              "60000 samples / 60 = 1000 steps an epoch; --steps 500 = 0.5 epochs");
@@ -380,7 +382,7 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
-  BOOST_TEST(parse_tool_call("bench", {"mlp_mnist", "--minibatch", "8"}, {})->flags.minibatch == 8);
+  BOOST_TEST(parse_tool_call("bench", {"mlp_mnist", "--minibatch", "8"}, {})->config.minibatch == 8);
   BOOST_CHECK_THROW(parse_tool_call("bench", {}, {}), UsageError);
   BOOST_CHECK_THROW(parse_tool_call("bench", {"--json"}, {}), UsageError);
   BOOST_CHECK_THROW(parse_tool_call("bench", {"mlp_minst"}, {}), Error);

@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
       for (const char* augment : {"none", "crop,flip,cutout,mixup"}) {
         Target target = generic_cpu_target();
         target.library_isa = library_isa;
-        const Flags flags = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
-        const Programs programs = compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target);
+        const RunConfig config = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
+        const Programs programs = compile_programs(recipe, config, input_spec(image_source(recipe, config)), target);
         BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
           check(programs.training.program);
           check(programs.inference.program);

@@ -12,16 +12,16 @@
 namespace kb {
 namespace {
 
-Flags parse(const Recipe& recipe, const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); }
+RunConfig parse(const Recipe& recipe, const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); }
 
 std::string derivation(const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
-  const Flags flags = parse(recipe, words);
-  return rate_derivation(recipe, flags, make_plan(flags, samples));
+  const RunConfig config = parse(recipe, words);
+  return rate_derivation(recipe, config, make_plan(config, samples));
 }
 
 std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
-  const Flags flags = parse(recipe, words);
-  return fmt::format("lr {}, {}", flags.lr, optimizer_text(flags));
+  const RunConfig config = parse(recipe, words);
+  return fmt::format("lr {}, {}", config.lr, optimizer_text(config));
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
@@ -33,8 +33,8 @@ std::string usage_error(const std::vector<std::string>& words) {
   return "(nothing thrown)";
 }
 
-Programs compiled(const Recipe& recipe, const Flags& flags) {
-  return compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), generic_cpu_target());
+Programs compiled(const Recipe& recipe, const RunConfig& config) {
+  return compile_programs(recipe, config, input_spec(image_source(recipe, config)), generic_cpu_target());
 }
 
 Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
 
 // Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
 BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
-  const Flags flags = parse(resnet50(), {"--minibatch", "8192"});
-  const LearningRate rate = make_rate(resnet50(), flags, make_plan(flags, 1281167));
+  const RunConfig config = parse(resnet50(), {"--minibatch", "8192"});
+  const LearningRate rate = make_rate(resnet50(), config, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.1);
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
 // MLPerf reference of LARS begins at 0; a start of eta / K, the rate of one of K workers, is lower than the first.
 BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   const auto first = [](const std::vector<std::string>& words) {
-    const Flags flags = parse(resnet50(), words);
-    return make_rate(resnet50(), flags, make_plan(flags, 1281167)).at(0);
+    const RunConfig config = parse(resnet50(), words);
+    return make_rate(resnet50(), config, make_plan(config, 1281167)).at(0);
   };
   BOOST_TEST(first({"--minibatch", "8192"}) == 0.1);
   BOOST_TEST(first({"--minibatch", "256"}) == 0.1);
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
 }
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {
-  const Flags flags = parse(resnet50(), {});
-  const LearningRate rate = make_rate(resnet50(), flags, make_plan(flags, 1281167));
+  const RunConfig config = parse(resnet50(), {});
+  const LearningRate rate = make_rate(resnet50(), config, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.0125);
   BOOST_TEST(rate.at(40000) == 0.0125);
 }
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
   BOOST_TEST(chosen(recipe, {}) == "lr 7, optimizer fading: rate of fading 0.25");
   BOOST_TEST(chosen(recipe, {"--rate-of-fading", "0.125"}) == "lr 7, optimizer fading: rate of fading 0.125");
   BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
-  const Flags flags = parse(recipe, {});
-  BOOST_TEST(make_scalars(recipe, flags, make_plan(flags, 60000)).at(0)[3].name == "rate_of_fading");
+  const RunConfig config = parse(recipe, {});
+  BOOST_TEST(make_scalars(recipe, config, make_plan(config, 60000)).at(0)[3].name == "rate_of_fading");
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
@@ -150,17 +150,17 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
   const Recipe recipe = faded();
   for (const char* optimizer : {"fading", "adamw", "sgd"}) {
-    const Flags flags =
+    const RunConfig config =
         parse(recipe, {"--optimizer", optimizer, "--lr", "0.3", "--schedule", "step", "--milestones", "1,2"});
-    const Flags again = parse(recipe, flag_words(recipe, flags));
-    BOOST_TEST((flag_values(recipe, again) == flag_values(recipe, flags)));
+    const RunConfig again = parse(recipe, flag_words(recipe, config));
+    BOOST_TEST((flag_values(recipe, again) == flag_values(recipe, config)));
   }
 }
 
 BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
   for (const Recipe& recipe : all_recipes()) {
-    const Flags flags = default_flags(recipe);
-    BOOST_CHECK_NO_THROW(make_scalars(recipe, flags, make_plan(flags, 1000000)));
+    const RunConfig config = default_config(recipe);
+    BOOST_CHECK_NO_THROW(make_scalars(recipe, config, make_plan(config, 1000000)));
   }
 }
 
@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(other_numbers_make_the_same_program) {
 
 BOOST_AUTO_TEST_CASE(all_updates_of_resnet50_are_one_launch) {
   for (const char* optimizer : {"nesterov", "adamw"}) {
-    const Flags flags = parse(resnet50(), {"--minibatch", "2", "--optimizer", optimizer});
-    const Schedule schedule = compiled(resnet50(), flags).training.program.final;
+    const RunConfig config = parse(resnet50(), {"--minibatch", "2", "--optimizer", optimizer});
+    const Schedule schedule = compiled(resnet50(), config).training.program.final;
     int launches = 0;
     for (const Step& step : schedule.steps)
       launches += std::any_of(step.operands.begin() + step.inputs, step.operands.end(), [&](View view) {

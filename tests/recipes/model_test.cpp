@@ -7,8 +7,8 @@
 #include "graph/error.h"
 #include "graph/interpreter.h"
 #include "graph/text.h"
-#include "recipes/config/suggest.h"
 #include "recipes/papers/table.h"
+#include "recipes/task/suggest.h"
 #include "tests/support.h"
 
 namespace kb {

@@ -12,18 +12,18 @@ namespace {
 
 struct Case {
   Recipe recipe = resnet_cifar();
-  Flags flags;
+  RunConfig config;
   InputSpec input;
   Target target = generic_cpu_target();
 
   explicit Case(const std::vector<std::string>& more) {
     std::vector<std::string> words{"--depth", "8", "--minibatch", "16", "--dataset", "synthetic"};
     words.insert(words.end(), more.begin(), more.end());
-    flags = *parse_flags(recipe, "", words);
-    input = input_spec(image_source(recipe, flags));
+    config = *parse_flags(recipe, "", words);
+    input = input_spec(image_source(recipe, config));
   }
-  Compiled compiled() const { return compile_training(recipe, flags, input, target, {}); }
-  Compiled finely() const { return compile_finely(recipe, flags, input, target, {}); }
+  Compiled compiled() const { return compile_training(recipe, config, input, target, {}); }
+  Compiled finely() const { return compile_finely(recipe, config, input, target, {}); }
 };
 
 std::vector<std::string> contents(const Compiled& compiled) {

@@ -93,17 +93,17 @@ BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
 
 // Threads of the loader are chosen from the processors of the process's own share, not of the machine.
 BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
-  Flags flags;
+  RunConfig config;
   const auto loader_threads = [&](int64_t threads, int processors) {
-    flags.threads = threads;
-    return choose_loader_threads(flags, processors);
+    config.threads = threads;
+    return choose_loader_threads(config, processors);
   };
   BOOST_TEST(loader_threads(0, 16) == 1);
   BOOST_TEST(loader_threads(8, 8) == 1);
   BOOST_TEST(loader_threads(6, 8) == 2);
   BOOST_TEST(loader_threads(1, 16) == 4);
   BOOST_TEST(loader_threads(4, 1) == 1);
-  flags.loader_threads = 0;
+  config.loader_threads = 0;
   BOOST_TEST(loader_threads(1, 16) == 0);
 }
 

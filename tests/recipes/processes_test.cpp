@@ -298,8 +298,8 @@ BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
   test::TemporaryDirectory folder;
   const std::string more = "--steps 120 --save-every 1 --keep 1", expected = state_after(folder / "whole", 1, more);
   Stopped run{folder / "run", {kProgram}};
-  std::istringstream flags(words(run.out, 2, more) + " --resume auto");
-  run.command.insert(run.command.end(), std::istream_iterator<std::string>(flags), {});
+  std::istringstream again(words(run.out, 2, more) + " --resume auto");
+  run.command.insert(run.command.end(), std::istream_iterator<std::string>(again), {});
   constexpr int kLauncher = -1, kMpirun = 2;
   const auto sends = [&](int number, int to) {
     BOOST_TEST(run.stop(number, to) == 128 + number);

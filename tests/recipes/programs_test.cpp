@@ -17,10 +17,10 @@ namespace {
 std::string launches(const Recipe& recipe, const std::vector<std::string>& words, const char* isa) {
   Target target = generic_cpu_target();
   target.isa = target.library_isa = isa;
-  const Flags flags = *parse_flags(recipe, "", words);
+  const RunConfig config = *parse_flags(recipe, "", words);
   std::string text;
   for (const Step& step :
-       compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target).training.program.final.steps)
+       compile_programs(recipe, config, input_spec(image_source(recipe, config)), target).training.program.final.steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }
@@ -57,12 +57,12 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
   const Recipe recipe = find_recipe("resnet_cifar");
   for (const char* per_worker : {"64", "16"}) {
-    const Flags flags = *parse_flags(recipe, "", {"--minibatch", "64", "--per-worker", per_worker});
-    const InputSpec input = input_spec(image_source(recipe, flags));
+    const RunConfig config = *parse_flags(recipe, "", {"--minibatch", "64", "--per-worker", per_worker});
+    const InputSpec input = input_spec(image_source(recipe, config));
     const auto compiled = [&](double memory) {
       Target target = gpu_target("sm_90");
       target.memory_bytes = static_cast<int64_t>(memory);
-      return compile_training(recipe, flags, input, target, {});
+      return compile_training(recipe, config, input, target, {});
     };
     const auto needed = [](const Compiled& one) {
       const MemoryAnswer memory = memory_answer(one);

@@ -19,7 +19,7 @@ namespace {
 using test::run, test::small_recipe, test::state_sha256, test::trace;
 using Words = std::vector<std::string>;
 
-Flags flags_of(const Words& words) { return *parse_flags(small_recipe(), "small", words); }
+RunConfig flags_of(const Words& words) { return *parse_flags(small_recipe(), "small", words); }
 
 InputSpec spec_of(const std::string& dataset) { return input_spec({.dataset = dataset, .synthetic = {}}); }
 
@@ -139,9 +139,9 @@ BOOST_AUTO_TEST_CASE(launches) {
   const Recipe recipe = noisy(resnet_cifar());
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "crop,flip,cutout,mixup"}) {
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
-      const Flags flags = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
+      const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
       const Programs programs =
-          compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target, {40, 21});
+          compile_programs(recipe, config, input_spec(image_source(recipe, config)), target, {40, 21});
       text += fmt::format("{}, {}:\n", kinds, target.isa);
       const Schedule& schedule = programs.training.program.final;
       for (const Step& step : schedule.steps) {
@@ -159,10 +159,10 @@ BOOST_AUTO_TEST_CASE(launches) {
 
 BOOST_AUTO_TEST_CASE(no_hash_depends_on_it) {
   const Recipe recipe = noisy(resnet_cifar());
-  const Flags flags = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4"});
-  const InputSpec input = input_spec(image_source(recipe, flags));
-  const Programs fed = compile_programs(recipe, flags, input, generic_cpu_target());
-  const Programs resident = compile_programs(recipe, flags, input, generic_cpu_target(), {40, 21});
+  const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4"});
+  const InputSpec input = input_spec(image_source(recipe, config));
+  const Programs fed = compile_programs(recipe, config, input, generic_cpu_target());
+  const Programs resident = compile_programs(recipe, config, input, generic_cpu_target(), {40, 21});
   BOOST_TEST(fed.training.graph_hash == resident.training.graph_hash);
   BOOST_TEST(fed.inference.graph_hash == resident.inference.graph_hash);
   BOOST_TEST(fed.training_text == resident.training_text);

@@ -244,12 +244,12 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
 // The manifest of an earlier Kilobatch, likewise.
 BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
   const Recipe recipe = small_recipe();
-  const Flags base = recorded_flags(recipe, {"--lr", "0.2", "--base-minibatch", "5"});
+  const RunConfig base = recorded_config(recipe, {"--lr", "0.2", "--base-minibatch", "5"});
   BOOST_TEST(base.lr == 0.2);
   BOOST_TEST(base.base_minibatch == 5);
-  const Flags own = recorded_flags(recipe, {"--lr", "0.2", "--base-minibatch", "0"});
+  const RunConfig own = recorded_config(recipe, {"--lr", "0.2", "--base-minibatch", "0"});
   BOOST_TEST(own.base_minibatch == 0);
-  BOOST_TEST((recorded_flags(recipe, flag_words(recipe, base)).base_minibatch == 5));
+  BOOST_TEST((recorded_config(recipe, flag_words(recipe, base)).base_minibatch == 5));
 }
 
 // The first of the words is what the recipe was before.
@@ -273,11 +273,11 @@ BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
   die_after(9);
   const fs::path other = directory / "other";
   BOOST_REQUIRE(run(other, {"--lr", "0.3", "--keep", "9"}) == 0);
-  const Checkpoint flags = read_checkpoint(checkpoint_of(other, 10));
+  const Checkpoint config = read_checkpoint(checkpoint_of(other, 10));
   const Checkpoint own = read_checkpoint(checkpoint_of(out, 9));
   std::string said;
   try {
-    check_belongs(small_recipe(), flags, own.metadata);
+    check_belongs(small_recipe(), config, own.metadata);
   } catch (const Error& error) {
     said = error.what();
   }

@@ -149,8 +149,8 @@ struct Predicted {
     std::vector<std::string> words{"--depth",   "8",           "--minibatch", "8",           "--dataset",
                                    "synthetic", "--processes", "2",           "--bucket-mb", "0.1"};
     words.insert(words.end(), more.begin(), more.end());
-    const Flags flags = *parse_flags(recipe, "", words);
-    compiled = compile_training(recipe, flags, input_spec(image_source(recipe, flags)), generic_cpu_target(), {});
+    const RunConfig config = *parse_flags(recipe, "", words);
+    compiled = compile_training(recipe, config, input_spec(image_source(recipe, config)), generic_cpu_target(), {});
     programs = {&compiled.program.prepare, &compiled.program.final};
     std::vector<double> seconds;
     for (const Schedule* schedule : programs)

@@ -78,17 +78,17 @@ void memory_changes_no_bit(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   for (const char* precision : {"f32", "bf16"}) {
     const Training training = resnet8(precision);
-    const Flags flags = *parse_flags(training.recipe, training.recipe.name, training.words);
-    const InputSpec input = input_spec(image_source(training.recipe, flags));
+    const RunConfig config = *parse_flags(training.recipe, training.recipe.name, training.words);
+    const InputSpec input = input_spec(image_source(training.recipe, config));
     const auto trained = [&](int64_t memory, bool recomputes) {
       Target target = backend->target();
       target.memory_bytes = memory;
-      Programs programs = compile_programs(training.recipe, flags, input, target);
+      Programs programs = compile_programs(training.recipe, config, input, target);
       BOOST_TEST(!programs.training.recomputed.empty() == recomputes);
       StateStore store(*backend);
       Session session(*backend, store, std::move(programs.training));
       store.initialise(1);
-      fill_timed_inputs(session, training.recipe, input, flags);
+      fill_timed_inputs(session, training.recipe, input, config);
       session.set_scalar("learning_rate", 0.1);
       for (int step = 0; step < 3; ++step) session.step();
       session.wait();

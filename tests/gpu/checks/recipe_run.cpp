@@ -25,15 +25,15 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
 
 Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from) {
-  Flags flags = *parse_flags(recipe, recipe.name, words);
-  flags.shards = 2;
-  flags.processes = world.size();
-  Input input = load_input(image_source(recipe, flags));
-  const RunPlan plan = make_plan(flags, input.data.train.count());
-  const Residency residency = choose_residency(flags, input.spec, backend.target(), backend.memory_bytes());
-  const auto compile = [&] { return compile_programs(recipe, flags, input.spec, backend.target(), residency); };
-  LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(flags.seed));
-  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, flags, programs, input.data);
+  RunConfig config = *parse_flags(recipe, recipe.name, words);
+  config.shards = 2;
+  config.processes = world.size();
+  Input input = load_input(image_source(recipe, config));
+  const RunPlan plan = make_plan(config, input.data.train.count());
+  const Residency residency = choose_residency(config, input.spec, backend.target(), backend.memory_bytes());
+  const auto compile = [&] { return compile_programs(recipe, config, input.spec, backend.target(), residency); };
+  LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(config.seed));
+  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, input.data);
   LoopStart start;
   if (!from.empty()) {
     const Checkpoint checkpoint = read_checkpoint(from);
@@ -46,18 +46,18 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   Console console(true);
   {
     const auto say = [](const std::string&) {};
-    RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, flags.keep, say) : RunRecord();
+    RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, config.keep, say) : RunRecord();
     const auto make_check = [&](const LoopParts& parts) {
       const ParameterSpace& space = programs.training.compiled().space;
       return std::make_unique<FiniteCheck>(parts, backend,
-                                           compile_check(recipe, flags, input.spec, backend.target(), space));
+                                           compile_check(recipe, config, input.spec, backend.target(), space));
     };
-    const StepPicture picture(recipe, flags, backend.description(), world, console, start.step, plan.steps);
-    TrainingLoop loop({flags, plan, batch_plan(flags), make_scalars(recipe, flags, plan), input.spec,
-                       choose_loader_threads(flags, world.processors()), input.data, programs.training,
+    const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
+    TrainingLoop loop({config, plan, batch_plan(config), make_scalars(recipe, config, plan), input.spec,
+                       choose_loader_threads(config, world.processors()), input.data, programs.training,
                        programs.inference, programs.store, record, world, console, start, picture,
                        programs.statistics.get(), programs.averaged.get(), make_check,
-                       [&] { programs.store.initialise(static_cast<uint32_t>(flags.seed)); }});
+                       [&] { programs.store.initialise(static_cast<uint32_t>(config.seed)); }});
     loop.run();
   }
   return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};

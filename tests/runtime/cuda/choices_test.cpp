@@ -17,8 +17,8 @@ BOOST_AUTO_TEST_SUITE(cuda_choices)
 BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   const auto compile = [](Backend& backend) {
     const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);
-    const Flags flags = *parse_flags(recipe, recipe.name, {"--minibatch", "8"});
-    compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), backend.target());
+    const RunConfig config = *parse_flags(recipe, recipe.name, {"--minibatch", "8"});
+    compile_programs(recipe, config, input_spec(image_source(recipe, config)), backend.target());
   };
   std::string text;
   {

@@ -22,10 +22,10 @@ bool has_gpu() {
   }
 }
 
-Flags flags_of(const std::string& device) {
-  Flags flags = default_flags(lenet_mnist());
-  flags.device = device;
-  return flags;
+RunConfig flags_of(const std::string& device) {
+  RunConfig config = default_config(lenet_mnist());
+  config.device = choice_of("--device", kDevices, device);
+  return config;
 }
 
 }  // namespace

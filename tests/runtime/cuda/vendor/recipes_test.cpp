@@ -36,20 +36,20 @@ void plan_all(cuda::DeviceLibrary& library, const Schedule& schedule, Counted& c
 }
 
 void check_recipe(const Recipe& recipe, const std::string& precision, const std::string& architecture) {
-  Flags flags = default_flags(recipe);
-  flags.precision = precision;
-  flags.data = recipe.name == "glyphs" ? "" : flags.data;
+  RunConfig config = default_config(recipe);
+  config.precision = choice_of("--precision", kPrecisions, precision);
+  config.data = recipe.name == "glyphs" ? "" : config.data;
   Target target = gpu_target(architecture);
   std::shared_ptr<cuda::DeviceLibrary> library = cuda::make_deviceless_library(architecture);
   target.library = std::make_shared<cuda::LibraryAnswers>(library);
-  const Programs programs = compile_programs(recipe, flags, input_spec(image_source(recipe, flags)), target);
+  const Programs programs = compile_programs(recipe, config, input_spec(image_source(recipe, config)), target);
   Counted counted;
   for (const Compiled* compiled : {&programs.training, &programs.inference})
     for (const Schedule* schedule : compiled->program.all()) plan_all(*library, *schedule, counted);
   BOOST_TEST_MESSAGE(
       fmt::format("{} {} {} minibatch {}: {} calls, {} of them with an epilogue, {} distinct; largest "
                   "scratch {:.1f} MB",
-                  recipe.name, precision, architecture, flags.minibatch, counted.calls, counted.fused,
+                  recipe.name, precision, architecture, config.minibatch, counted.calls, counted.fused,
                   library->picks().size(), static_cast<double>(counted.scratch) * 1e-6));
   BOOST_TEST(library->picks().size() <= static_cast<size_t>(counted.calls));
 }

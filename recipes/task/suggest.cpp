@@ -1,4 +1,4 @@
-#include "recipes/config/suggest.h"
+#include "recipes/task/suggest.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "recipes/config/recipe_options.h"
+#include "recipes/task/options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "graph/error.h"
-#include "recipes/config/suggest.h"
+#include "recipes/task/suggest.h"
 
 namespace kb {
 

@@ -1,0 +1,68 @@
+#include "recipes/config/values.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "recipes/task/suggest.h"
+
+namespace kb {
+namespace {
+
+template <class Number>
+Number parse(const std::string& flag, const std::string& text, const std::string& expected) {
+  Number value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) refuse_value(flag, expected, text);
+  return value;
+}
+
+}  // namespace
+
+void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
+                  const std::string& hint) {
+  throw UsageError(fmt::format("{}: expected {}, got '{}'{}", flag, expected, got, hint));
+}
+
+std::string whole_expectation(int64_t least) { return fmt::format("a whole number in [{}, 2^31)", least); }
+
+int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
+                    int64_t below) {
+  const int64_t value = parse<int64_t>(flag, text, expected);
+  if (value < least || value >= below) refuse_value(flag, expected, text);
+  return value;
+}
+
+double parse_finite(const std::string& flag, const std::string& text, const std::string& expected) {
+  const double value = parse<double>(flag, text, expected);
+  if (!std::isfinite(value)) refuse_value(flag, expected, text);
+  return value;
+}
+
+double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below) {
+  const double value = parse_finite(flag, text, expected);
+  if (value < 0 || value >= below) refuse_value(flag, expected, text);
+  return value;
+}
+
+void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  std::string guess = nearest(value, choices);
+  refuse_value(flag, fmt::format("one of {}", fmt::join(choices, ", ")), value,
+               guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
+}
+
+std::vector<std::string> comma_separated(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+}  // namespace kb

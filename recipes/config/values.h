@@ -1,0 +1,67 @@
+// Values of flags as text: numbers, words of a list, and the error for what is none. A function that parses throws
+// UsageError naming the flag, the value expected and the one given.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/error.h"
+
+namespace kb {
+
+// A command line that cannot be understood; programs answer it with exit code 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+[[noreturn]] void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
+                               const std::string& hint = "");
+
+// Whole numbers are those of an int, so that none changes where the code counts with one, and the product of two does
+// not overflow.
+inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
+std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
+// Refuse what is no such number, or outside [least, below); of a real number, least is 0.
+int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
+                    int64_t below = kWholeBelow);
+double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);
+double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below);
+void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices);
+// "a, b" -> {"a", "b"}.
+std::vector<std::string> comma_separated(const std::string& text);
+
+// A choice of a flag: its word on the command line and its value in the code.
+template <class Value>
+struct Choice {
+  const char* word;
+  Value value;
+};
+
+template <class Choices>
+std::vector<std::string> words_of(const Choices& choices) {
+  std::vector<std::string> words;
+  for (const auto& choice : choices) words.emplace_back(choice.word);
+  return words;
+}
+
+// Returns the word of a value; the value must be one of the choices.
+template <class Choices, class Value>
+std::string word_of(const Choices& choices, Value value) {
+  for (const auto& choice : choices)
+    if (choice.value == value) return choice.word;
+  throw InternalError("a value of a flag has no word");
+}
+
+// Throws UsageError with the nearest word where `word` is none of the choices'.
+template <class Choices>
+auto choice_of(const std::string& flag, const Choices& choices, const std::string& word) {
+  check_choice(flag, word, words_of(choices));
+  for (const auto& choice : choices)
+    if (choice.word == word) return choice.value;
+  throw InternalError("a choice that was checked is not in its list");
+}
+
+}  // namespace kb
