@@ -11,6 +11,7 @@
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/line_diff.h"
 #include "recipes/train/metrics_cut.h"
+#include "recipes/train/schedule_hash.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -238,15 +239,6 @@ void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
     throw Error(fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}",
                             checkpoint.path.string(), differences));
   store.load(checkpoint.tensors);
-}
-
-std::string ScheduleHash::up_to(int64_t step) {
-  for (; next_ < step; ++next_)
-    for (const NamedScalar& scalar : scalars_.at(next_)) {
-      hash_.update_field(scalar.name);
-      hash_.update(&scalar.value, sizeof scalar.value);
-    }
-  return hash_.hex();
 }
 
 void check_schedule(const Checkpoint& checkpoint, const StepScalars& now) {

@@ -8,7 +8,6 @@
 
 #include "recipes/run/run_folder.h"
 #include "runtime/checkpoint.h"
-#include "runtime/sha256.h"
 
 namespace kb {
 
@@ -46,18 +45,6 @@ bool has_earlier_graph(const Checkpoint& checkpoint);
 void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
 // Into the store. Throws Error naming every tensor that is missing, not expected or of another type.
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);
-
-// SHA-256 over the scalars of all steps done: equal where two schedules have agreed up to here.
-class ScheduleHash {
- public:
-  explicit ScheduleHash(StepScalars scalars) : scalars_(std::move(scalars)) {}
-  std::string up_to(int64_t step);  // steps that do not fall from call to call
-
- private:
-  StepScalars scalars_;
-  Sha256 hash_;
-  int64_t next_ = 0;
-};
 
 // Throws Error, with a hint, where the steps of the checkpoint were taken with other rates than `now` has.
 void check_schedule(const Checkpoint& checkpoint, const StepScalars& now);

@@ -16,12 +16,15 @@
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/interrupt.h"
+#include "recipes/run/processes.h"
+#include "recipes/run/resume.h"
+#include "recipes/run/run_observer.h"
 #include "recipes/run/schedule_text.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/device.h"
 #include "recipes/train/init_weights.h"
-#include "recipes/train/interrupt.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/training_loop.h"
 #include "recipes/train/world.h"
@@ -84,7 +87,7 @@ class Run {
     if (world_.leads() && (!config_.dry_run || !programs_->dumps.empty()))
       open_folder(training.compiled(), inference.compiled());
     if (config_.dry_run) return 0;
-    world_.remember_signals();
+    Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = shared_start();
     const auto say = [this](const std::string& line) { console_.line(line); };
     RunRecord record =
@@ -92,10 +95,10 @@ class Run {
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
+    RunObserver observer(console_, record, picture);
     TrainingLoop loop({config_, plan_, batch_, make_scalars(recipe_, config_, plan_), input_, loader_threads_, data_,
-                       training, inference, store, record, world_, console_, start, picture,
-                       programs_->statistics.get(), programs_->averaged.get(),
-                       [this](const LoopParts& parts) { return make_check(parts); },
+                       training, inference, store, world_, observer, start, programs_->statistics.get(),
+                       programs_->averaged.get(), [this](const LoopParts& parts) { return make_check(parts); },
                        [this] {
                          programs_->store.initialise(static_cast<uint32_t>(config_.seed));
                          load_state([](const std::string&) {});
@@ -357,7 +360,7 @@ class Run {
     if (steps > 0)
       console_.line(fmt::format("first step done {:.3f} s after the start of the process",
                                 std::chrono::duration<double>(result.first_step_done - started_).count()));
-    const int code = result.ending == Ending::interrupted ? 128 + world_.stop_signal() : 0;
+    const int code = result.ending == Ending::interrupted ? 128 + world_.stop_reason() : 0;
     if (!folder_) return code;
     draw_layers();
     console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "recipes/config/augmentation.h"
-#include "recipes/train/training_loop.h"
 
 namespace kb {
 

@@ -1,13 +1,11 @@
 // Which op made the first value that is not finite: a step's losses and gradients computed on the side, every value
 // looked at (compiler/probe.h).
 #pragma once
-#include "data/order.h"
 #include "recipes/train/feed.h"
+#include "recipes/train/parts.h"
 #include "recipes/train/programs.h"
 
 namespace kb {
-
-struct LoopParts;
 
 class FiniteCheck {
  public:

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "compiler/loss_scale.h"
-#include "optim/wrapped_rules.h"
 #include "recipes/config/augmentation.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/train/residency.h"
@@ -14,8 +13,6 @@
 
 namespace kb {
 namespace {
-
-constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
 
 // Those in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
@@ -41,31 +38,6 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 }
 
 }  // namespace
-
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done) {
-  const int64_t every = config.eval_every * plan.steps_per_epoch;
-  return done == plan.steps || (every > 0 && done % every == 0);
-}
-
-Order training_order(const LoopParts& parts) {
-  return Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, parts.plan.minibatch);
-}
-
-int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
-
-void set_constants(Session& session, const LoopParts& parts) {
-  session.set_scalar("label_smoothing", parts.config.label_smoothing);
-  session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
-  session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
-  session.set_scalar(kClipNorm, parts.config.clip_norm);
-  session.set_scalar(kEmaDecay, parts.config.ema);
-  session.set_scalar("seed", static_cast<double>(parts.config.seed));
-}
-
-void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
-  for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
-  session.set_scalar("step", static_cast<double>(step));
-}
 
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
@@ -126,14 +98,14 @@ LoopResult TrainingLoop::run() {
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
-  parts_.record.wait();
+  parts_.observer.finish();
   return result_;
 }
 
 void TrainingLoop::stop() {
   tell_until(result_.steps);
-  parts_.console.line(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
-                                  parts_.config.eval_on_stop ? "; evaluating" : ""));
+  parts_.observer.note(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
+                                   parts_.config.eval_on_stop ? "; evaluating" : ""));
 }
 
 void TrainingLoop::begin() {
@@ -173,9 +145,9 @@ bool TrainingLoop::step(int64_t step) {
 
 // Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
-  const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.picture.is_of(step);
+  const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.observer.wants_profile(step);
   if (!is_last || !(parts_.config.explain_overlap || is_drawn)) return parts_.training.work(worker);
-  if (is_drawn) parts_.picture.begin();
+  if (is_drawn) parts_.observer.profile_begins();
   Profile profile = parts_.training.profile();
   if (parts_.config.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
   if (is_drawn) drawn_ = std::move(profile);
@@ -202,15 +174,15 @@ void TrainingLoop::tell(int64_t step) {
                             static_cast<double>(parts_.plan.minibatch) / seconds,
                             started.wait_ms,
                             loss_scale(age)};
-  parts_.record.step(metrics);
-  if (layers_.is_due(step)) parts_.record.layers(layers_.read(parts_.training, step, age));
+  parts_.observer.step(metrics);
+  if (layers_.is_due(step)) parts_.observer.layers(layers_.read(parts_.training, step, age));
   if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
   if (step == parts_.start.step)
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
   note(watch_.step(step, metrics.loss, metrics.lr));
   loss_sum_ += metrics.loss;
   ++losses_;
-  if (parts_.console.wants_progress()) show_progress(metrics);
+  if (parts_.observer.wants_progress()) show_progress(metrics);
 }
 
 std::optional<double> TrainingLoop::loss_scale(int age) const {
@@ -221,21 +193,21 @@ std::optional<double> TrainingLoop::loss_scale(int age) const {
 void TrainingLoop::show_progress(const StepMetrics& m) {
   const int64_t done = m.step + 1;
   const double seconds = result_.train_seconds / static_cast<double>(done - parts_.start.step);
-  parts_.console.progress({.step = done,
-                           .steps = end_,
-                           .epoch = parts_.plan.epochs(done),
-                           .epochs = parts_.plan.epochs(end_),
-                           .loss = m.loss,
-                           .learning_rate = m.lr,
-                           .best_error = best_error_,
-                           .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
-                           .seconds_left = static_cast<double>(end_ - done) * seconds,
-                           .data_wait_ms = m.data_wait_ms});
+  parts_.observer.progress({.step = done,
+                            .steps = end_,
+                            .epoch = parts_.plan.epochs(done),
+                            .epochs = parts_.plan.epochs(end_),
+                            .loss = m.loss,
+                            .learning_rate = m.lr,
+                            .best_error = best_error_,
+                            .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
+                            .seconds_left = static_cast<double>(end_ - done) * seconds,
+                            .data_wait_ms = m.data_wait_ms});
 }
 
 void TrainingLoop::after_step(int64_t done) {
-  parts_.record.check();
-  if (drawn_) parts_.picture.draw(parts_.training, *std::exchange(drawn_, std::nullopt));
+  if (parts_.observer.wants_to_stop()) parts_.world.stop(kObserverStop);
+  if (drawn_) parts_.observer.profiled(parts_.training, *std::exchange(drawn_, std::nullopt));
   if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
 }
@@ -256,19 +228,14 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   }
   const Evaluation& evaluation = *evaluated;
   const std::optional<Evaluation> averaged = evaluate_averaged(may_stop);
-  const double epoch = parts_.plan.epochs(done);
-  EvalMetrics metrics{epoch, evaluation.loss, evaluation.error, evaluation.count};
-  if (averaged) {
-    metrics.ema_loss = averaged->loss;
-    metrics.ema_error = averaged->error;
-  }
-  parts_.record.evaluation(metrics);
+  parts_.observer.evaluated(
+      {.step = done,
+       .epoch = parts_.plan.epochs(done),
+       .evaluation = evaluation,
+       .averaged = averaged,
+       .train_loss = losses_ > 0 ? std::optional(loss_sum_ / static_cast<double>(losses_)) : std::nullopt,
+       .train_seconds = result_.train_seconds});
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
-  const std::string train_loss = losses_ > 0 ? fmt::format("{:.4f}", loss_sum_ / static_cast<double>(losses_)) : "-";
-  parts_.console.line(
-      fmt::format("epoch {:<6.4g} step {:<8} test error {:.2f} %  test loss {:.4f}  train loss {}  {:.0f} s{}", epoch,
-                  done, 100 * evaluation.error, evaluation.loss, train_loss, result_.train_seconds,
-                  averaged ? fmt::format("  averaged: {:.2f} %, {:.4f}", 100 * averaged->error, averaged->loss) : ""));
   note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
   best_error_ = std::min(best_error_.value_or(evaluation.error), evaluation.error);
   result_.evaluation = evaluation;
@@ -285,12 +252,12 @@ std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
 }
 
 void TrainingLoop::note(const std::string& text) {
-  if (!text.empty() && !parts_.input.noise) parts_.console.line(text);
+  if (!text.empty() && !parts_.input.noise) parts_.observer.note(text);
 }
 
 void TrainingLoop::save_model(int64_t done) {
   if (const std::string fault = not_finite_text(parts_.store.views(false)); !fault.empty()) stop_at_state(fault, done);
-  parts_.record.save_model(done);
+  parts_.observer.save_model(done);
   saved_at_ = done;
 }
 
@@ -298,7 +265,7 @@ void TrainingLoop::save_checkpoint(int64_t done) {
   tell_until(done);
   if (checkpoint_at_ == done) return;
   parts_.world.at("checkpoint");
-  parts_.record.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
+  parts_.observer.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
   checkpoint_at_ = done;
 }
 

@@ -4,21 +4,14 @@
 #include <functional>
 
 #include "compiler/overlap.h"
-#include "recipes/run/console.h"
-#include "recipes/run/resume.h"
-#include "recipes/run/run_record.h"
-#include "recipes/run/step_picture.h"
 #include "recipes/train/batch_norm_estimate.h"
-#include "recipes/train/evaluate.h"
 #include "recipes/train/finite_check.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/learning_watch.h"
-#include "recipes/train/world.h"
+#include "recipes/train/parts.h"
+#include "recipes/train/schedule_hash.h"
 
 namespace kb {
-
-// Whether a run evaluates after `done` steps.
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done);
 
 enum class Ending : uint8_t { finished, interrupted };
 
@@ -33,44 +26,6 @@ struct LoopResult {
   std::chrono::steady_clock::time_point first_step_done = {};  // of this process
   std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
 };
-
-// State in which a run begins or goes on.
-struct LoopStart {
-  int64_t step = 0;                      // done before
-  std::optional<Evaluation> evaluation;  // of the parameters there
-  double loss_sum = 0;                   // of the steps since the last evaluation
-  int64_t losses = 0;
-  std::optional<double> first_loss = {};  // of step 0, where that was before
-};
-
-// Things that the loop works on; all must outlive it.
-struct LoopParts {
-  const RunConfig& config;
-  const RunPlan& plan;
-  BatchPlan batch;
-  StepScalars scalars;
-  const InputSpec& input;
-  int loader_threads;  // 0: a step fills its own minibatch
-  const Dataset& data;
-  Session& training;
-  Session& inference;
-  StateStore& store;
-  RunRecord& record;
-  World& world;
-  Console& console;
-  LoopStart start;
-  const StepPicture& picture;
-  Session* statistics;  // of batch norm, before every evaluation; null: there is none
-  Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
-  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
-  std::function<void()> restore;  // puts the state of the start back
-};
-
-// Functions for any program that computes a run: its order and first worker, the constants, and one step's scalars.
-Order training_order(const LoopParts& parts);
-int64_t first_worker(const LoopParts& parts);  // virtual, of this process
-void set_constants(Session& session, const LoopParts& parts);
-void set_scalars(Session& session, StepScalars& scalars, int64_t step);
 
 class TrainingLoop {
  public:

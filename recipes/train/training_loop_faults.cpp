@@ -30,7 +30,7 @@ void TrainingLoop::check_before(int64_t step) {
   const std::string maker = found_by_any(check_->run(step));
   if (maker.empty()) return;
   if (step > parts_.start.step) save_checkpoint(step);
-  parts_.record.wait();
+  parts_.observer.finish();
   fail("a value is not finite", step, maker,
        step == 0 ? "no update was made, so that no --lr helps: look at the inputs of that op, and at its limits"
                  : kLowerRate);
@@ -38,7 +38,7 @@ void TrainingLoop::check_before(int64_t step) {
 
 // The state of the start can be had again, and with it the first step's values.
 std::string TrainingLoop::maker_in_first_step() {
-  parts_.console.line("NOTE: not finite: the first step is computed anew, to find the op that made it");
+  parts_.observer.note("NOTE: not finite: the first step is computed anew, to find the op that made it");
   parts_.world.at("search for what is not finite");
   parts_.training.wait();
   std::string own;
@@ -75,9 +75,9 @@ void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
 
 void TrainingLoop::fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint) {
   const double lr = parts_.scalars.rate().at(step);
-  parts_.record.stop(step, lr, what.substr(0, what.find(':')));
+  const std::string kept = parts_.observer.failed({step, lr, what.substr(0, what.find(':')), saved_at_});
   throw Error(fmt::format("{} at step {}, with learning rate {}: stopped{}\n  kept: {}\n  hint: {}", what, step, lr,
-                          maker.empty() ? "" : "\n  made by: " + maker, parts_.record.kept(saved_at_), hint));
+                          maker.empty() ? "" : "\n  made by: " + maker, kept, hint));
 }
 
 }  // namespace kb

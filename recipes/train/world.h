@@ -1,12 +1,14 @@
 // The processes that share a run, and this one's place among them.
 #pragma once
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "recipes/config/flags.h"
+#include "recipes/config/run_config.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 
@@ -14,7 +16,9 @@ namespace kb {
 
 class World {
  public:
-  explicit World(std::unique_ptr<Communicator> communicator);
+  // `asked` tells why this process is to stop, a signal's number, and 0 where it is not; a thread of the world's own
+  // may call it.
+  explicit World(std::unique_ptr<Communicator> communicator, std::function<int()> asked = {});
   ~World();  // takes part in what others may still wait for, unless an error ends it
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -38,18 +42,22 @@ class World {
   void at_worker(int64_t worker);   // virtual, of the step
   void at(std::string_view place);  // outside of steps
 
-  // Before the next thing that all processes do together, from remember_signals() on: whether it is done. The answer is
-  // the same everywhere: no, once any process was asked to stop (recipes/train/interrupt.h).
+  // Before the next thing that all processes do together: whether it is done. The answer is the same everywhere: no,
+  // once any process was asked to stop.
   bool begin();
   // Whether begin() is going to say no, so that what is done for it can be left.
   bool is_over() const;
-  // The signal that asked any of them; 0: none did.
-  int stop_signal();
-  void remember_signals();
+  // Asks all processes to stop, for a reason other than 0; the first reason stays.
+  void stop(int reason);
+  // Why any of them was asked to: a signal's number, or a reason of stop(); 0: none was.
+  int stop_reason();
 
  private:
   bool any(bool wanted);
+  int reason() const;
 
+  const std::function<int()> asked_;
+  std::atomic<int> own_reason_ = 0;
   int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
   std::unique_ptr<Communicator> communicator_;
   int processors_ = 1;
@@ -57,13 +65,9 @@ class World {
   std::unique_ptr<Heartbeat> heartbeat_;
 };
 
-// Runs `command` as --processes processes to their end and gives their exit code; nothing where that is 1 or a launcher
-// has started this process. `resumes`: a run whose own flags are not known yet. Throws UsageError where the flags do
-// not go together, and Error where something is missing.
-std::optional<int> launch_processes(const RunConfig& config, bool resumes, const std::vector<std::string>& command);
-// The processes that a launcher started, in the flags from then on. Throws UsageError where both differ, and Error
-// where something is missing.
-std::unique_ptr<World> join_world(RunConfig& config);
+// Seconds that a message between processes may take: longer than any process may be at work that the others wait for;
+// the heartbeat finds one that stands still.
+inline constexpr double kMessageSeconds = 900;
 
 // Threads of this process: --threads, or where several share a run, its share of the processors.
 int64_t threads_of(const RunConfig& config, const World& world);

@@ -8,6 +8,7 @@
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
+#include "recipes/run/processes.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tool.h"

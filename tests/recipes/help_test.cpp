@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
-#include "recipes/config/flag_rows.h"
+#include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 
 BOOST_AUTO_TEST_SUITE(help)

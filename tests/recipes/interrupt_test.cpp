@@ -1,5 +1,5 @@
 // Which thread takes the signals that ask a program to end.
-#include "recipes/train/interrupt.h"
+#include "recipes/run/interrupt.h"
 
 #include <unistd.h>
 

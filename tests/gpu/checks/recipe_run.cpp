@@ -3,7 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/learning.h"
-#include "recipes/run/step_picture.h"
+#include "recipes/run/resume.h"
+#include "recipes/run/run_observer.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/training_loop.h"
@@ -53,10 +54,11 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
                                            compile_check(recipe, config, input.spec, backend.target(), space));
     };
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
+    RunObserver observer(console, record, picture);
     TrainingLoop loop({config, plan, batch_plan(config), make_scalars(recipe, config, plan), input.spec,
                        choose_loader_threads(config, world.processors()), input.data, programs.training,
-                       programs.inference, programs.store, record, world, console, start, picture,
-                       programs.statistics.get(), programs.averaged.get(), make_check,
+                       programs.inference, programs.store, world, observer, start, programs.statistics.get(),
+                       programs.averaged.get(), make_check,
                        [&] { programs.store.initialise(static_cast<uint32_t>(config.seed)); }});
     loop.run();
   }

@@ -1,4 +1,4 @@
-#include "recipes/train/interrupt.h"
+#include "recipes/run/interrupt.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,36 @@
+// The observer of a run that a command line began: its console, the files of its run folder, and its picture of a step.
+#pragma once
+#include "recipes/run/console.h"
+#include "recipes/run/run_record.h"
+#include "recipes/run/step_picture.h"
+#include "recipes/train/observer.h"
+
+namespace kb {
+
+class RunObserver : public Observer {
+ public:
+  // All must outlive it.
+  RunObserver(Console& console, RunRecord& record, const StepPicture& picture)
+      : console_(console), record_(record), picture_(picture) {}
+
+  void note(const std::string& line) override { console_.line(line); }
+  bool wants_progress() override { return console_.wants_progress(); }
+  void progress(const Progress& progress) override { console_.progress(progress); }
+  void step(const StepMetrics& metrics) override;
+  void layers(const LayerNorms& norms) override { record_.layers(norms); }
+  void evaluated(const EvaluationReport& report) override;
+  void save_model(int64_t steps) override { record_.save_model(steps); }
+  void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
+  bool wants_profile(int64_t step) override { return picture_.is_of(step); }
+  void profile_begins() override { picture_.begin(); }
+  void profiled(const Session& training, const Profile& profile) override { picture_.draw(training, profile); }
+  void finish() override { record_.wait(); }
+  std::string failed(const Failure& failure) override;
+
+ private:
+  Console& console_;
+  RunRecord& record_;
+  const StepPicture& picture_;
+};
+
+}  // namespace kb

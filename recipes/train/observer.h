@@ -1,0 +1,58 @@
+// Events of a training. A console, a run folder and a picture are observers of a run; a program may have its own.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "recipes/train/evaluate.h"
+#include "recipes/train/metrics.h"
+#include "recipes/train/progress.h"
+#include "runtime/checkpoint.h"
+#include "runtime/session.h"
+
+namespace kb {
+
+// An evaluation in the course of a training.
+struct EvaluationReport {
+  int64_t step = 0;  // steps done
+  double epoch = 0;  // epochs done
+  Evaluation evaluation;
+  std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
+  std::optional<double> train_loss;    // mean over the steps since the last evaluation; none: there were none
+  double train_seconds = 0;            // without evaluations
+};
+
+// A training that cannot go on: a value is not finite.
+struct Failure {
+  int64_t step = 0;
+  double learning_rate = 0;
+  std::string reason;
+  int64_t saved_at = -1;  // steps done at the last save_model; -1: there was none
+};
+
+// All functions are called by the thread that trains, in every process of a run, and do nothing unless they are
+// overridden. They may throw Error, which ends the training.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  virtual void note(const std::string&) {}  // a line for a person
+  virtual bool wants_progress() { return false; }
+  virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
+  virtual void step(const StepMetrics&) {}
+  virtual void layers(const LayerNorms&) {}
+  virtual void evaluated(const EvaluationReport&) {}
+  virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last
+  virtual void save_checkpoint(const CheckpointCursor&) {}
+  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it.
+  virtual bool wants_profile(int64_t) { return false; }
+  virtual void profile_begins() {}
+  virtual void profiled(const Session&, const Profile&) {}
+  // After every step. Asks the training to end here, in all processes alike; its checkpoint is made.
+  virtual bool wants_to_stop() { return false; }
+  // At the end: waits for files that are being written, and throws what writing them met.
+  virtual void finish() {}
+  // Returns what is kept of the run, for a person.
+  virtual std::string failed(const Failure&) { return "nothing"; }
+};
+
+}  // namespace kb

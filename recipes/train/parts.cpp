@@ -1,0 +1,38 @@
+#include "recipes/train/parts.h"
+
+#include "compiler/loss_scale.h"
+#include "optim/wrapped_rules.h"
+
+namespace kb {
+namespace {
+
+constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
+
+}  // namespace
+
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done) {
+  const int64_t every = config.eval_every * plan.steps_per_epoch;
+  return done == plan.steps || (every > 0 && done % every == 0);
+}
+
+Order training_order(const LoopParts& parts) {
+  return Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, parts.plan.minibatch);
+}
+
+int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
+
+void set_constants(Session& session, const LoopParts& parts) {
+  session.set_scalar("label_smoothing", parts.config.label_smoothing);
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
+  session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
+  session.set_scalar(kClipNorm, parts.config.clip_norm);
+  session.set_scalar(kEmaDecay, parts.config.ema);
+  session.set_scalar("seed", static_cast<double>(parts.config.seed));
+}
+
+void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
+  for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
+  session.set_scalar("step", static_cast<double>(step));
+}
+
+}  // namespace kb

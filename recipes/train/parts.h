@@ -1,0 +1,59 @@
+// Parts that a training is made of, for all that work on them: the loop, and the check for values that are not finite.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "data/order.h"
+#include "recipes/config/learning.h"
+#include "recipes/train/evaluate.h"
+#include "recipes/train/observer.h"
+#include "recipes/train/world.h"
+
+namespace kb {
+
+class FiniteCheck;
+
+// World::stop_reason() of a run that an observer ended; signals have smaller numbers.
+inline constexpr int kObserverStop = 1 << 16;
+
+// Whether a run evaluates after `done` steps.
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done);
+
+// State in which a run begins or goes on.
+struct LoopStart {
+  int64_t step = 0;                      // done before
+  std::optional<Evaluation> evaluation;  // of the parameters there
+  double loss_sum = 0;                   // of the steps since the last evaluation
+  int64_t losses = 0;
+  std::optional<double> first_loss = {};  // of step 0, where that was before
+};
+
+// Things that the loop works on; all must outlive it.
+struct LoopParts {
+  const RunConfig& config;
+  const RunPlan& plan;
+  BatchPlan batch;
+  StepScalars scalars;
+  const InputSpec& input;
+  int loader_threads;  // 0: a step fills its own minibatch
+  const Dataset& data;
+  Session& training;
+  Session& inference;
+  StateStore& store;
+  World& world;
+  Observer& observer;
+  LoopStart start;
+  Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
+  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
+  std::function<void()> restore;  // puts the state of the start back
+};
+
+// Functions for any program that computes a run: its order and first worker, the constants, and one step's scalars.
+Order training_order(const LoopParts& parts);
+int64_t first_worker(const LoopParts& parts);  // virtual, of this process
+void set_constants(Session& session, const LoopParts& parts);
+void set_scalars(Session& session, StepScalars& scalars, int64_t step);
+
+}  // namespace kb
