@@ -26,11 +26,7 @@ class RowGatherer {
       if (!memory.labels.empty()) memory.labels[row] = split_.labels[static_cast<size_t>(sample)];
       AugmentRecord record =
           augment_record(augmentation_.spec, split_.shape, augmentation_.seed, order_.epoch(step), sample);
-      std::visit(
-          [&](auto pixels) {
-            if (!pixels.empty()) write_image(split_.image(sample), record, row, pixels);
-          },
-          memory.pixels);
+      if (!memory.pixels.empty()) write_image(split_.image(sample), record, row, memory.pixels);
       if (augmentation_.in_loader) record = {.mix = record.mix};
       write_record(record, step, row, memory.augment);
     }
@@ -38,8 +34,7 @@ class RowGatherer {
 
  private:
   void check(const BatchMemory& memory) const {
-    const size_t rows = memory.weights.size(),
-                 pixels = std::visit([](auto span) { return span.size(); }, memory.pixels);
+    const size_t rows = memory.weights.size(), pixels = memory.pixels.size();
     const AugmentMemory& a = memory.augment;
     const auto fits = [&](size_t size, size_t each) { return size == 0 || size == each * rows; };
     if (fits(pixels, static_cast<size_t>(split_.shape.size())) && fits(memory.labels.size(), 1) &&
@@ -53,28 +48,14 @@ class RowGatherer {
                     memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
   }
 
-  // Cut in two steps: from a count that might be std::dynamic_extent g++ concludes that images may be that long.
-  template <class T>
-  static std::span<T> image_at(std::span<T> pixels, size_t row, size_t size) {
-    return pixels.subspan(row * size).first(size);
-  }
-
   void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
                    std::span<uint8_t> pixels) const {
-    const std::span<uint8_t> to = image_at(pixels, row, image.size());
+    // Cut in two steps: from a count that might be std::dynamic_extent g++ concludes that images may be that long.
+    const std::span<uint8_t> to = pixels.subspan(row * image.size()).first(image.size());
     if (augmentation_.in_loader)
       augment_image(record, split_.shape, augmentation_.fill, image, to);
     else
       std::ranges::copy(image, to.begin());
-  }
-
-  // Floats are written from bytes, at the end of their own memory.
-  void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
-                   std::span<float> pixels) const {
-    const std::span<float> to = image_at(pixels, row, image.size());
-    const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(to.data() + to.size()) - image.size(), image.size());
-    write_image(image, record, 0, bytes);
-    std::ranges::copy(bytes, to.begin());
   }
 
   void write_record(const AugmentRecord& record, int64_t step, size_t row, const AugmentMemory& to) const {
@@ -98,26 +79,16 @@ BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row,
   return RowGatherer(split, order, first_row, std::move(augmentation));
 }
 
-BatchFill gather_workers(const Split& split, const Order& order, int64_t first_worker, int64_t workers, int64_t rows,
-                         const Augmentation& augmentation) {
-  std::vector<BatchFill> fills;
-  for (int64_t worker = first_worker; worker < first_worker + workers; ++worker)
-    fills.push_back(gather_rows(split, order, worker * rows, augmentation));
-  return [fills = std::move(fills), workers](int64_t batch, const BatchMemory& memory) {
-    fills[static_cast<size_t>(batch % workers)](batch / workers, memory);
-  };
-}
-
-Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options)
+Loader::Loader(SlotFill fill, int slots, LoaderOptions options)
     : fill_(std::move(fill)),
-      slots_(std::move(slots)),
+      slots_(slots),
       options_(options),
       next_step_(options.first_step),
       claimed_end_(options.first_step),
-      free_end_(options.first_step + static_cast<int64_t>(slots_.size())),
-      filled_(slots_.size(), -1),
+      free_end_(options.first_step + slots),
+      filled_(static_cast<size_t>(std::max(slots, 0)), -1),
       failed_step_(options.end_step) {
-  if (options_.in_use < 1 || std::ssize(slots_) < options_.in_use)
+  if (options_.in_use < 1 || slots_ < options_.in_use)
     throw std::logic_error("a loader needs a slot for each batch in use, and at least one");
   try {
     for (int i = 0; i < options_.threads; ++i)
@@ -127,7 +98,7 @@ Loader::Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions opt
   }
 }
 
-size_t Loader::slot_of(int64_t step) const { return static_cast<size_t>(step - options_.first_step) % slots_.size(); }
+int Loader::slot_of(int64_t step) const { return static_cast<int>((step - options_.first_step) % slots_); }
 
 // The next step that nobody fills yet, once its slot is free; the end where there is none.
 int64_t Loader::claim(const std::stop_token& stop) {
@@ -140,13 +111,13 @@ void Loader::prefetch(const std::stop_token& stop) {
   for (int64_t step = claim(stop); more(step); step = claim(stop)) {
     std::exception_ptr failure;
     try {
-      fill_(step, slots_[slot_of(step)]);
+      fill_(step, slot_of(step));
     } catch (...) {
       failure = std::current_exception();
     }
     const std::scoped_lock lock(mutex_);
     if (!failure) {
-      filled_[slot_of(step)] = step;
+      filled_[static_cast<size_t>(slot_of(step))] = step;
     } else if (step < failed_step_) {
       failed_step_ = step;
       failure_ = failure;
@@ -156,11 +127,11 @@ void Loader::prefetch(const std::stop_token& stop) {
 }
 
 void Loader::wait_until_filled(int64_t step) {
-  if (threads_.empty()) return fill_(step, slots_[slot_of(step)]);
+  if (threads_.empty()) return fill_(step, slot_of(step));
   std::unique_lock lock(mutex_);
-  free_end_ = std::max(free_end_, step + 1 - options_.in_use + std::ssize(slots_));
+  free_end_ = std::max(free_end_, step + 1 - options_.in_use + slots_);
   changed_.notify_all();
-  changed_.wait(lock, [&] { return filled_[slot_of(step)] == step || failed_step_ <= step; });
+  changed_.wait(lock, [&] { return filled_[static_cast<size_t>(slot_of(step))] == step || failed_step_ <= step; });
   if (failed_step_ <= step) std::rethrow_exception(failure_);
 }
 
@@ -171,7 +142,7 @@ LoadedBatch Loader::next() {
   wait_until_filled(step);
   const std::chrono::duration<double, std::milli> waited = options_.now() - start;
   next_step_ = step + 1;
-  return {step, static_cast<int>(slot_of(step)), waited.count()};
+  return {step, slot_of(step), waited.count()};
 }
 
 }  // namespace kb

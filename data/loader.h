@@ -11,7 +11,6 @@
 #include <mutex>
 #include <span>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "data/augment.h"
@@ -29,11 +28,11 @@ struct AugmentMemory {
 };
 
 /// Memory that takes one batch; a span is empty where nobody reads it, weights excepted. Pixels are the raw values 0 to
-/// 255 in (rows, C, H, W) order, as bytes or as floats: normalisation is the graph's.
+/// 255 in (rows, C, H, W) order: normalisation is the graph's.
 struct BatchMemory {
-  std::variant<std::span<uint8_t>, std::span<float>> pixels;  ///< rows x C x H x W
-  std::span<int32_t> labels;                                  ///< rows
-  std::span<float> weights;                                   ///< rows; see Order
+  std::span<uint8_t> pixels;  ///< rows x C x H x W
+  std::span<int32_t> labels;  ///< rows
+  std::span<float> weights;   ///< rows; see Order
   AugmentMemory augment = {};
   std::span<int32_t> samples = {};  ///< rows: numbers in the split, for who has its pixels and labels
 };
@@ -54,10 +53,8 @@ struct Augmentation {
 /// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
 BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0, Augmentation augmentation = {});
 
-/// Gathers for a run of virtual workers, a batch each: batch b is of step b / workers, and holds the rows of worker
-/// first_worker + b % workers, `rows` each.
-BatchFill gather_workers(const Split& split, const Order& order, int64_t first_worker, int64_t workers, int64_t rows,
-                         const Augmentation& augmentation = {});
+/// Fills slot `slot` with the batch of `step`. Several threads call it at once, each for a slot of its own.
+using SlotFill = std::function<void(int64_t step, int slot)>;
 
 struct LoaderOptions {
   int64_t first_step = 0;
@@ -75,9 +72,9 @@ struct LoadedBatch {
 
 class Loader {
  public:
-  /// The ring is `slots`, at least options.in_use: so many are in use, each thread fills one, and one more stands ready
-  /// where filling is not steady.
-  Loader(BatchFill fill, std::vector<BatchMemory> slots, LoaderOptions options = {});
+  /// The ring has so many slots, at least options.in_use: so many are in use, each thread fills one, and one more
+  /// stands ready where filling is not steady.
+  Loader(SlotFill fill, int slots, LoaderOptions options = {});
 
   /// Gives the batch of the next step, and takes back that of in_use steps before it. What the fill threw for a step is
   /// thrown here at that step's turn, and again by every later call. Throws std::logic_error past the last step.
@@ -85,13 +82,13 @@ class Loader {
 
  private:
   bool more(int64_t step) const { return step < options_.end_step; }
-  size_t slot_of(int64_t step) const;
+  int slot_of(int64_t step) const;
   void prefetch(const std::stop_token& stop);
   int64_t claim(const std::stop_token& stop);
   void wait_until_filled(int64_t step);
 
-  const BatchFill fill_;
-  const std::vector<BatchMemory> slots_;
+  const SlotFill fill_;
+  const int slots_;
   const LoaderOptions options_;
 
   int64_t next_step_;  // the consumer's own

@@ -364,6 +364,7 @@ RunConfig default_config(const Recipe& recipe) {
   config.power = d.power;
   config.warmup = d.warmup;
   config.warmup_epochs = d.warmup_epochs;
+  config.warmup_start = d.warmup_start;
   config.label_smoothing = d.label_smoothing;
   augment().read(config, d.augment);
   config.options = OptionValues(recipe.options);

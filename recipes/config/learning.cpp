@@ -20,24 +20,25 @@ bool has_warmup(const RunConfig& config) {
 
 }  // namespace
 
-std::vector<Optimizer> offered_optimizers(const Recipe& recipe) {
-  std::vector<Optimizer> offered = recipe.optimizers;
+std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own) {
+  std::vector<Optimizer> offered = own;
   offered.insert(offered.end(), optimizers().begin(), optimizers().end());
   return offered;
 }
 
-Optimizer find_optimizer(const Recipe& recipe, const std::string& name) {
+Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& name) {
   std::vector<std::string> names;
-  for (const Optimizer& optimizer : offered_optimizers(recipe)) {
+  for (const Optimizer& optimizer : offered_optimizers(own)) {
     if (optimizer.name == name) return optimizer;
     names.emplace_back(optimizer.name);
   }
-  throw Error(fmt::format("recipe {}: there is no optimizer '{}'{}", recipe.name, name, suggestion(name, names)));
+  throw Error(fmt::format("there is no optimizer '{}'{}", name, suggestion(name, names)));
 }
 
 void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& name) {
   const Defaults& d = recipe.defaults;
-  const Optimizer own = find_optimizer(recipe, d.optimizer), chosen = find_optimizer(recipe, name);
+  const Optimizer own = find_optimizer(recipe.optimizers, d.optimizer),
+                  chosen = find_optimizer(recipe.optimizers, name);
   std::vector<NamedScalar> recipes = hyper_values(own, d.hyper), given;
   const bool alike = chosen.learning_rate == own.learning_rate;
   for (NamedScalar& scalar : recipes)
@@ -48,13 +49,13 @@ void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& n
   config.hyper = hyper_values(chosen, given);
 }
 
-LearningRate make_rate(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   ScheduleSpec spec;
   spec.shape = config.schedule;
   spec.learning_rate = reference(config).at(config.minibatch);
   spec.warmup = has_warmup(config) ? config.warmup : "none";
   spec.warmup_epochs = config.warmup_epochs;
-  spec.warmup_start = config.warmup_from.value_or(config.base_minibatch > 0 ? config.lr : recipe.defaults.warmup_start);
+  spec.warmup_start = config.warmup_from.value_or(config.base_minibatch > 0 ? config.lr : config.warmup_start);
   spec.milestones = config.milestones;
   spec.power = config.power;
   spec.end_rate = config.end_lr;
@@ -63,20 +64,19 @@ LearningRate make_rate(const Recipe& recipe, const RunConfig& config, const RunP
   return LearningRate(std::move(spec));
 }
 
-StepScalars make_scalars(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
-  return {make_rate(recipe, config, plan), find_optimizer(recipe, config.optimizer), config.hyper};
+StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan) {
+  return {make_rate(config, plan), find_optimizer(own, config.optimizer), config.hyper};
 }
 
-std::string rate_derivation(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+std::string rate_derivation(const RunConfig& config, const RunPlan& plan) {
   const bool left_out = !has_warmup(config) && config.warmup != "none" && config.warmup_epochs > 0;
   return fmt::format("lr {}, {}{}", reference(config).derivation(config.minibatch),
-                     left_out ? "no warmup (not above the base rate), " : "",
-                     make_rate(recipe, config, plan).description());
+                     left_out ? "no warmup (not above the base rate), " : "", make_rate(config, plan).description());
 }
 
-std::string rate_note(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+std::string rate_note(const RunConfig& config, const RunPlan& plan) {
   if (plan.steps == 0) return "NOTE: no step is taken; the weights are evaluated as they begin";
-  const ScheduleSpec spec = make_rate(recipe, config, plan).spec();
+  const ScheduleSpec spec = make_rate(config, plan).spec();
   const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
   if (spec.warmup == "none" || warmup < static_cast<double>(plan.steps)) return "";
   return fmt::format("NOTE: the warmup takes {:.0f} steps, the run {}: the learning rate does not get to {}", warmup,

@@ -11,10 +11,10 @@
 
 namespace kb {
 
-// Returns the optimizers that a recipe offers: its own, then the built-in ones.
-std::vector<Optimizer> offered_optimizers(const Recipe& recipe);
+// Returns the optimizers that a recipe or task with these of its own offers: its own, then the built-in ones.
+std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own);
 // Throws Error with the nearest name there is.
-Optimizer find_optimizer(const Recipe& recipe, const std::string& name);
+Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& name);
 
 // Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
 // where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch.
@@ -22,13 +22,13 @@ void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& n
 
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
 // (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start.
-LearningRate make_rate(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
-StepScalars make_scalars(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
+LearningRate make_rate(const RunConfig& config, const RunPlan& plan);
+StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan);
 
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
-std::string rate_derivation(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
+std::string rate_derivation(const RunConfig& config, const RunPlan& plan);
 // A line where the run is over before its warmup, or takes no step; else "".
-std::string rate_note(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
+std::string rate_note(const RunConfig& config, const RunPlan& plan);
 // "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
 std::string optimizer_text(const RunConfig& config);
 // Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.

@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const Rows& rows) {
 
 FlagRow optimizer(const Recipe& recipe) {
   static constexpr const char* kName = "--optimizer";
-  const std::vector<std::string> names = names_of(offered_optimizers(recipe));
+  const std::vector<std::string> names = names_of(offered_optimizers(recipe.optimizers));
   return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
           [=, &recipe](RunConfig& config, const std::string& value) {
             check_choice(kName, value, names);
@@ -58,7 +58,7 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
 std::vector<FlagRow> hyper_parameters(const Recipe& recipe) {
   std::vector<FlagRow> rows;
   std::vector<std::string_view> seen;
-  const std::vector<Optimizer> offered = offered_optimizers(recipe);
+  const std::vector<Optimizer> offered = offered_optimizers(recipe.optimizers);
   for (const Optimizer& first : offered)
     for (const HyperParameter& row : first.hyper_parameters()) {
       if (std::find(seen.begin(), seen.end(), row.name) != seen.end()) continue;

@@ -81,7 +81,8 @@ struct RunConfig {
   std::string scaling, schedule, warmup;  // rows of scaling_rules(), schedule_shapes() and warmup_kinds()
   std::vector<double> milestones;         // epochs
   double power = 0, end_lr = 0, warmup_epochs = 0, label_smoothing = 0;
-  std::optional<double> warmup_from;  // learning rate of step 0; none: the base's, or as the recipe has it
+  std::optional<double> warmup_from;  // learning rate of step 0; none: the base's, or warmup_start without a base
+  double warmup_start = 0;
   std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
   double clip_norm = 0;  // of the gradient; 0 = no limit
   double ema = 0;        // share of the averaged parameters kept each step; 0 = no average

@@ -109,7 +109,7 @@ std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
 }  // namespace
 
 std::string schedule_text(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
-  StepScalars scalars = make_scalars(recipe, config, plan);
+  StepScalars scalars = make_scalars(recipe.optimizers, config, plan);
   const std::set<int64_t> steps = rows_of(scalars.rate().spec(), plan);
   const std::vector<Column> columns = columns_of(scalars, steps);
   const double skipped = hyper_of(config, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
@@ -128,13 +128,13 @@ std::string schedule_text(const Recipe& recipe, const RunConfig& config, const R
 }
 
 std::string schedule_picture(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
-  const LearningRate rate = make_rate(recipe, config, plan);
+  const LearningRate rate = make_rate(config, plan);
   const std::set<int64_t> steps = points_of(rate.spec(), plan);
   double most = 0;
   for (const int64_t step : steps) most = std::max(most, rate.at(step));
   Svg svg(760, 380);
   svg.text(24, 30, fmt::format("{}: learning rate over epochs", recipe.name), {.size = 17, .bold = true});
-  svg.text(24, 52, rate_derivation(recipe, config, plan), {.size = 11, .color = "#555"});
+  svg.text(24, 52, rate_derivation(config, plan), {.size = 11, .color = "#555"});
   RateChart(svg, most, plan.epochs(plan.steps)).draw(rate, plan, steps);
   return svg.str();
 }
@@ -143,8 +143,7 @@ void print_schedule(const Recipe& recipe, const RunConfig& config) {
   const ImageSource source = image_source(recipe, config);
   const InputSpec input = known_from_data_alone(source) ? load_input(source).spec : input_spec(source);
   const RunPlan plan = make_plan(config, input.train_count);
-  fmt::print("plan {}\n{}\n{}\n", plan.derivation(config), rate_derivation(recipe, config, plan),
-             optimizer_text(config));
+  fmt::print("plan {}\n{}\n{}\n", plan.derivation(config), rate_derivation(config, plan), optimizer_text(config));
   fmt::print("{}", schedule_text(recipe, config, plan));
   if (config.print_schedule == kTableAlone) return;
   write_file_atomically(config.print_schedule, schedule_picture(recipe, config, plan));

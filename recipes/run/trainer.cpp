@@ -8,7 +8,7 @@
 #include <future>
 #include <limits>
 
-#include "recipes/config/augmentation.h"
+#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
@@ -74,12 +74,12 @@ class Run {
   int go() {
     StateStore& store = programs_->store;
     Session &training = programs_->training, &inference = programs_->inference;
-    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, data_);
+    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, *data_);
     check_resumable(facts);
     facts[kPicks] = picks();
     describe_programs(training, inference);
     if (const std::string text =
-            adaptation_text(config_, make_scalars(recipe_, config_, plan_), training.compiled().space);
+            adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
         !text.empty())
       console_.line(text);
     load_state([&](const std::string& line) { console_.line(line); });
@@ -96,7 +96,7 @@ class Run {
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
     RunObserver observer(console_, record, picture);
-    TrainingLoop loop({config_, plan_, batch_, make_scalars(recipe_, config_, plan_), input_, loader_threads_, data_,
+    TrainingLoop loop({config_, plan_, batch_, make_scalars(recipe_.optimizers, config_, plan_), task_, loader_threads_,
                        training, inference, store, world_, observer, start, programs_->statistics.get(),
                        programs_->averaged.get(), [this](const LoopParts& parts) { return make_check(parts); },
                        [this] {
@@ -118,8 +118,7 @@ class Run {
   std::unique_ptr<FiniteCheck> make_check(const LoopParts& parts) {
     Backend& backend = *device_.backend;
     return std::make_unique<FiniteCheck>(
-        parts, backend,
-        compile_check(recipe_, config_, input_, backend.target(), programs_->training.compiled().space));
+        parts, backend, compile_check(task_, config_, backend.target(), programs_->training.compiled().space));
   }
 
   // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
@@ -152,10 +151,10 @@ class Run {
   // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
   void load_and_compile() {
     const ImageSource source = image_source(recipe_, config_);
-    const auto compile = [this](const InputSpec& spec, const Residency& residency) {
+    const auto compile = [this](const Task& task, const Residency& residency) {
       // Until this has ended no other thread of this process uses the communicator.
       Programs programs = compile_alike(world_, *device_.backend, [&] {
-        return compile_programs(recipe_, config_, spec, device_.backend->target(), residency);
+        return compile_programs(task, config_, device_.backend->target(), residency);
       });
       return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
                                               static_cast<uint32_t>(config_.seed));
@@ -165,39 +164,41 @@ class Run {
     if (!known_from_data_alone(source)) {
       InputSpec spec = input_spec(source);
       spec.noise = config_.data == kNoise;
-      expected = residency(spec);
-      choose_bucket_size(spec, expected);
-      compiling = std::async(compile, spec, expected);  // by get() where no thread can be made
+      const Task task = task_of(recipe_, config_, spec);
+      expected = residency(task);
+      choose_bucket_size(task, expected);
+      compiling = std::async(compile, task, expected);  // by get() where no thread can be made
     }
     Input input = load_input(source);
-    data_ = std::move(input.data);
+    data_ = std::make_shared<const Dataset>(std::move(input.data));
     loader_threads_ = choose_loader_threads(own_part(config_), world_.processors());
     input_ = input.spec;
-    residency_ = residency(input_);
+    task_ = task_of(recipe_, config_, input_);
+    set_sources(task_, config_, input_, data_);
+    residency_ = residency(task_);
     plan_ = make_plan(config_, input_.train_count);
     describe_plan();
     if (compiling.valid()) programs_ = compiling.get();
     // Whether they compile anew follows from these.
     const std::string resident = fmt::format("{} training and {} test samples", residency_.train, residency_.test);
-    world_.check_alike({{"data", data_.name + " " + data_.fingerprint}, {"what is on the device", resident}});
+    world_.check_alike({{"data", data_->name + " " + data_->fingerprint}, {"what is on the device", resident}});
     if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
       programs_.reset();
-      choose_bucket_size(input_, residency_);
-      programs_ = compile(input_, residency_);
+      choose_bucket_size(task_, residency_);
+      programs_ = compile(task_, residency_);
     }
   }
 
   bool on_gpu() const { return device_.backend->target().processor == Processor::gpu; }
 
-  void choose_bucket_size(const InputSpec& input, const Residency& residency) {
-    const BucketChoice choice =
-        bucket_of_run(recipe_, own_part(config_), input, device_.backend->target(), residency, world_);
+  void choose_bucket_size(const Task& task, const Residency& residency) {
+    const BucketChoice choice = bucket_of_run(task, own_part(config_), device_.backend->target(), residency, world_);
     config_.bucket_mb = choice.megabytes;
     if (!choice.text.empty()) console_.line(choice.text);
   }
 
-  Residency residency(const InputSpec& input) const {
-    return choose_residency(config_, input, device_.backend->target(), device_.backend->memory_bytes());
+  Residency residency(const Task& task) const {
+    return choose_residency(config_, task, device_.backend->target(), device_.backend->memory_bytes());
   }
 
   void describe_plan() {
@@ -207,21 +208,21 @@ class Run {
                       "are real, losses mean nothing",
                       input_.dataset));
     else
-      console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data_.name,
-                                data_.variant ? " (variant)" : "", data_.train.count(), data_.test.count(),
-                                data_.shape.channels, data_.shape.height, data_.shape.width, data_.class_count(),
+      console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data_->name,
+                                data_->variant ? " (variant)" : "", data_->train.count(), data_->test.count(),
+                                data_->shape.channels, data_->shape.height, data_->shape.width, data_->class_count(),
                                 loader_text()));
-    if (const std::string note = one_class_note(data_); !note.empty() && !input_.noise) console_.line(note);
+    if (const std::string note = one_class_note(*data_); !note.empty() && !input_.noise) console_.line(note);
     if (!config_.augment.empty()) console_.line("augmentation " + describe_augment(config_));
     console_.line("plan " + plan_.derivation(config_));
     if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
     console_.line(derivation());
-    if (const std::string note = rate_note(recipe_, config_, plan_); !note.empty()) console_.line(note);
+    if (const std::string note = rate_note(config_, plan_); !note.empty()) console_.line(note);
     console_.line(
         fmt::format("{}; label smoothing {}, seed {}", optimizer_text(config_), config_.label_smoothing, config_.seed));
   }
 
-  std::string derivation() const { return rate_derivation(recipe_, config_, plan_); }
+  std::string derivation() const { return rate_derivation(config_, plan_); }
 
   std::string loader_text() const {
     if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
@@ -243,7 +244,7 @@ class Run {
     if (first_step() > plan_.steps)
       throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
                               plan_.steps));
-    check_schedule(*checkpoint(), make_scalars(recipe_, config_, plan_));
+    check_schedule(*checkpoint(), make_scalars(recipe_.optimizers, config_, plan_));
   }
 
   void open_folder(const Compiled& training, const Compiled& inference) {
@@ -251,7 +252,7 @@ class Run {
     const ManifestFacts facts{recipe_,   config_,
                               plan_,     training,
                               inference, programs_->parameters,
-                              data_,     derivation(),
+                              *data_,    derivation(),
                               device,    device_.backend->library(),
                               picks(),   residency_};
     if (!resumed_) {
@@ -403,7 +404,8 @@ class Run {
   InputSpec input_;
   Residency residency_;
   int loader_threads_ = 0;
-  Dataset data_;
+  std::shared_ptr<const Dataset> data_;
+  Task task_;
   RunPlan plan_;
   std::unique_ptr<LoadedPrograms> programs_;
   std::optional<RunFolder> folder_;

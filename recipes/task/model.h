@@ -1,14 +1,14 @@
-// A recipe's parts - a model function and its defaults - and the graphs that the framework makes of them. The model
-// returns per-sample values; the framework normalises the images before it and reduces over the samples behind it.
+// A recipe's parts: a model function over labelled images, and its defaults. The model returns per-sample values; the
+// framework normalises the images before it and reduces over the samples behind it.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "data/augment.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "recipes/task/inputs.h"
 #include "recipes/task/options.h"
+#include "recipes/task/task.h"
 
 namespace kb {
 
@@ -21,16 +21,6 @@ struct Batch {
   OptionValues options = {};  // of the recipe's own
   // Training with mixup alone, else invalid: the labels i32 [N] that count 1 - label_weight f32 [N].
   Tensor other_labels = {}, label_weight = {};
-};
-
-struct Metric {
-  std::string name;
-  Tensor values;  // f32 [N]; averaged over the samples
-};
-
-struct ModelOutput {
-  Tensor loss;  // f32 [N]; never reduced over N
-  std::vector<Metric> metrics;
 };
 
 using Model = ModelOutput (*)(Batch& batch);
@@ -70,28 +60,5 @@ struct Recipe {
   std::string program = {};                // how its program is started; empty: "./run NAME"
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
 };
-
-// Inputs "images" u8 [N, C, H, W], "labels" i32 [N] (an index_input), "weights" f32 [N] and the scalar
-// "label_smoothing". Training: the inputs of recipes/task/augment.h where `augment` asks for them; output "loss", the
-// sum of losses times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each
-// metric by its name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values
-// are not [N], with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to
-// f32.
-Graph build_training_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch, const OptionValues& options,
-                           const AugmentSpec& augment = {}, DType real = DType::f32);
-Graph build_inference_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                            const OptionValues& options, DType real = DType::f32);
-
-// Returns the graph that estimates batch norm's running statistics anew. It has the inputs of inference that they
-// depend on, without augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error
-// where no layer has such statistics.
-Graph build_statistics_graph(const Recipe& recipe, const InputSpec& input, int64_t minibatch,
-                             const OptionValues& options, DType real = DType::f32);
-
-// Throws Error naming what differs unless both have the same parameters and running statistics.
-void check_same_parameters(const Graph& training, const Graph& inference);
-
-// Elements over all parameters.
-int64_t parameter_count(const Graph& graph);
 
 }  // namespace kb

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "recipes/config/image_run.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/run/tool.h"
@@ -108,9 +109,10 @@ int bench_update(const std::vector<std::string>& arguments) {
     throw UsageError("--device: expected a CPU, whose copies the update is held against\n  hint:     --device cpu");
   const InputSpec input = input_spec(image_source(call->recipe, config));
   StateStore store(*device.backend);
-  Session session(*device.backend, store, compile_training(call->recipe, config, input, device.backend->target(), {}));
+  Session session(*device.backend, store,
+                  compile_training(task_of(call->recipe, config, input), config, device.backend->target(), {}));
   store.initialise(static_cast<uint32_t>(config.seed));
-  fill_timed_inputs(session, call->recipe, input, config);
+  fill_timed_inputs(session, timed_task(call->recipe, config, input), config);
 
   const int threads = Pool(static_cast<int>(config.threads)).threads();
   const Schedule& schedule = session.compiled().program.final;

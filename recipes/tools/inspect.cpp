@@ -1,6 +1,7 @@
 // summary: what the compiler makes of a recipe: passes, schedule, memory, kernels
 #include <fmt/format.h>
 
+#include "recipes/config/image_run.h"
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
@@ -34,7 +35,8 @@ const Compiled& chosen(const Programs& programs, const Wishes& wishes) {
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
   const InputSpec input = input_spec(image_source(call.recipe, call.config));
-  return compile_programs(call.recipe, call.config, input, target, choose_residency(call.config, input, target));
+  const Task task = task_of(call.recipe, call.config, input);
+  return compile_programs(task, call.config, target, choose_residency(call.config, task, target));
 }
 
 void print_heading(const ToolCall& call, const std::string& where) {
@@ -117,11 +119,11 @@ std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Co
 }
 
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
-  Programs programs = compile_programs(call.recipe, call.config, input, device.backend->target());
+  Programs programs = compile_programs(task_of(call.recipe, call.config, input), call.config, device.backend->target());
   auto loaded =
       std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.config.seed));
   for (Session* session : {&loaded->training, &loaded->inference})
-    fill_timed_inputs(*session, call.recipe, input, call.config);
+    fill_timed_inputs(*session, timed_task(call.recipe, call.config, input), call.config);
   return loaded;
 }
 
@@ -143,8 +145,9 @@ void explain_overlap(ToolCall call) {
   const Target& target = device.backend->target();
   if (call.config.bucket_mb == 0 && target.processor == Processor::gpu) call.config.bucket_mb = kGpuBucketMb;
   if (call.config.bucket_mb == 0) {
-    const BucketChoice choice = choose_bucket(compile_finely(call.recipe, call.config, input, target, {}), *network,
-                                              measure_rates(static_cast<int>(call.config.threads)));
+    const BucketChoice choice =
+        choose_bucket(compile_finely(task_of(call.recipe, call.config, input), call.config, target, {}), *network,
+                      measure_rates(static_cast<int>(call.config.threads)));
     call.config.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "recipes/config/image_run.h"
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/overlap_report.h"
@@ -40,9 +41,9 @@ struct Worker {
 
   Worker(const Recipe& recipe, const RunConfig& config, const InputSpec& input)
       : device(choose_device(config, &world)),
-        loaded(*device.backend, compile_programs(recipe, config, input, device.backend->target()),
+        loaded(*device.backend, compile_programs(task_of(recipe, config, input), config, device.backend->target()),
                static_cast<uint32_t>(config.seed)) {
-    fill_timed_inputs(loaded.training, recipe, input, config);
+    fill_timed_inputs(loaded.training, timed_task(recipe, config, input), config);
   }
 };
 

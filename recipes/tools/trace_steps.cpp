@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
@@ -54,12 +56,13 @@ class Trace {
         recipe_(call.recipe),
         config_(with_steps(call.config)),
         input_(load_input(image_source(recipe_, config_))),
+        task_(image_task(recipe_, input_.spec, config_.options)),
         plan_(make_plan(config_, input_.data.train.count())),
-        scalars_(make_scalars(recipe_, config_, plan_)),
+        scalars_(make_scalars(recipe_.optimizers, config_, plan_)),
         device_(choose_device(config_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
-        batch_(session_) {}
+        batch_(session_, task_.fields) {}
 
   void run() {
     std::filesystem::create_directories(config_.out);
@@ -90,9 +93,9 @@ class Trace {
     CompileOptions options;
     options.target = device_.backend->target();
     options.precision = config_.precision;
-    options.optimizer = tracing(update_rule(find_optimizer(recipe_, config_.optimizer)));
+    options.optimizer = tracing(update_rule(find_optimizer(recipe_.optimizers, config_.optimizer)));
     const DType real = graph_dtype(options.precision);
-    return compile(build_training_graph(recipe_, input_.spec, config_.minibatch, config_.options, {}, real), options);
+    return compile(build_training_graph(task_, config_.minibatch, real), options);
   }
 
   std::filesystem::path path(const std::string& name) const { return std::filesystem::path(config_.out) / name; }
@@ -106,19 +109,20 @@ class Trace {
   }
 
   void feed_rows(const Split& split, int64_t step) {
-    const int64_t n = config_.minibatch;
+    const int64_t n = config_.minibatch, size = input_.spec.shape.size();
+    const std::span<std::byte> images = batch_.field(0), labels = batch_.field(1);
     for (int64_t row = 0; row < n; ++row) {
       const int64_t from = (step * n + row) % split.count();
-      std::ranges::copy(split.image(from), batch_.pixels.begin() + row * input_.spec.shape.size());
-      batch_.labels[static_cast<size_t>(row)] = split.labels[static_cast<size_t>(from)];
+      std::memcpy(images.data() + row * size, split.image(from).data(), static_cast<size_t>(size));
+      store_element(DType::i32, labels.data(), row, split.labels[static_cast<size_t>(from)]);
     }
-    feed(session_, batch_);
+    batch_.feed(session_);
     // A weight has the program's own precision, which a loader's f32 weights have not.
     const Type& weights = session_.input_type("weights");
     for (int64_t row = 0; row < n; ++row)
       store_element(weights.dtype, session_.input("weights"), row, 1.0 / static_cast<double>(n));
-    batches_.push_back(tensor_of(fmt::format("images.{}", step), session_.input_type("images"), batch_.pixels.data()));
-    batches_.push_back(tensor_of(fmt::format("labels.{}", step), session_.input_type("labels"), batch_.labels.data()));
+    batches_.push_back(tensor_of(fmt::format("images.{}", step), session_.input_type("images"), images.data()));
+    batches_.push_back(tensor_of(fmt::format("labels.{}", step), session_.input_type("labels"), labels.data()));
   }
 
   std::vector<NamedTensor> gradients() const {
@@ -176,6 +180,7 @@ class Trace {
   const Recipe& recipe_;
   RunConfig config_;
   Input input_;
+  Task task_;
   RunPlan plan_;
   StepScalars scalars_;
   Device device_;

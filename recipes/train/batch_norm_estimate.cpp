@@ -4,22 +4,23 @@
 
 namespace kb {
 
-BatchNormEstimate::BatchNormEstimate(Session& session, const Split& train, const InputSpec& input, int64_t seed,
-                                     int64_t minibatches)
+BatchNormEstimate::BatchNormEstimate(Session& session, const std::vector<Field>& fields, const Source& train,
+                                     int64_t seed, int64_t minibatches)
     : session_(session), minibatches_(minibatches) {
-  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session);
+  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
   const int64_t n = session.input_type("weights").shape.at(0);
-  if (input.noise)
-    for (HostBatch& slot : slots_) fill_with_noise(slot, input.classes, 1);
+  FieldFill fill = train.gather(Order::training(static_cast<uint64_t>(seed), train.count(), n), 0);
+  if (train.is_constant())
+    for (HostBatch& slot : slots_) fill(0, slot.memory());
   else
-    fill_ = gather_rows(train, Order::training(static_cast<uint64_t>(seed), train.count(), n));
+    fill_ = std::move(fill);
 }
 
 void BatchNormEstimate::run() {
   for (int64_t batch = 0; batch < minibatches_; ++batch) {
     HostBatch& slot = slots_[static_cast<size_t>(batch) % slots_.size()];
     if (fill_) fill_(batch, slot.memory());
-    lend(session_, slot);
+    slot.lend(session_);
     session_.set_scalar(kStatisticsShare, 1.0 / static_cast<double>(batch + 1));
     session_.step();
   }

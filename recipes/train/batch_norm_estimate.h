@@ -2,7 +2,6 @@
 // parameters as they are, in place of the moving average of training, which a large minibatch updates seldom (Goyal et
 // al. 2017, section 5.1, keep that one, of momentum 0.9).
 #pragma once
-#include "recipes/task/inputs.h"
 #include "recipes/train/feed.h"
 
 namespace kb {
@@ -12,9 +11,10 @@ namespace kb {
 // done, evaluations before, or the number of processes, each of which computes them all.
 class BatchNormEstimate {
  public:
-  // `session` runs a statistics program (recipes/task/model.h); it and the split must outlive this. The minibatches
-  // must lie in the split; of noise there is one, which stands for all.
-  BatchNormEstimate(Session& session, const Split& train, const InputSpec& input, int64_t seed, int64_t minibatches);
+  // `session` runs a statistics program of a task with these fields; it and the source must outlive this. The
+  // minibatches must lie in the source; of noise there is one, which stands for all.
+  BatchNormEstimate(Session& session, const std::vector<Field>& fields, const Source& train, int64_t seed,
+                    int64_t minibatches);
 
   // Writes the running statistics.
   void run();
@@ -23,7 +23,7 @@ class BatchNormEstimate {
   Session& session_;
   const int64_t minibatches_;
   std::vector<HostBatch> slots_;  // in turn: the device may still read some
-  BatchFill fill_;                // none: noise
+  FieldFill fill_;                // none: the slots hold what stands for all
 };
 
 }  // namespace kb

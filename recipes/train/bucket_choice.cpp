@@ -61,10 +61,9 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
   return seconds;
 }
 
-Compiled compile_finely(const Recipe& recipe, RunConfig config, const InputSpec& input, const Target& target,
-                        const Residency& residency) {
+Compiled compile_finely(const Task& task, RunConfig config, const Target& target, const Residency& residency) {
   config.bucket_mb = kFinestMb;
-  return compile_training(recipe, config, input, target, residency);
+  return compile_training(task, config, target, residency);
 }
 
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
@@ -93,8 +92,8 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
   return choice;
 }
 
-BucketChoice bucket_of_run(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
-                           const Residency& residency, World& world) {
+BucketChoice bucket_of_run(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
+                           World& world) {
   if (world.size() == 1 || config.bucket_mb > 0) return {config.bucket_mb, ""};
   if (target.processor == Processor::gpu)
     return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
@@ -102,7 +101,7 @@ BucketChoice bucket_of_run(const Recipe& recipe, const RunConfig& config, const 
   if (config.all_reduce != Algorithm::halving_doubling) return {config.bucket_mb, ""};
   const Network network = config.net ? *config.net : measure_network(world.communicator());
   const ProcessorRates rates = slowest(measure_rates(static_cast<int>(config.threads)), world.communicator());
-  return choose_bucket(compile_finely(recipe, config, input, target, residency), network, rates);
+  return choose_bucket(compile_finely(task, config, target, residency), network, rates);
 }
 
 }  // namespace kb

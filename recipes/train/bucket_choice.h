@@ -26,8 +26,7 @@ struct BucketChoice {
 
 // The training step with its gradient in the smallest buckets: when each piece is ready, from which the step of any
 // size follows.
-Compiled compile_finely(const Recipe& recipe, RunConfig config, const InputSpec& input, const Target& target,
-                        const Residency& residency);
+Compiled compile_finely(const Task& task, RunConfig config, const Target& target, const Residency& residency);
 
 // Returns the size, from 1/16 to 50 MB or the whole gradient, with the shortest step by predict_overlap for estimated
 // times; a smaller size must be 0.5 % faster. Bits do not depend on it.
@@ -36,7 +35,7 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
 // Collective call. Returns --bucket-mb, with no text, where it is given or nothing is to choose; else the size that
 // each process chooses for itself. All choose the same, from figures that all have: the network's and those of the
 // slowest of the processors, with the threads of `config`.
-BucketChoice bucket_of_run(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
-                           const Residency& residency, World& world);
+BucketChoice bucket_of_run(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
+                           World& world);
 
 }  // namespace kb

@@ -6,14 +6,14 @@
 
 namespace kb {
 
-Evaluator::Evaluator(Session& session, const Split& split, World& world)
+Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const Source& source, World& world)
     : session_(session),
-      split_(split),
       world_(world),
-      order_(Order::evaluation(split.count(), session.input_type("weights").shape.at(0))),
-      fill_(gather_rows(split, order_)) {
-  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session);
-  fill_tables(session, split);
+      order_(Order::evaluation(source.count(), session.input_type("weights").shape.at(0))),
+      fill_(source.gather(order_, 0)),
+      count_(source.count()) {
+  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
+  fill_tables(session, fields, source);
 }
 
 double Evaluator::read(const char* output, int age) {
@@ -51,7 +51,7 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
     if (may_stop && world_.is_over()) break;
     HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
     fill_(batch, slot.memory());
-    lend(session_, slot);
+    slot.lend(session_);
     session_.step();
     if (behind == lag)
       tell(lag);
@@ -61,7 +61,7 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
   while (behind > 0) tell(--behind);
   if (may_stop && !world_.begin()) return std::nullopt;
   const Sums sums = total();
-  ensure(sums.count == static_cast<double>(split_.count()), "evaluation: not every sample was counted once");
+  ensure(sums.count == static_cast<double>(count_), "evaluation: not every sample was counted once");
   return Evaluation{sums.loss / sums.count, sums.error / sums.count, static_cast<int64_t>(sums.count)};
 }
 

@@ -17,11 +17,11 @@ struct Evaluation {
 // any number of them.
 class Evaluator {
  public:
-  // `session` runs an inference program (recipes/task/model.h); it, the split and the world must outlive this.
-  Evaluator(Session& session, const Split& split, World& world);
+  // `session` runs an inference program of a task with these fields; it, the source and the world must outlive this.
+  Evaluator(Session& session, const std::vector<Field>& fields, const Source& source, World& world);
 
-  // Throws InternalError where the counted samples are not those of the split. With `may_stop` nothing where the run is
-  // asked to stop meanwhile (World::begin).
+  // Throws InternalError where the counted samples are not those of the source. With `may_stop` nothing where the run
+  // is asked to stop meanwhile (World::begin).
   std::optional<Evaluation> run(bool may_stop);
 
  private:
@@ -33,11 +33,11 @@ class Evaluator {
   Sums total();
 
   Session& session_;
-  const Split& split_;
   World& world_;
   Order order_;
   std::vector<HostBatch> slots_;  // in turn: the device may still read some
-  BatchFill fill_;
+  FieldFill fill_;
+  const int64_t count_;  // of the samples
   std::vector<double> value_;
   std::vector<Sums> own_;  // of this process's batches
 };

@@ -5,66 +5,57 @@
 namespace kb {
 namespace {
 
-size_t elements(const Session& session, const char* input) {
+// A field of at least so many bytes a batch is lent; copying less costs no more than telling the device where it lies.
+constexpr size_t kLentBytes = 4096;
+
+size_t elements(const Session& session, const std::string& input) {
   return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
 }
 
-template <class Values>
-void copy(Session& session, const char* name, const Values& values) {
-  ensure(values.size() == elements(session, name), "feed: a batch of another program");
-  if (!values.empty()) std::memcpy(session.input(name), values.data(), values.size() * sizeof(values[0]));
-}
-
-// Weights are f32 or, in a program of --precision f64, f64.
-void convert(Session& session, const char* name, const std::vector<float>& values) {
-  ensure(values.size() == elements(session, name), "feed: a batch of another program");
-  if (values.empty()) return;
-  const Type& type = session.input_type(name);
-  for (size_t i = 0; i < values.size(); ++i)
-    store_element(type.dtype, session.input(name), static_cast<int64_t>(i), static_cast<double>(values[i]));
-}
-
-// All but the pixels: some bytes a sample.
-void copy_small(Session& session, const HostBatch& batch) {
-  copy(session, "labels", batch.labels);
-  copy(session, "samples", batch.samples);
-  convert(session, "weights", batch.weights);
-  copy(session, "augment.window", batch.windows);
-  copy(session, "augment.box", batch.boxes);
-  copy(session, "augment.partner", batch.partners);
-  convert(session, "augment.mix", batch.mix);
+// Writes values of `dtype` into an input, which in a program of --precision f64 may be f64 where they are f32.
+void write(Session& session, const std::string& name, DType dtype, std::span<const std::byte> values) {
+  const size_t count = values.size() / static_cast<size_t>(size_of(dtype));
+  ensure(count == elements(session, name), "feed: a batch of another program");
+  if (count == 0) return;
+  const DType own = session.input_type(name).dtype;
+  if (own == dtype) return void(std::memcpy(session.input(name), values.data(), values.size()));
+  for (size_t i = 0; i < count; ++i)
+    store_element(own, session.input(name), static_cast<int64_t>(i),
+                  load_element(dtype, values.data(), static_cast<int64_t>(i)));
 }
 
 }  // namespace
 
-HostBatch::HostBatch(const Session& session)
-    : block(session.allocate_host(static_cast<int64_t>(elements(session, "images")))),
-      pixels(reinterpret_cast<uint8_t*>(block->data()), elements(session, "images")),
-      labels(elements(session, "labels")),
-      samples(elements(session, "samples")),
-      weights(elements(session, "weights")),
-      windows(elements(session, "augment.window")),
-      boxes(elements(session, "augment.box")),
-      partners(elements(session, "augment.partner")),
-      mix(elements(session, "augment.mix"), 1.0f) {}
-
-void fill_with_noise(HostBatch& batch, int64_t classes, double weight) {
-  uint32_t word = 1;
-  for (uint8_t& pixel : batch.pixels) pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
-  for (size_t i = 0; i < batch.labels.size(); ++i)
-    batch.labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % classes);
-  for (float& sample_weight : batch.weights) sample_weight = static_cast<float>(weight);
+HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
+    : weights_(elements(session, "weights")), samples_(elements(session, "samples")) {
+  for (const Field& field : fields) {
+    const size_t bytes = elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
+    Part part{field.name, field.dtype, session.allocate_host(static_cast<int64_t>(bytes)), {}};
+    part.bytes = {part.block->data(), bytes};
+    memory_.fields.push_back(part.bytes);
+    parts_.push_back(std::move(part));
+  }
+  memory_.weights = weights_;
+  memory_.samples = samples_;
 }
 
-void feed(Session& session, const HostBatch& batch) {
-  copy(session, "images", batch.pixels);
-  copy_small(session, batch);
+void HostBatch::copy(Session& session, bool may_lend) const {
+  for (const Part& part : parts_) {
+    const bool is_lent =
+        may_lend && part.bytes.size() >= kLentBytes && session.input_type(part.name).dtype == part.dtype;
+    if (!is_lent) {
+      write(session, part.name, part.dtype, part.bytes);
+      continue;
+    }
+    ensure(part.bytes.size() == elements(session, part.name) * static_cast<size_t>(size_of(part.dtype)),
+           "lend: a batch of another program");
+    session.lend(part.name, part.block->data());
+  }
+  write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
+  write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));
 }
 
-void lend(Session& session, const HostBatch& batch) {
-  ensure(batch.pixels.size() == elements(session, "images"), "lend: a batch of another program");
-  if (!batch.pixels.empty()) session.lend("images", batch.block->data());
-  copy_small(session, batch);
-}
+void HostBatch::feed(Session& session) const { copy(session, false); }
+void HostBatch::lend(Session& session) const { copy(session, true); }
 
 }  // namespace kb

@@ -1,31 +1,43 @@
-// Batches on their way into a session: memory that a loader fills, of what the session's program reads, and the way
-// into its inputs.
+// Batches on their way into a session: memory that a loader fills, of the fields that the session's program reads, and
+// the way into its inputs.
 #pragma once
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "data/loader.h"
+#include "recipes/task/task.h"
 #include "runtime/session.h"
 
 namespace kb {
 
-struct HostBatch {
-  explicit HostBatch(const Session& session);
-  BatchMemory memory() { return {pixels, labels, weights, {windows, boxes, partners, mix}, samples}; }
+class HostBatch {
+ public:
+  // `fields`: the task's; memory is taken for those that the program reads.
+  HostBatch(const Session& session, const std::vector<Field>& fields);
 
-  std::unique_ptr<DeviceMemory> block;  // of the pixels: what a session may be lent
-  std::span<uint8_t> pixels;
-  std::vector<int32_t> labels, samples;
-  std::vector<float> weights;
-  std::vector<int32_t> windows, boxes, partners;  // see AugmentMemory
-  std::vector<float> mix;
+  const FieldMemory& memory() const { return memory_; }
+  // The values of a field, rows x bytes of a sample; empty where the program does not read it.
+  std::span<std::byte> field(size_t position) { return parts_[position].bytes; }
+
+  // Writes all into the program's inputs. Allocates nothing, as lend().
+  void feed(Session& session) const;
+  // Does as feed(), for the next work() alone. Large fields stay where they are, and must stay there: see
+  // Session::lend.
+  void lend(Session& session) const;
+
+ private:
+  struct Part {
+    std::string name;
+    DType dtype;
+    std::unique_ptr<DeviceMemory> block;  // what a session may be lent
+    std::span<std::byte> bytes;
+  };
+  void copy(Session& session, bool may_lend) const;
+
+  std::vector<Part> parts_;  // one a field
+  std::vector<float> weights_;
+  std::vector<int32_t> samples_;
+  FieldMemory memory_;
 };
-
-// Noise for pixels, every class in turn, equal weights, zero records.
-void fill_with_noise(HostBatch& batch, int64_t classes, double weight);
-
-// Into the inputs of recipes/task/model.h, recipes/task/augment.h and recipes/train/residency.h. Allocates nothing.
-void feed(Session& session, const HostBatch& batch);
-// Does as feed(), for the next work() alone. The pixels stay where they are, and must stay there: see Session::lend.
-void lend(Session& session, const HostBatch& batch);
 
 }  // namespace kb

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/augmentation.h"
-
 namespace kb {
 
 FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program)
@@ -11,13 +9,13 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
       scalars_(parts.scalars),
       probes_(std::move(program.probes)),
       session_(backend, parts.store, std::move(program.compiled)),
-      slot_(session_) {
+      slot_(session_, parts.task.fields) {
   set_constants(session_, parts);
-  if (parts.input.noise)
-    fill_with_noise(slot_, parts.input.classes, 1.0 / static_cast<double>(parts.plan.minibatch));
+  FieldFill fill = training_fill(parts);
+  if (parts.task.train->is_constant())
+    fill(0, slot_.memory());
   else
-    fill_ = gather_workers(parts.data.train, training_order(parts), first_worker(parts), parts.batch.virtual_workers,
-                           parts.batch.per_worker, loader_augment(parts.config, parts.input));
+    fill_ = std::move(fill);
 }
 
 std::string FiniteCheck::run(int64_t step) {
@@ -25,7 +23,7 @@ std::string FiniteCheck::run(int64_t step) {
   set_scalars(session_, scalars_, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     if (fill_) fill_(step * parts_.batch.virtual_workers + worker, slot_.memory());
-    lend(session_, slot_);
+    slot_.lend(session_);
     session_.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
     session_.step();
     for (size_t i = 0; i < found.size(); ++i) found[i] = session_.read_scalar(probe_name(i));

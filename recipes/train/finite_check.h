@@ -22,7 +22,7 @@ class FiniteCheck {
   const Probes probes_;
   Session session_;
   HostBatch slot_;
-  BatchFill fill_;  // empty: one minibatch of noise
+  FieldFill fill_;  // empty: the slot holds the one minibatch of all steps
 };
 
 }  // namespace kb

@@ -15,8 +15,11 @@ bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t don
   return done == plan.steps || (every > 0 && done % every == 0);
 }
 
-Order training_order(const LoopParts& parts) {
-  return Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, parts.plan.minibatch);
+FieldFill training_fill(const LoopParts& parts) {
+  const Order order =
+      Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, parts.plan.minibatch);
+  return gather_workers(*parts.task.train, order, first_worker(parts), parts.batch.virtual_workers,
+                        parts.batch.per_worker);
 }
 
 int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }

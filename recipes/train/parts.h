@@ -35,9 +35,8 @@ struct LoopParts {
   const RunPlan& plan;
   BatchPlan batch;
   StepScalars scalars;
-  const InputSpec& input;
+  const Task& task;    // with its sources
   int loader_threads;  // 0: a step fills its own minibatch
-  const Dataset& data;
   Session& training;
   Session& inference;
   StateStore& store;
@@ -50,8 +49,9 @@ struct LoopParts {
   std::function<void()> restore;  // puts the state of the start back
 };
 
-// Functions for any program that computes a run: its order and first worker, the constants, and one step's scalars.
-Order training_order(const LoopParts& parts);
+// Functions for any program that computes a run: what fills the batches of this process's workers and the first of
+// these, the constants, and one step's scalars.
+FieldFill training_fill(const LoopParts& parts);
 int64_t first_worker(const LoopParts& parts);  // virtual, of this process
 void set_constants(Session& session, const LoopParts& parts);
 void set_scalars(Session& session, StepScalars& scalars, int64_t step);

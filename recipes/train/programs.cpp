@@ -6,7 +6,6 @@
 
 #include "graph/text.h"
 #include "optim/wrapped_rules.h"
-#include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
 #include "recipes/train/kernel_source.h"
@@ -55,32 +54,31 @@ class Dumps {
 };
 
 // The hash stays that of the graph as it was declared.
-Compiled compile_with_tables(Graph graph, int64_t rows, const CompileOptions& options) {
+Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const CompileOptions& options) {
   if (rows == 0) return compile(std::move(graph), options);
-  Compiled compiled = compile(with_tables(graph, rows), options);
+  Compiled compiled = compile(with_tables(graph, task.fields_in_memory(), rows), options);
   compiled.graph_hash = content_hash(graph);
   return compiled;
 }
 
-Graph training_graph(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
-  return build_training_graph(recipe, input, batch_plan(config).per_worker, config.options, graph_augment(config),
-                              graph_dtype(config.precision));
+Graph training_graph(const Task& task, const RunConfig& config) {
+  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.precision));
 }
 
-UpdateRule rule_of(const Recipe& recipe, const RunConfig& config) {
-  UpdateRule rule = update_rule(find_optimizer(recipe, config.optimizer));
+UpdateRule rule_of(const Task& task, const RunConfig& config) {
+  UpdateRule rule = update_rule(find_optimizer(task.optimizers, config.optimizer));
   if (config.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
   return config.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
-CompileOptions training_options(const Recipe& recipe, const RunConfig& config, const Target& target) {
+CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target) {
   const BatchPlan batch = batch_plan(config);
   CompileOptions options;
   options.target = target;
   options.precision = config.precision;
   options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(config.bucket_mb), config.reduce_precision,
                      config.running_statistics == StatisticsOf::mean};
-  options.optimizer = rule_of(recipe, config);
+  options.optimizer = rule_of(task, config);
   options.no_decay = config.no_decay;
   options.no_adapt = config.no_adapt;
   options.log_layers = config.log_layers.has_value();
@@ -89,17 +87,16 @@ CompileOptions training_options(const Recipe& recipe, const RunConfig& config, c
 
 }  // namespace
 
-Compiled compile_training(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
-                          const Residency& residency) {
-  return compile_with_tables(training_graph(recipe, config, input), residency.train,
-                             training_options(recipe, config, target));
+Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
+  return compile_with_tables(training_graph(task, config), task, residency.train,
+                             training_options(task, config, target));
 }
 
-CheckProgram compile_check(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
+CheckProgram compile_check(const Task& task, const RunConfig& config, const Target& target,
                            const ParameterSpace& space) {
-  const CompileOptions training = training_options(recipe, config, target);
+  const CompileOptions training = training_options(task, config, target);
   CompileState state{training, {}, {}};
-  CheckProgram check{{}, find_probes(differentiate(training_graph(recipe, config, input), state))};
+  CheckProgram check{{}, find_probes(differentiate(training_graph(task, config), state))};
   CompileOptions options;
   options.target = target;
   options.precision = training.precision;
@@ -108,16 +105,15 @@ CheckProgram compile_check(const Recipe& recipe, const RunConfig& config, const 
   return check;
 }
 
-Programs compile_programs(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
-                          const Residency& residency) {
+Programs compile_programs(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
   Programs programs;
   Dumps dumps(config, programs.dumps);
   const DType real = graph_dtype(config.precision);
-  Graph training = training_graph(recipe, config, input);
+  Graph training = training_graph(task, config);
   const int64_t n = batch_plan(config).per_worker;
-  Graph inference = build_inference_graph(recipe, input, n, config.options, real);
+  Graph inference = build_inference_graph(task, n, real);
   std::optional<Graph> statistics;
-  if (config.recompute_bn > 0) statistics = build_statistics_graph(recipe, input, n, config.options, real);
+  if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.training_text = to_text(training);
@@ -125,22 +121,22 @@ Programs compile_programs(const Recipe& recipe, const RunConfig& config, const I
   dumps.graph("predict", inference);
   if (statistics) dumps.graph("statistics", *statistics);
 
-  CompileOptions options = training_options(recipe, config, target);
+  CompileOptions options = training_options(task, config, target);
   CompileOptions for_inference;
   for_inference.target = target;
   for_inference.precision = options.precision;
   dumps.hook("train", options);
-  programs.training = compile_with_tables(std::move(training), residency.train, options);
+  programs.training = compile_with_tables(std::move(training), task, residency.train, options);
   for_inference.space = &programs.training.space;
   if (config.eval_ema) {
     CompileOptions for_average = for_inference;
     for_average.offset = kEmaOffset;
     dumps.hook("averaged", for_average);
-    programs.averaged = compile_with_tables(inference, residency.test, for_average);
+    programs.averaged = compile_with_tables(inference, task, residency.test, for_average);
     dumps.compiled("averaged", programs.averaged->program, target);
   }
   dumps.hook("predict", for_inference);
-  programs.inference = compile_with_tables(std::move(inference), residency.test, for_inference);
+  programs.inference = compile_with_tables(std::move(inference), task, residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
   if (!statistics) return programs;

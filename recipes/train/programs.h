@@ -8,7 +8,8 @@
 
 #include "compiler/pipeline.h"
 #include "compiler/probe.h"
-#include "recipes/config/flags.h"
+#include "recipes/config/run_config.h"
+#include "recipes/task/task.h"
 #include "recipes/train/residency.h"
 
 namespace kb {
@@ -30,12 +31,11 @@ struct Programs {
 
 // Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
 // program of statistics is sent its few batches.
-Programs compile_programs(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
+Programs compile_programs(const Task& task, const RunConfig& config, const Target& target,
                           const Residency& residency = {});
 
 // The training step alone.
-Compiled compile_training(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
-                          const Residency& residency);
+Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency);
 
 // The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
 // program, whose `space` that is, and writes nothing.
@@ -43,7 +43,7 @@ struct CheckProgram {
   Compiled compiled;
   Probes probes;
 };
-CheckProgram compile_check(const Recipe& recipe, const RunConfig& config, const InputSpec& input, const Target& target,
+CheckProgram compile_check(const Task& task, const RunConfig& config, const Target& target,
                            const ParameterSpace& space);
 
 // The programs on a device, and what they work on: initial values of `seed` at first.

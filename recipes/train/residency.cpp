@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/rewrite.h"
-#include "recipes/config/augmentation.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {
@@ -13,10 +14,8 @@ constexpr const char* kSamples = "samples";
 
 std::string table_name(const std::string& input) { return "data." + input; }
 
-bool is_of_data(const Node& node) {
-  if (node.op != Op::input) return false;
-  const std::string& name = node.attrs.text("name");
-  return name == "images" || name == "labels";
+bool is_one_of(const Node& node, const std::vector<std::string>& fields) {
+  return node.op == Op::input && std::find(fields.begin(), fields.end(), node.attrs.text("name")) != fields.end();
 }
 
 Variable table_of(const Node& input, int64_t rows) {
@@ -39,44 +38,38 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
-bool loader_moves_pixels(const RunConfig& config) {
-  const AugmentSpec spec = augment_spec(config);
-  return config.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
-}
-
 [[noreturn]] void refuse(const std::string& why) {
-  throw UsageError(fmt::format("--resident on: {}; --resident auto or off sends the images step by step", why));
+  throw UsageError(fmt::format("--resident on: {}; --resident auto or off sends the samples step by step", why));
 }
 
 }  // namespace
 
-int64_t resident_bytes(const InputSpec& input) {
-  const auto sample = input.shape.size() + static_cast<int64_t>(sizeof(int32_t));
-  return (input.train_count + input.test_count) * sample;
+int64_t resident_bytes(const Task& task) {
+  int64_t sample = 0;
+  for (const Field& field : task.fields)
+    if (field.in_memory) sample += field.sample_bytes();
+  return (task.train_count + task.test_count) * sample;
 }
 
-Residency choose_residency(const RunConfig& config, const InputSpec& input, const Target& target,
-                           int64_t device_bytes) {
-  const Residency all{input.train_count, input.test_count};
-  const bool possible = !input.noise && !loader_moves_pixels(config);
+Residency choose_residency(const RunConfig& config, const Task& task, const Target& target, int64_t device_bytes) {
+  const Residency all{task.train_count, task.test_count};
+  const bool possible = task.sent_because.empty() && !task.fields_in_memory().empty();
   if (config.resident == ResidentChoice::automatic)
-    return possible && target.processor == Processor::gpu && resident_bytes(input) <= kResidentBytes ? all
-                                                                                                     : Residency{};
+    return possible && target.processor == Processor::gpu && resident_bytes(task) <= kResidentBytes ? all : Residency{};
   if (config.resident == ResidentChoice::off) return {};
-  if (input.noise) refuse("--data synthetic is one minibatch of noise and no data set");
-  if (!possible) refuse("with --augment-in loader the host moves the pixels");
-  if (resident_bytes(input) > device_bytes)
-    refuse(fmt::format("the images of {} take {}, the device has {}", input.dataset, bytes_text(resident_bytes(input)),
+  if (!possible) refuse(task.sent_because.empty() ? "the data set lies in no memory" : task.sent_because);
+  if (resident_bytes(task) > device_bytes)
+    refuse(fmt::format("the samples of {} take {}, the device has {}", task.data, bytes_text(resident_bytes(task)),
                        bytes_text(device_bytes)));
   return all;
 }
 
-Graph with_tables(const Graph& graph, int64_t rows) {
+Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, int64_t rows) {
   Graph result(graph.name, graph.mode);
   Rewriter rewriter(graph, result);
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
-    if (!is_of_data(node)) {
+    if (!is_one_of(node, fields)) {
       rewriter.copy(n);
       continue;
     }
@@ -88,14 +81,13 @@ Graph with_tables(const Graph& graph, int64_t rows) {
   return result;
 }
 
-void fill_tables(Session& session, const Split& split) {
-  const auto fill = [&](const char* input, const auto& values) {
-    const std::string table = table_name(input);
-    if (session.has_table(table))
-      session.fill_table(table, values.data(), static_cast<int64_t>(values.size() * sizeof(*values.data())));
-  };
-  fill("images", split.pixels);
-  fill("labels", split.labels);
+void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source) {
+  for (size_t f = 0; f < fields.size(); ++f) {
+    const std::string table = table_name(fields[f].name);
+    if (!session.has_table(table)) continue;
+    const std::span<const std::byte> values = source.table(f);
+    session.fill_table(table, values.data(), static_cast<int64_t>(values.size()));
+  }
 }
 
 }  // namespace kb

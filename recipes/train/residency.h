@@ -1,8 +1,9 @@
-// Data sets that live on the device whole: images and labels are tables of a program, which gathers the rows of a step
+// Data sets that live on the device whole: fields are tables of a program, which gathers the rows of a step
 // by the numbers of its samples where batches are sent otherwise. Same values, same bits; a step sends some bytes a
 // sample in place of its pixels.
 #pragma once
-#include "recipes/config/flags.h"
+#include "recipes/config/run_config.h"
+#include "recipes/task/task.h"
 #include "runtime/session.h"
 
 namespace kb {
@@ -14,18 +15,18 @@ struct Residency {
   bool operator==(const Residency&) const = default;
 };
 
-// As --resident asks; by "auto" on a GPU, where the images take at most kResidentBytes. Throws UsageError for what "on"
-// cannot be: noise, pixels that the loader moves, and more bytes than the device has.
-Residency choose_residency(const RunConfig& config, const InputSpec& input, const Target& target,
+// As --resident asks; by "auto" on a GPU, where the fields take at most kResidentBytes. Throws UsageError for what "on"
+// cannot be: a task whose fields are in no memory (Task::sent_because), and more bytes than the device has.
+Residency choose_residency(const RunConfig& config, const Task& task, const Target& target,
                            int64_t device_bytes = INT64_MAX);
 // An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.
 constexpr int64_t kResidentBytes = int64_t{1} << 30;
-// Returns the bytes that images and labels of both parts take.
-int64_t resident_bytes(const InputSpec& input);
+// Returns the bytes that the fields of both parts take.
+int64_t resident_bytes(const Task& task);
 
-// The graph with the inputs "images" and "labels" gathered from tables of `rows` rows by the input "samples" i32 [N].
-Graph with_tables(const Graph& graph, int64_t rows);
-// Fills the tables that a program has, if any, with the split's images and labels.
-void fill_tables(Session& session, const Split& split);
+// Returns the graph with the inputs `fields` gathered from tables of `rows` rows by the input "samples" i32 [N].
+Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, int64_t rows);
+// Fills the tables that a program has, if any, from the source.
+void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source);
 
 }  // namespace kb

@@ -5,12 +5,12 @@
 
 namespace kb {
 
-void fill_timed_inputs(Session& session, const Recipe& recipe, const InputSpec& input, const RunConfig& config) {
-  HostBatch batch(session);
-  fill_with_noise(batch, input.classes, 1.0 / static_cast<double>(config.minibatch));
-  feed(session, batch);
+void fill_timed_inputs(Session& session, const Task& noise, const RunConfig& config) {
+  HostBatch batch(session, noise.fields);
+  noise.train->gather(Order::training(0, config.minibatch, config.minibatch), 0)(0, batch.memory());
+  batch.feed(session);
   const RunPlan plan{config.minibatch, config.minibatch, 1, 1};
-  auto scalars = make_scalars(recipe, config, plan);
+  auto scalars = make_scalars(noise.optimizers, config, plan);
   for (const NamedScalar& scalar : scalars.at(0)) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("learning_rate", 0);  // the parameters stay
   session.set_scalar("label_smoothing", config.label_smoothing);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "compiler/loss_scale.h"
-#include "recipes/config/augmentation.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/train/residency.h"
 #include "runtime/finite.h"
@@ -17,16 +16,10 @@ namespace {
 // Those in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
   const int ahead = parts.loader_threads == 0 ? 0 : parts.loader_threads + 1;
-  const int count = parts.input.noise ? 1 : parts.training.depth() + ahead;
+  const int count = parts.task.train->is_constant() ? 1 : parts.training.depth() + ahead;
   std::vector<HostBatch> slots;
-  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training);
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training, parts.task.fields);
   return slots;
-}
-
-std::vector<BatchMemory> memories(std::vector<HostBatch>& slots) {
-  std::vector<BatchMemory> result;
-  for (HostBatch& slot : slots) result.push_back(slot.memory());
-  return result;
 }
 
 int64_t warmup_steps(const ScheduleSpec& spec) {
@@ -41,36 +34,36 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
-      order_(training_order(parts_)),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.data.test, parts_.world),
+      evaluator_(parts_.inference, parts_.task.fields, *parts_.task.test, parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
-      watch_(parts_.input.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
+      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
       loss_sum_(parts_.start.loss_sum),
       losses_(parts_.start.losses) {
   result_.steps = told_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
-    batch_norm_.emplace(*parts_.statistics, parts_.data.train, parts_.input, parts_.config.seed,
+    batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
                         parts_.config.recompute_bn);
-  if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.data.test, parts_.world);
+  if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.task.fields, *parts_.task.test, parts_.world);
   set_constants(parts_.training, parts_);
   if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
 }
 
 void TrainingLoop::open_loader() {
-  if (parts_.input.noise) {
-    fill_with_noise(slots_.front(), parts_.input.classes, 1.0 / static_cast<double>(parts_.plan.minibatch));
-    return feed(parts_.training, slots_.front());
+  FieldFill fill = training_fill(parts_);
+  if (parts_.task.train->is_constant()) {
+    fill(0, slots_.front().memory());
+    return slots_.front().feed(parts_.training);
   }
-  fill_tables(parts_.training, parts_.data.train);
+  fill_tables(parts_.training, parts_.task.fields, *parts_.task.train);
   const int64_t workers = parts_.batch.virtual_workers;
-  loader_.emplace(gather_workers(parts_.data.train, order_, first_worker(parts_), workers, parts_.batch.per_worker,
-                                 loader_augment(parts_.config, parts_.input)),
-                  memories(slots_),
+  loader_.emplace([this, fill = std::move(fill)](int64_t batch,
+                                                 int slot) { fill(batch, slots_[static_cast<size_t>(slot)].memory()); },
+                  static_cast<int>(slots_.size()),
                   LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
                                 parts_.training.depth()});
 }
@@ -79,7 +72,7 @@ void TrainingLoop::open_loader() {
 double TrainingLoop::next_batch() {
   if (!loader_) return 0;
   const LoadedBatch batch = loader_->next();
-  lend(parts_.training, slots_[static_cast<size_t>(batch.slot)]);
+  slots_[static_cast<size_t>(batch.slot)].lend(parts_.training);
   return batch.wait_ms;
 }
 
@@ -252,7 +245,7 @@ std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
 }
 
 void TrainingLoop::note(const std::string& text) {
-  if (!text.empty() && !parts_.input.noise) parts_.observer.note(text);
+  if (!text.empty() && !parts_.task.is_noise) parts_.observer.note(text);
 }
 
 void TrainingLoop::save_model(int64_t done) {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "compiler/overlap.h"
+#include "data/loader.h"
 #include "recipes/train/batch_norm_estimate.h"
 #include "recipes/train/finite_check.h"
 #include "recipes/train/layer_log.h"
@@ -72,9 +73,8 @@ class TrainingLoop {
   };
 
   LoopParts parts_;
-  const Order order_;
   std::vector<HostBatch> slots_;
-  std::optional<Loader> loader_;  // none: one minibatch of noise for all steps
+  std::optional<Loader> loader_;  // none: one minibatch for all steps
   Evaluator evaluator_;
   std::optional<Evaluator> averaged_;
   int64_t end_;  // step at which the loop ends

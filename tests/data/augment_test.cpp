@@ -186,18 +186,6 @@ BOOST_AUTO_TEST_CASE(the_loaders_pixels_are_the_records_applied) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(floats_are_the_bytes) {
-  const Order order = Order::training(4, 53, 8);
-  const auto fill = kb::gather_rows(noise().train, order, 0, all(true));
-  Loaded bytes(8), floats(8);
-  std::vector<float> pixels(8 * kShape.size());
-  kb::BatchMemory memory = floats.memory();
-  memory.pixels = std::span(pixels);
-  fill(3, bytes.memory());
-  fill(3, memory);
-  BOOST_TEST((pixels == std::vector<float>(bytes.pixels.begin(), bytes.pixels.end())));
-}
-
 // A process that owns some rows of the minibatch draws what the whole would have drawn for them.
 BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_records) {
   const Order order = Order::training(4, 53, 12);
@@ -229,7 +217,9 @@ BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_batches) {
       std::vector<Loaded> ring(static_cast<size_t>(threads) + 2, Loaded(12));
       std::vector<kb::BatchMemory> memory;
       for (Loaded& slot : ring) memory.push_back(slot.memory());
-      kb::Loader loader(kb::gather_rows(noise().train, order, 0, all(in_loader)), memory, {.threads = threads});
+      const kb::BatchFill fill = kb::gather_rows(noise().train, order, 0, all(in_loader));
+      kb::Loader loader([&](int64_t step, int slot) { fill(step, memory[static_cast<size_t>(slot)]); },
+                        static_cast<int>(memory.size()), {.threads = threads});
       for (size_t step = 0; step < 40; ++step) {
         const Loaded& got = ring.at(static_cast<size_t>(loader.next().slot));
         if (threads == 0)

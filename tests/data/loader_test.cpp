@@ -42,28 +42,28 @@ const kb::Dataset& noise() {
   return set;
 }
 
-/// Memory for `slots` batches of `rows` images, as bytes or as floats.
+/// Memory for `slots` batches of `rows` images.
 struct Ring {
-  Ring(int slots, int64_t rows, bool floats) : weights(slots), labels(slots), bytes(slots), reals(slots) {
-    const auto pixels = static_cast<size_t>(rows * noise().shape.size());
+  Ring(int slots, int64_t rows) : weights(slots), labels(slots), bytes(slots) {
     for (int s = 0; s < slots; ++s) {
       weights[s].resize(rows);
       labels[s].resize(rows);
-      (floats ? reals[s].resize(pixels) : bytes[s].resize(pixels));
-      memory.push_back({{}, labels[s], weights[s]});
-      if (floats) {
-        memory[s].pixels = std::span(reals[s]);
-      } else {
-        memory[s].pixels = std::span(bytes[s]);
-      }
+      bytes[s].resize(static_cast<size_t>(rows * noise().shape.size()));
+      memory.push_back({bytes[s], labels[s], weights[s]});
     }
   }
 
   std::vector<std::vector<float>> weights;
   std::vector<std::vector<int32_t>> labels;
   std::vector<std::vector<uint8_t>> bytes;
-  std::vector<std::vector<float>> reals;
   std::vector<BatchMemory> memory;
+};
+
+/// A loader whose slots are the memory of a ring.
+struct RingLoader : Loader {
+  RingLoader(kb::BatchFill fill, const std::vector<BatchMemory>& memory, kb::LoaderOptions options = {})
+      : Loader([fill = std::move(fill), &memory](int64_t step, int slot) { fill(step, memory[slot]); },
+               static_cast<int>(memory.size()), options) {}
 };
 
 struct Batch {
@@ -74,16 +74,16 @@ struct Batch {
 
 Batch copy(const BatchMemory& memory) {
   Batch out;
-  std::visit([&](auto span) { out.pixels.assign(span.begin(), span.end()); }, memory.pixels);
+  out.pixels.assign(memory.pixels.begin(), memory.pixels.end());
   out.weights.assign(memory.weights.begin(), memory.weights.end());
   out.labels.assign(memory.labels.begin(), memory.labels.end());
   return out;
 }
 
-std::vector<Batch> batches(const Order& order, int64_t rows, int slots, int threads, bool floats, int64_t first,
-                           int64_t end, int64_t first_row = 0) {
-  Ring ring(slots, rows, floats);
-  Loader loader(kb::gather_rows(noise().train, order, first_row), ring.memory, {first, end, threads});
+std::vector<Batch> batches(const Order& order, int64_t rows, int slots, int threads, int64_t first, int64_t end,
+                           int64_t first_row = 0) {
+  Ring ring(slots, rows);
+  RingLoader loader(kb::gather_rows(noise().train, order, first_row), ring.memory, {first, end, threads});
   std::vector<Batch> out;
   for (int64_t step = first; step < end; ++step) {
     const kb::LoadedBatch batch = loader.next();
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_SUITE(data_loader)
 
 BOOST_AUTO_TEST_CASE(a_batch_holds_the_rows_of_its_order) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> got = batches(order, 8, 3, 1, false, 0, 13);
+  const std::vector<Batch> got = batches(order, 8, 3, 1, 0, 13);
   for (int64_t step = 0; step < 13; ++step) {
     Batch expected;
     for (int64_t row = 0; row < 8; ++row) {
@@ -114,23 +114,20 @@ BOOST_AUTO_TEST_CASE(a_batch_holds_the_rows_of_its_order) {
 
 BOOST_AUTO_TEST_CASE(content_depends_on_the_step_alone) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> base = batches(order, 8, 1, 0, false, 0, 40);
-  for (const bool floats : {false, true}) {
-    for (const int threads : {0, 1, 2, 4}) {
-      for (int slots = 1; slots <= 5; ++slots) {
-        BOOST_TEST((batches(order, 8, slots, threads, floats, 0, 40) == base));
-        BOOST_TEST(
-            (batches(order, 8, slots, threads, floats, 17, 40) == std::vector<Batch>(base.begin() + 17, base.end())));
-      }
+  const std::vector<Batch> base = batches(order, 8, 1, 0, 0, 40);
+  for (const int threads : {0, 1, 2, 4}) {
+    for (int slots = 1; slots <= 5; ++slots) {
+      BOOST_TEST((batches(order, 8, slots, threads, 0, 40) == base));
+      BOOST_TEST((batches(order, 8, slots, threads, 17, 40) == std::vector<Batch>(base.begin() + 17, base.end())));
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_minibatch_join_to_the_whole) {
   const Order order = Order::training(4, 53, 8);
-  const std::vector<Batch> whole = batches(order, 8, 2, 1, false, 0, 9);
-  std::vector<Batch> joined = batches(order, 3, 2, 1, false, 0, 9);
-  const std::vector<Batch> rest = batches(order, 5, 2, 2, false, 0, 9, 3);
+  const std::vector<Batch> whole = batches(order, 8, 2, 1, 0, 9);
+  std::vector<Batch> joined = batches(order, 3, 2, 1, 0, 9);
+  const std::vector<Batch> rest = batches(order, 5, 2, 2, 0, 9, 3);
   for (size_t i = 0; i < joined.size(); ++i) {
     joined[i].pixels.insert(joined[i].pixels.end(), rest[i].pixels.begin(), rest[i].pixels.end());
     joined[i].labels.insert(joined[i].labels.end(), rest[i].labels.begin(), rest[i].labels.end());
@@ -143,7 +140,7 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
   const Order order = Order::evaluation(53, 8);
   double count = 0;
   std::vector<double> pixels;
-  for (const Batch& batch : batches(order, 8, 3, 2, false, 0, order.steps_per_epoch())) {
+  for (const Batch& batch : batches(order, 8, 3, 2, 0, order.steps_per_epoch())) {
     for (size_t row = 0; row < 8; ++row) {
       count += batch.weights[row];
       if (batch.weights[row] == 0) continue;
@@ -158,9 +155,9 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
 BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
   for (const auto& [slots, in_use] : {std::pair(1, 1), {2, 1}, {4, 1}, {2, 2}, {3, 3}, {5, 3}}) {
     for (const int threads : {1, 3}) {
-      Ring ring(slots, 1, false);
+      Ring ring(slots, 1);
       std::atomic<int64_t> filled = 0;
-      Loader loader(
+      RingLoader loader(
           [&](int64_t step, const BatchMemory& memory) {
             memory.labels[0] = static_cast<int32_t>(step);
             ++filled;
@@ -178,8 +175,8 @@ BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
       }
     }
   }
-  Ring ring(2, 1, false);
-  BOOST_CHECK_THROW(Loader([](int64_t, const BatchMemory&) {}, ring.memory, {.in_use = 3}), std::logic_error);
+  Ring ring(2, 1);
+  BOOST_CHECK_THROW(Loader([](int64_t, int) {}, 2, {.in_use = 3}), std::logic_error);
 }
 
 // Who has the data set needs the numbers of its samples alone.
@@ -198,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_batch_may_be_numbers_of_samples) {
 
 // Threads that are slow in turn, so that batches are done out of order.
 BOOST_AUTO_TEST_CASE(batches_come_in_order) {
-  Ring ring(5, 1, false);
-  Loader loader(
+  Ring ring(5, 1);
+  RingLoader loader(
       [](int64_t step, const BatchMemory& memory) {
         std::this_thread::sleep_for(std::chrono::microseconds(step % 3 == 0 ? 900 : 50));
         memory.labels[0] = static_cast<int32_t>(step);
@@ -218,26 +215,26 @@ std::chrono::steady_clock::time_point read_test_clock() {
 
 // A step takes 20 ms to fill, and is filled once next() has come to wait for it.
 BOOST_AUTO_TEST_CASE(the_wait_is_told) {
-  Ring ring(2, 1, false);
+  Ring ring(2, 1);
   const auto slow = [](int64_t step, const BatchMemory&) {
     while (readings < 2 * step + 1) std::this_thread::yield();
     milliseconds += 20;
   };
   for (const int threads : {0, 1, 2}) {
     readings = 0;
-    Loader loader(slow, ring.memory, {.end_step = 5, .threads = threads, .now = read_test_clock});
+    RingLoader loader(slow, ring.memory, {.end_step = 5, .threads = threads, .now = read_test_clock});
     for (int64_t step = 0; step < 5; ++step) BOOST_TEST(loader.next().wait_ms == 20);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_that_is_ready_is_not_waited_for) {
-  Ring ring(2, 1, false);
+  Ring ring(2, 1);
   std::atomic<int64_t> filled = 0;
   const auto quick = [&](int64_t, const BatchMemory&) {
     milliseconds += 20;
     ++filled;
   };
-  Loader loader(quick, ring.memory, {.now = read_test_clock});
+  RingLoader loader(quick, ring.memory, {.now = read_test_clock});
   while (filled < 2) std::this_thread::yield();  // the ring is full
   BOOST_TEST(loader.next().wait_ms == 0);
 }
@@ -245,10 +242,10 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_ready_is_not_waited_for) {
 BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_fill_or_none) {
   for (const int more : {0, 1}) {
     const kb::test::FewThreads few(more);
-    Ring ring(4, 1, false);
+    Ring ring(4, 1);
     std::set<std::thread::id> fillers;
     std::mutex mutex;
-    Loader loader(
+    RingLoader loader(
         [&](int64_t step, const BatchMemory& memory) {
           const std::scoped_lock lock(mutex);
           fillers.insert(std::this_thread::get_id());
@@ -264,8 +261,8 @@ BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_fill_or_none) {
 
 BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
   for (const int threads : {0, 1, 2, 4}) {
-    Ring ring(4, 1, false);
-    Loader loader(
+    Ring ring(4, 1);
+    RingLoader loader(
         [](int64_t step, const BatchMemory&) {
           if (step >= 2) throw std::runtime_error("sample " + std::to_string(step) + " is broken");
         },
@@ -281,17 +278,17 @@ BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
 
 BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
   for (int round = 0; round < 200; ++round) {
-    Ring ring(1 + round % 3, 8, false);
-    Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.threads = round % 4});
+    Ring ring(1 + round % 3, 8);
+    RingLoader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.threads = round % 4});
     for (int i = 0; i < round % 5; ++i) BOOST_TEST(loader.next().step == i);
   }
-  Ring ring(2, 1, false);
-  Loader failed([](int64_t, const BatchMemory&) { throw std::runtime_error("never asked for"); }, ring.memory);
+  Ring ring(2, 1);
+  RingLoader failed([](int64_t, const BatchMemory&) { throw std::runtime_error("never asked for"); }, ring.memory);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_allocated_after_construction) {
-  Ring ring(3, 8, true);
-  Loader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.end_step = 500});
+  Ring ring(3, 8);
+  RingLoader loader(kb::gather_rows(noise().train, Order::training(1, 53, 8)), ring.memory, {.end_step = 500});
   loader.next();
   const int64_t before = allocations;
   for (int i = 1; i < 500; ++i) loader.next();
@@ -299,10 +296,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_allocated_after_construction) {
 }
 
 BOOST_AUTO_TEST_CASE(misuse_is_refused) {
-  Ring ring(1, 8, false);
+  Ring ring(1, 8);
   const auto fill = kb::gather_rows(noise().train, Order::training(1, 53, 8));
-  BOOST_CHECK_THROW(Loader(fill, {}), std::logic_error);
-  Loader one(fill, ring.memory, {.end_step = 1});
+  BOOST_CHECK_THROW(Loader([](int64_t, int) {}, 0), std::logic_error);
+  RingLoader one(fill, ring.memory, {.end_step = 1});
   one.next();
   BOOST_CHECK_THROW(one.next(), std::logic_error);
   BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), 1)(0, ring.memory[0]), std::logic_error);

@@ -1,5 +1,7 @@
 #include "recipes/task/augment.h"
 #include "recipes/config/augmentation.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 
@@ -78,7 +80,13 @@ BOOST_AUTO_TEST_CASE(the_graph_makes_the_loaders_pixels) {
                                   AugmentSpec{.cutout = 5}, AugmentSpec{.crop = true, .flip = true, .cutout = 3}}) {
     Graph graph("augment");
     Tensor images = kb::input(graph, "images", DType::u8, {kRows, 3, 8, 10}, "NCHW");
-    graph.outputs.push_back({"moved", augment_images(images, spec, input).value(), Merge::per_sample});
+    Tensor moved_images = images;
+    if (spec.moves())
+      moved_images = crop(images, kb::input(graph, "augment.window", DType::i32, {kRows, 3}, "N_"), {8, 10});
+    if (spec.cutout > 0)
+      moved_images =
+          cut_out(moved_images, kb::input(graph, "augment.box", DType::i32, {kRows, 4}, "N_"), mean_pixel(input.mean));
+    graph.outputs.push_back({"moved", moved_images.value(), Merge::per_sample});
     const Drawn drawn(spec, input);
     const Array moved = interpret(graph, drawn.bindings()).outputs.at("moved");
     BOOST_TEST((moved.data == std::vector<double>(drawn.expected.begin(), drawn.expected.end())));
@@ -89,7 +97,7 @@ BOOST_AUTO_TEST_CASE(mixup_mixes_images_and_labels) {
   const InputSpec input = small_input();
   const AugmentSpec spec = {.crop = true, .mixup = 1};
   const Drawn drawn(spec, input);
-  Graph graph = build_training_graph(recipe(blind), input, kRows, {}, spec);
+  Graph graph = build_training_graph(image_task(recipe(blind), input, {}, spec), kRows);
   const double loss = interpret(graph, drawn.bindings()).outputs.at("loss").data.at(0);
   double expected = 0;
   for (int64_t i = 0; i < kRows; ++i) {
@@ -113,7 +121,7 @@ BOOST_AUTO_TEST_CASE(mixup_mixes_images_and_labels) {
 
 BOOST_AUTO_TEST_CASE(a_loss_that_does_not_see_the_mixed_labels_is_refused) {
   try {
-    build_training_graph(recipe(pixel_sum), small_input(), 4, {}, {.mixup = 1});
+    build_training_graph(image_task(recipe(pixel_sum), small_input(), {}, {.mixup = 1}), 4);
     BOOST_ERROR("nothing thrown");
   } catch (const Error& error) {
     BOOST_TEST(error.what() == std::string("recipe tiny: mixup mixes the images, but the model's loss does not read "
@@ -148,8 +156,8 @@ BOOST_AUTO_TEST_CASE(launches) {
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "mixup", "crop,flip,cutout,mixup"}) {
     const Recipe recipe = resnet_cifar();
     const RunConfig config = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
-    const Programs programs =
-        compile_programs(recipe, config, input_spec(image_source(recipe, config)), generic_cpu_target());
+    const Programs programs = compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))),
+                                               config, generic_cpu_target());
     text += std::string(kinds) + ":\n";
     for (const Step& step : programs.training.program.final.steps) {
       if (name(step.cls) == "library") break;

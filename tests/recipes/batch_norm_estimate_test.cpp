@@ -1,5 +1,7 @@
 // Running statistics as the mean over minibatches of the training set: what they are, and when.
 #include "recipes/train/batch_norm_estimate.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 
@@ -51,8 +53,15 @@ struct Prepared {
       : config(*parse_flags(recipe, "", all(std::move(words)))),
         input(load_input(image_source(recipe, config))),
         backend(make_cpu_backend({2, 2, ""})),
-        programs(*backend, compile_programs(recipe, config, input.spec, backend->target()), 1),
-        estimate(*programs.statistics, input.data.train, input.spec, config.seed, kMinibatches) {}
+        task(with_sources(recipe, config, input)),
+        programs(*backend, compile_programs(task, config, backend->target()), 1),
+        estimate(*programs.statistics, task.fields, *task.plain, config.seed, kMinibatches) {}
+
+  static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
+    Task task = task_of(recipe, config, input.spec);
+    set_sources(task, config, input.spec, std::make_shared<const Dataset>(input.data));
+    return task;
+  }
 
   static Words all(Words words) {
     words.insert(words.end(), {"--minibatch", "20", "--recompute-bn", "4"});
@@ -65,6 +74,7 @@ struct Prepared {
   RunConfig config;
   Input input;
   std::unique_ptr<Backend> backend;
+  Task task;
   LoadedPrograms programs;
   BatchNormEstimate estimate;
 };
@@ -88,7 +98,7 @@ std::map<std::string, Array> writes_of_step(const Prepared& prepared, const Grap
 
 // Returns the mean batch statistics over minibatches, read from steps: running = (1 - m) initial + m batch.
 Values mean_over_minibatches(const Prepared& prepared, const Recipe& recipe) {
-  const Graph training = build_training_graph(recipe, prepared.input.spec, kSamples, {}, {}, DType::f64);
+  const Graph training = build_training_graph(image_task(recipe, prepared.input.spec, {}), kSamples, DType::f64);
   Values means;
   for (int64_t number = 0; number < kMinibatches; ++number)
     for (const auto& [name, after] : writes_of_step(prepared, training, number)) {
@@ -106,7 +116,7 @@ std::string complaint(const Recipe& recipe, const Words& words) {
     const RunConfig config = *parse_flags(recipe, "", words);
     const InputSpec input = input_spec(image_source(recipe, config));
     make_plan(config, input.train_count);
-    compile_programs(recipe, config, input, generic_cpu_target());
+    compile_programs(task_of(recipe, config, input), config, generic_cpu_target());
   } catch (const Error& error) {
     return error.what();
   }
@@ -216,8 +226,8 @@ BOOST_AUTO_TEST_CASE(off_it_is_not_there) {
   const Recipe recipe = small_recipe();
   const RunConfig off = *parse_flags(recipe, "", {}), on = *parse_flags(recipe, "", {"--recompute-bn", "3"});
   const InputSpec input = input_spec(image_source(recipe, off));
-  const Programs without = compile_programs(recipe, off, input, generic_cpu_target()),
-                 with = compile_programs(recipe, on, input, generic_cpu_target());
+  const Programs without = compile_programs(task_of(recipe, off, input), off, generic_cpu_target()),
+                 with = compile_programs(task_of(recipe, on, input), on, generic_cpu_target());
   BOOST_TEST(!without.statistics.has_value());
   BOOST_TEST(with.statistics.has_value());
   BOOST_TEST(with.training.graph_hash == without.training.graph_hash);

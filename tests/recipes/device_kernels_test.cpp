@@ -1,6 +1,7 @@
 // Kernels compiled for GPUs that need not be there: every recipe's for three of them, with batches that are sent and
 // with the data set on the device; the updates of optimizers that take norms.
 #include "recipes/perf/device_kernels.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ RunConfig flags_of(const Recipe& recipe, const std::string& precision) {
 Program program_of(const Recipe& recipe, const RunConfig& config, const std::string& arch) {
   const InputSpec input = input_spec(image_source(recipe, config));
   const Target target = gpu_target(arch);
-  return compile_programs(recipe, config, input, target, choose_residency(config, input, target)).training.program;
+  const Task task = task_of(recipe, config, input);
+  return compile_programs(task, config, target, choose_residency(config, task, target)).training.program;
 }
 
 DeviceKernels compiled_for(const Program& program, const std::string& arch, const std::string& cuobjdump = "") {

@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
 
@@ -71,7 +73,8 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
         Target target = generic_cpu_target();
         target.library_isa = library_isa;
         const RunConfig config = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
-        const Programs programs = compile_programs(recipe, config, input_spec(image_source(recipe, config)), target);
+        const Programs programs =
+            compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target);
         BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
           check(programs.training.program);
           check(programs.inference.program);

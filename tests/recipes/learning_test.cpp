@@ -1,4 +1,6 @@
 #include "recipes/config/learning.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +18,7 @@ RunConfig parse(const Recipe& recipe, const std::vector<std::string>& words) { r
 
 std::string derivation(const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
   const RunConfig config = parse(recipe, words);
-  return rate_derivation(recipe, config, make_plan(config, samples));
+  return rate_derivation(config, make_plan(config, samples));
 }
 
 std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
@@ -34,7 +36,8 @@ std::string usage_error(const std::vector<std::string>& words) {
 }
 
 Programs compiled(const Recipe& recipe, const RunConfig& config) {
-  return compile_programs(recipe, config, input_spec(image_source(recipe, config)), generic_cpu_target());
+  return compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config,
+                          generic_cpu_target());
 }
 
 Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }
@@ -86,7 +89,7 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
 // Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
 BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   const RunConfig config = parse(resnet50(), {"--minibatch", "8192"});
-  const LearningRate rate = make_rate(resnet50(), config, make_plan(config, 1281167));
+  const LearningRate rate = make_rate(config, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.1);
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
@@ -98,7 +101,7 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
 BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   const auto first = [](const std::vector<std::string>& words) {
     const RunConfig config = parse(resnet50(), words);
-    return make_rate(resnet50(), config, make_plan(config, 1281167)).at(0);
+    return make_rate(config, make_plan(config, 1281167)).at(0);
   };
   BOOST_TEST(first({"--minibatch", "8192"}) == 0.1);
   BOOST_TEST(first({"--minibatch", "256"}) == 0.1);
@@ -110,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {
   const RunConfig config = parse(resnet50(), {});
-  const LearningRate rate = make_rate(resnet50(), config, make_plan(config, 1281167));
+  const LearningRate rate = make_rate(config, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.0125);
   BOOST_TEST(rate.at(40000) == 0.0125);
 }
@@ -131,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
   BOOST_TEST(chosen(recipe, {"--rate-of-fading", "0.125"}) == "lr 7, optimizer fading: rate of fading 0.125");
   BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
   const RunConfig config = parse(recipe, {});
-  BOOST_TEST(make_scalars(recipe, config, make_plan(config, 60000)).at(0)[3].name == "rate_of_fading");
+  BOOST_TEST(make_scalars(recipe.optimizers, config, make_plan(config, 60000)).at(0)[3].name == "rate_of_fading");
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
@@ -160,7 +163,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
 BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
   for (const Recipe& recipe : all_recipes()) {
     const RunConfig config = default_config(recipe);
-    BOOST_CHECK_NO_THROW(make_scalars(recipe, config, make_plan(config, 1000000)));
+    BOOST_CHECK_NO_THROW(make_scalars(recipe.optimizers, config, make_plan(config, 1000000)));
   }
 }
 

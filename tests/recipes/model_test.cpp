@@ -1,4 +1,5 @@
 #include "recipes/task/model.h"
+#include "recipes/config/image_run.h"
 #include "recipes/run/command_words.h"
 
 #include <boost/test/unit_test.hpp>
@@ -66,7 +67,7 @@ OptionValues with(const Recipe& recipe, const std::vector<std::pair<std::string,
 int64_t parameters_of(const Recipe& recipe, const std::string& dataset,
                       const std::vector<std::pair<std::string, double>>& values) {
   const InputSpec input = input_spec({dataset, recipe.synthetic});
-  return parameter_count(build_training_graph(recipe, input, 2, with(recipe, values)));
+  return parameter_count(build_training_graph(image_task(recipe, input, with(recipe, values)), 2));
 }
 
 // Two samples whose logits are their pixels' sums, by hand.
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(commands_that_are_printed_can_be_copied) {
 }
 
 BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
-  Graph graph = build_training_graph(recipe(linear_model), tiny_input(), 2, {});
+  Graph graph = build_training_graph(image_task(recipe(linear_model), tiny_input(), {}), 2);
   verify(graph);
   double loss = interpret(graph, two_samples({0.5, 0.5})).outputs.at("loss").data.at(0);
   double expected = 0.5 * (loss_of({-2, 2, -1.2}, 0) + loss_of({2, 2, -2}, 2));
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(training_loss_is_the_weighted_sum_over_normalised_images) {
 }
 
 BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
-  Graph graph = build_inference_graph(recipe(linear_model), tiny_input(), 2, {});
+  Graph graph = build_inference_graph(image_task(recipe(linear_model), tiny_input(), {}), 2);
   verify(graph);
   auto outputs = interpret(graph, two_samples({1, 0})).outputs;
   BOOST_TEST(outputs.at("count").data[0] == 1.0);
@@ -115,11 +116,11 @@ BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
 }
 
 BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
-  std::string loss = message([] { build_training_graph(recipe(reduced_loss), tiny_input(), 2, {}); });
+  std::string loss = message([] { build_training_graph(image_task(recipe(reduced_loss), tiny_input(), {}), 2); });
   test::golden("reduced_loss.txt", loss + "\n");
-  std::string metric = message([] { build_inference_graph(recipe(reduced_metric), tiny_input(), 2, {}); });
+  std::string metric = message([] { build_inference_graph(image_task(recipe(reduced_metric), tiny_input(), {}), 2); });
   test::golden("reduced_metric.txt", metric + "\n");
-  BOOST_TEST(message([] { build_training_graph(recipe(no_loss), tiny_input(), 2, {}); }) ==
+  BOOST_TEST(message([] { build_training_graph(image_task(recipe(no_loss), tiny_input(), {}), 2); }) ==
              "recipe tiny: the model returned no loss");
 }
 
@@ -128,7 +129,8 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   AugmentSpec mixup;
   mixup.mixup = 1;
   for (const AugmentSpec& augment : {AugmentSpec{}, mixup}) {
-    const std::string text = message([&] { build_training_graph(recipe(narrow_head), tiny_input(), 4, {}, augment); });
+    const std::string text =
+        message([&] { build_training_graph(image_task(recipe(narrow_head), tiny_input(), {}, augment), 4); });
     BOOST_TEST(text ==
                "cross_entropy: the logits are not one a class\n  at model_test.cpp:" + std::to_string(kNarrowLine) +
                    "\n  expected: logits [N=4, 3]: the labels are 0 to 2\n  got:      logits [N=4, C=2]\n"
@@ -138,8 +140,8 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
 
 BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
   auto check = [](Model model) {
-    check_same_parameters(build_training_graph(recipe(model), tiny_input(), 2, {}),
-                          build_inference_graph(recipe(model), tiny_input(), 2, {}));
+    check_same_parameters(build_training_graph(image_task(recipe(model), tiny_input(), {}), 2),
+                          build_inference_graph(image_task(recipe(model), tiny_input(), {}), 2));
   };
   BOOST_TEST(message([&] { check(linear_model); }) == "(nothing thrown)");
   test::golden("other_parameters.txt", message([&] { check(two_faced); }) + "\n");
@@ -148,8 +150,8 @@ BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
 BOOST_AUTO_TEST_CASE(resnet50_is_torchvisions) {
   Recipe resnet = find_recipe("resnet50");
   InputSpec input = input_spec({"synthetic", resnet.synthetic});
-  Graph graph = build_training_graph(resnet, input, 2, {});
-  check_same_parameters(graph, build_inference_graph(resnet, input, 2, {}));
+  Graph graph = build_training_graph(image_task(resnet, input, {}), 2);
+  check_same_parameters(graph, build_inference_graph(image_task(resnet, input, {}), 2));
   BOOST_TEST(parameter_count(graph) == 25557032);
   auto shape = [&](const std::string& name) {
     const Variable* variable = graph.find_variable(name);
@@ -189,7 +191,7 @@ BOOST_AUTO_TEST_CASE(resnets_for_cifar_have_the_papers_sizes) {
 BOOST_AUTO_TEST_CASE(resnets_for_cifar_have_the_names_pytorch_users_know) {
   const Recipe recipe = resnet_cifar();
   const InputSpec input = input_spec({"synthetic", recipe.synthetic});
-  const Graph graph = build_training_graph(recipe, input, 2, with(recipe, {{"depth", 8}, {"width", 2}}));
+  const Graph graph = build_training_graph(image_task(recipe, input, with(recipe, {{"depth", 8}, {"width", 2}})), 2);
   std::string text;
   for (const Variable& v : graph.variables)
     if (v.kind == VariableKind::parameter) text += v.name + " " + shape_text(v.type) + "\n";
@@ -202,7 +204,7 @@ BOOST_AUTO_TEST_CASE(options_change_the_net) {
   BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {{"depth", 1}, {"hidden", 7}}) == 784 * 7 + 7 + 7 * 10 + 10);
   const Recipe lenet = lenet_mnist();
   const InputSpec input = input_spec({"mnist"});
-  const Graph wide = build_training_graph(lenet, input, 2, with(lenet, {{"width", 3}}));
+  const Graph wide = build_training_graph(image_task(lenet, input, with(lenet, {{"width", 3}})), 2);
   BOOST_TEST(shape_text(wide.find_variable("conv2.weight")->type) == "[O=96, I=48, H=5, W=5]");
 }
 
@@ -211,8 +213,8 @@ BOOST_AUTO_TEST_CASE(lenet_takes_batch_norm) {
   const Recipe lenet = lenet_mnist();
   OptionValues options(lenet.options);
   options.set("norm", "batch");
-  const Graph graph = build_training_graph(lenet, input_spec({"mnist"}), 2, options);
-  check_same_parameters(graph, build_inference_graph(lenet, input_spec({"mnist"}), 2, options));
+  const Graph graph = build_training_graph(image_task(lenet, input_spec({"mnist"}), options), 2);
+  check_same_parameters(graph, build_inference_graph(image_task(lenet, input_spec({"mnist"}), options), 2));
   std::string text;
   for (const Variable& v : graph.variables)
     if (v.kind == VariableKind::parameter)
@@ -225,9 +227,10 @@ BOOST_AUTO_TEST_CASE(every_recipe_builds_and_its_program_says_the_same_of_it) {
   for (const Recipe& recipe : all_recipes()) {
     BOOST_TEST_CONTEXT(recipe.name) {
       InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
-      Graph training = build_training_graph(recipe, input, 2, OptionValues(recipe.options));
+      Graph training = build_training_graph(image_task(recipe, input, OptionValues(recipe.options)), 2);
       verify(training);
-      check_same_parameters(training, build_inference_graph(recipe, input, 2, OptionValues(recipe.options)));
+      check_same_parameters(training,
+                            build_inference_graph(image_task(recipe, input, OptionValues(recipe.options)), 2));
       std::string program = test::read_file(test::source_dir() / "recipes" / "bin" / (recipe.name + ".cpp"));
       BOOST_TEST(program.starts_with("// summary: " + recipe.summary + "\n"));
       BOOST_TEST(!recipe.paper.empty());
@@ -240,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
   for (const Recipe& recipe : all_recipes()) {
     const InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
     const OptionValues options(recipe.options);
-    const Graph training = build_training_graph(recipe, input, 2, options, {.mixup = 1}, DType::f64);
+    const Graph training = build_training_graph(image_task(recipe, input, options, {.mixup = 1}), 2, DType::f64);
     std::vector<bool> needed(training.nodes.size());  // for the loss; metrics may be in f32
     for (const Output& output : training.outputs) needed[static_cast<size_t>(output.value.node)] = true;
     for (size_t n = training.nodes.size(); n-- > 0;) {
@@ -250,7 +253,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
       BOOST_TEST((node.type().dtype != DType::f32),
                  recipe.name << ": " << name(node.op) << " at " << training.place(node));
     }
-    BOOST_CHECK_NO_THROW(build_inference_graph(recipe, input, 2, options, DType::f64));
+    BOOST_CHECK_NO_THROW(build_inference_graph(image_task(recipe, input, options), 2, DType::f64));
   }
 }
 

@@ -1,4 +1,6 @@
 #include "recipes/perf/overlap_report.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -22,8 +24,8 @@ struct Case {
     config = *parse_flags(recipe, "", words);
     input = input_spec(image_source(recipe, config));
   }
-  Compiled compiled() const { return compile_training(recipe, config, input, target, {}); }
-  Compiled finely() const { return compile_finely(recipe, config, input, target, {}); }
+  Compiled compiled() const { return compile_training(task_of(recipe, config, input), config, target, {}); }
+  Compiled finely() const { return compile_finely(task_of(recipe, config, input), config, target, {}); }
 };
 
 std::vector<std::string> contents(const Compiled& compiled) {

@@ -1,4 +1,5 @@
 #include "recipes/train/programs.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   const RunConfig config = *parse_flags(recipe, "", words);
   std::string text;
   for (const Step& step :
-       compile_programs(recipe, config, input_spec(image_source(recipe, config)), target).training.program.final.steps)
+       compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target)
+           .training.program.final.steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }
@@ -43,7 +45,7 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
   recipe.synthetic.shape = {3, 8, 8};
   OptionValues options(recipe.options);
   options.set("depth", 8);
-  const Graph graph = build_training_graph(recipe, input_spec({"synthetic", recipe.synthetic}), 4, options);
+  const Graph graph = build_training_graph(image_task(recipe, input_spec({"synthetic", recipe.synthetic}), options), 4);
   for (const char* isa : {"avx512", "avx2", "generic"}) {
     test::CheckOptions check{.tolerance = 1e-4, .check_passes = false, .optimizer = test::momentum_sgd()};
     check.target.isa = check.target.library_isa = isa;
@@ -62,7 +64,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
     const auto compiled = [&](double memory) {
       Target target = gpu_target("sm_90");
       target.memory_bytes = static_cast<int64_t>(memory);
-      return compile_training(recipe, config, input, target, {});
+      return compile_training(task_of(recipe, config, input), config, target, {});
     };
     const auto needed = [](const Compiled& one) {
       const MemoryAnswer memory = memory_answer(one);
@@ -82,7 +84,8 @@ BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_l
   recipe.synthetic.shape = {3, 8, 8};
   OptionValues options(recipe.options);
   options.set("depth", 8);
-  const Graph graph = build_statistics_graph(recipe, input_spec({"synthetic", recipe.synthetic}), 4, options);
+  const Graph graph =
+      build_statistics_graph(image_task(recipe, input_spec({"synthetic", recipe.synthetic}), options), 4);
   BOOST_TEST(graph.writes.size() == 14u);
   for (const char* isa : {"avx512", "avx2", "generic"}) {
     test::CheckOptions check{.tolerance = 1e-4, .optimizer = {}};

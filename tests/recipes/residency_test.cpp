@@ -1,5 +1,7 @@
 // A data set on the device whole: who chooses it, what is compiled, and that no bit depends on it.
 #include "recipes/train/residency.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 
 #include <fmt/format.h>
 
@@ -24,12 +26,14 @@ RunConfig flags_of(const Words& words) { return *parse_flags(small_recipe(), "sm
 InputSpec spec_of(const std::string& dataset) { return input_spec({.dataset = dataset, .synthetic = {}}); }
 
 bool chosen(const Words& words, const InputSpec& input, const Target& target) {
-  return choose_residency(flags_of(words), input, target).is_on();
+  const RunConfig config = flags_of(words);
+  return choose_residency(config, task_of(small_recipe(), config, input), target).is_on();
 }
 
 std::string refusal(const Words& words, const InputSpec& input, int64_t device_bytes = INT64_MAX) {
   try {
-    choose_residency(flags_of(words), input, generic_cpu_target(), device_bytes);
+    const RunConfig config = flags_of(words);
+    choose_residency(config, task_of(small_recipe(), config, input), generic_cpu_target(), device_bytes);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -72,14 +76,15 @@ BOOST_AUTO_TEST_CASE(auto_is_for_small_data_on_a_gpu) {
     BOOST_TEST(chosen({"--resident", "on"}, spec_of(small), cpu), small);
     BOOST_TEST(!chosen({"--resident", "off"}, spec_of(small), gpu), small);
   }
-  BOOST_TEST(resident_bytes(spec_of("mnist")) == 70000 * (784 + 4));
+  BOOST_TEST(resident_bytes(task_of(small_recipe(), flags_of({}), spec_of("mnist"))) == 70000 * (784 + 4));
   InputSpec large = spec_of("cifar10");
   large.train_count = kResidentBytes / (3072 + 4) - 10000;
   BOOST_TEST(chosen({}, large, gpu));
   large.train_count += 1;
   BOOST_TEST(!chosen({}, large, gpu));
   BOOST_TEST(chosen({"--resident", "on"}, large, gpu));
-  BOOST_TEST((choose_residency(flags_of({}), spec_of("cifar10"), gpu) == Residency{50000, 10000}));
+  BOOST_TEST((choose_residency(flags_of({}), task_of(small_recipe(), flags_of({}), spec_of("cifar10")), gpu) ==
+              Residency{50000, 10000}));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
@@ -88,17 +93,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
   BOOST_TEST(!chosen({}, noise, gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on"}, noise) ==
              "--resident on: --data synthetic is one minibatch of noise and no data set; --resident auto or off sends "
-             "the images step by step");
+             "the samples step by step");
   const Words moved = {"--augment", "flip", "--augment-in", "loader"};
   BOOST_TEST(!chosen(moved, spec_of("mnist"), gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on", "--augment", "flip", "--augment-in", "loader"}, spec_of("mnist")) ==
              "--resident on: with --augment-in loader the host moves the pixels; --resident auto or off sends the "
-             "images step by step");
+             "samples step by step");
   BOOST_TEST(chosen({"--augment", "mixup", "--augment-in", "loader"}, spec_of("mnist"), gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on"}, spec_of("mnist"), 55160000) == "(nothing thrown)");
   BOOST_TEST(refusal({"--resident", "on"}, spec_of("mnist"), 55159999) ==
-             "--resident on: the images of mnist take 55.2 MB, the device has 55.2 MB; --resident auto or off sends "
-             "the images step by step");
+             "--resident on: the samples of mnist take 55.2 MB, the device has 55.2 MB; --resident auto or off sends "
+             "the samples step by step");
 }
 
 // The oracle on both graphs: rows gathered by hand, and by the graph.
@@ -106,8 +111,8 @@ BOOST_AUTO_TEST_CASE(a_graph_with_tables_means_the_same) {
   const Recipe recipe = small_recipe();
   const InputSpec input = input_spec({.dataset = "synthetic", .synthetic = recipe.synthetic});
   const AugmentSpec all{.crop = true, .flip = true, .cutout = 2, .mixup = 1};
-  const Graph fed = build_training_graph(recipe, input, 5, {}, all);
-  const Graph resident = with_tables(fed, 9);
+  const Graph fed = build_training_graph(image_task(recipe, input, {}, all), 5);
+  const Graph resident = with_tables(fed, {"images", "labels"}, 9);
   verify(resident);
   BOOST_TEST(!resident.find_input("images").valid());
   BOOST_TEST(!resident.find_input("labels").valid());
@@ -141,7 +146,7 @@ BOOST_AUTO_TEST_CASE(launches) {
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
       const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
       const Programs programs =
-          compile_programs(recipe, config, input_spec(image_source(recipe, config)), target, {40, 21});
+          compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target, {40, 21});
       text += fmt::format("{}, {}:\n", kinds, target.isa);
       const Schedule& schedule = programs.training.program.final;
       for (const Step& step : schedule.steps) {
@@ -161,8 +166,8 @@ BOOST_AUTO_TEST_CASE(no_hash_depends_on_it) {
   const Recipe recipe = noisy(resnet_cifar());
   const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4"});
   const InputSpec input = input_spec(image_source(recipe, config));
-  const Programs fed = compile_programs(recipe, config, input, generic_cpu_target());
-  const Programs resident = compile_programs(recipe, config, input, generic_cpu_target(), {40, 21});
+  const Programs fed = compile_programs(task_of(recipe, config, input), config, generic_cpu_target());
+  const Programs resident = compile_programs(task_of(recipe, config, input), config, generic_cpu_target(), {40, 21});
   BOOST_TEST(fed.training.graph_hash == resident.training.graph_hash);
   BOOST_TEST(fed.inference.graph_hash == resident.inference.graph_hash);
   BOOST_TEST(fed.training_text == resident.training_text);

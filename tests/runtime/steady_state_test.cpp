@@ -7,6 +7,7 @@
 #include "data/synthetic.h"
 #include "graph/interpreter.h"
 #include "optim/optimizer.h"
+#include "recipes/config/image_run.h"
 #include "recipes/task/model.h"
 #include "recipes/train/feed.h"
 #include "runtime/cpu/arena_guard.h"
@@ -108,7 +109,8 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
   constexpr int64_t kRows = 64;
   const Recipe recipe = {.name = "convnet", .summary = "", .paper = "", .model = convnet};
   const InputSpec input = {"synthetic", {3, 32, 32}, 10, {0.5, 0.5, 0.5}, {0.3, 0.3, 0.3}, 1024};
-  const Dataset data = synthetic_dataset({.shape = input.shape, .train_count = 1024, .test_count = 1});
+  const auto data =
+      std::make_shared<const Dataset>(synthetic_dataset({.shape = input.shape, .train_count = 1024, .test_count = 1}));
   const AugmentSpec all = {.crop = true, .flip = true, .cutout = 16, .mixup = 1};
   for (const bool in_loader : {false, true}) {
     std::unique_ptr<Backend> backend = make_cpu_backend({2, 2, ""});
@@ -117,22 +119,22 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     options.target = backend->target();
     options.optimizer = update_rule(adamw());
     const AugmentSpec in_graph = in_loader ? AugmentSpec{.mixup = 1} : all;
-    Session session(*backend, store, compile(build_training_graph(recipe, input, kRows, {}, in_graph), options));
+    Task task = image_task(recipe, input, {}, in_graph);
+    set_image_sources(task, input, data, {all, 1, mean_pixel(input.mean), in_loader});
+    Session session(*backend, store, compile(build_training_graph(task, kRows), options));
     store.initialise(1);
     session.set_scalar("label_smoothing", 0.1);
     std::vector<HostBatch> slots;
-    for (int i = 0; i < 4; ++i) slots.emplace_back(session);
-    std::vector<BatchMemory> memory;
-    for (HostBatch& slot : slots) memory.push_back(slot.memory());
-    Loader loader(
-        gather_rows(data.train, Order::training(1, 1024, kRows), 0, {all, 1, mean_pixel(input.mean), in_loader}),
-        memory, {.threads = 2});
+    for (int i = 0; i < 4; ++i) slots.emplace_back(session, task.fields);
+    const FieldFill fill = task.train->gather(Order::training(1, 1024, kRows), 0);
+    Loader loader([&](int64_t number, int slot) { fill(number, slots[static_cast<size_t>(slot)].memory()); }, 4,
+                  {.threads = 2});
     std::vector<double> loss;
     StepScalars scalars = cosine_scalars();
     int64_t number = 0;
     const auto take_steps = [&](int count) {
       for (int i = 0; i < count; ++i) {
-        lend(session, slots[static_cast<size_t>(loader.next().slot)]);
+        slots[static_cast<size_t>(loader.next().slot)].lend(session);
         step(session, scalars, number++, loss);
       }
     };

@@ -1,5 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/config/flags.h"
+#include "recipes/config/image_run.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/matmul_rate.h"
@@ -83,12 +85,12 @@ void memory_changes_no_bit(TestGpu& gpu) {
     const auto trained = [&](int64_t memory, bool recomputes) {
       Target target = backend->target();
       target.memory_bytes = memory;
-      Programs programs = compile_programs(training.recipe, config, input, target);
+      Programs programs = compile_programs(task_of(training.recipe, config, input), config, target);
       BOOST_TEST(!programs.training.recomputed.empty() == recomputes);
       StateStore store(*backend);
       Session session(*backend, store, std::move(programs.training));
       store.initialise(1);
-      fill_timed_inputs(session, training.recipe, input, config);
+      fill_timed_inputs(session, timed_task(training.recipe, config, input), config);
       session.set_scalar("learning_rate", 0.1);
       for (int step = 0; step < 3; ++step) session.step();
       session.wait();

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_observer.h"
@@ -31,8 +32,10 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   config.processes = world.size();
   Input input = load_input(image_source(recipe, config));
   const RunPlan plan = make_plan(config, input.data.train.count());
-  const Residency residency = choose_residency(config, input.spec, backend.target(), backend.memory_bytes());
-  const auto compile = [&] { return compile_programs(recipe, config, input.spec, backend.target(), residency); };
+  Task task = task_of(recipe, config, input.spec);
+  set_sources(task, config, input.spec, std::make_shared<const Dataset>(input.data));
+  const Residency residency = choose_residency(config, task, backend.target(), backend.memory_bytes());
+  const auto compile = [&] { return compile_programs(task, config, backend.target(), residency); };
   LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(config.seed));
   const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, input.data);
   LoopStart start;
@@ -50,16 +53,14 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
     RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, config.keep, say) : RunRecord();
     const auto make_check = [&](const LoopParts& parts) {
       const ParameterSpace& space = programs.training.compiled().space;
-      return std::make_unique<FiniteCheck>(parts, backend,
-                                           compile_check(recipe, config, input.spec, backend.target(), space));
+      return std::make_unique<FiniteCheck>(parts, backend, compile_check(task, config, backend.target(), space));
     };
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
     RunObserver observer(console, record, picture);
-    TrainingLoop loop({config, plan, batch_plan(config), make_scalars(recipe, config, plan), input.spec,
-                       choose_loader_threads(config, world.processors()), input.data, programs.training,
-                       programs.inference, programs.store, world, observer, start, programs.statistics.get(),
-                       programs.averaged.get(), make_check,
-                       [&] { programs.store.initialise(static_cast<uint32_t>(config.seed)); }});
+    TrainingLoop loop({config, plan, batch_plan(config), make_scalars(recipe.optimizers, config, plan), task,
+                       choose_loader_threads(config, world.processors()), programs.training, programs.inference,
+                       programs.store, world, observer, start, programs.statistics.get(), programs.averaged.get(),
+                       make_check, [&] { programs.store.initialise(static_cast<uint32_t>(config.seed)); }});
     loop.run();
   }
   return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 
+#include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/device.h"
 #include "tests/says.h"

@@ -1,0 +1,52 @@
+#include "recipes/task/source.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace kb {
+namespace {
+
+void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_bytes, int64_t first_row,
+                  int64_t minibatch) {
+  const size_t rows = memory.weights.size();
+  bool fits = memory.fields.size() == sample_bytes.size() && first_row >= 0 &&
+              first_row + static_cast<int64_t>(rows) <= minibatch &&
+              (memory.samples.empty() || memory.samples.size() == rows);
+  for (size_t f = 0; fits && f < sample_bytes.size(); ++f)
+    fits = memory.fields[f].empty() || memory.fields[f].size() == rows * sample_bytes[f];
+  if (!fits)
+    throw std::logic_error(
+        fmt::format("batch memory of {} fields and {} weights at row {} does not fit a minibatch of "
+                    "{} rows of {} fields",
+                    memory.fields.size(), rows, first_row, minibatch, sample_bytes.size()));
+}
+
+}  // namespace
+
+FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
+  return [this, order, first_row](int64_t step, const FieldMemory& memory) {
+    check_memory(memory, sample_bytes_, first_row, order.minibatch());
+    std::vector<std::span<std::byte>> fields(memory.fields.size());
+    for (size_t row = 0; row < memory.weights.size(); ++row) {
+      const auto [sample, weight] = order.row(step, first_row + static_cast<int64_t>(row));
+      memory.weights[row] = weight;
+      if (!memory.samples.empty()) memory.samples[row] = static_cast<int32_t>(sample);
+      for (size_t f = 0; f < fields.size(); ++f)
+        if (!memory.fields[f].empty()) fields[f] = memory.fields[f].subspan(row * sample_bytes_[f], sample_bytes_[f]);
+      read(sample, fields);
+    }
+  };
+}
+
+FieldFill gather_workers(const Source& source, const Order& order, int64_t first_worker, int64_t workers,
+                         int64_t rows) {
+  std::vector<FieldFill> fills;
+  for (int64_t worker = first_worker; worker < first_worker + workers; ++worker)
+    fills.push_back(source.gather(order, worker * rows));
+  return [fills = std::move(fills), workers](int64_t batch, const FieldMemory& memory) {
+    fills[static_cast<size_t>(batch % workers)](batch / workers, memory);
+  };
+}
+
+}  // namespace kb

@@ -1,0 +1,157 @@
+#include "recipes/task/task.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
+  if (!values.valid()) throw Error(fmt::format("recipe {}: the model returned no {}", recipe, what));
+  if (values.shape() == Dims{minibatch} && is_float(values.dtype())) return;
+  const Graph& graph = values.graph();
+  std::string hint = "a model returns one value a sample";
+  if (values.rank() == 0)
+    hint =
+        "leave out the mean or sum over N: the framework reduces over the samples with their weights, so that the "
+        "loss is the mean over the global minibatch and padded rows count nothing";
+  throw Error(fmt::format("{}: recipe {}: {} of the model\n  expected: float [N={}]\n  got:      {}\n  hint:     {}",
+                          graph.place(graph.node(values.value())), recipe, what, minibatch, to_string(values.type()),
+                          hint));
+}
+
+struct Declared {
+  Tensor weights;
+  ModelOutput output;
+};
+
+Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) {
+  Inputs inputs(graph, task.fields, minibatch, real);
+  ModelOutput output = task.model(inputs);
+  check_per_sample(task.name, "loss", output.loss, minibatch);
+  for (const Metric& metric : output.metrics)
+    check_per_sample(task.name, fmt::format("metric '{}'", metric.name), metric.values, minibatch);
+  return {inputs.weights(), std::move(output)};
+}
+
+void add_output(Graph& graph, const std::string& name, Tensor value) {
+  graph.outputs.push_back({name, value.value(), Merge::sum});
+}
+
+std::map<std::string, std::string> owned(const Graph& graph) {
+  std::map<std::string, std::string> variables;
+  for (const Variable& v : graph.variables)
+    if (v.kind == VariableKind::parameter || v.kind == VariableKind::state)
+      variables[v.name] = fmt::format("{} {}", name(v.kind), to_string(v.type));
+  return variables;
+}
+
+}  // namespace
+
+int64_t Field::sample_bytes() const {
+  int64_t elements = 1;
+  for (const int64_t extent : shape) elements *= extent;
+  return elements * static_cast<int64_t>(size_of(dtype));
+}
+
+std::vector<std::string> Task::fields_in_memory() const {
+  std::vector<std::string> names;
+  for (const Field& field : fields)
+    if (field.in_memory) names.push_back(field.name);
+  return names;
+}
+
+Tensor Inputs::operator[](const std::string& name) {
+  for (const auto& [known, tensor] : declared_)
+    if (known == name) return tensor;
+  for (const Field& field : fields_) {
+    if (field.name != name) continue;
+    Dims shape = {minibatch_};
+    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+    const std::string axes = "N" + (field.axes.empty() ? std::string(field.shape.size(), '_') : field.axes);
+    Tensor tensor;
+    if (field.below != 0)
+      tensor = index_input(graph_, name, shape, field.below == Field::kRows ? minibatch_ : field.below, axes);
+    else
+      tensor = input(graph_, name, is_float(field.dtype) ? real_ : field.dtype, shape, axes);
+    declared_.emplace_back(name, tensor);
+    return tensor;
+  }
+  std::string known;
+  for (const Field& field : fields_) known += (known.empty() ? "" : ", ") + field.name;
+  throw Error(fmt::format("the model asks for a field '{}'\n  expected: one of {}", name, known));
+}
+
+Tensor Inputs::weights() {
+  for (const auto& [known, tensor] : declared_)
+    if (known == "weights") return tensor;
+  declared_.emplace_back("weights", input(graph_, "weights", real_, {minibatch_}, "N"));
+  return declared_.back().second;
+}
+
+Tensor Inputs::scalar(const std::string& name) {
+  for (const auto& [known, tensor] : declared_)
+    if (known == name) return tensor;
+  declared_.emplace_back(name, scalar_input(graph_, name, real_));
+  return declared_.back().second;
+}
+
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real) {
+  Graph graph(task.name, Mode::training);
+  Declared declared = declare(graph, task, minibatch, real);
+  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
+  return graph;
+}
+
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real) {
+  Graph graph(task.name + ".predict", Mode::inference);
+  Declared declared = declare(graph, task, minibatch, real);
+  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
+  for (const Metric& metric : declared.output.metrics)
+    add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
+  add_output(graph, "count", sum(declared.weights));
+  return graph;
+}
+
+Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real) {
+  Graph graph(task.name + ".statistics", Mode::statistics);
+  Declared declared = declare(graph, task, minibatch, real);
+  if (graph.writes.empty())
+    throw Error(fmt::format("--recompute-bn: expected a model with batch norm, got {}, which has none", task.name));
+  add_output(graph, "count", sum(declared.weights));
+  return graph;
+}
+
+void check_same_parameters(const Graph& training, const Graph& inference) {
+  auto in_training = owned(training), in_inference = owned(inference);
+  std::string differences;
+  auto note = [&](const std::string& name, const std::string& trained, const std::string& predicted) {
+    differences += fmt::format("\n  {}: {} in training, {} in inference", name, trained, predicted);
+  };
+  for (const auto& [name, type] : in_training) {
+    auto at = in_inference.find(name);
+    if (at == in_inference.end())
+      note(name, type, "absent");
+    else if (at->second != type)
+      note(name, type, at->second);
+  }
+  for (const auto& [name, type] : in_inference)
+    if (!in_training.contains(name)) note(name, "absent", type);
+  if (differences.empty()) return;
+  throw Error(
+      fmt::format("recipe {}: the model declares other parameters in training than in inference:{}\n  hint:     "
+                  "both declarations must own the same; what only training does (dropout) owns none",
+                  training.name, differences));
+}
+
+int64_t parameter_count(const Graph& graph) {
+  int64_t count = 0;
+  for (const Variable& v : graph.variables)
+    if (v.kind == VariableKind::parameter) count += v.type.elements();
+  return count;
+}
+
+}  // namespace kb

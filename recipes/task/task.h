@@ -1,0 +1,95 @@
+// A task: what is trained. Named input fields, a model function over them, the sources of the samples, and the graphs
+// that the framework makes of these. The framework normalises nothing: it reduces over the samples behind the model.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/layers.h"
+#include "optim/optimizer.h"
+#include "recipes/task/source.h"
+
+namespace kb {
+
+// An input of the model, by sample.
+struct Field {
+  static constexpr int64_t kRows = -1;
+
+  std::string name;          // of the graph's input
+  DType dtype = DType::f32;  // as the source gives it; a program of f64 takes a float field as f64
+  Dims shape = {};           // of a sample: the input is [N, shape...]
+  std::string axes = {};     // a letter for each axis of the shape; "_" names none; empty: none is named
+  int64_t below = 0;         // of an i32 index field: every value is in [0, below), kRows: in [0, N); 0: no index field
+  bool in_memory = false;    // the source has the field of all samples, see Source::table
+
+  int64_t sample_bytes() const;
+};
+
+// The inputs of a graph that a model function is building. An input is declared when it is first asked for.
+class Inputs {
+ public:
+  Inputs(Graph& graph, const std::vector<Field>& fields, int64_t minibatch, DType real)
+      : graph_(graph), fields_(fields), minibatch_(minibatch), real_(real) {}
+
+  Tensor operator[](const std::string& field);  // [N, shape...]; throws Error where the task has no such field
+  Tensor weights();                             // float [N]: of each sample in a sum over samples
+  Tensor scalar(const std::string& name);       // float []
+  Graph& graph() { return graph_; }
+  DType real() const { return real_; }  // of float values: f32, or f64 in a program of that precision
+  bool is_training() const { return graph_.mode == Mode::training; }
+
+ private:
+  Graph& graph_;
+  const std::vector<Field>& fields_;
+  int64_t minibatch_;
+  DType real_;
+  std::vector<std::pair<std::string, Tensor>> declared_;
+};
+
+struct Metric {
+  std::string name;
+  Tensor values;  // float [N]; averaged over the samples
+};
+
+struct ModelOutput {
+  Tensor loss;  // float [N]; never reduced over N
+  std::vector<Metric> metrics;
+};
+
+struct Task {
+  std::string name;
+  std::vector<Field> fields;
+  std::function<ModelOutput(Inputs&)> model;
+  std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
+  int64_t classes = 0;                     // where the loss is a cross-entropy over classes; else 0
+  std::string data = {};                   // name of the data set
+  int64_t train_count = 0, test_count = 0;
+  bool is_noise = false;          // of the training part: its losses mean nothing
+  std::string sent_because = {};  // why a device cannot hold the data set; empty: it can
+  // Set before the task is trained; a program is compiled without them. `plain`: the training part without
+  // augmentation.
+  std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr;
+
+  std::vector<std::string> fields_in_memory() const;  // names
+};
+
+// Training: the fields, "weights" float [N], and the scalars that the model asks for; output "loss", the sum of losses
+// times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its
+// name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N],
+// with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+
+// Returns the graph that estimates batch norm's running statistics anew. It has the inputs of inference that they
+// depend on, without augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error
+// where no layer has such statistics.
+Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+
+// Throws Error naming what differs unless both have the same parameters and running statistics.
+void check_same_parameters(const Graph& training, const Graph& inference);
+
+// Elements over all parameters.
+int64_t parameter_count(const Graph& graph);
+
+}  // namespace kb
