@@ -19,7 +19,7 @@ function(kb_install)
     target_link_options(kilobatch INTERFACE $<INSTALL_INTERFACE:-fsanitize=${KB_SANITIZE}>)
   endif()
 
-  list(TRANSFORM kb_rooms PREPEND kb_ OUTPUT_VARIABLE libraries)
+  get_property(libraries GLOBAL PROPERTY KB_LIBRARIES)
   install(TARGETS kilobatch ${libraries} EXPORT kilobatch ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT kilobatch NAMESPACE Kilobatch:: FILE KilobatchTargets.cmake DESTINATION ${KB_INSTALL_PACKAGE})
   # Without the backends' own headers.

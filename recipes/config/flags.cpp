@@ -351,22 +351,8 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
 }
 
 RunConfig default_config(const Recipe& recipe) {
-  const Defaults& d = recipe.defaults;
-  RunConfig config;
+  RunConfig config = config_of(recipe.defaults, recipe.optimizers);
   config.data = RuntimeOptions::from_environment().data_dir.string();
-  config.dataset = d.dataset;
-  config.minibatch = d.minibatch;
-  config.epochs = d.epochs;
-  use_optimizer(recipe, config, d.optimizer);
-  config.scaling = d.scaling;
-  config.schedule = d.schedule;
-  config.milestones = d.milestones;
-  config.power = d.power;
-  config.warmup = d.warmup;
-  config.warmup_epochs = d.warmup_epochs;
-  config.warmup_start = d.warmup_start;
-  config.label_smoothing = d.label_smoothing;
-  augment().read(config, d.augment);
   config.options = OptionValues(recipe.options);
   return config;
 }

@@ -22,6 +22,13 @@ void set_sources(Task& task, const RunConfig& config, const InputSpec& input, st
   set_image_sources(task, input, std::move(data), loader_augment(config, input));
 }
 
+Task load_task(const Recipe& recipe, const RunConfig& config) {
+  Input input = load_input({config.dataset, recipe.synthetic, config.data, recipe.load});
+  Task task = task_of(recipe, config, input.spec);
+  set_sources(task, config, input.spec, std::make_shared<const Dataset>(std::move(input.data)));
+  return task;
+}
+
 Task timed_task(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
   Task task = task_of(recipe, config, input);
   task.train = noise_source(input);

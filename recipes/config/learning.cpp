@@ -35,10 +35,9 @@ Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& n
   throw Error(fmt::format("there is no optimizer '{}'{}", name, suggestion(name, names)));
 }
 
-void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& name) {
-  const Defaults& d = recipe.defaults;
-  const Optimizer own = find_optimizer(recipe.optimizers, d.optimizer),
-                  chosen = find_optimizer(recipe.optimizers, name);
+void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, RunConfig& config,
+                   const std::string& name) {
+  const Optimizer own = find_optimizer(offered, d.optimizer), chosen = find_optimizer(offered, name);
   std::vector<NamedScalar> recipes = hyper_values(own, d.hyper), given;
   const bool alike = chosen.learning_rate == own.learning_rate;
   for (NamedScalar& scalar : recipes)
@@ -47,6 +46,26 @@ void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& n
   config.lr = alike ? d.lr : chosen.learning_rate;
   config.base_minibatch = alike ? d.base_minibatch : 0;
   config.hyper = hyper_values(chosen, given);
+}
+
+RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
+  RunConfig config;
+  config.dataset = d.dataset;
+  config.minibatch = d.minibatch;
+  config.epochs = d.epochs;
+  use_optimizer(d, own, config, d.optimizer);
+  config.scaling = d.scaling;
+  config.schedule = d.schedule;
+  config.milestones = d.milestones;
+  config.power = d.power;
+  config.warmup = d.warmup;
+  config.warmup_epochs = d.warmup_epochs;
+  config.warmup_start = d.warmup_start;
+  config.label_smoothing = d.label_smoothing;
+  if (d.augment != "none")
+    for (const std::string& kind : comma_separated(d.augment))
+      config.augment.push_back(choice_of("augment", kAugmentKinds, kind));
+  return config;
 }
 
 LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {

@@ -18,7 +18,11 @@ Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& n
 
 // Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
 // where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch.
-void use_optimizer(const Recipe& recipe, RunConfig& config, const std::string& name);
+void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, RunConfig& config,
+                   const std::string& name);
+
+// Returns the configuration that the defaults describe, for a recipe or a task with these optimizers of its own.
+RunConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
 
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
 // (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start.

@@ -25,7 +25,7 @@ FlagRow optimizer(const Recipe& recipe) {
   return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
           [=, &recipe](RunConfig& config, const std::string& value) {
             check_choice(kName, value, names);
-            if (value != config.optimizer) use_optimizer(recipe, config, value);
+            if (value != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
           },
           [](const RunConfig& config) { return config.optimizer; }};
 }

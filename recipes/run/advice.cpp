@@ -12,7 +12,7 @@ namespace {
 // The recipe's, with what the optimizer that `config` name brings by itself.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   RunConfig defaults = default_config(recipe);
-  use_optimizer(recipe, defaults, config.optimizer);
+  use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.optimizer);
   defaults.optimizer = recipe.defaults.optimizer;
   return defaults;
 }

@@ -26,7 +26,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/init_weights.h"
 #include "recipes/train/metrics_cut.h"
-#include "recipes/train/training_loop.h"
+#include "recipes/train/train.h"
 #include "recipes/train/world.h"
 #include "runtime/atomic_file.h"
 
@@ -96,14 +96,15 @@ class Run {
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
     RunObserver observer(console_, record, picture);
-    TrainingLoop loop({config_, plan_, batch_, make_scalars(recipe_.optimizers, config_, plan_), task_, loader_threads_,
-                       training, inference, store, world_, observer, start, programs_->statistics.get(),
-                       programs_->averaged.get(), [this](const LoopParts& parts) { return make_check(parts); },
-                       [this] {
-                         programs_->store.initialise(static_cast<uint32_t>(config_.seed));
-                         load_state([](const std::string&) {});
-                       }});
-    return finish(loop.run(), store, record);
+    const LoopResult result = run_loop({task_,
+                                        config_,
+                                        plan_,
+                                        {*device_.backend, world_},
+                                        *programs_,
+                                        loader_threads_,
+                                        [this] { load_state([](const std::string&) {}); }},
+                                       start, observer);
+    return finish(result, store, record);
   }
 
  private:
@@ -113,12 +114,6 @@ class Run {
       load_checkpoint(programs_->store, *from);
     else if (!config_.init.empty())
       init_weights(programs_->store, config_.init, say);
-  }
-
-  std::unique_ptr<FiniteCheck> make_check(const LoopParts& parts) {
-    Backend& backend = *device_.backend;
-    return std::make_unique<FiniteCheck>(
-        parts, backend, compile_check(task_, config_, backend.target(), programs_->training.compiled().space));
   }
 
   // Returns the flags with this process's share of the threads of a machine, which other processes may use too.

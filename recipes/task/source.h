@@ -49,6 +49,29 @@ class SampleSource : public Source {
   std::vector<size_t> sample_bytes_;
 };
 
+// A source whose samples lie in memory, field by field.
+class TableSource : public SampleSource {
+ public:
+  // `fields`: in the order of the task's, each of all samples, one behind the other. Throws Error where a field does
+  // not hold `count` samples of one size.
+  TableSource(int64_t count, std::vector<std::vector<std::byte>> fields);
+
+  int64_t count() const override { return count_; }
+  void read(int64_t sample, std::span<const std::span<std::byte>> fields) const override;
+  std::span<const std::byte> table(size_t field) const override { return fields_[field]; }
+
+ private:
+  int64_t count_;
+  std::vector<std::vector<std::byte>> fields_;
+};
+
+// Returns a copy of the values as the bytes of a field.
+template <class Values>
+std::vector<std::byte> field_bytes(const Values& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
 // Gathers for a run of virtual workers, a batch each: batch b is of step b / workers, and holds the rows of worker
 // first_worker + b % workers, `rows` each.
 FieldFill gather_workers(const Source& source, const Order& order, int64_t first_worker, int64_t workers, int64_t rows);

@@ -64,11 +64,11 @@ struct Task {
   std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
   int64_t classes = 0;                     // where the loss is a cross-entropy over classes; else 0
   std::string data = {};                   // name of the data set
-  int64_t train_count = 0, test_count = 0;
+  int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
   bool is_noise = false;          // of the training part: its losses mean nothing
   std::string sent_because = {};  // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
-  // augmentation.
+  // augmentation; null: as `train`.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr;
 
   std::vector<std::string> fields_in_memory() const;  // names

@@ -80,10 +80,10 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   const Recipe recipe = find_recipe("resnet50");
   for (const char* precision : {"f32", "bf16"}) {
     RunConfig config = flags_of(recipe, precision);
-    use_optimizer(recipe, config, "sgd");
+    use_optimizer(recipe.defaults, recipe.optimizers, config, "sgd");
     const int64_t plain = launches_of(program_of(recipe, config, "sm_90"));
     for (const char* optimizer : {"lars", "lars-mlperf", "larc", "lamb"}) {
-      use_optimizer(recipe, config, optimizer);
+      use_optimizer(recipe.defaults, recipe.optimizers, config, optimizer);
       const Program program = program_of(recipe, config, "sm_90");
       const DeviceKernels kernels = compiled_for(program, "sm_90");
       BOOST_TEST_CONTEXT(optimizer << ", " << precision << to_text(kernels)) {

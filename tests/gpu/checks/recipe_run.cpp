@@ -8,7 +8,7 @@
 #include "recipes/run/run_observer.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/training_loop.h"
+#include "recipes/train/train.h"
 #include "tests/recipes/small_run.h"
 
 namespace kb::test {
@@ -51,17 +51,14 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   {
     const auto say = [](const std::string&) {};
     RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, config.keep, say) : RunRecord();
-    const auto make_check = [&](const LoopParts& parts) {
-      const ParameterSpace& space = programs.training.compiled().space;
-      return std::make_unique<FiniteCheck>(parts, backend, compile_check(task, config, backend.target(), space));
-    };
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
     RunObserver observer(console, record, picture);
-    TrainingLoop loop({config, plan, batch_plan(config), make_scalars(recipe.optimizers, config, plan), task,
-                       choose_loader_threads(config, world.processors()), programs.training, programs.inference,
-                       programs.store, world, observer, start, programs.statistics.get(), programs.averaged.get(),
-                       make_check, [&] { programs.store.initialise(static_cast<uint32_t>(config.seed)); }});
-    loop.run();
+    const auto reload = [&] {
+      if (!from.empty()) load_checkpoint(programs.store, read_checkpoint(from));
+    };
+    run_loop(
+        {task, config, plan, {backend, world}, programs, choose_loader_threads(config, world.processors()), reload},
+        start, observer);
   }
   return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};
 }

@@ -1,0 +1,85 @@
+#include "recipes/train/train.h"
+
+#include <fmt/format.h>
+
+#include "recipes/config/learning.h"
+#include "recipes/train/bucket_choice.h"
+#include "recipes/train/programs.h"
+
+namespace kb {
+namespace {
+
+// Returns the configuration with what it leaves open: processes, parts of library calls, size of buckets.
+RunConfig settled(RunConfig config, const Task& task, const Residency& residency, Machine machine) {
+  const Target& target = machine.backend.target();
+  config.processes = machine.world.size();
+  if (config.shards == 0) config.shards = target.shards;
+  config.threads = threads_of(config, machine.world);
+  config.bucket_mb = bucket_of_run(task, config, target, residency, machine.world).megabytes;
+  return config;
+}
+
+std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, const Residency& residency,
+                                     Machine machine) {
+  Programs programs = compile_alike(machine.world, machine.backend, [&] {
+    return compile_programs(task, config, machine.backend.target(), residency);
+  });
+  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), static_cast<uint32_t>(config.seed));
+}
+
+// Returns the task with the counts of its sources, and the training part where no other is named for statistics.
+Task complete(Task task) {
+  if (!task.train || !task.test)
+    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
+                            task.train ? "no test samples" : "no training samples"));
+  task.train_count = task.train->count();
+  task.test_count = task.test->count();
+  if (!task.plain) task.plain = task.train;
+  return task;
+}
+
+}  // namespace
+
+LocalMachine::LocalMachine(int threads)
+    : world_(make_local_communicator()),
+      backend_(make_cpu_backend(
+          {.threads = threads, .shards = 0, .cache_directory = "", .communicator = &world_.communicator()})) {}
+
+LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& observer) {
+  const auto& [task, config, plan, machine, programs, loader_threads, load_state] = prepared;
+  const auto make_check = [&prepared](const LoopParts& parts) {
+    Backend& backend = prepared.machine.backend;
+    const ParameterSpace& space = prepared.programs.training.compiled().space;
+    return std::make_unique<FiniteCheck>(parts, backend,
+                                         compile_check(prepared.task, prepared.config, backend.target(), space));
+  };
+  const auto restore = [&prepared] {
+    prepared.programs.store.initialise(static_cast<uint32_t>(prepared.config.seed));
+    prepared.load_state();
+  };
+  TrainingLoop loop({config, plan, batch_plan(config), make_scalars(task.optimizers, config, plan), task,
+                     loader_threads, programs.training, programs.inference, programs.store, machine.world, observer,
+                     start, programs.statistics.get(), programs.averaged.get(), make_check, restore});
+  return loop.run();
+}
+
+Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
+             const TrainingState* from) {
+  const Task task = complete(asked);
+  const Residency residency = choose_residency(given, task, machine.backend.target(), machine.backend.memory_bytes());
+  const RunConfig config = settled(given, task, residency, machine);
+  const RunPlan plan = make_plan(config, task.train_count);
+  const std::unique_ptr<LoadedPrograms> programs = load(task, config, residency, machine);
+  const auto load_state = [&] {
+    if (from) programs->store.load(from->tensors);
+  };
+  load_state();
+  LoopStart start;
+  if (from) start.step = from->step;
+  const int loader_threads = choose_loader_threads(config, machine.world.processors());
+  const LoopResult loop =
+      run_loop({task, config, plan, machine, *programs, loader_threads, load_state}, start, observer);
+  return {loop, {loop.steps, programs->store.canonical()}};
+}
+
+}  // namespace kb

@@ -1,0 +1,50 @@
+// A regression on vectors from a CSV file of numbers: the last column is to be told from the others. No images, no
+// command line: a task of fields of your own.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "recipes/train/train.h"
+
+using namespace kb;
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fprintf(stderr, "usage: regression FILE.csv\n"), 2;
+  std::vector<std::vector<float>> x(2), y(2);  // of training and test: every fifth row tests
+  std::ifstream file(argv[1]);
+  int64_t rows = 0, columns = 0;
+  for (std::string line; std::getline(file, line); ++rows) {
+    std::vector<float>& to = x[rows % 5 == 4];
+    std::istringstream words(line);
+    for (std::string word; std::getline(words, word, ',');) to.push_back(std::stof(word));
+    y[rows % 5 == 4].push_back(to.back());
+    to.pop_back();
+    if (rows == 0) columns = static_cast<int64_t>(to.size());
+  }
+  try {
+    const auto part = [&](size_t p) {
+      const auto count = static_cast<int64_t>(y[p].size());
+      return std::make_shared<TableSource>(count, std::vector{field_bytes(x[p]), field_bytes(y[p])});
+    };
+    const auto squared_error = [](Inputs& in) -> ModelOutput {
+      Tensor hidden = tanh(linear("hidden", in["x"], 32));
+      Tensor error = reshape(linear("out", hidden, 1), in["y"].shape()) - in["y"];
+      return {error * error, {}};
+    };
+    const Task task = {.name = "regression",
+                       .fields = {{"x", DType::f32, {columns}}, {"y", DType::f32}},
+                       .model = squared_error,
+                       .train = part(0),
+                       .test = part(1)};
+    RunConfig config = config_of({.minibatch = 32, .epochs = 60, .optimizer = "adam", .lr = 0.01});
+    LocalMachine machine;
+    Observer silent;
+    const Result result = train(task, config, machine, silent);
+    std::printf("root mean square error of %zu rows: %.4f\n", y[1].size(), std::sqrt(result.loop.evaluation->loss));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "regression: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,43 @@
+// One model trained three times with different learning rates, by function calls: a table at the end, and nothing else
+// printed.
+#include <cstdio>
+
+#include "recipes/config/image_run.h"
+#include "recipes/train/train.h"
+
+using namespace kb;
+
+namespace {
+
+ModelOutput perceptron(Batch& batch) {
+  Tensor x = relu(linear("hidden", flatten(batch.images), 64));
+  return classification(batch, linear("out", x, batch.classes));
+}
+
+}  // namespace
+
+int main() {
+  try {
+    // Drawn images, which need no download; a folder with images, and a published set, go by their names.
+    const Recipe recipe = {.name = "three_rates",
+                           .summary = "a perceptron on drawn glyphs",
+                           .paper = "none",
+                           .model = perceptron,
+                           .defaults = {.dataset = "glyphs", .minibatch = 100, .optimizer = "momentum"}};
+    RunConfig config = config_of(recipe.defaults);
+    config.steps = 200;
+    const Task task = load_task(recipe, config);
+    LocalMachine machine;
+    std::printf("rate   test loss  test error\n");
+    for (const double rate : {0.003, 0.03, 0.3}) {
+      config.lr = rate;
+      Observer silent;  // one of your own is told of every step
+      const Evaluation end = *train(task, config, machine, silent).loop.evaluation;
+      std::printf("%-5g  %9.4f  %8.2f %%\n", rate, end.loss, 100 * end.error);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "three_rates: %s\n", error.what());
+    return 1;
+  }
+}

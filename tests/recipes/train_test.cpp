@@ -1,0 +1,211 @@
+// train(): a training as a function call, of a task that has no images.
+#include "recipes/train/train.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <thread>
+
+#include "recipes/config/image_run.h"
+#include "runtime/comm/communicator.h"
+#include "tests/says.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+// y = sin(a . x) in five dimensions, and a vector of it and its square as a second field.
+std::shared_ptr<const Source> waves(int64_t count, uint32_t seed) {
+  std::vector<float> x, y;
+  uint32_t word = seed;
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (int axis = 0; axis < 5; ++axis) {
+      word = word * 1664525u + 1013904223u;
+      x.push_back(static_cast<float>(word >> 8) * 0x1p-23f - 1);
+      sum += (axis + 1) * 0.3 * static_cast<double>(x.back());
+    }
+    y.push_back(static_cast<float>(std::sin(sum)));
+    y.push_back(y.back() * y.back());
+  }
+  return std::make_shared<TableSource>(count, std::vector{field_bytes(x), field_bytes(y)});
+}
+
+ModelOutput two_waves(Inputs& in) {
+  Tensor hidden = tanh(linear("hidden", in["x"], 16));
+  Tensor error = linear("out", hidden, 2) - in["y"];
+  return {mean(error * error, {1}), {}};
+}
+
+Task vectors() {
+  return {.name = "vectors",
+          .fields = {{"x", DType::f32, {5}, "C", 0, true}, {"y", DType::f32, {2}, "", 0, true}},
+          .model = two_waves,
+          .train = waves(640, 1),
+          .test = waves(101, 2)};
+}
+
+RunConfig small_config() {
+  RunConfig config = config_of({.minibatch = 32, .optimizer = "adam", .lr = 0.01});
+  config.steps = 60;
+  config.shards = 2;
+  config.per_worker = 8;
+  return config;
+}
+
+Result trained(const RunConfig& config, Observer& observer, const TrainingState* from = nullptr) {
+  LocalMachine machine(2);
+  return train(vectors(), config, machine, observer, from);
+}
+
+std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
+
+// Counts what it is told, and ends the training after `stop_after` steps.
+struct Counting : Observer {
+  int64_t stop_after = INT64_MAX, steps = 0, evaluations = 0, checkpoints = 0, looks = 0;
+  std::vector<double> losses;
+
+  void step(const StepMetrics& metrics) override {
+    ++steps;
+    losses.push_back(metrics.loss);
+  }
+  void evaluated(const EvaluationReport&) override { ++evaluations; }
+  void save_checkpoint(const CheckpointCursor&) override { ++checkpoints; }
+  bool wants_to_stop() override { return ++looks >= stop_after; }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(train_call)
+
+BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
+  Counting seen;
+  const Result result = trained(small_config(), seen);
+  BOOST_TEST((result.loop.ending == Ending::finished));
+  BOOST_TEST(result.state.step == 60);
+  BOOST_TEST(seen.steps == 60);
+  BOOST_TEST(seen.evaluations == 3);  // 640 / 32 = 20 steps an epoch
+  BOOST_TEST(seen.checkpoints == 3);
+  BOOST_TEST(seen.losses.back() < 0.3 * seen.losses.front());
+  BOOST_TEST(result.loop.evaluation->count == 101);
+  BOOST_TEST(result.loop.evaluation->loss < 0.3 * seen.losses.front());
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
+  RunConfig config = small_config();
+  config.steps = 1;
+  config.lr = 0;
+  Counting seen;
+  const Result result = trained(config, seen);
+  std::map<std::string, std::vector<double>> w;
+  for (const NamedTensor& tensor : result.state.tensors)
+    for (int64_t i = 0; i < tensor.type.elements(); ++i)
+      w[tensor.name].push_back(load_element(tensor.type.dtype, tensor.data.data(), i));
+  const std::shared_ptr<const Source> test = vectors().test;
+  const auto *x = reinterpret_cast<const float*>(test->table(0).data()),
+             *y = reinterpret_cast<const float*>(test->table(1).data());
+  double sum = 0;
+  for (int64_t n = 0; n < 101; ++n)
+    for (int64_t o = 0; o < 2; ++o) {
+      double out = w.at("out.bias")[static_cast<size_t>(o)];
+      for (int64_t h = 0; h < 16; ++h) {
+        double in = w.at("hidden.bias")[static_cast<size_t>(h)];
+        for (int64_t c = 0; c < 5; ++c)
+          in += w.at("hidden.weight")[static_cast<size_t>(h * 5 + c)] * static_cast<double>(x[n * 5 + c]);
+        out += w.at("out.weight")[static_cast<size_t>(o * 16 + h)] * std::tanh(in);
+      }
+      const double error = out - static_cast<double>(y[n * 2 + o]);
+      sum += error * error / 2;
+    }
+  BOOST_TEST(result.loop.evaluation->loss == sum / 101, boost::test_tools::tolerance(1e-5));
+}
+
+BOOST_AUTO_TEST_CASE(stopped_by_an_observer_it_goes_on_to_the_same_bits) {
+  Counting whole, first, second;
+  const std::string expected = hash(trained(small_config(), whole).state);
+  first.stop_after = 27;
+  const Result stopped = trained(small_config(), first);
+  BOOST_TEST((stopped.loop.ending == Ending::interrupted));
+  BOOST_TEST(stopped.state.step == 27);
+  BOOST_TEST(hash(stopped.state) != expected);
+  const Result rest = trained(small_config(), second, &stopped.state);
+  BOOST_TEST(second.steps == 33);
+  BOOST_TEST(hash(rest.state) == expected);
+}
+
+// Two trainings at once, in threads of one process, and the data in the memory of the device.
+BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
+  Counting alone;
+  const std::string expected = hash(trained(small_config(), alone).state);
+  std::vector<std::string> hashes(3);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < hashes.size(); ++i)
+      threads.emplace_back([&, i] {
+        RunConfig config = small_config();
+        config.seed = i == 2 ? 2 : 1;
+        if (i == 1) config.resident = ResidentChoice::on;
+        Observer silent;
+        hashes[i] = hash(trained(config, silent).state);
+      });
+  }
+  BOOST_TEST(hashes[0] == expected);
+  BOOST_TEST(hashes[1] == expected);
+  BOOST_TEST(hashes[2] != expected);
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_give_the_bits_of_one_and_stop_together) {
+  Counting alone, stopped_alone;
+  const std::string expected = hash(trained(small_config(), alone).state);
+  stopped_alone.stop_after = 27;
+  const TrainingState middle = trained(small_config(), stopped_alone).state;
+  const auto on_two = [&](int64_t stop_after, const TrainingState* from) {
+    const auto network = make_in_process_network(2);
+    std::vector<TrainingState> states(2);
+    {
+      std::vector<std::jthread> ranks;
+      for (int rank = 0; rank < 2; ++rank)
+        ranks.emplace_back([&, rank] {
+          World world(make_in_process_communicator(network, rank));
+          const auto backend = make_cpu_backend({.threads = 1,
+                                                 .shards = 2,
+                                                 .cache_directory = "",
+                                                 .communicator = &world.communicator(),
+                                                 .heartbeat = world.heartbeat()});
+          Counting seen;
+          if (rank == 1) seen.stop_after = stop_after;
+          states[static_cast<size_t>(rank)] =
+              train(vectors(), small_config(), Machine{*backend, world}, seen, from).state;
+        });
+    }
+    BOOST_TEST(states[0].step == states[1].step);
+    BOOST_TEST(hash(states[0]) == hash(states[1]));
+    return states[0];
+  };
+  BOOST_TEST(hash(on_two(INT64_MAX, nullptr)) == expected);
+  BOOST_TEST(hash(on_two(INT64_MAX, &middle)) == expected);
+  const TrainingState stopped = on_two(20, nullptr);
+  BOOST_TEST(stopped.step >= 20);
+  BOOST_TEST(stopped.step < 60);
+  Counting rest;
+  BOOST_TEST(hash(trained(small_config(), rest, &stopped).state) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
+  Observer silent;
+  LocalMachine machine(1);
+  Task task = vectors();
+  task.test = nullptr;
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("task vectors: expected a source of training samples and one of test samples, got "
+                                   "no test samples"));
+  task = vectors();
+  task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("the model asks for a field 'z'\n  expected: one of x, y"));
+  BOOST_CHECK_EXCEPTION(TableSource(3, {std::vector<std::byte>(10)}), Error,
+                        test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
