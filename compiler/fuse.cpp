@@ -148,7 +148,6 @@ class Fuser {
 
   void visit(int32_t n, int32_t into, Trace& result) {
     result.nodes.push_back(n);
-    if (node(n).op == Op::count) return;
     for (Value input : node(n).inputs) {
       if (seen_[id(input)] == stamp_) continue;
       seen_[id(input)] = stamp_;
@@ -285,7 +284,6 @@ class Fuser {
     auto g = static_cast<int32_t>(&into - drafts_.data());
     std::vector<int32_t> follow;  // nodes that follow from the group's results, sorted
     for (int32_t m : inside.nodes) {
-      if (node(m).op == Op::count) continue;
       bool follows = std::any_of(node(m).inputs.begin(), node(m).inputs.end(), [&](Value input) {
         return producer_[id(memory_.owner(input).owner)] == g ||
                std::binary_search(follow.begin(), follow.end(), input.node);

@@ -185,7 +185,6 @@ class LayoutPass {
         if (node.op == Op::slice || node.op == Op::pad) return cut(n);
         return plain(n);
       default:
-        if (node.op == Op::count) return count_extents(n);
         return plain(n);
     }
   }
@@ -194,14 +193,6 @@ class LayoutPass {
     const Node& node = old(n);
     if (node.op == Op::variable) return rewriter_.copy(n);
     follow(n, {});
-  }
-
-  // Counts along the physical axes, so that nothing is brought to another layout for its extents.
-  void count_extents(int32_t n) {
-    const Node& node = old(n);
-    Attrs attrs = node.attrs;
-    attrs.set("axes", physical_axes(native(node.inputs[0]), node.attrs.ints("axes")));
-    set_results(n, add(node, Op::count, {rewriter_.map(node.inputs[0])}, std::move(attrs)).node, {});
   }
 
   static Ints physical_axes(const Layout& layout, const Ints& logical) {

@@ -174,8 +174,8 @@ Reg Expression::evaluate(Value v, const Indices& at) {
       return constant(node, at);
     case Op::iota:
       return number(at[0], node.type().dtype);
-    case Op::count:
-      return count(node);
+    case Op::extent:
+      return extent(node);
     case Op::random_bits:
       return random_bits(node, at);
     case Op::pad:
@@ -337,11 +337,9 @@ std::string Expression::place(const Node& node) const {
   return std::to_string(at - nodes.begin());
 }
 
-Reg Expression::count(const Node& node) {
-  int64_t product = 1;
-  for (const int64_t axis : node.attrs.ints("axes"))
-    product *= cx_.graph.type(node.inputs[0]).shape[static_cast<size_t>(axis)];
-  return emit_cast(b_, node.type().dtype, cx_.argument("count " + place(node), product));
+Reg Expression::extent(const Node& node) {
+  const int64_t product = element_count(node.attrs.ints("extents"));
+  return emit_cast(b_, node.type().dtype, cx_.argument("extent " + place(node), product));
 }
 
 // Word 0 of Philox4x32-10 (Salmon et al. 2011); counter and key as graph/infer.h defines them.

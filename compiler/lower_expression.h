@@ -1,5 +1,5 @@
 // The value of a graph node at an index vector, as a register: recursion down to the group's materialised inputs.
-// Movement only changes the index; iota, random bits, counts, gathers and composites expand in place; window ops and
+// Movement only changes the index; iota, random bits, extents, gathers and composites expand in place; window ops and
 // reductions over few elements become loops in place. A value that is not in a group's inputs is computed again
 // wherever it is asked for at an index not seen before.
 #pragma once
@@ -44,7 +44,7 @@ class Expression {
   ir::Reg constant(const Node& node, const Indices& at);
   ir::Reg number(const Index& index, DType dtype);
   ir::Reg random_bits(const Node& node, const Indices& at);
-  ir::Reg count(const Node& node);
+  ir::Reg extent(const Node& node);
   ir::Reg gather(const Node& node, const Indices& at);
   struct Checked {
     Index index;

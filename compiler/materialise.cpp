@@ -91,7 +91,6 @@ class Chooser {
                 is_exchange(node);
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
       memory_.hard[id({number, out})] = 1;
-    if (node.op == Op::count) return;
     for (Value input : node.inputs) ++readers_[id(input)];
     if (cls == OpClass::library || cls == OpClass::window || node.op == Op::scatter_add || is_exchange(node))
       for (Value input : node.inputs) need(input);
@@ -108,7 +107,6 @@ class Chooser {
 
   Cost cost_of(Value v, const Node& node) const {
     Cost cost{{}, 1, calls_math(node.op), node.op == Op::div || node.op == Op::sqrt || node.op == Op::rsqrt};
-    if (node.op == Op::count) return cost;
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {
       bool is_large = graph_.type(input).elements() > large;

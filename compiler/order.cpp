@@ -78,7 +78,7 @@ class Orderer {
       bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
         return reads_variable(input, variable) || std::binary_search(follow.begin(), follow.end(), input.node);
       });
-      if (!follows || node.op == Op::count || reads_whole_rows(writer, node, elements)) continue;
+      if (!follows || reads_whole_rows(writer, node, elements)) continue;
       bool stays = is_pointwise(node.op) || is_view_op(graph_, node);
       if (!stays || node.type().elements() != elements) return false;
       follow.push_back(n);

@@ -123,10 +123,7 @@ class Mixed {
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
-      if (node.op != Op::count)
-        copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
-      else
-        copy.inputs[i] = rewriter_.map(node.inputs[i]);
+      copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
     }
     if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
     const bool narrow = node.op == Op::conv2d_weight_grad && target_.narrow_weight_gradients;
@@ -154,7 +151,7 @@ class Mixed {
     for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
     OpClass cls = info(node.op).cls;
     if (library) follows = node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
-    if (cls == OpClass::reduction || node.op == Op::count || node.op == Op::worker_sum) follows = false;
+    if (cls == OpClass::reduction || node.op == Op::worker_sum) follows = false;
     activation_[static_cast<size_t>(n)] = follows;
   }
 

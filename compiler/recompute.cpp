@@ -30,8 +30,7 @@ class Recompute {
       : from_(from), state_(state), to_(from.name, from.mode), rewriter_(from, to_) {
     users_.resize(from.nodes.size());
     for (int32_t n = 0; n < count(); ++n)
-      for (Value input : node(n).inputs)
-        if (node(n).op != Op::count) users_[static_cast<size_t>(input.node)].push_back(n);
+      for (Value input : node(n).inputs) users_[static_cast<size_t>(input.node)].push_back(n);
     last_use_.assign(from.nodes.size(), -1);
     for (int32_t n = count(); n-- > 0;)
       for (int32_t user : users_[static_cast<size_t>(n)])

@@ -1,11 +1,13 @@
 // simplify: takes any graph; leaves an equal one without dead nodes, without two equal nodes, with constants folded and
 // exact identities applied. It stands behind differentiate and add_optimizer, which write naively, and before precision
 // and layout, whose own rewrites must not be merged back. Only exact rewrites: nothing is reassociated; x / c becomes x
-// * (1 / c) for powers of two alone. `count` is never folded: it may grow with the minibatch.
+// * (1 / c) for powers of two alone. A `count` becomes an `extent`, so that no pass behind this one meets a node that
+// has an input and does not read it. An `extent` is never folded: it may grow with the minibatch.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "compiler/extents.h"
 #include "compiler/passes.h"
 #include "compiler/rewrite.h"
 #include "graph/interpreter.h"
@@ -249,6 +251,9 @@ class Simplifier {
 
 }  // namespace
 
-Graph simplify(Graph graph, CompileState&) { return Simplifier(graph).run(); }
+Graph simplify(Graph graph, CompileState&) {
+  counts_to_extents(graph);
+  return Simplifier(graph).run();
+}
 
 }  // namespace kb

@@ -90,6 +90,9 @@ std::vector<Type> infer_leaf(Op op, std::span<const Type> in, const Attrs& attrs
     case Op::count:
       check_axes(attrs.ints("axes"), in[0]);
       return {Type{attrs.dtype("dtype"), {}, ""}};
+    case Op::extent:
+      check_tensor({attrs.dtype("dtype"), attrs.ints("extents"), ""});
+      return {Type{attrs.dtype("dtype"), {}, ""}};
     case Op::random_bits:
       return {infer_random_bits(in, attrs)};
     default:

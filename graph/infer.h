@@ -8,7 +8,9 @@
 //   variable           name text, dtype, shape, names -> that type
 //   constant           dtype, shape ints, values reals (one = splat, else one an element)
 //   iota               dtype (i32 or u32), shape ints [length] -> 0, 1, 2, ...
-//   count (x)          axes ints, dtype: product of x's extents over axes, a scalar; x is read for its shape alone
+//   count (x)          axes ints, dtype: product of x's extents over axes, a scalar; the compiler makes it an `extent`
+//   extent             dtype, extents ints: their product, a scalar; number: two extents that are equal at one
+//                      minibatch and not at another differ in it
 //   random_bits (step u32[], worker u32[], seed u32[])
 //                      stream text, shape ints (axis 0 = samples), strides ints: the logical per-sample element number
 //                      is sum(index[a] * strides[a]) over axes a >= 1; u32 result. Definition: word 0 of Philox4x32-10

@@ -182,6 +182,9 @@ void leaf(const Work& work) {
       out[0] = static_cast<double>(product);
       return;
     }
+    case Op::extent:
+      out[0] = static_cast<double>(element_count(work.node.attrs.ints("extents")));
+      return;
     case Op::random_bits:
       return random_bits(work);
     default:

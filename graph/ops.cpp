@@ -32,6 +32,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::constant, "constant", 0, kLeaf, kNone, "", {}, "one value for all elements, or one each"},
     {Op::iota, "iota", 0, kLeaf, kNone, "", {}, "0, 1, 2, ..."},
     {Op::count, "count", 1, kLeaf, kNone, "", {}, "how many elements of x lie along some axes"},
+    {Op::extent, "extent", 0, kLeaf, kNone, "", {}, "a product of extents, which may grow with the minibatch"},
     {Op::random_bits, "random_bits", 3, kLeaf, kNone, "", {}, "32 random bits an element: Philox4x32-10 (Salmon et al. 2011)"},
 
     {Op::neg, "neg", 1, kPoint, kArith, "", {"-1"}, "-x"},

@@ -14,6 +14,7 @@ enum class Op : uint8_t {
   constant,
   iota,
   count,
+  extent,
   random_bits,
   // point-wise, one argument
   neg,

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "compiler/extents.h"
 #include "compiler/fuse.h"
 #include "compiler/print_cuda.h"
 #include "compiler/schedule_interpreter.h"
@@ -70,7 +71,8 @@ void check_group(const Graph& graph, const Group& group, const Target& target, d
     compare(graph.type(group.outputs[i]), run.bytes[group.inputs.size() + i].data(), run.expected[i], tolerance);
 }
 
-void check_lowering(const Graph& graph, double tolerance, uint32_t seed) {
+void check_lowering(Graph graph, double tolerance, uint32_t seed) {
+  counts_to_extents(graph);
   BOOST_TEST_CONTEXT(to_text(graph)) {
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
       for (const Group& group : kernel_groups(graph, target)) {
@@ -85,7 +87,8 @@ void check_lowering(const Graph& graph, double tolerance, uint32_t seed) {
   }
 }
 
-std::string lowered_text(const Graph& graph, const Target& target) {
+std::string lowered_text(Graph graph, const Target& target) {
+  counts_to_extents(graph);
   std::string text;
   for (const Group& group : kernel_groups(graph, target)) {
     if (!text.empty()) text += "\n";
@@ -94,7 +97,8 @@ std::string lowered_text(const Graph& graph, const Target& target) {
   return text;
 }
 
-std::string cuda_text(const Graph& graph, const Target& target) {
+std::string cuda_text(Graph graph, const Target& target) {
+  counts_to_extents(graph);
   std::string text;
   for (const Group& group : kernel_groups(graph, target)) {
     ir::Kernel kernel = lower(graph, group, target).kernel;

@@ -29,11 +29,11 @@ GroupRun prepare_group(const Graph& graph, const Group& group, const Target& tar
 void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed = 1);
 
 // All groups of a graph, for the CPU's and a GPU's target; the graph's text goes with a failure.
-void check_lowering(const Graph& graph, double tolerance, uint32_t seed = 1);
+void check_lowering(Graph graph, double tolerance, uint32_t seed = 1);
 
 // KernelIR texts of all groups, one after the other.
-std::string lowered_text(const Graph& graph, const Target& target);
+std::string lowered_text(Graph graph, const Target& target);
 // Returns CUDA C++ of all groups' kernels, one after the other, without the prelude.
-std::string cuda_text(const Graph& graph, const Target& target);
+std::string cuda_text(Graph graph, const Target& target);
 
 }  // namespace kb::test

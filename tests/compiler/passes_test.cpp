@@ -8,6 +8,7 @@
 
 #include "compiler/check_passes.h"
 #include "compiler/cut.h"
+#include "compiler/extents.h"
 #include "graph/functions.h"
 #include "graph/layers.h"
 #include "graph/text.h"
@@ -56,6 +57,7 @@ Graph two_convolutions(int64_t channels) {
   y = max_pool2d(y, {.kernel = 2});
   g.outputs.push_back({"y", flatten(y).value(), Merge::per_sample});
   g.outputs.push_back({"m", m.value(), Merge::first});
+  counts_to_extents(g);
   return g;
 }
 
@@ -99,6 +101,27 @@ BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
   Graph after = checked("simplify", simplify, with_output(g, (x + 0.0) * 0.0), options_for("generic"));
   BOOST_TEST(count(after, Op::add) == 1);
   BOOST_TEST(count(after, Op::mul) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_reads_no_tensor_for_its_shape) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
+  const Tensor computed = exp(x);
+  Graph after = checked("simplify", simplify, with_output(g, x / count(computed, {0}) / count(computed, {0})),
+                        options_for("generic"));
+  BOOST_TEST(count(after, Op::count) == 0);
+  BOOST_TEST(count(after, Op::exp) == 0);
+  BOOST_TEST(count(after, Op::extent) == 1);
+}
+
+// At another minibatch their extents differ, and kernels are the same for every minibatch.
+BOOST_AUTO_TEST_CASE(simplify_keeps_extents_apart_that_happen_to_be_equal) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
+  Graph built = with_output(g, x / count(x, {0}) * count(reshape(x, {3, 4}), {1}));
+  Graph after = checked("simplify", simplify, built, options_for("generic"));
+  BOOST_TEST(count(after, Op::extent) == 2);
+  BOOST_TEST(count(checked("again", simplify, after, options_for("generic")), Op::extent) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(layout_leaves_one_transposition_at_each_edge) {
