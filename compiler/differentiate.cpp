@@ -15,7 +15,8 @@ namespace kb {
 namespace {
 
 Tensor sum_over_workers(const Tensor& x, const Tensor& like) {
-  const Origin origin(x.graph(), x.graph().node(like.value()));
+  const Node& node = x.graph().node(like.value());
+  const Origin origin(x.graph(), node.scope, node.frame);
   return worker_sum(x);
 }
 

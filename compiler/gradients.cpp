@@ -104,7 +104,8 @@ class Differentiation {
   // Runs `build`; the nodes that it adds get the scope and source line of the forward node that they belong to.
   template <class F>
   void at_node(int32_t node, F&& build) {
-    const Origin origin(graph_, graph_.nodes[static_cast<size_t>(node)]);
+    const Node& forward = graph_.nodes[static_cast<size_t>(node)];
+    const Origin origin(graph_, forward.scope, forward.frame);
     build();
   }
 

@@ -126,7 +126,8 @@ Graph with_probes(const Probes& probes) {
   graph.outputs.clear();
   graph.writes.clear();
   for (size_t i = 0; i < probes.values.size(); ++i) {
-    const Origin origin(probes.graph, probes.graph.node(probes.values[i]));
+    const Node& probed = probes.graph.node(probes.values[i]);
+    const Origin origin(probes.graph, probed.scope, probed.frame);
     graph.outputs.push_back({probe_name(i), probe_of(Tensor(graph, probes.values[i])).value(), Merge::first});
   }
   return graph;

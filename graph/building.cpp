@@ -1,9 +1,5 @@
 #include "graph/building.h"
 
-#include <algorithm>
-
-#include "graph/infer_rules.h"
-
 namespace kb {
 
 Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs) {
@@ -17,75 +13,15 @@ Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs) {
 
 Tensor output(Tensor first, int32_t out) { return {first.graph(), {first.value().node, out}}; }
 
-int64_t real_axis(std::string_view op, const Type& x, int64_t axis) {
-  const int64_t real = axis < 0 ? axis + x.rank() : axis;
-  if (real >= 0 && real < x.rank()) return real;
-  const std::string range =
-      x.rank() == 0 ? "none: x is a scalar"
-                    : std::to_string(-x.rank()) + " to " + std::to_string(x.rank() - 1) + " for x " + shape_text(x);
-  report(op, {"axis out of range", range, std::to_string(axis), ""});
-}
-
-Ints real_axes(std::string_view op, const Type& x, Ints axes) {
-  const bool all = axes.empty();
-  for (int64_t& axis : axes) axis = real_axis(op, x, axis);
-  for (int64_t i = 0; all && i < x.rank(); ++i) axes.push_back(i);
-  std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    report(op, {"an axis stands twice", "each axis once", ints_text(axes), "-1 is the last axis"});
-  return axes;
-}
-
-Dims kept_shape(const Type& x, const Ints& axes) {
-  Dims shape = x.shape;
-  for (const int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
-  return shape;
-}
-
-void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected) {
-  if (x.rank() != rank) report(op, {"wrong number of dimensions", expected, shape_text(x), ""});
-}
-
-void require_float(std::string_view op, const Type& x) {
-  if (!is_float(x.dtype))
-    report(op, {"dtype is no float", "f64, f32, bf16 or f16", to_string(x), "cast(x, DType::f32)"});
-}
-
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) report(op, {"no operands", "at least one tensor", "none", ""});
   for (const Tensor& tensor : tensors) {
-    if (!tensor.valid())
-      report(op, {"an operand is empty", "a tensor of a graph", "a Tensor that was never assigned", ""});
+    require_valid(op, tensor);
     if (&tensor.graph() != &tensors.front().graph())
       report(op, {"operands of different graphs", "tensors of one graph",
                   "graphs '" + tensors.front().graph().name + "' and '" + tensor.graph().name + "'",
                   "build the model anew on each graph"});
   }
-}
-
-double number_in(std::string_view op, DType dtype, double number) {
-  const double rounded = round_to(dtype, number);
-  if (is_float(dtype) || rounded == number) return rounded;
-  report(op, {"the number does not fit the dtype", "a number that is exact in " + std::string(name(dtype)),
-              number_text(number), "cast(x, DType::f32), or another dtype"});
-}
-
-Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
-  size_t rank = 0;
-  for (const Type& type : types) rank = std::max(rank, type.shape.size());
-  Dims shape(rank, 1);
-  for (const Type& type : types) {
-    for (size_t i = 0; i < type.shape.size(); ++i) {
-      int64_t& extent = shape[rank - 1 - i];
-      const int64_t own = type.shape[type.shape.size() - 1 - i];
-      if (extent != 1 && own != 1 && extent != own)
-        report(op,
-               {"shapes do not broadcast", "equal extents, or 1, counted from the last axis", operands_text(types, op),
-                "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is"});
-      if (extent == 1) extent = own;
-    }
-  }
-  return shape;
 }
 
 }  // namespace kb

@@ -1,8 +1,9 @@
-// Helpers that the DSL's functions share: checks of their arguments, axes counted from the end, nodes from tensors.
+// Helpers that the DSL's functions share: checks of their arguments, nodes from tensors.
 #pragma once
 #include <string_view>
 #include <vector>
 
+#include "graph/argument_checks.h"
 #include "graph/functions.h"
 #include "graph/report.h"
 #include "graph/scope.h"
@@ -15,19 +16,7 @@ Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs = {});
 // Another output of the node that gave `first`.
 Tensor output(Tensor first, int32_t out);
 
-// 0 <= axis < rank for one that may count from the end.
-int64_t real_axis(std::string_view op, const Type& x, int64_t axis);
-// Sorted; none = all axes. A repeated one is an error.
-Ints real_axes(std::string_view op, const Type& x, Ints axes);
-// The extents that `x` keeps with 1 on `axes`.
-Dims kept_shape(const Type& x, const Ints& axes);
-
-void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected);
-void require_float(std::string_view op, const Type& x);
+// Throws Error unless there is a tensor, and all are of one graph.
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors);
-// `number` as an element of `dtype`; an error where an integer or boolean dtype has no such number.
-double number_in(std::string_view op, DType dtype, double number);
-// The shape that operands take together; throws Error where two extents differ and neither is 1.
-Dims broadcast_shape(std::string_view op, const std::vector<Type>& types);
 
 }  // namespace kb

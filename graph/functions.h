@@ -51,6 +51,15 @@ KB_BINARY(bit_and); KB_BINARY(bit_or); KB_BINARY(bit_xor); KB_BINARY(shift_left)
 KB_BINARY(mul_high);
 #undef KB_BINARY
 // clang-format on
+Tensor operator+(Operand a, Operand b);
+Tensor operator-(Operand a, Operand b);
+Tensor operator*(Operand a, Operand b);
+Tensor operator/(Operand a, Operand b);
+Tensor operator-(Operand a);
+Tensor operator<(Operand a, Operand b);
+Tensor operator<=(Operand a, Operand b);
+Tensor operator>(Operand a, Operand b);
+Tensor operator>=(Operand a, Operand b);
 // Two numbers take f32: cast(...) the result, or use full_like, in another dtype.
 Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
 Tensor cast(Tensor x, DType dtype, Where where = Where::current());

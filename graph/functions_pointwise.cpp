@@ -110,6 +110,16 @@ KB_BINARY(shift_right)
 KB_BINARY(mul_high)
 #undef KB_BINARY
 
+Tensor operator+(Operand a, Operand b) { return pointwise(Op::add, {a, b}, a.where); }
+Tensor operator-(Operand a, Operand b) { return pointwise(Op::sub, {a, b}, a.where); }
+Tensor operator*(Operand a, Operand b) { return pointwise(Op::mul, {a, b}, a.where); }
+Tensor operator/(Operand a, Operand b) { return pointwise(Op::div, {a, b}, a.where); }
+Tensor operator-(Operand a) { return pointwise(Op::neg, {a}, a.where); }
+Tensor operator<(Operand a, Operand b) { return pointwise(Op::lt, {a, b}, a.where); }
+Tensor operator<=(Operand a, Operand b) { return pointwise(Op::le, {a, b}, a.where); }
+Tensor operator>(Operand a, Operand b) { return pointwise(Op::gt, {a, b}, a.where); }
+Tensor operator>=(Operand a, Operand b) { return pointwise(Op::ge, {a, b}, a.where); }
+
 Tensor select(Tensor condition, Operand a, Operand b, Where where) {
   return pointwise(Op::select, {condition, a, b}, where);
 }

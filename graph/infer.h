@@ -55,7 +55,9 @@
 #include <span>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/attrs.h"
+#include "graph/ops.h"
+#include "graph/type.h"
 
 namespace kb {
 

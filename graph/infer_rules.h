@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/attrs.h"
+#include "graph/error.h"
+#include "graph/ops.h"
+#include "graph/type.h"
 
 namespace kb {
 

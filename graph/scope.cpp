@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "graph/graph.h"
 #include "graph/report.h"
 
 namespace kb {
@@ -78,8 +77,8 @@ Call::~Call() {
   place().composites.pop_back();
 }
 
-Origin::Origin(const Graph& graph, const Node& like)
-    : graph(&graph), scope(like.scope), frame(like.frame), outer_(place().origin) {
+Origin::Origin(const Graph& graph, int32_t scope, int32_t frame)
+    : graph(&graph), scope(scope), frame(frame), outer_(place().origin) {
   place().origin = this;
 }
 Origin::~Origin() { place().origin = outer_; }

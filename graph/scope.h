@@ -9,7 +9,6 @@
 namespace kb {
 
 class Graph;
-struct Node;
 
 // Prefixes the names of parameters made while it lives: Scope a("layer1"); Scope b("0"); -> "layer1.0.".
 class Scope {
@@ -30,11 +29,11 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
-// While it lives, nodes made in any graph take the scope and place of `like`, a node of `graph`, whatever calls are
-// under way: for passes that build with the DSL. Mistakes are internal errors then.
+// While it lives, nodes made in any graph take the scope and frame of a node of `graph`, whatever calls are under way:
+// for passes that build with the DSL. Mistakes are internal errors then.
 class Origin {
  public:
-  Origin(const Graph& graph, const Node& like);
+  Origin(const Graph& graph, int32_t scope, int32_t frame);
   ~Origin();
   Origin(const Origin&) = delete;
   Origin& operator=(const Origin&) = delete;

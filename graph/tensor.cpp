@@ -1,18 +1,20 @@
 #include "graph/tensor.h"
 
-#include "graph/building.h"
+#include "graph/argument_checks.h"
+#include "graph/report.h"
+#include "graph/scope.h"
 
 namespace kb {
 
 int64_t Tensor::size(int64_t axis, std::source_location where) const {
   const Call call(where);
-  require_same_graph("size", {*this});
+  require_valid("size", *this);
   return shape()[static_cast<size_t>(real_axis("size", type(), axis))];
 }
 
 int64_t Tensor::dim(const char* letter, std::source_location where) const {
   const Call call(where);
-  require_same_graph("dim", {*this});
+  require_valid("dim", *this);
   const Type& t = type();
   const size_t at = letter[0] != '\0' && letter[1] == '\0' ? t.names.find(letter[0]) : std::string::npos;
   if (at != std::string::npos && letter[0] != '_') return t.shape[at];
@@ -22,7 +24,7 @@ int64_t Tensor::dim(const char* letter, std::source_location where) const {
 
 Tensor Tensor::named(const std::string& letters, std::source_location where) const {
   const Call call(where);
-  require_same_graph("named", {*this});
+  require_valid("named", *this);
   if (letters.size() != shape().size())
     report("named", {"names do not fit the shape", "one letter a dimension of " + shape_text(type()),
                      "'" + letters + "'", "'_' stands for a dimension without a name"});
@@ -31,14 +33,9 @@ Tensor Tensor::named(const std::string& letters, std::source_location where) con
   return *this;
 }
 
-Tensor operator+(Operand a, Operand b) { return pointwise(Op::add, {a, b}, a.where); }
-Tensor operator-(Operand a, Operand b) { return pointwise(Op::sub, {a, b}, a.where); }
-Tensor operator*(Operand a, Operand b) { return pointwise(Op::mul, {a, b}, a.where); }
-Tensor operator/(Operand a, Operand b) { return pointwise(Op::div, {a, b}, a.where); }
-Tensor operator-(Operand a) { return pointwise(Op::neg, {a}, a.where); }
-Tensor operator<(Operand a, Operand b) { return pointwise(Op::lt, {a, b}, a.where); }
-Tensor operator<=(Operand a, Operand b) { return pointwise(Op::le, {a, b}, a.where); }
-Tensor operator>(Operand a, Operand b) { return pointwise(Op::gt, {a, b}, a.where); }
-Tensor operator>=(Operand a, Operand b) { return pointwise(Op::ge, {a, b}, a.where); }
+void require_valid(std::string_view op, Tensor tensor) {
+  if (!tensor.valid())
+    report(op, {"an operand is empty", "a tensor of a graph", "a Tensor that was never assigned", ""});
+}
 
 }  // namespace kb

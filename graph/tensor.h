@@ -1,7 +1,9 @@
-// The DSL's handle on a value of a graph, and its operators. Functions over tensors are in graph/functions.h (pure) and
+// The DSL's handle on a value of a graph. Functions and operators over tensors are in graph/functions.h (pure) and
 // graph/layers.h (those that own parameters take their name first).
 #pragma once
 #include <source_location>
+#include <string>
+#include <string_view>
 
 #include "graph/graph.h"
 
@@ -31,6 +33,9 @@ class Tensor {
   Value value_;
 };
 
+// Throws Error in the name of `op` where a tensor was never assigned.
+void require_valid(std::string_view op, Tensor tensor);
+
 // An argument of an operator: a tensor or a number (which takes the other side's dtype), and where it was written.
 struct Operand {
   Operand(Tensor tensor, std::source_location where = std::source_location::current()) : tensor(tensor), where(where) {}
@@ -41,15 +46,5 @@ struct Operand {
   bool is_number = false;
   std::source_location where;
 };
-
-Tensor operator+(Operand a, Operand b);
-Tensor operator-(Operand a, Operand b);
-Tensor operator*(Operand a, Operand b);
-Tensor operator/(Operand a, Operand b);
-Tensor operator-(Operand a);
-Tensor operator<(Operand a, Operand b);
-Tensor operator<=(Operand a, Operand b);
-Tensor operator>(Operand a, Operand b);
-Tensor operator>=(Operand a, Operand b);
 
 }  // namespace kb

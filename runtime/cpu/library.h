@@ -4,10 +4,9 @@
 #pragma once
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 
-#include "runtime/cpu/pool.h"
+#include "runtime/cpu/library_op.h"
 #include "runtime/library_spec.h"
 
 namespace kb {
@@ -15,18 +14,6 @@ namespace kb {
 namespace onednn {
 struct Engine;
 }
-
-class LibraryOp {
- public:
-  virtual ~LibraryOp() = default;
-  // Bytes that `run` needs at `scratch`, which must be aligned to 64 bytes as all operands should be. The same for
-  // specs that differ in bias and relu alone.
-  virtual size_t scratch_bytes() const = 0;
-  // One run of an op at a time.
-  virtual void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const = 0;
-  // The implementation that does the work, for reports: "jit:avx512_core", "eigen".
-  virtual std::string implementation() const = 0;
-};
 
 // The state that plans share: the library's engine and the primitives, one for equal specs. It must outlive the ops
 // planned with it; plans with one context are made by one thread at a time.

@@ -1,4 +1,4 @@
-// Inside of library.h, shared by its two libraries: shards, scratch, packed weights, changes of layout. Nobody else
+// Below library.h, shared by its two libraries: shards, scratch, packed weights, changes of layout. Nobody else
 // includes it.
 #pragma once
 #include <functional>
@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cpu/library.h"
+#include "runtime/cpu/library_op.h"
+#include "runtime/library_spec.h"
 
 namespace kb {
 
@@ -85,6 +86,7 @@ struct MatmulShard {
 MatmulShard matmul_shard(const MatmulSpec& spec, const MatmulCut& cut, size_t shard);
 
 namespace onednn {
+struct Engine;
 std::shared_ptr<Engine> make_engine();
 std::string name();
 std::string instruction_set();  // as LibraryContext has it

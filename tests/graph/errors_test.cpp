@@ -292,7 +292,8 @@ BOOST_AUTO_TEST_CASE(a_pass_that_makes_a_mistake_is_an_internal_error) {
   BOOST_CHECK_THROW(m.graph.add(Op::add, {m.x.value(), m.labels.value()}), InternalError);
   BOOST_CHECK_THROW(m.graph.add_like(m.graph, m.graph.node(m.x.value()), Op::add, {m.x.value(), m.labels.value()}),
                     InternalError);
-  const Origin origin(m.graph, m.graph.node(m.x.value()));
+  const Node& x = m.graph.node(m.x.value());
+  const Origin origin(m.graph, x.scope, x.frame);
   BOOST_CHECK_THROW(m.x + m.labels, InternalError);
 }
 

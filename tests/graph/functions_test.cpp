@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(passes_place_nodes_where_another_stands) {
   const Value one = result.add_like(graph, like, Op::neg, {copied.value()});
   Tensor two;
   {
-    const Origin origin(graph, like);
+    const Origin origin(graph, like.scope, like.frame);
     two = tanh(copied);
   }
   const int32_t three = result.append(graph, like);

@@ -1,0 +1,33 @@
+// Types of tensors: dtype and shape, with the names of the dimensions for who reads them.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "graph/attrs.h"
+#include "graph/dtype.h"
+
+namespace kb {
+
+using Dims = Ints;
+
+int64_t element_count(const Dims& shape);
+
+// Type of a tensor. `names` is empty or has one letter a dimension ('_' = unnamed): "NCHW", "OIHW". Names serve error
+// texts and dim("C"); they are no part of equality or of the graph's hash.
+struct Type {
+  DType dtype = DType::f32;
+  Dims shape;
+  std::string names;
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  int64_t elements() const { return element_count(shape); }
+  int64_t bytes() const { return elements() * size_of(dtype); }
+  friend bool operator==(const Type& a, const Type& b) { return a.dtype == b.dtype && a.shape == b.shape; }
+};
+
+// "f32[N=16,C=3,H=28,W=28]"; unnamed dimensions print the number alone.
+std::string to_string(const Type& type);
+// "[N=16, C=3]" as error texts show it.
+std::string shape_text(const Type& type);
+
+}  // namespace kb
