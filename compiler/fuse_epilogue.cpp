@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/fuse_rules.h"
+#include "graph/image_layout.h"
 
 namespace kb {
 namespace {
@@ -17,10 +18,9 @@ Ints varying_axes(const Graph& graph, const Node& spread) {
 }
 
 Ints channel_axes(const Node& library) {
-  const int64_t rank = library.type().rank();
-  if (library.op == Op::matmul) return rank == 2 ? Ints{1} : Ints{-1};
-  if (rank == 5) return {1, 4};
-  return library.attrs.has("block_out") ? Ints{3} : Ints{1};
+  if (library.op == Op::matmul) return library.type().rank() == 2 ? Ints{1} : Ints{-1};
+  const auto spatial = static_cast<int64_t>(library.attrs.ints("stride").size());
+  return image_layout(library.type().shape, library.attrs.integer("block_out", 0), spatial).value().axes_of(1);
 }
 
 }  // namespace

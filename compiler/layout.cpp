@@ -7,35 +7,15 @@
 // wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on a GPU
 // they are transposed to (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/layout_table.h"
 #include "compiler/passes.h"
 #include "compiler/rewrite.h"
+#include "graph/image_layout.h"
 
 namespace kb {
 namespace {
-
-// Layout of a rank-4 value: block 0 is logical (N, C, H, W); block == channels is (N, H, W, C); else (N, C/b, H, W, b).
-struct Layout {
-  int64_t block = 0;
-  int64_t channels = 0;
-  friend bool operator==(const Layout&, const Layout&) = default;
-  bool logical() const { return block == 0; }
-  bool nhwc() const { return block == channels && block > 0; }
-
-  // Physical axes of a logical axis, major first.
-  Ints axes_of(int64_t axis) const {
-    if (logical()) return {axis};
-    if (nhwc()) return axis == 0 ? Ints{0} : axis == 1 ? Ints{3} : Ints{axis - 1};
-    return axis == 1 ? Ints{1, 4} : Ints{axis};
-  }
-
-  Dims physical(const Dims& shape) const {
-    if (logical()) return shape;
-    if (nhwc()) return {shape[0], shape[2], shape[3], shape[1]};
-    return {shape[0], shape[1] / block, shape[2], shape[3], block};
-  }
-};
 
 class LayoutPass {
  public:
@@ -58,7 +38,8 @@ class LayoutPass {
  private:
   const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
   const Dims& shape_of(Value v) const { return from_.type(v).shape; }
-  Layout& native(Value v) { return native_[static_cast<size_t>(ids_(v))]; }
+  bool is_image(Value v, const ImageLayout& layout) const { return std::ssize(shape_of(v)) == layout.spatial + 2; }
+  ImageLayout& native(Value v) { return native_[static_cast<size_t>(ids_(v))]; }
 
   Value add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
     return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
@@ -86,8 +67,8 @@ class LayoutPass {
   }
 
   // `v` of the old graph, in a layout, in the new graph.
-  Value get(Value v, const Layout& layout) {
-    if (native(v) == layout || (native(v).logical() && layout.logical())) return rewriter_.map(v);
+  Value get(Value v, const ImageLayout& layout) {
+    if (native(v) == layout) return rewriter_.map(v);
     for (const auto& [other, value] : others_[static_cast<size_t>(ids_(v))])
       if (other == layout) return value;
     Value fresh = make(v, layout);
@@ -95,9 +76,9 @@ class LayoutPass {
     return fresh;
   }
 
-  Value make(Value v, const Layout& layout) {
+  Value make(Value v, const ImageLayout& layout) {
     const Node& node = from_.node(v);
-    if (!layout.logical()) {
+    if (!layout.is_logical()) {
       if (node.op == Op::broadcast) return make_broadcast(node, layout);
       if (node.op == Op::random_bits) return make_random(node, layout);
       if (node.op == Op::constant && node.attrs.reals("values").size() == 1) {
@@ -106,24 +87,22 @@ class LayoutPass {
         return add(node, Op::constant, {}, std::move(attrs));
       }
     }
-    if (!native(v).logical() && !layout.logical()) return from_logical(node, to_logical(node, v), layout, shape_of(v));
-    return layout.logical() ? to_logical(node, v) : from_logical(node, rewriter_.map(v), layout, shape_of(v));
+    if (!native(v).is_logical() && !layout.is_logical())
+      return from_logical(node, to_logical(node, v), layout, shape_of(v));
+    return layout.is_logical() ? to_logical(node, v) : from_logical(node, rewriter_.map(v), layout, shape_of(v));
   }
 
   Value to_logical(const Node& like, Value v) {
-    const Layout& layout = native(v);
-    if (layout.logical()) return rewriter_.map(v);
-    Ints perm = layout.nhwc() ? Ints{0, 3, 1, 2} : Ints{0, 1, 4, 2, 3};
-    return reshape(like, permute(like, rewriter_.map(v), perm), shape_of(v));
+    const ImageLayout& layout = native(v);
+    if (layout.is_logical()) return rewriter_.map(v);
+    return reshape(like, permute(like, rewriter_.map(v), layout.to_split()), shape_of(v));
   }
 
-  Value from_logical(const Node& like, Value v, const Layout& layout, const Dims& shape) {
-    if (layout.nhwc()) return permute(like, v, {0, 2, 3, 1});
-    Value split = reshape(like, v, {shape[0], shape[1] / layout.block, layout.block, shape[2], shape[3]});
-    return permute(like, split, {0, 1, 3, 4, 2});
+  Value from_logical(const Node& like, Value v, const ImageLayout& layout, const Dims& shape) {
+    return permute(like, reshape(like, v, layout.split(shape)), layout.from_split());
   }
 
-  Value make_broadcast(const Node& node, const Layout& layout) {
+  Value make_broadcast(const Node& node, const ImageLayout& layout) {
     Value x = get(node.inputs[0], {});
     const Dims& extents = shape_of(node.inputs[0]);
     const Ints& axes = node.attrs.ints("axes");
@@ -155,11 +134,12 @@ class LayoutPass {
     return {sorted, perm};
   }
 
-  Value make_random(const Node& node, const Layout& layout) {
-    const Ints& s = node.attrs.ints("strides");
+  Value make_random(const Node& node, const ImageLayout& layout) {
+    Ints steps = node.attrs.ints("strides");
+    steps[0] = 0;  // samples are counted apart
     Attrs attrs = node.attrs;
     attrs.set("shape", layout.physical(node.type().shape));
-    attrs.set("strides", layout.nhwc() ? Ints{0, s[2], s[3], s[1]} : Ints{0, s[1] * layout.block, s[2], s[3], s[1]});
+    attrs.set("strides", layout.strides(steps));
     std::vector<Value> inputs;
     for (Value input : node.inputs) inputs.push_back(get(input, {}));
     return add(node, Op::random_bits, std::move(inputs), std::move(attrs));
@@ -195,7 +175,7 @@ class LayoutPass {
     follow(n, {});
   }
 
-  static Ints physical_axes(const Layout& layout, const Ints& logical) {
+  static Ints physical_axes(const ImageLayout& layout, const Ints& logical) {
     Ints axes;
     for (int64_t axis : logical)
       for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
@@ -203,45 +183,51 @@ class LayoutPass {
     return axes;
   }
 
-  Layout layout_of_inputs(const Node& node) {
+  static Ints spatial_axes(const ImageLayout& layout) {
+    Ints axes(static_cast<size_t>(layout.spatial));
+    std::iota(axes.begin(), axes.end(), 2);
+    return axes;
+  }
+
+  ImageLayout layout_of_inputs(const Node& node) {
     for (Value input : node.inputs)
-      if (!native(input).logical()) return native(input);
+      if (!native(input).is_logical()) return native(input);
     return {};
   }
 
   // The node as it is, on inputs in `layout`; its results have it too.
-  void follow(int32_t n, const Layout& layout, const Attrs* attrs = nullptr) {
+  void follow(int32_t n, const ImageLayout& layout, const Attrs* attrs = nullptr) {
     Node node = old(n);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      bool follows = layout.logical() || shape_of(old(n).inputs[i]).size() == 4;
-      node.inputs[i] = get(old(n).inputs[i], follows ? layout : Layout{});
+      node.inputs[i] = get(old(n).inputs[i], is_image(old(n).inputs[i], layout) ? layout : ImageLayout{});
     }
     if (attrs) node.attrs = *attrs;
-    if (layout.logical()) {
+    if (layout.is_logical()) {
       set_results(n, to_.append(from_, std::move(node)), layout);
     } else {
       set_results(n, add(old(n), node.op, std::move(node.inputs), std::move(node.attrs)).node, layout);
     }
   }
 
-  void set_results(int32_t n, int32_t fresh, const Layout& layout) {
+  void set_results(int32_t n, int32_t fresh, const ImageLayout& layout) {
     for (int32_t out = 0; out < static_cast<int32_t>(old(n).outputs.size()); ++out) {
       rewriter_.replace({n, out}, {fresh, out});
-      if (old(n).type(out).rank() == 4) native({n, out}) = layout;
+      if (is_image({n, out}, layout)) native({n, out}) = layout;
     }
   }
 
   // Reduces in the input's layout when the channel axis leaves whole or goes whole.
   void reduce(int32_t n) {
     const Node& node = old(n);
-    Layout layout = native(node.inputs[0]);
+    ImageLayout layout = native(node.inputs[0]);
     bool kept_in_order = true;
-    if (!layout.logical() && node.op != Op::argmax) {
+    if (!layout.is_logical() && node.op != Op::argmax) {
       const Ints& axes = node.attrs.ints("axes");
       auto reduced = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-      kept_in_order = reduced(1) || (reduced(2) && reduced(3));
+      const Ints spatial = spatial_axes(layout);
+      kept_in_order = reduced(1) || std::all_of(spatial.begin(), spatial.end(), reduced);
     }
-    if (layout.logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
+    if (layout.is_logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
     Attrs attrs = node.attrs;
     attrs.set("axes", physical_axes(layout, node.attrs.ints("axes")));
     int32_t fresh = add(node, node.op, {get(node.inputs[0], layout)}, std::move(attrs)).node;
@@ -250,10 +236,11 @@ class LayoutPass {
   }
 
   void window(int32_t n) {
-    Layout layout = layout_of_inputs(old(n));
-    if (layout.logical() || old(n).attrs.ints("axes") != Ints{2, 3}) return follow(n, {});
+    ImageLayout layout = layout_of_inputs(old(n));
+    const Ints& axes = old(n).attrs.ints("axes");
+    if (layout.is_logical() || axes != spatial_axes(layout)) return follow(n, {});
     Attrs attrs = old(n).attrs;
-    attrs.set("axes", layout.nhwc() ? Ints{1, 2} : Ints{2, 3});
+    attrs.set("axes", physical_axes(layout, axes));
     follow(n, layout, &attrs);
   }
 
@@ -261,16 +248,14 @@ class LayoutPass {
   // blocks.
   void cut(int32_t n) {
     const Node& node = old(n);
-    Layout layout = native(node.inputs[0]);
-    bool whole_channels = node.type().rank() == 4 && node.type().shape[1] == shape_of(node.inputs[0])[1];
-    if (layout.logical() || !whole_channels) return follow(n, {});
+    ImageLayout layout = native(node.inputs[0]);
+    if (layout.is_logical() || node.type().shape[1] != layout.channels) return follow(n, {});
     Attrs attrs = node.attrs;
     for (const char* key : {"begin", "end", "step", "low", "high", "interior"}) {
       if (!attrs.has(key)) continue;
-      Ints v = attrs.ints(key);
-      int64_t block_value = key == std::string_view("end") ? layout.block : v[1];
-      int64_t outer = key == std::string_view("end") ? v[1] / layout.block : v[1];
-      attrs.set(key, layout.nhwc() ? Ints{v[0], v[2], v[3], v[1]} : Ints{v[0], outer, v[2], v[3], block_value});
+      const Ints& v = attrs.ints(key);
+      const bool end = key == std::string_view("end");
+      attrs.set(key, layout.in_memory_order(v, end ? v[1] / layout.block : v[1], end ? layout.block : v[1]));
     }
     follow(n, layout, &attrs);
   }
@@ -278,7 +263,9 @@ class LayoutPass {
   // ---- convolutions
   // --------------------------------------------------------------------------------------------------------------------
 
-  Layout wanted(DType dtype, int64_t channels) const { return {channel_block(target_, dtype, channels), channels}; }
+  ImageLayout wanted(DType dtype, int64_t channels, int64_t spatial) const {
+    return {channel_block(target_, dtype, channels), channels, spatial};
+  }
 
   void library(int32_t n) {
     const Node& node = old(n);
@@ -294,13 +281,15 @@ class LayoutPass {
   void convolution(int32_t n, int64_t channels_in, int64_t channels_out, const char* usage) {
     const Node& node = old(n);
     DType dtype = from_.type(node.inputs[0]).dtype;
-    Layout in = wanted(dtype, channels_in), out = wanted(dtype, channels_out);
+    const auto spatial = std::ssize(node.attrs.ints("stride"));
+    const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
     Attrs attrs = node.attrs;
     if (in.block > 0) attrs.set("block_in", in.block);
     if (out.block > 0) attrs.set("block_out", out.block);
     bool forward = node.op == Op::conv2d, weights = node.op == Op::conv2d_weight_grad;
-    Layout filters = filter_layout(weights ? node.type().shape : shape_of(node.inputs[1]));
-    if (!filters.logical()) attrs.set("weights_last", int64_t{1});
+    const Dims& bank = weights ? node.type().shape : shape_of(node.inputs[1]);
+    const ImageLayout filters{weights_last(target_) ? bank[1] : 0, bank[1], spatial};
+    if (!filters.is_logical()) attrs.set("weights_last", int64_t{1});
     std::vector<Value> inputs{get(node.inputs[0], forward || weights ? in : out)};
     if (weights) {
       inputs.push_back(get(node.inputs[1], out));
@@ -319,11 +308,6 @@ class LayoutPass {
     native({n, 0}) = {};
   }
 
-  // Filters are images too: (O, I, H, W), or (O, H, W, I).
-  Layout filter_layout(const Dims& shape) const {
-    return weights_last(target_) ? Layout{shape[1], shape[1]} : Layout{};
-  }
-
   Value pack(const Node& conv, Value weight, Attrs attrs, const char* usage) {
     if (!target_.library) return {};
     const Dims& x_shape = conv.op == Op::conv2d ? shape_of(conv.inputs[0]) : conv.type().shape;
@@ -339,8 +323,8 @@ class LayoutPass {
   Graph to_;
   Rewriter rewriter_;
   ValueIds ids_;
-  std::vector<Layout> native_;                                 // by old value
-  std::vector<std::vector<std::pair<Layout, Value>>> others_;  // the same value in other layouts
+  std::vector<ImageLayout> native_;                                 // by old value
+  std::vector<std::vector<std::pair<ImageLayout, Value>>> others_;  // the same value in other layouts
 };
 
 }  // namespace

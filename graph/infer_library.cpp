@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "graph/image_layout.h"
 #include "graph/infer_rules.h"
 
 namespace kb {
 namespace {
+
+constexpr int64_t kSpatial = 2;  // axes of an image besides samples and channels: [H, W]
 
 void check_indices(const Type& indices) {
   if (indices.dtype != DType::i32)
@@ -79,31 +82,30 @@ Type infer_matmul(std::span<const Type> in, const Attrs& attrs) {
   return result;
 }
 
-// The logical extents of an image tensor, whatever its physical layout. block 0: (N, C, H, W); otherwise
-// (N, C/block, H, W, block), or (N, H, W, C) where block == C.
+// The logical extents of an image tensor.
 struct Image {
   int64_t n, c;
   Ints size;
 };
 
 Image read_image(const Type& x, int64_t block, const char* role) {
-  if (block == 0 && x.rank() == 4) return {x.shape[0], x.shape[1], {x.shape[2], x.shape[3]}};
-  if (block > 0 && x.rank() == 4 && x.shape[3] == block) return {x.shape[0], block, {x.shape[1], x.shape[2]}};
-  if (block > 0 && x.rank() == 5 && x.shape[4] == block)
-    return {x.shape[0], x.shape[1] * block, {x.shape[2], x.shape[3]}};
-  throw Mistake{std::string(role) + " is no image",
-                block == 0 ? "[N, C, H, W]" : "[N, H, W, C] or [N, C/b, H, W, b] with b = " + std::to_string(block),
-                shape_text(x), block == 0 ? "reshape it to four axes" : ""};
+  const std::optional<ImageLayout> layout = image_layout(x.shape, block, kSpatial);
+  if (!layout)
+    throw Mistake{std::string(role) + " is no image",
+                  block == 0 ? "[N, C, H, W]" : "[N, H, W, C] or [N, C/b, H, W, b] with b = " + std::to_string(block),
+                  shape_text(x), block == 0 ? "reshape it to four axes" : ""};
+  const Dims shape = layout->logical(x.shape);
+  return {shape[0], shape[1], {shape.begin() + 2, shape.end()}};
 }
 
 Type write_image(DType dtype, const Image& image, int64_t block) {
-  const int64_t h = image.size[0], w = image.size[1];
-  if (block == 0) return {dtype, {image.n, image.c, h, w}, "NCHW"};
-  if (block == image.c) return {dtype, {image.n, h, w, image.c}, "NHWC"};
-  if (image.c % block != 0)
+  if (block > 0 && image.c % block != 0)
     throw Mistake{"blocks do not divide the channels", "a divisor of " + std::to_string(image.c), std::to_string(block),
                   ""};
-  return {dtype, {image.n, image.c / block, h, w, block}, "NCHW_"};
+  const ImageLayout layout{block, image.c, kSpatial};
+  Dims shape{image.n, image.c};
+  shape.insert(shape.end(), image.size.begin(), image.size.end());
+  return {dtype, layout.physical(shape), axis_names(layout, "NC")};
 }
 
 void check_groups(int64_t groups, int64_t in, int64_t out) {
@@ -118,14 +120,11 @@ void check_one_float(std::span<const Type> in) {
   check_same_dtype(in);
 }
 
-// A filter bank's logical shape (O, I, H, W); with the attribute `weights_last` it lies as (O, H, W, I).
-Dims filter_shape(const Type& w, const Attrs& attrs) {
-  const Dims& s = w.shape;
-  if (w.rank() != 4) throw Mistake{"the weight is no filter bank", "[O, I/groups, H, W]", shape_text(w), ""};
-  return attrs.integer("weights_last", 0) ? Dims{s[0], s[3], s[1], s[2]} : s;
+// A filter bank in logical order (O, I, H, W).
+Type filter_type(const Type& w, const Attrs& attrs) {
+  if (w.rank() != kSpatial + 2) throw Mistake{"the weight is no filter bank", "[O, I/groups, H, W]", shape_text(w), ""};
+  return {w.dtype, filter_layout(w.shape, attrs.integer("weights_last", 0) != 0).logical(w.shape), w.names};
 }
-
-Type filter_type(const Type& w, const Attrs& attrs) { return {w.dtype, filter_shape(w, attrs), w.names}; }
 
 void check_weight(const Type& w, int64_t channels, int64_t groups) {
   check_groups(groups, channels, w.shape[0]);
@@ -175,8 +174,11 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
   const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : is_low_precision(x.dtype) ? DType::f32 : x.dtype;
   if (dtype != x.dtype && !(dtype == DType::f32 && is_low_precision(x.dtype)))
     throw Mistake{"the result is of another dtype", "that of the operands, or f32 of bf16 and f16", to_string(x), ""};
-  if (attrs.integer("weights_last", 0)) return {dtype, {out.c, kernel[0], kernel[1], in.c / groups}, "OHWI"};
-  return {dtype, {out.c, in.c / groups, kernel[0], kernel[1]}, "OIHW"};
+  const int64_t fan = in.c / groups;
+  const ImageLayout filters{attrs.integer("weights_last", 0) ? fan : 0, fan, kSpatial};
+  Dims shape{out.c, fan};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  return {dtype, filters.physical(shape), axis_names(filters, "OI")};
 }
 
 }  // namespace

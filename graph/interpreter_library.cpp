@@ -2,6 +2,7 @@
 // physical layouts are brought to logical NCHW and back.
 #include <algorithm>
 
+#include "graph/image_layout.h"
 #include "graph/interpreter_ops.h"
 
 namespace kb::oracle {
@@ -69,48 +70,43 @@ void for_each_run(const Conv& c, F&& f) {
   }
 }
 
-// Physical shape as (N, C/b, H, W, b); the logical one is (N, C, H, W). Absent block: logical already.
-struct Layout {
-  Dims logical;
-  Dims blocks;  // empty: logical
+// An image or a filter bank as it lies in memory.
+struct Image {
+  ImageLayout layout;
+  Dims physical;
+  Dims logical = layout.logical(physical);
 };
 
-Layout layout_of(const Dims& shape, const Attrs& attrs, const char* key) {
-  const int64_t b = attrs.integer(key, 0);
-  if (b == 0) return {shape, {}};
-  const Dims blocks = shape.size() == 5 ? shape : Dims{shape[0], 1, shape[1], shape[2], b};
-  return {{blocks[0], blocks[1] * b, blocks[2], blocks[3]}, blocks};
+Image image_of(const Dims& shape, const Attrs& attrs, const char* block) {
+  const auto spatial = static_cast<int64_t>(attrs.ints("stride").size());
+  return {image_layout(shape, attrs.integer(block, 0), spatial).value(), shape};
 }
 
-// Strides in the logical array of the physical one's axes (N, C/b, H, W, b).
-Ints logical_strides(const Layout& layout) {
-  const Ints s = row_major(layout.logical);
-  return {s[0], s[1] * layout.blocks[4], s[2], s[3], s[1]};
+Image filters_of(const Dims& shape, const Attrs& attrs) {
+  return {filter_layout(shape, attrs.integer("weights_last", 0) != 0), shape};
 }
 
-std::vector<double> to_logical(const Array& array, const Layout& layout) {
-  if (layout.blocks.empty()) return array.data;
-  std::vector<double> out(array.data.size());
+// Calls f(position in memory, position in logical order) for every element.
+template <class F>
+void for_each_element(const Image& image, F&& f) {
   size_t i = 0;
-  walk<1>(layout.blocks, {logical_strides(layout)},
-          [&](const auto& at) { out[static_cast<size_t>(at[0])] = array.data[i++]; });
+  walk<1>(image.physical, {image.layout.strides(row_major(image.logical))},
+          [&](const auto& at) { f(i++, static_cast<size_t>(at[0])); });
+}
+
+std::vector<double> to_logical(const Array& array, const Image& image) {
+  if (image.layout.is_logical()) return array.data;
+  std::vector<double> out(array.data.size());
+  for_each_element(image, [&](size_t physical, size_t logical) { out[logical] = array.data[physical]; });
   return out;
 }
 
-void to_physical(std::vector<double> data, const Layout& layout, Array& array) {
-  if (layout.blocks.empty()) {
+void to_physical(std::vector<double> data, const Image& image, Array& array) {
+  if (image.layout.is_logical()) {
     array.data = std::move(data);
     return;
   }
-  size_t i = 0;
-  walk<1>(layout.blocks, {logical_strides(layout)},
-          [&](const auto& at) { array.data[i++] = data[static_cast<size_t>(at[0])]; });
-}
-
-// Weights lie as (O, I, H, W), or, with the attribute `weights_last`, as (O, H, W, I).
-Layout filter_layout(const Dims& shape, const Attrs& attrs) {
-  if (!attrs.integer("weights_last", 0)) return {shape, {}};
-  return {{shape[0], shape[3], shape[1], shape[2]}, {shape[0], 1, shape[1], shape[2], shape[3]}};
+  for_each_element(image, [&](size_t physical, size_t logical) { array.data[physical] = data[logical]; });
 }
 
 Conv conv_of(const Attrs& attrs, const Dims& x, const Dims& w, const Dims& y) {
@@ -132,9 +128,9 @@ Conv conv_of(const Attrs& attrs, const Dims& x, const Dims& w, const Dims& y) {
 
 void conv2d(const Work& work) {
   const Attrs& attrs = work.node.attrs;
-  const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
-  const Layout ly = layout_of(work.out[0].type.shape, attrs, "block_out");
-  const Layout lw = filter_layout(work.in[1]->type.shape, attrs);
+  const Image lx = image_of(work.in[0]->type.shape, attrs, "block_in");
+  const Image ly = image_of(work.out[0].type.shape, attrs, "block_out");
+  const Image lw = filters_of(work.in[1]->type.shape, attrs);
   const std::vector<double> x = to_logical(*work.in[0], lx), w = to_logical(*work.in[1], lw);
   std::vector<double> y(work.out[0].data.size(), 0.0);
   for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
@@ -149,9 +145,9 @@ void conv2d(const Work& work) {
 
 void conv2d_input_grad(const Work& work) {
   const Attrs& attrs = work.node.attrs;
-  const Layout lx = layout_of(work.out[0].type.shape, attrs, "block_in");
-  const Layout ly = layout_of(work.in[0]->type.shape, attrs, "block_out");
-  const Layout lw = filter_layout(work.in[1]->type.shape, attrs);
+  const Image lx = image_of(work.out[0].type.shape, attrs, "block_in");
+  const Image ly = image_of(work.in[0]->type.shape, attrs, "block_out");
+  const Image lw = filters_of(work.in[1]->type.shape, attrs);
   const std::vector<double> dy = to_logical(*work.in[0], ly), w = to_logical(*work.in[1], lw);
   std::vector<double> dx(work.out[0].data.size(), 0.0);
   for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
@@ -166,10 +162,10 @@ void conv2d_input_grad(const Work& work) {
 
 void conv2d_weight_grad(const Work& work) {
   const Attrs& attrs = work.node.attrs;
-  const Layout lx = layout_of(work.in[0]->type.shape, attrs, "block_in");
-  const Layout ly = layout_of(work.in[1]->type.shape, attrs, "block_out");
+  const Image lx = image_of(work.in[0]->type.shape, attrs, "block_in");
+  const Image ly = image_of(work.in[1]->type.shape, attrs, "block_out");
   const std::vector<double> x = to_logical(*work.in[0], lx), dy = to_logical(*work.in[1], ly);
-  const Layout lw = filter_layout(work.out[0].type.shape, attrs);
+  const Image lw = filters_of(work.out[0].type.shape, attrs);
   std::vector<double> dw(work.out[0].data.size(), 0.0);
   for_each_run(conv_of(attrs, lx.logical, lw.logical, ly.logical),
                [&](int64_t xi, int64_t wi, int64_t yi, int64_t length, int64_t step) {

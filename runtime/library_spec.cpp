@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
+#include "graph/image_layout.h"
+
 namespace kb {
 namespace {
 
-// Logical (N, C, H, W) of a physical activation.
+constexpr int64_t kSpatial = 2;  // h, w
+
+// Logical (N, C, H, W) of an image in memory.
 Dims logical_shape(const Type& type, int64_t block) {
-  const Dims& s = type.shape;
-  if (block == 0) return s;
-  if (s.size() == 4) return {s[0], s[3], s[1], s[2]};
-  return {s[0], s[1] * s[4], s[2], s[3]};
+  return image_layout(type.shape, block, kSpatial).value().logical(type.shape);
 }
 
 void copy_pair(const Attrs& attrs, const char* key, int64_t (&to)[2]) {
@@ -35,15 +36,16 @@ ConvSpec common(const Attrs& attrs) {
   return spec;
 }
 
-// `w`: (O, I, H, W), or, with spec.weights_last, (O, H, W, I).
-void set_shapes(ConvSpec& spec, const Dims& x, const Dims& w) {
+// `x` is logical, the filter bank as it lies in memory.
+void set_shapes(ConvSpec& spec, const Dims& x, const Dims& filters) {
+  const Dims w = filter_layout(filters, spec.weights_last).logical(filters);
   spec.n = x[0];
   spec.c = x[1];
   spec.h = x[2];
   spec.w = x[3];
   spec.o = w[0];
-  spec.kh = w[spec.weights_last ? 1 : 2];
-  spec.kw = w[spec.weights_last ? 2 : 3];
+  spec.kh = w[2];
+  spec.kw = w[3];
 }
 
 }  // namespace
