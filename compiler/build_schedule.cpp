@@ -47,12 +47,15 @@ class ScheduleBuilder {
     step.cls = group.cls;
     step.nodes = group.nodes;
     step.name = step_name(group);
-    if (group.cls == FusionClass::library) {
-      add_library(group, step);
-    } else if (group.cls == FusionClass::exchange) {
-      add_exchange(group, step);
-    } else {
-      add_kernel(group, step);
+    switch (traits(group.cls).kind) {
+      case StepKind::library:
+        add_library(group, step);
+        break;
+      case StepKind::exchange:
+        add_exchange(group, step);
+        break;
+      default:
+        add_kernel(group, step);
     }
     for (Value v : group.inputs) step.bytes += bytes_read(group, v);
     for (Value v : group.outputs) step.bytes += graph_.type(v).bytes();
@@ -85,6 +88,7 @@ class ScheduleBuilder {
     Step wait = under_way_[i];
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
     wait.cls = FusionClass::wait;
+    wait.work = ExchangeWait{wait.reduction()};
     wait.name = "wait for " + wait.name;
     wait.bytes = 0;
     schedule_.steps.push_back(std::move(wait));
@@ -107,9 +111,9 @@ class ScheduleBuilder {
   }
 
   void add_exchange(const Group& group, Step& step) {
-    step.node = group.nodes.front();
-    step.reduction = reductions_++;
-    step.name += fmt::format(" {}", step.reduction);
+    const int32_t reduction = reductions_++;
+    step.work = ExchangeStart{reduction};
+    step.name += fmt::format(" {}", reduction);
     add_operand(step, places_.place(group.outputs.at(0)), graph_.type(group.outputs[0]).bytes());
     step.inputs = 0;
   }
@@ -137,13 +141,13 @@ class ScheduleBuilder {
   }
 
   void add_library(const Group& group, Step& step) {
-    step.node = group.nodes.front();
-    step.epilogue = group.epilogue;
     for (Value input : group.inputs) add_operand(step, places_.place(input), places_.bytes_of(input));
     step.inputs = static_cast<int32_t>(step.operands.size());
     for (Value output : group.outputs) add_operand(step, places_.place(output), places_.bytes_of(output));
-    const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
-    if (target_.library) step.scratch = places_.scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
+    const Node& node = graph_.nodes[static_cast<size_t>(group.nodes.front())];
+    LibraryCall call{group.epilogue, {}};
+    if (target_.library) call.scratch = places_.scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
+    step.work = std::move(call);
     step.flops = library_flops(node);
   }
 
@@ -170,9 +174,8 @@ class ScheduleBuilder {
         add_operand(step, places_.place(lowered.operands[i]), places_.bytes_of(lowered.operands[i]));
       param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kVectorBytes == 0;
     }
-    step.kernel = share(lowered.kernel);
-    step.arguments = std::move(lowered.arguments);
-    step.tiles = std::move(lowered.tiles);
+    const int32_t kernel = share(lowered.kernel);
+    step.work = KernelLaunch{kernel, std::move(lowered.arguments), std::move(lowered.tiles)};
     step.flops = lowered.flops;
     step.inputs = static_cast<int32_t>(group.inputs.size());
   }
@@ -194,29 +197,29 @@ class ScheduleBuilder {
     step.cls = FusionClass::copy;
     step.nodes = {whole.node};
     step.name = step_name(group);
+    Copies copies;
     int64_t offset = 0;
     for (Value part : graph_.node(whole).inputs) {
       int64_t bytes = graph_.type(part).bytes();
-      add_part(step, part, base, offset, bytes);
+      add_part(step, copies, part, base, {.to = offset, .bytes = bytes});
       offset += bytes;
     }
-    if (step.arguments.empty()) return;
+    if (copies.parts.empty()) return;
+    step.work = std::move(copies);
     step.inputs = static_cast<int32_t>(step.operands.size());
     add_operand(step, base, offset);
     push(std::move(step));
   }
 
-  void add_part(Step& step, Value part, View base, int64_t offset, int64_t bytes) {
-    bool zeros = is_zeros(graph_, part);
-    int64_t operand = -1;
-    if (!zeros) {
-      View from = places_.place(part);
-      if (from.buffer == base.buffer && from.offset == base.offset + offset) return;
-      operand = static_cast<int64_t>(step.operands.size());
-      add_operand(step, from, bytes);
+  void add_part(Step& step, Copies& copies, Value value, View base, Copies::Part part) {
+    if (!is_zeros(graph_, value)) {
+      const View from = places_.place(value);
+      if (from.buffer == base.buffer && from.offset == base.offset + part.to) return;
+      part.from = static_cast<int32_t>(step.operands.size());
+      add_operand(step, from, part.bytes);
     }
-    step.arguments.insert(step.arguments.end(), {offset, bytes, operand});
-    step.bytes += bytes * (zeros ? 1 : 2);
+    copies.parts.push_back(part);
+    step.bytes += part.bytes * (part.from < 0 ? 1 : 2);
   }
 
   void add_copy(std::string what, Value value, View from, View to) {
@@ -229,7 +232,7 @@ class ScheduleBuilder {
     step.extents = {bytes, bytes};
     step.inputs = 1;
     step.bytes = 2 * bytes;
-    step.arguments = {0, bytes, 0};
+    step.work = Copies{{{0, bytes, 0}}};
     push(std::move(step));
   }
 
@@ -284,8 +287,9 @@ class ScheduleBuilder {
   void set_live_ranges() {
     auto steps = static_cast<int32_t>(schedule_.steps.size());
     for (int32_t s = 0; s < steps; ++s) {
-      for (View view : schedule_.steps[static_cast<size_t>(s)].operands) touch(view, s);
-      touch(schedule_.steps[static_cast<size_t>(s)].scratch, s);
+      const Step& step = schedule_.steps[static_cast<size_t>(s)];
+      for (View view : step.operands) touch(view, s);
+      if (const LibraryCall* call = step.call()) touch(call->scratch, s);
     }
     for (Buffer& buffer : schedule_.buffers) {
       buffer.first = std::max(buffer.first, 0);

@@ -22,12 +22,6 @@ constexpr ptrdiff_t kMaxRecent = 4;  // launches that are asked although the nod
 using JoinRule = bool (*)(const Joining& joining);
 constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows, makes_rows, joins_finish, joins_reductions};
 
-// Launches that take no node in after they are opened.
-bool is_closed(FusionClass cls) {
-  return cls == FusionClass::library || cls == FusionClass::window || cls == FusionClass::scatter ||
-         cls == FusionClass::copy || cls == FusionClass::carry || cls == FusionClass::exchange;
-}
-
 bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside) {
   const Draft& into = drafts[group];
   if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
@@ -72,7 +66,7 @@ FusionClass class_alone(const Graph& graph, const Node& seed) {
 
 void join_or_open(Drafts& drafts, int32_t n) {
   for (int32_t group : candidates(drafts, n)) {
-    if (is_closed(drafts[group].group.cls)) continue;
+    if (!traits(drafts[group].group.cls).shared) continue;
     const Trace inside = drafts.trace(n, group);
     if (may_join(drafts, n, group, inside)) return drafts.join(n, group, inside);
   }

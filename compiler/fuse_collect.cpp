@@ -13,10 +13,7 @@ bool has_value(const std::vector<Value>& values, Value v) {
 // A cheap value whose large inputs the group reads anyway is computed again instead of read: a mask from the input that
 // it was made from. True when there are such values.
 bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
-  const FusionClass cls = group.cls;
-  if (cls == FusionClass::copy || cls == FusionClass::window || cls == FusionClass::carry ||
-      cls == FusionClass::exchange)
-    return false;
+  if (!traits(group.cls).computes_again) return false;
   const Graph& graph = drafts.graph();
   const Memory& memory = drafts.memory();
   std::vector<Value> derived;

@@ -96,17 +96,7 @@ class Orderer {
   // One loop over elements, which computes all results of an element before it stores the first. (A reduction over
   // single elements has two: the finish of its results, and the domain.)
   static bool stores_by_element(const Group& group) {
-    switch (group.cls) {
-      case FusionClass::library:
-      case FusionClass::scatter:
-      case FusionClass::window:
-      case FusionClass::copy:
-      case FusionClass::exchange:
-      case FusionClass::wait:
-        return false;
-      default:
-        break;
-    }
+    if (!traits(group.cls).stores_by_element) return false;
     return group.axes.empty() || std::any_of(group.axes.begin(), group.axes.end(), [&](int64_t axis) {
              return group.domain[static_cast<size_t>(axis)] != 1;
            });

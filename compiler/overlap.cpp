@@ -36,9 +36,9 @@ std::vector<Bucket> gather_buckets(const Schedule& schedule, int64_t bucket_byte
   for (const size_t s : exchanges) {
     const Step& step = schedule.steps[s];
     const bool joins = before && buckets.back().bytes < bucket_bytes && continues(step, *before);
-    if (!joins) buckets.push_back({.reduction = step.reduction, .parts = {}});
+    if (!joins) buckets.push_back({.reduction = step.reduction(), .parts = {}});
     Bucket& bucket = buckets.back();
-    bucket.parts.push_back(step.reduction);
+    bucket.parts.push_back(step.reduction());
     bucket.last = std::max(bucket.last, s);
     bucket.bytes += step.extents.at(0);
     before = &step;
@@ -59,7 +59,7 @@ Overlap predict_overlap(const Schedule& schedule, std::span<const double> second
     const Step& step = schedule.steps[s];
     if (step.cls == FusionClass::wait) {
       const auto bucket =
-          std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& one) { return one.has(step.reduction); });
+          std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& one) { return one.has(step.reduction()); });
       const auto at = static_cast<size_t>(bucket - buckets.begin());  // they start in this order
       ensure(at < result.reductions.size(), "predict_overlap: a wait stands before what it waits for");
       const double held = std::max(0.0, result.reductions[at].end - now);

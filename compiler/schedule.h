@@ -5,28 +5,14 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
+#include "compiler/fusion_class.h"
 #include "compiler/kernel_ir.h"
 #include "graph/graph.h"
 
 namespace kb {
-
-// carry: adds a partial sum over workers in place; exchange: an all-reduce is started; wait: until it is done.
-enum class FusionClass : uint8_t {
-  pointwise,
-  row_reduce,
-  column_reduce,
-  full_reduce,
-  window,
-  scatter,
-  library,
-  copy,
-  carry,
-  exchange,
-  wait
-};
-std::string_view name(FusionClass cls);
 
 // Work that a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
 struct Epilogue {
@@ -71,22 +57,53 @@ struct View {
   int64_t offset = 0;  // bytes
 };
 
-struct Step {
-  FusionClass cls = FusionClass::pointwise;
-  std::string name;                // "conv2d_input_grad layer1.0.conv1"
-  int32_t kernel = -1;             // generated: index into Schedule::kernels
+// A generated kernel; operands: one a kernel buffer, in its order.
+struct KernelLaunch {
+  int32_t kernel = -1;             // index into Schedule::kernels
   std::vector<int64_t> arguments;  // the kernel's i64 arguments
-  std::vector<int64_t> tiles;      // tiles of each phase
-  int32_t node = -1;               // library: the node in Schedule::graph
-  Epilogue epilogue;               // library
-  std::vector<View>
-      operands;  // generated: one a kernel buffer, in its order; library: inputs (bias last), then outputs
+  std::vector<int64_t> tiles;      // of each phase
+};
+
+// Operands: inputs (bias last), then the output.
+struct LibraryCall {
+  Epilogue epilogue;
+  View scratch;  // buffer -1: none
+};
+
+// Parts of the last operand, each with the bytes of another operand, or zeros.
+struct Copies {
+  struct Part {
+    int64_t to = 0;  // bytes behind the last operand's begin
+    int64_t bytes = 0;
+    int32_t from = -1;  // operand; -1: zeros
+  };
+  std::vector<Part> parts;
+};
+
+// The all-reduce with this number is started, in place on the one operand; or it is waited for.
+struct ExchangeStart {
+  int32_t reduction = -1;
+};
+struct ExchangeWait {
+  int32_t reduction = -1;
+};
+
+struct Step {
+  FusionClass cls = FusionClass::pointwise;  // its traits name the kind of `work`
+  std::string name;                          // "conv2d_input_grad layer1.0.conv1"
+  std::variant<KernelLaunch, LibraryCall, Copies, ExchangeStart, ExchangeWait> work;
+  std::vector<View> operands;
   std::vector<int64_t> extents;  // of each operand: bytes of the value behind it
   int32_t inputs = 0;            // how many of `operands` are read only
-  int32_t reduction = -1;        // exchange, wait: which of the schedule's all-reduces
-  View scratch;                  // library scratch; buffer -1: none
   int64_t bytes = 0, flops = 0;  // moved, done: for reports
-  std::vector<int32_t> nodes;    // graph nodes it computes, for places and reports
+  std::vector<int32_t> nodes;    // graph nodes it computes, in topological order; a library's op and an exchange first
+
+  // Null for steps of another kind.
+  const KernelLaunch* launch() const { return std::get_if<KernelLaunch>(&work); }
+  const LibraryCall* call() const { return std::get_if<LibraryCall>(&work); }
+  const Copies* copies() const { return std::get_if<Copies>(&work); }
+  // The number of the all-reduce that is started or waited for; -1 for others.
+  int32_t reduction() const;
 };
 
 struct Schedule {
@@ -98,6 +115,11 @@ struct Schedule {
   std::unordered_map<Value, View, ValueHash> views;  // where each materialised value lies
   int64_t arena_bytes = 0;
   int64_t liveness_bound_bytes = 0;  // maximum over steps of live arena bytes, scratch included, no packing loss
+
+  // The kernel that a step launches; null for other kinds.
+  const ir::Kernel* kernel_of(const Step& step) const;
+  // The node of a library call, an exchange or a wait.
+  const Node& node_of(const Step& step) const { return graph->nodes[static_cast<size_t>(step.nodes.at(0))]; }
 };
 
 std::string to_text(const Schedule& schedule);

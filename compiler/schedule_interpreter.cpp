@@ -29,14 +29,7 @@ class Runner {
   }
 
   std::map<std::string, Array> run() {
-    for (const Step& step : schedule_.steps) {
-      if (step.cls == FusionClass::library)
-        library(step);
-      else if (step.kernel >= 0)
-        kernel(step);
-      else if (step.cls == FusionClass::copy)
-        copy(step);
-    }
+    for (const Step& step : schedule_.steps) std::visit([&](const auto& work) { run(step, work); }, step.work);
     std::map<std::string, Array> outputs;
     for (const Output& output : graph_.outputs)
       outputs[output.name] = from_bytes(graph_.type(output.value), address(schedule_.views.at(output.value)));
@@ -54,20 +47,24 @@ class Runner {
 
   std::byte* address(View view) const { return bases_[static_cast<size_t>(view.buffer)] + view.offset; }
 
-  void copy(const Step& step) {
-    std::byte* to = address(step.operands.back());
-    for (size_t i = 0; i + 2 < step.arguments.size(); i += 3) {
-      auto bytes = static_cast<size_t>(step.arguments[i + 1]);
-      int64_t from = step.arguments[i + 2];
-      if (from < 0)
-        std::memset(to + step.arguments[i], 0, bytes);
+  // One process alone: an all-reduce in place leaves what is there.
+  void run(const Step&, const ExchangeStart&) {}
+  void run(const Step&, const ExchangeWait&) {}
+
+  void run(const Step& step, const Copies& copies) {
+    std::byte* whole = address(step.operands.back());
+    for (const Copies::Part& part : copies.parts) {
+      std::byte* to = whole + part.to;
+      const auto bytes = static_cast<size_t>(part.bytes);
+      if (part.from < 0)
+        std::memset(to, 0, bytes);
       else
-        std::memcpy(to + step.arguments[i], address(step.operands[static_cast<size_t>(from)]), bytes);
+        std::memcpy(to, address(step.operands[static_cast<size_t>(part.from)]), bytes);
     }
   }
 
-  void kernel(const Step& step) {
-    const ir::Kernel& kernel = schedule_.kernels[static_cast<size_t>(step.kernel)];
+  void run(const Step& step, const KernelLaunch& launch) {
+    const ir::Kernel& kernel = schedule_.kernels[static_cast<size_t>(launch.kernel)];
     std::vector<ir::Memory> buffers;
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       View view = step.operands[i];
@@ -78,21 +75,21 @@ class Runner {
     for (size_t i = 0; i < kernel.buffers.size(); ++i)
       if (kernel.buffers[i].scratch && kernel.buffers[i].dtype == DType::u32)
         std::memset(buffers[i].data, 0, static_cast<size_t>(buffers[i].elements) * sizeof(uint32_t));
-    run_kernel_(kernel, step.arguments, step.tiles, buffers);
+    run_kernel_(kernel, launch.arguments, launch.tiles, buffers);
   }
 
-  void library(const Step& step) {
-    const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
+  void run(const Step& step, const LibraryCall& call) {
+    const Node& node = schedule_.node_of(step);
     std::vector<Array> arrays;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       arrays.push_back(from_bytes(graph_.type(node.inputs[i]), address(step.operands[i])));
     Array result = evaluate_node(node, arrays)[0];
-    Value last{step.node, 0};
+    Value last{step.nodes.front(), 0};
     for (int32_t n : step.nodes) {
-      if (n == step.node) continue;
+      if (n == step.nodes.front()) continue;
       const Node& next = graph_.nodes[static_cast<size_t>(n)];
       std::vector<Array> operands;
-      for (Value input : next.inputs) operands.push_back(input == last ? result : bias(step, input));
+      for (Value input : next.inputs) operands.push_back(input == last ? result : bias(step, call.epilogue, input));
       result = evaluate_node(next, operands)[0];
       last = {n, 0};
     }
@@ -101,9 +98,8 @@ class Runner {
   }
 
   // Returns the array that an epilogue's sum adds: the bias vector spread over the result.
-  Array bias(const Step& step, Value spread) const {
-    Array vector =
-        from_bytes(graph_.type(step.epilogue.bias), address(step.operands[static_cast<size_t>(step.inputs) - 1]));
+  Array bias(const Step& step, const Epilogue& epilogue, Value spread) const {
+    Array vector = from_bytes(graph_.type(epilogue.bias), address(step.operands[static_cast<size_t>(step.inputs) - 1]));
     return evaluate_node(graph_.node(spread), std::vector<Array>{vector})[0];
   }
 

@@ -5,12 +5,6 @@
 
 namespace kb {
 
-std::string_view name(FusionClass cls) {
-  constexpr std::string_view names[] = {"pointwise", "row_reduce", "column_reduce", "full_reduce", "window", "scatter",
-                                        "library",   "copy",       "carry",         "exchange",    "wait"};
-  return names[static_cast<size_t>(cls)];
-}
-
 namespace {
 
 std::string buffer_line(const Schedule& schedule, size_t b) {
@@ -27,19 +21,35 @@ std::string view_text(View view) {
   return view.offset == 0 ? fmt::format("b{}", view.buffer) : fmt::format("b{}+{}", view.buffer, view.offset);
 }
 
+std::string numbers_text(std::string_view name, const std::vector<int64_t>& numbers) {
+  return numbers.empty() ? "" : fmt::format(" {} [{}]", name, fmt::join(numbers, ","));
+}
+
+std::string work_text(const KernelLaunch& launch) {
+  return numbers_text("args", launch.arguments) + numbers_text("tiles", launch.tiles);
+}
+
+std::string work_text(const LibraryCall& call) {
+  return (call.scratch.buffer >= 0 ? " scratch " + view_text(call.scratch) : "") +
+         (call.epilogue.bias.valid() ? " +bias" : "") + (call.epilogue.relu ? " +relu" : "");
+}
+
+std::string work_text(const Copies& copies) {
+  std::vector<int64_t> numbers;
+  for (const Copies::Part& part : copies.parts) numbers.insert(numbers.end(), {part.to, part.bytes, part.from});
+  return numbers_text("args", numbers);
+}
+
+std::string work_text(const ExchangeStart&) { return ""; }
+std::string work_text(const ExchangeWait&) { return ""; }
+
 std::string step_line(const Schedule& schedule, size_t s) {
   const Step& step = schedule.steps[s];
   std::string line = fmt::format("  s{} {} \"{}\"", s, name(step.cls), step.name);
-  if (step.kernel >= 0) line += " " + schedule.kernels[static_cast<size_t>(step.kernel)].name;
+  if (const ir::Kernel* kernel = schedule.kernel_of(step)) line += " " + kernel->name;
   for (size_t i = 0; i < step.operands.size(); ++i)
     line += (i == 0 ? " (" : static_cast<int32_t>(i) == step.inputs ? " -> " : ", ") + view_text(step.operands[i]);
-  line += ")";
-  if (step.scratch.buffer >= 0) line += " scratch " + view_text(step.scratch);
-  if (step.epilogue.bias.valid()) line += " +bias";
-  if (step.epilogue.relu) line += " +relu";
-  if (!step.arguments.empty()) line += fmt::format(" args [{}]", fmt::join(step.arguments, ","));
-  if (!step.tiles.empty()) line += fmt::format(" tiles [{}]", fmt::join(step.tiles, ","));
-  return line + "\n";
+  return line + ")" + std::visit([](const auto& work) { return work_text(work); }, step.work) + "\n";
 }
 
 }  // namespace

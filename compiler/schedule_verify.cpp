@@ -1,5 +1,5 @@
-// Proof of a planned schedule: no two live buffers overlap, every read has an earlier write, operands lie inside their
-// buffers.
+// Proof of a planned schedule: every step's work is of its class's kind, no two live buffers overlap, every read has an
+// earlier write, operands lie inside their buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,12 @@ namespace {
 bool planned(const Buffer& buffer) { return buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output; }
 
 bool lives(const Buffer& buffer, int32_t step) { return buffer.first <= step && step <= buffer.last; }
+
+void check_kinds(const Schedule& schedule) {
+  for (size_t s = 0; s < schedule.steps.size(); ++s)
+    if (schedule.steps[s].work.index() != static_cast<size_t>(traits(schedule.steps[s].cls).kind))
+      fail(schedule, fmt::format("step {} does work of another kind than its class", s));
+}
 
 void check_operands(const Schedule& schedule) {
   std::vector<uint8_t> written(schedule.buffers.size(), 0);
@@ -72,6 +78,7 @@ void check_overlap(const Schedule& schedule) {
 }  // namespace
 
 void verify(const Schedule& schedule) {
+  check_kinds(schedule);
   check_operands(schedule);
   check_overlap(schedule);
 }

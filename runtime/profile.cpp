@@ -39,7 +39,7 @@ std::vector<StepTime> predicted_times(const Schedule& schedule, std::span<const 
     const Step& step = schedule.steps[s];
     StepTime time{now, 1e3 * seconds[s]};
     if (step.cls == FusionClass::wait) {
-      const ReductionTimes& one = reduction_of(overlap.reductions, step.reduction);
+      const ReductionTimes& one = reduction_of(overlap.reductions, step.reduction());
       time = {now, 1e3 * one.exposed, 1e3 * one.start, 1e3 * one.end};
     }
     now += time.milliseconds;
@@ -56,9 +56,9 @@ Overlap measured_overlap(const Schedule& schedule, std::span<const StepTime> tim
   for (size_t s = 0; s < times.size(); ++s) {
     const Step& step = schedule.steps[s];
     if (step.cls == FusionClass::exchange)
-      result.reductions.push_back({step.reduction, s, step.extents.at(0), seconds(times[s].start)});
+      result.reductions.push_back({step.reduction(), s, step.extents.at(0), seconds(times[s].start)});
     if (step.cls != FusionClass::wait) continue;
-    ReductionTimes& one = reduction_of(result.reductions, step.reduction);
+    ReductionTimes& one = reduction_of(result.reductions, step.reduction());
     one.start = seconds(times[s].reduction_start);
     one.end = seconds(times[s].reduction_end);
     one.exposed = 1e-3 * times[s].milliseconds;

@@ -121,7 +121,7 @@ ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer)
   std::vector<LayoutTimes> measured;    // of each call
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::library) continue;
-    const Node& node = schedule.graph->nodes[static_cast<size_t>(step.node)];
+    const Node& node = schedule.node_of(step);
     if (node.op != Op::conv2d && node.op != Op::conv2d_input_grad && node.op != Op::conv2d_weight_grad) continue;
     const ConvSpec spec = conv_spec(*schedule.graph, node);
     std::string key =

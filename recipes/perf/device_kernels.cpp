@@ -24,12 +24,12 @@ Collected collect(const Program& program) {
   std::map<std::string, size_t> known;
   for (const Schedule* schedule : program.all()) {
     for (const Step& step : schedule->steps) {
-      if (step.kernel < 0) continue;
-      const ir::Kernel& kernel = schedule->kernels[static_cast<size_t>(step.kernel)];
-      const auto [at, is_new] = known.try_emplace(kernel.name, all.kernels.size());
+      const ir::Kernel* kernel = schedule->kernel_of(step);
+      if (!kernel) continue;
+      const auto [at, is_new] = known.try_emplace(kernel->name, all.kernels.size());
       if (is_new) {
-        all.batch.kernels.push_back({kernel.name, print_cuda(kernel)});
-        all.kernels.push_back({{.name = kernel.name}, kernel.kind, step.name, 0, kernel.block_threads});
+        all.batch.kernels.push_back({kernel->name, print_cuda(*kernel)});
+        all.kernels.push_back({{.name = kernel->name}, kernel->kind, step.name, 0, kernel->block_threads});
       }
       all.kernels[at->second].launches++;
     }

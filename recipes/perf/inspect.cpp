@@ -23,8 +23,8 @@ Totals totals(const Program& program) {
   for (const Schedule* schedule : program.all()) {
     t.nodes += schedule->graph->nodes.size();
     t.steps += schedule->steps.size();
-    t.launches += static_cast<size_t>(
-        std::count_if(schedule->steps.begin(), schedule->steps.end(), [](const Step& s) { return s.kernel >= 0; }));
+    t.launches += static_cast<size_t>(std::count_if(schedule->steps.begin(), schedule->steps.end(),
+                                                    [](const Step& s) { return s.launch() != nullptr; }));
     for (const ir::Kernel& kernel : schedule->kernels) kernels.insert(kernel.name);
   }
   t.distinct_kernels = kernels.size();

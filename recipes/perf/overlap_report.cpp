@@ -14,7 +14,7 @@ namespace {
 
 const Step& exchange_of(const Schedule& schedule, int32_t reduction) {
   for (const Step& step : schedule.steps)
-    if (step.cls == FusionClass::exchange && step.reduction == reduction) return step;
+    if (step.cls == FusionClass::exchange && step.reduction() == reduction) return step;
   throw InternalError("the schedule has no such all-reduce");
 }
 
@@ -65,7 +65,7 @@ std::span<const StepTime> last_program(const Session& session, const Profile& pr
 std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
   const Schedule& schedule = compiled.program.final;
   const Step& step = exchange_of(schedule, reduction);
-  const int64_t element = size_of(schedule.graph->nodes[static_cast<size_t>(step.node)].type().dtype);
+  const int64_t element = size_of(schedule.node_of(step).type().dtype);
   const View view = step.operands.at(0);
   const int64_t begin = view.offset / element, end = begin + step.extents.at(0) / element;
   // A bucket is a range of the flat gradient, in whose order the segments stand.

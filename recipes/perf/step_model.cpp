@@ -105,8 +105,8 @@ StepModel model_step(const std::vector<const Schedule*>& programs, const KernelW
   for (const Schedule* schedule : programs)
     for (const Step& step : schedule->steps) {
       LaunchModel launch;
-      if (step.kernel >= 0) {
-        launch = model_kernel(step, schedule->kernels[static_cast<size_t>(step.kernel)], work, target, rates);
+      if (const ir::Kernel* kernel = schedule->kernel_of(step)) {
+        launch = model_kernel(step, *kernel, work, target, rates);
         model.generated_bytes += step.bytes;
         model.generated_ms += launch.total_ms;
       } else if (step.cls == FusionClass::library || step.cls == FusionClass::copy) {

@@ -78,7 +78,7 @@ Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const std::
           step.bytes,
           step.flops,
           written_buffers(step),
-          step.reduction};
+          step.reduction()};
 }
 
 // Returns the box of an all-reduce, between the step that starts it and the one that waits for it.
@@ -107,7 +107,7 @@ void add_program(Timeline& timeline, const Schedule& schedule, std::span<const S
     if (step.cls == FusionClass::exchange) starts.push_back(box);
     if (step.cls != FusionClass::wait) continue;
     const auto at =
-        std::find_if(starts.begin(), starts.end(), [&](const Box& one) { return one.reduction == step.reduction; });
+        std::find_if(starts.begin(), starts.end(), [&](const Box& one) { return one.reduction == step.reduction(); });
     ensure(at != starts.end(), "a wait stands before what it waits for");
     timeline.boxes.push_back(reduction_box(schedule, *at, times[s], reduction_name));
   }

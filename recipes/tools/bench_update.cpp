@@ -42,7 +42,7 @@ std::vector<size_t> update_steps(const Schedule& schedule) {
   for (size_t b = 0; b < schedule.buffers.size(); ++b)
     if (is_flat(schedule.buffers[b])) wanted.insert(static_cast<int32_t>(b));
   std::vector<size_t> steps;
-  for (size_t s = schedule.steps.size(); s-- > 0 && schedule.steps[s].kernel >= 0;) {
+  for (size_t s = schedule.steps.size(); s-- > 0 && schedule.steps[s].launch();) {
     const Step& step = schedule.steps[s];
     const auto written = step.operands.begin() + step.inputs;
     if (std::none_of(written, step.operands.end(), [&](const View& view) { return wanted.contains(view.buffer); }))

@@ -20,7 +20,7 @@ std::string kernel_source(const Program& program, const Target& target) {
       if (!printed.insert(kernel.name).second) continue;
       text += fmt::format("\n// {}", kernel.kind);
       for (const Step& step : schedule->steps)
-        if (step.kernel == static_cast<int32_t>(k)) text += fmt::format("; {}", step.name);
+        if (schedule->kernel_of(step) == &kernel) text += fmt::format("; {}", step.name);
       text += "\n" + (cpu ? print_cpp(kernel, width) : print_cuda(kernel));
     }
   return text;

@@ -42,7 +42,7 @@ void ArenaGuard::begin_run() const {
 
 void ArenaGuard::begin_step(size_t step) const {
   for (int32_t b : starts_[step]) open(b);
-  if (schedule_.steps[step].cls == FusionClass::library) check_library_operands(schedule_.steps[step]);
+  if (schedule_.steps[step].call()) check_library_operands(schedule_.steps[step]);
 }
 
 // Every buffer starts at a multiple of the alignment, so looking there finds every overlap with a buffer that is open.
@@ -66,7 +66,7 @@ void ArenaGuard::check_library_operands(const Step& step) const {
                                       step.name, view.buffer, buffer.name));
   };
   for (View view : step.operands) check(view);
-  check(step.scratch);
+  check(step.call()->scratch);
 }
 
 // Closes the buffers whose life ends with this step; those of the last step stay open: outputs are read between runs.

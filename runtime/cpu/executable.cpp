@@ -34,7 +34,8 @@ struct Call {
   Entry entry = nullptr;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
-  std::vector<int64_t> arguments, tiles;
+  std::vector<int64_t> arguments, tiles;  // a kernel's
+  std::vector<Copies::Part> parts;        // a copy's
   size_t inputs = 0;
   void* scratch = nullptr;
   int32_t reduction = -1;  // exchange, wait
@@ -55,16 +56,14 @@ void run_library(const Call& call) {
   call.library->run(*call.pool, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
 }
 
-// Triples of arguments: where to, how many bytes, from which operand (-1: zeros).
-void run_copy(const Call& call) {
-  auto* to = static_cast<std::byte*>(call.operands.back());
-  for (size_t i = 0; i + 2 < call.arguments.size(); i += 3) {
-    auto bytes = static_cast<size_t>(call.arguments[i + 1]);
-    int64_t from = call.arguments[i + 2];
-    if (from < 0)
-      std::memset(to + call.arguments[i], 0, bytes);
+void run_copies(const Call& call) {
+  for (const Copies::Part& part : call.parts) {
+    std::byte* to = static_cast<std::byte*>(call.operands.back()) + part.to;
+    const auto bytes = static_cast<size_t>(part.bytes);
+    if (part.from < 0)
+      std::memset(to, 0, bytes);
     else
-      std::memcpy(to + call.arguments[i], call.operands[static_cast<size_t>(from)], bytes);
+      std::memcpy(to, call.operands[static_cast<size_t>(part.from)], bytes);
   }
 }
 
@@ -86,7 +85,7 @@ class CpuExecutable : public Executable {
     for (size_t s = 0; s < calls_.size(); ++s) {
       const Step& step = schedule_.steps[s];
       for (size_t i = 0; i < step.operands.size(); ++i) calls_[s].operands[i] = address(step.operands[i]);
-      calls_[s].scratch = address(step.scratch);
+      if (const LibraryCall* call = step.call()) calls_[s].scratch = address(call->scratch);
     }
     guard_.bind(buffers);
   }
@@ -116,31 +115,36 @@ class CpuExecutable : public Executable {
   Call make_call(const Step& step, const CpuEnvironment& environment, std::span<void* const> entries) {
     Call call;
     call.pool = is_small(step) ? &environment.alone : &environment.pool;
-    call.arguments = step.arguments;
-    call.tiles = step.tiles;
     call.inputs = static_cast<size_t>(step.inputs);
     call.operands.resize(step.operands.size());
-    if (step.kernel >= 0) call.entry = reinterpret_cast<Entry>(entries[static_cast<size_t>(step.kernel)]);
-    if (step.cls == FusionClass::library) call.library = plan(step, environment);
-    if (step.reduction >= 0) prepare_exchange(step, call);
+    if (const KernelLaunch* launch = step.launch()) {
+      call.entry = reinterpret_cast<Entry>(entries[static_cast<size_t>(launch->kernel)]);
+      call.arguments = launch->arguments;
+      call.tiles = launch->tiles;
+    } else if (const LibraryCall* library = step.call()) {
+      call.library = plan(step, *library, environment);
+    } else if (const Copies* copies = step.copies()) {
+      call.parts = copies->parts;
+    } else {
+      prepare_exchange(step, call);
+    }
     return call;
   }
 
   void prepare_exchange(const Step& step, Call& call) {
     ensure(communicator_ != nullptr, "a program for several processes was loaded without a communicator");
-    const Type& type = schedule_.graph->nodes[static_cast<size_t>(step.node)].type();
-    call.reduction = step.reduction;
+    const Type& type = schedule_.node_of(step).type();
+    call.reduction = step.reduction();
     call.waits = step.cls == FusionClass::wait;
     call.elements = type.elements();
     call.dtype = type.dtype;
-    tickets_.resize(std::max(tickets_.size(), static_cast<size_t>(step.reduction) + 1));
+    tickets_.resize(std::max(tickets_.size(), static_cast<size_t>(call.reduction) + 1));
   }
 
-  std::unique_ptr<LibraryOp> plan(const Step& step, const CpuEnvironment& environment) const {
-    const Node& node = schedule_.graph->nodes[static_cast<size_t>(step.node)];
+  std::unique_ptr<LibraryOp> plan(const Step& step, const LibraryCall& call, const CpuEnvironment& environment) const {
     std::unique_ptr<LibraryOp> op =
-        plan_library(environment.library, *schedule_.graph, node, step.epilogue, environment.shards);
-    int64_t planned = step.scratch.buffer < 0 ? 0 : schedule_.buffers[static_cast<size_t>(step.scratch.buffer)].bytes;
+        plan_library(environment.library, *schedule_.graph, schedule_.node_of(step), call.epilogue, environment.shards);
+    int64_t planned = call.scratch.buffer < 0 ? 0 : schedule_.buffers[static_cast<size_t>(call.scratch.buffer)].bytes;
     ensure(static_cast<int64_t>(op->scratch_bytes()) <= planned, "a library call wants more scratch than was planned");
     return op;
   }
@@ -155,7 +159,7 @@ class CpuExecutable : public Executable {
     else if (call.reduction >= 0)
       run_exchange(s, call);
     else
-      run_copy(call);
+      run_copies(call);
     guard_.end_step(s);
   }
 

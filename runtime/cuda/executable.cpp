@@ -27,7 +27,7 @@ struct Call {
   Launch launch;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
-  std::vector<int64_t> arguments;  // a copy's
+  std::vector<Copies::Part> parts;  // a copy's
   size_t inputs = 0;
   void* scratch = nullptr;
 };
@@ -83,9 +83,8 @@ class CudaExecutable : public Executable {
     for (size_t s = 0; s < calls_.size(); ++s) {
       const Step& step = schedule_.steps[s];
       for (size_t i = 0; i < step.operands.size(); ++i) calls_[s].operands[i] = address(step.operands[i]);
-      calls_[s].scratch = address(step.scratch);
-      if (step.kernel < 0) continue;
-      for (size_t buffer : counter_buffers_[static_cast<size_t>(step.kernel)])
+      if (const LibraryCall* call = step.call()) calls_[s].scratch = address(call->scratch);
+      for (size_t buffer : counters_of_step(step))
         calls_[s].operands[buffer] = counters_->data() + counter_offsets_.at({s, buffer});
     }
   }
@@ -128,13 +127,18 @@ class CudaExecutable : public Executable {
   }
 
  private:
+  std::span<const size_t> counters_of_step(const Step& step) const {
+    const KernelLaunch* launch = step.launch();
+    return launch ? std::span<const size_t>(counter_buffers_[static_cast<size_t>(launch->kernel)])
+                  : std::span<const size_t>();
+  }
+
   // Each launch has counters of its own, as many as its planned buffer holds.
   void place_counters() {
     int64_t bytes = 0;
     for (size_t s = 0; s < schedule_.steps.size(); ++s) {
       const Step& step = schedule_.steps[s];
-      if (step.kernel < 0) continue;
-      for (size_t buffer : counter_buffers_[static_cast<size_t>(step.kernel)]) {
+      for (size_t buffer : counters_of_step(step)) {
         counter_offsets_[{s, buffer}] = bytes;
         bytes += schedule_.buffers[static_cast<size_t>(step.operands[buffer].buffer)].bytes;
       }
@@ -161,8 +165,8 @@ class CudaExecutable : public Executable {
   std::string place(size_t s) const {
     const Step& step = schedule_.steps[s];
     std::string text = fmt::format("\n  in step {} of {}: {}", s, schedule_.name, step.name);
-    const int32_t node = step.node >= 0 ? step.node : step.nodes.empty() ? -1 : step.nodes.back();
-    if (node < 0) return text;
+    if (step.nodes.empty()) return text;
+    const int32_t node = step.launch() ? step.nodes.back() : step.nodes.front();
     const std::string line = schedule_.graph->place(schedule_.graph->nodes[static_cast<size_t>(node)]);
     return line.empty() ? text : text + "\n  at " + line;
   }
@@ -172,28 +176,27 @@ class CudaExecutable : public Executable {
     Call& call = calls_[s];
     call.operands.resize(step.operands.size());
     call.inputs = static_cast<size_t>(step.inputs);
-    if (step.cls == FusionClass::library) {
-      call.library = plan(step, environment);
-    } else if (step.kernel >= 0) {
-      const auto k = static_cast<size_t>(step.kernel);
-      ensure(step.tiles.size() == 1, "a kernel for a GPU has one phase");
-      call.launch = Launch(schedule_.kernels[k], kernels[k], step.tiles[0], step.arguments);
-    } else {
-      call.arguments = step.arguments;
+    if (const LibraryCall* library = step.call()) {
+      call.library = plan(step, *library, environment);
+    } else if (const KernelLaunch* launch = step.launch()) {
+      const auto k = static_cast<size_t>(launch->kernel);
+      ensure(launch->tiles.size() == 1, "a kernel for a GPU has one phase");
+      call.launch = Launch(schedule_.kernels[k], kernels[k], launch->tiles[0], launch->arguments);
+    } else if (const Copies* copies = step.copies()) {
+      call.parts = copies->parts;
     }
   }
 
-  std::unique_ptr<LibraryOp> plan(const Step& step, const Environment& environment) const {
-    const Node& node = schedule_.graph->nodes[static_cast<size_t>(step.node)];
-    std::unique_ptr<LibraryOp> op = environment.library.plan(*schedule_.graph, node, step.epilogue);
+  std::unique_ptr<LibraryOp> plan(const Step& step, const LibraryCall& call, const Environment& environment) const {
+    std::unique_ptr<LibraryOp> op = environment.library.plan(*schedule_.graph, schedule_.node_of(step), call.epilogue);
     const int64_t planned =
-        step.scratch.buffer < 0 ? 0 : schedule_.buffers[static_cast<size_t>(step.scratch.buffer)].bytes;
+        call.scratch.buffer < 0 ? 0 : schedule_.buffers[static_cast<size_t>(call.scratch.buffer)].bytes;
     ensure(op->scratch_bytes() <= planned, "a library call wants more scratch than was planned");
     return op;
   }
 
   bool is_exchange(size_t s) const { return schedule_.steps[s].cls == FusionClass::exchange; }
-  size_t number_of(size_t s) const { return static_cast<size_t>(schedule_.steps[s].reduction); }
+  size_t number_of(size_t s) const { return static_cast<size_t>(schedule_.steps[s].reduction()); }
 
   void enqueue(size_t s) {
     Call& call = calls_[s];
@@ -237,19 +240,17 @@ class CudaExecutable : public Executable {
     call.library->enqueue(device_.compute, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
   }
 
-  // Triples of arguments: where to, how many bytes, from which operand (-1: zeros).
   void enqueue_copies(const Call& call) const {
     const Driver& driver = device_.driver;
     const Address to = address_of(call.operands.back());
-    for (size_t i = 0; i + 2 < call.arguments.size(); i += 3) {
-      const Address part = to + static_cast<Address>(call.arguments[i]);
-      const auto bytes = static_cast<size_t>(call.arguments[i + 1]);
-      const int64_t from = call.arguments[i + 2];
+    for (const Copies::Part& part : call.parts) {
+      const Address at = to + static_cast<Address>(part.to);
+      const auto bytes = static_cast<size_t>(part.bytes);
       if (bytes == 0) continue;
-      if (from < 0)
-        driver(driver.fill_bytes, part, static_cast<unsigned char>(0), bytes, device_.compute);
+      if (part.from < 0)
+        driver(driver.fill_bytes, at, static_cast<unsigned char>(0), bytes, device_.compute);
       else
-        driver(driver.copy_on_device, part, address_of(call.operands[static_cast<size_t>(from)]), bytes,
+        driver(driver.copy_on_device, at, address_of(call.operands[static_cast<size_t>(part.from)]), bytes,
                device_.compute);
     }
   }
@@ -286,9 +287,9 @@ std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::exchange) continue;
     ensure(environment.ranks > 0, "a program for several processes was loaded without a communicator");
-    ensure(step.reduction == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
+    ensure(step.reduction() == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
     ensure(step.operands.at(0).offset % kReductionAlignment == 0, "an all-reduce works on an aligned array");
-    const Type& type = schedule.graph->nodes[static_cast<size_t>(step.node)].type();
+    const Type& type = schedule.node_of(step).type();
     planned.push_back(environment.collective
                           ? environment.collective->plan(type.elements(), type.dtype, environment.target)
                           : std::make_unique<Reduction>());

@@ -6,6 +6,7 @@
 #include "compiler/pipeline.h"
 #include "graph/error.h"
 #include "tests/compile_check.h"
+#include "tests/hand_step.h"
 
 using namespace kb;
 
@@ -28,9 +29,7 @@ struct Timed {
 
   // Ranges of one vector, one behind the other.
   Timed& add(FusionClass cls, double time, int32_t reduction, int64_t bytes) {
-    Step step;
-    step.cls = cls;
-    step.reduction = reduction;
+    Step step = test::hand_step(cls, reduction);
     step.operands = {{buffer, offset}};
     step.extents = {bytes};
     offset += bytes;

@@ -51,7 +51,7 @@ DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const st
 
 int64_t launches_of(const Program& program) {
   const std::vector<Step>& steps = program.final.steps;
-  return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.kernel >= 0; });
+  return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.launch() != nullptr; });
 }
 
 BOOST_AUTO_TEST_SUITE(device_kernels)
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu)
       const Step& step = program.final.steps[s];
       const double alu = model.launches[s].alu;
       BOOST_TEST_CONTEXT(precision << ", step " << s << ": " << step.name) {
-        if (step.kernel < 0 || step.bytes < 10'000'000) continue;
+        if (!step.launch() || step.bytes < 10'000'000) continue;
         BOOST_TEST(alu > 0);
         if (step.cls == FusionClass::column_reduce) BOOST_TEST(alu <= 7);
         const bool gathers = step.name == "transpose conv1";  // 2 x 2 pixels of the image, each at its own address

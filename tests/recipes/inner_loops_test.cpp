@@ -54,11 +54,11 @@ class Divisions {
 void check(const Program& program) {
   for (const Schedule* schedule : program.all())
     for (const Step& step : schedule->steps) {
-      if (step.kernel < 0) continue;
-      const ir::Kernel& kernel = schedule->kernels[static_cast<size_t>(step.kernel)];
-      const Divisions divisions(kernel);
+      const ir::Kernel* kernel = schedule->kernel_of(step);
+      if (!kernel) continue;
+      const Divisions divisions(*kernel);
       BOOST_TEST(divisions.found() == "",
-                 schedule->name << ", " << kernel.kind << " " << step.name << ": " << divisions.found());
+                 schedule->name << ", " << kernel->kind << " " << step.name << ": " << divisions.found());
     }
 }
 

@@ -31,7 +31,7 @@ struct Case {
 std::vector<std::string> contents(const Compiled& compiled) {
   std::vector<std::string> result;
   for (const Step& step : compiled.program.final.steps)
-    if (step.cls == FusionClass::exchange) result.push_back(reduction_contents(compiled, step.reduction));
+    if (step.cls == FusionClass::exchange) result.push_back(reduction_contents(compiled, step.reduction()));
   return result;
 }
 
@@ -61,9 +61,9 @@ BOOST_AUTO_TEST_CASE(losses_hide_behind_the_whole_backward_pass) {
   const Compiled compiled = Case({"--processes", "2"}).compiled();
   std::vector<std::string> exchanges;
   for (const Step& step : compiled.program.final.steps)
-    if (step.reduction >= 0)
+    if (step.reduction() >= 0)
       exchanges.push_back((step.cls == FusionClass::wait ? "wait " : "") +
-                          reduction_contents(compiled, step.reduction).substr(0, 6));
+                          reduction_contents(compiled, step.reduction()).substr(0, 6));
   const std::vector<std::string> expected{"losses", "linear", "wait linear", "wait losses"};
   BOOST_TEST(exchanges == expected, boost::test_tools::per_element());
 }

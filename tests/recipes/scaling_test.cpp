@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "tests/hand_step.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -31,11 +32,9 @@ struct ByHand {
   ByHand(const ByHand&) = delete;
 
   void add(FusionClass cls, double seconds) {
-    Step step;
-    step.cls = cls;
+    Step step = test::hand_step(cls, 0);
     step.operands = {{0, 0}};
     step.extents = {kBytes};
-    step.reduction = 0;
     schedule.steps.push_back(step);
     worker.steps[1].final.push_back(seconds);
   }

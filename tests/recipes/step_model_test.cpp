@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_instructions) {
     const Step& step = compiled.final.steps[s];
     const LaunchModel &bytes = idle.launches[s], &code = busy.launches[s];
     sum += bytes.total_ms;
-    if (step.kernel < 0 || step.bytes < kRows * kColumns) continue;
+    if (!step.launch() || step.bytes < kRows * kColumns) continue;
     ++seen;
     BOOST_TEST(bytes.dram_ms == static_cast<double>(step.bytes) / 0.98e12 * 1e3, boost::test_tools::tolerance(1e-12));
     const double fixed = step.cls == FusionClass::pointwise ? 1e-3 : 12e-3;  // the last block's part

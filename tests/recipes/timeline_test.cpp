@@ -15,6 +15,7 @@
 #include "recipes/run/step_picture.h"
 #include "recipes/train/bucket_choice.h"
 #include "runtime/process.h"
+#include "tests/hand_step.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
@@ -52,12 +53,10 @@ Schedule hand_schedule(const std::string& name, int buffers, const std::vector<H
   for (int b = 0; b < buffers; ++b) schedule.buffers.push_back({BufferKind::arena, "", kBytes, 0, 1000, 0, -1});
   for (const HandStep& one : steps) {
     const auto s = static_cast<int32_t>(schedule.steps.size());
-    Step step;
-    step.cls = one.cls;
+    Step step = test::hand_step(one.cls, one.reduction);
     step.name = one.name;
     for (const int32_t line : one.lines) step.nodes.push_back(node_at(*graph, line));
     step.inputs = static_cast<int32_t>(one.reads.size());
-    step.reduction = one.reduction;
     step.bytes = one.bytes;
     step.flops = one.flops;
     for (const auto* list : {&one.reads, &one.writes})

@@ -45,9 +45,7 @@ std::vector<float> column_sums_on(int threads) {
   constexpr int64_t kRows = 1000, kChannels = 40, kChunks = 16;
   OneStep one(threads);
   one.schedule.kernels = {column_sums(kChannels)};
-  one.step.kernel = 0;
-  one.step.arguments = {kRows, kChunks};
-  one.step.tiles = {kChunks * 2, 5};
+  one.step.work = KernelLaunch{0, {kRows, kChunks}, {kChunks * 2, 5}};
   one.step.bytes = 1 << 20;
   auto* x = one.add<float>(kRows * kChannels, false);
   one.add<float>(kChunks * 2 * kChannels, true);
@@ -96,7 +94,7 @@ BOOST_AUTO_TEST_CASE(copies_gather_parts_and_zeros) {
   std::fill(a, a + 3, 1.0f);
   std::fill(b, b + 2, 2.0f);
   std::fill(to, to + 7, 9.0f);
-  one.step.arguments = {0, 12, 0, 12, 8, -1, 20, 8, 1};
+  one.step.work = Copies{{{0, 12, 0}, {12, 8, -1}, {20, 8, 1}}};
   one.load()->run();
   std::vector<float> expected = {1, 1, 1, 0, 0, 2, 2};
   BOOST_TEST(std::vector<float>(to, to + 7) == expected, boost::test_tools::per_element());
@@ -107,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_copy_of_nothing_is_a_step) {
   one.step.cls = FusionClass::copy;
   one.add<float>(0, false);
   one.add<float>(0, true);
-  one.step.arguments = {0, 0, 0};
+  one.step.work = Copies{{{0, 0, 0}}};
   BOOST_CHECK_NO_THROW(one.load()->run());
 }
 

@@ -33,9 +33,7 @@ inline Schedule hand_schedule(int64_t n, const Target& target) {
   auto add_step = [&](const char* name, int32_t kernel, std::vector<View> operands) {
     Step step;
     step.name = name;
-    step.kernel = kernel;
-    step.arguments = {n, 0};
-    step.tiles = {(n + 1023) / 1024};
+    step.work = KernelLaunch{kernel, {n, 0}, {(n + 1023) / 1024}};
     step.operands = std::move(operands);
     step.inputs = 2;
     step.bytes = 12 * n;

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
+#include "tests/hand_step.h"
 
 namespace kb {
 namespace {
@@ -10,9 +11,7 @@ namespace {
 const auto kClose = boost::test_tools::tolerance(1e-12);
 
 Step step(FusionClass cls, int32_t reduction = -1, int64_t bytes = 0) {
-  Step result;
-  result.cls = cls;
-  result.reduction = reduction;
+  Step result = test::hand_step(cls, reduction);
   result.operands = {{reduction, 0}};
   result.extents = {bytes};
   return result;

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(one_element_past_a_tail_is_found) {
   if (!guarded()) return;
   for (size_t step : {0, 1, 2}) {
     Schedule schedule = sound_schedule();
-    schedule.steps[step].arguments[0] = kElements + 1;
+    std::get<KernelLaunch>(schedule.steps[step].work).arguments[0] = kElements + 1;
     std::string report = run_apart(schedule);
     BOOST_TEST(contains(report, "AddressSanitizer: use-after-poison"), report);
   }

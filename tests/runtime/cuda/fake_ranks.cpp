@@ -48,15 +48,15 @@ class KnownLaunches : public Backend {
       return buffer.kind == BufferKind::input ? nullptr : parts.address(program, buffer) + step.operands[i].offset;
     };
     if (step.cls == FusionClass::exchange) return tell_pieces(schedule, step, address(0));
-    if (step.kernel < 0) return;
-    const std::string& kernel = schedule.kernels[static_cast<size_t>(step.kernel)].name;
+    const ir::Kernel* kernel = schedule.kernel_of(step);
+    if (!kernel) return;
     for (size_t i = 0; i < step.operands.size(); ++i)
-      if (std::byte* data = address(i)) gpu_.know(kernel, data, step.extents[i]);
+      if (std::byte* data = address(i)) gpu_.know(kernel->name, data, step.extents[i]);
   }
 
   // Tells the GPU the pieces of the array to which received elements are added, with their bytes.
   void tell_pieces(const Schedule& schedule, const Step& step, const std::byte* data) {
-    const Type& type = schedule.graph->nodes[static_cast<size_t>(step.node)].type();
+    const Type& type = schedule.node_of(step).type();
     const int64_t bytes = size_of(type.dtype);
     std::vector<Move> moves;
     plan_halving_doubling(rank_, ranks_, type.elements(), 64 / bytes, moves);

@@ -25,14 +25,15 @@ struct Counted {
 void plan_all(cuda::DeviceLibrary& library, const Schedule& schedule, Counted& counted) {
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::library) continue;
-    const Node& node = schedule.graph->nodes[static_cast<size_t>(step.node)];
+    const Node& node = schedule.node_of(step);
     if (node.op == Op::matmul) continue;
+    const LibraryCall& call = *step.call();
     const int64_t planned =
-        step.scratch.buffer < 0 ? 0 : schedule.buffers[static_cast<size_t>(step.scratch.buffer)].bytes;
-    const int64_t needed = library.plan(*schedule.graph, node, step.epilogue)->scratch_bytes();
+        call.scratch.buffer < 0 ? 0 : schedule.buffers[static_cast<size_t>(call.scratch.buffer)].bytes;
+    const int64_t needed = library.plan(*schedule.graph, node, call.epilogue)->scratch_bytes();
     BOOST_TEST(needed <= planned, step.name);
     ++counted.calls;
-    counted.fused += step.epilogue.bias.valid();
+    counted.fused += call.epilogue.bias.valid();
     counted.scratch = std::max(counted.scratch, needed);
   }
 }
