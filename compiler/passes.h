@@ -90,5 +90,6 @@ Graph space_to_depth(Graph graph, CompileState& state);  // a GPU's convolutions
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
 Graph place_all_reduce(Graph graph, CompileState& state);  // what leaves a worker, in flat vectors behind worker_sums
+Graph constants_to_tables(Graph graph, CompileState& state);  // constants of several numbers become data in memory
 
 }  // namespace kb

@@ -1,18 +1,9 @@
 #include "compiler/pipeline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <set>
 
-#include "compiler/build_schedule.h"
-#include "compiler/check_passes.h"
-#include "compiler/cut.h"
-#include "compiler/fuse.h"
-#include "compiler/order.h"
-#include "compiler/plan_memory.h"
-#include "compiler/tables.h"
 #include "graph/text.h"
 
 namespace kb {
@@ -20,62 +11,38 @@ namespace {
 
 constexpr double kMemoryShare = 0.9;  // of a device's memory; the driver and libraries take some
 
-struct PassRow {
-  const char* name;
-  Pass function;
+Cut cut_graph(const Graph& graph, const CompileOptions& options) { return cut(graph, options.target, options.workers); }
+
+// The table of contents of the compiler. Graphs go through the rows up to the cut; every program that it leaves goes
+// through all rows behind it. The runtime prints the kernels (print_cpp.h, print_cuda.h).
+constexpr PassRow kPasses[] = {
+    {"differentiate", differentiate},
+    {"add_optimizer", add_optimizer},
+    {"simplify", simplify},
+    {"precision", apply_precision},
+    {"space_to_depth", space_to_depth},
+    {"layout", apply_layout},
+    {"recompute", recompute},
+    {"place_all_reduce", place_all_reduce},
+    {"tables", constants_to_tables},
+    {"cut", cut_graph},
+    {"fuse", fuse_program},
+    {"order", order_program},
+    {"lower", lower_program},
+    {"plan_memory", plan_program},
 };
 
-// The table of contents of the compiler. Behind these rows: cut > fuse > order > lower > plan_memory > print.
-constexpr PassRow kGraphPasses[] = {
-    {"differentiate", differentiate}, {"add_optimizer", add_optimizer},       {"simplify", simplify},
-    {"precision", apply_precision},   {"space_to_depth", space_to_depth},     {"layout", apply_layout},
-    {"recompute", recompute},         {"place_all_reduce", place_all_reduce},
-};
-
-class Clock {
- public:
-  double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-Graph run_pass(const PassRow& row, Graph graph, CompileState& state, std::vector<PassReport>& reports) {
-  const CompileOptions& options = state.options;
-  bool looks = options.check_passes || options.dump;
-  Graph before = looks ? graph : Graph();
-  PassReport report{row.name, 0, graph.nodes.size(), 0, true};
-  Clock clock;
-  Graph after = row.function(std::move(graph), state);
-  verify(after);
-  report.milliseconds = clock.milliseconds();
-  report.nodes_after = after.nodes.size();
-  if (looks)
-    report.changed = content_hash(before) != content_hash(after);
-  else
-    report.changed = report.nodes_before != report.nodes_after;
-  if (options.dump) options.dump(row.name, to_text(before, {true}), to_text(after, {true}));
-  if (options.check_passes && report.changed) check_pass(row.name, before, after, state);
-  reports.push_back(std::move(report));
-  return after;
+// Calls f(row, pass) for every row whose pass is of this kind.
+template <class Kind, class F>
+void for_each_pass(F&& f) {
+  for (const PassRow& row : kPasses)
+    if (const Kind* pass = std::get_if<Kind>(&row.function)) f(row, *pass);
 }
 
-Schedule build_program(Graph graph, const CompileOptions& options, std::vector<PassReport>& reports) {
-  auto shared = std::make_shared<const Graph>(std::move(graph));
-  auto timed = [&](const char* pass, auto work) {
-    Clock clock;
-    auto result = work();
-    reports.push_back({fmt::format("{} {}", pass, shared->name), clock.milliseconds(), shared->nodes.size(),
-                       shared->nodes.size(), true});
-    return result;
-  };
-  std::vector<Group> groups = timed("fuse", [&] { return fuse(*shared, options.target); });
-  Ordered ordered = timed("order", [&] { return order(*shared, std::move(groups)); });
-  Schedule schedule = timed("lower", [&] { return build_schedule(shared, ordered, options.target); });
-  timed("plan_memory", [&] { return plan_memory(schedule, options.target.redzone_bytes), verify(schedule), 0; });
-  return schedule;
+Schedule schedule_of(Graph graph, PassRunner& runner, const CompileOptions& options) {
+  ProgramState program{options, std::make_shared<const Graph>(std::move(graph)), {}, {}, {}};
+  for_each_pass<ProgramPass>([&](const PassRow& row, ProgramPass pass) { runner.run(row, pass, program); });
+  return std::move(program.schedule);
 }
 
 void collect_variables(const Graph& graph, std::set<std::string>& known, std::vector<Variable>& variables) {
@@ -87,19 +54,22 @@ void collect_variables(const Graph& graph, std::set<std::string>& known, std::ve
 
 Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports) {
   verify(graph);
-  for (const PassRow& row : kGraphPasses) graph = run_pass(row, std::move(graph), state, reports);
+  PassRunner runner(state, reports);
+  for_each_pass<Pass>([&](const PassRow& row, Pass pass) { graph = runner.run(row, pass, std::move(graph)); });
   return graph;
 }
 
 namespace {
 
 Compiled compile_once(Graph graph, const CompileOptions& options) {
-  Clock clock;
+  const auto start = std::chrono::steady_clock::now();
   Compiled result;
   result.graph_hash = content_hash(graph);
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
-  Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
-  Cut parts = cut(constants_to_tables(rewritten), options.target, options.workers);
+  const Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
+  PassRunner runner(state, result.passes);
+  Cut parts;
+  for_each_pass<CutPass>([&](const PassRow& row, CutPass pass) { parts = runner.run(row, pass, rewritten); });
   result.workers = options.workers;
   std::set<std::string> known;
   for (const Graph* part : {&parts.prepare, &parts.micro, &parts.final})
@@ -107,13 +77,13 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   const std::vector<Variable> partial = partial_variables(parts, options.workers);
   result.variables.insert(result.variables.end(), partial.begin(), partial.end());
   Program& program = result.program;
-  program.prepare = build_program(std::move(parts.prepare), options, result.passes);
-  program.micro = build_program(std::move(parts.micro), options, result.passes);
-  program.carry = build_program(std::move(parts.carry), options, result.passes);
-  program.final = build_program(std::move(parts.final), options, result.passes);
+  program.prepare = schedule_of(std::move(parts.prepare), runner, options);
+  program.micro = schedule_of(std::move(parts.micro), runner, options);
+  program.carry = schedule_of(std::move(parts.carry), runner, options);
+  program.final = schedule_of(std::move(parts.final), runner, options);
   result.space = std::move(state.space);
   result.recomputed = std::move(state.recomputed);
-  result.milliseconds = clock.milliseconds();
+  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 

@@ -3,26 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "compiler/pass_runner.h"
 #include "compiler/passes.h"
 #include "compiler/schedule.h"
 
 namespace kb {
-
-struct PassReport {
-  std::string name;
-  double milliseconds = 0;
-  size_t nodes_before = 0, nodes_after = 0;
-  bool changed = true;
-};
 
 struct Compiled {
   Program program;
   ParameterSpace space;
   Workers workers;
   std::vector<PassReport> passes;
-  std::vector<Variable>
-      variables;           // every variable of the store: flat vectors, states, tables, prepared copies, partial sums
-  std::string graph_hash;  // of the graph as the model gave it
+  // Every variable of the store: flat vectors, states, tables, prepared copies, partial sums.
+  std::vector<Variable> variables;
+  std::string graph_hash;               // of the graph as the model gave it
   std::vector<std::string> recomputed;  // activations computed again, for memory is short: a line each
   double milliseconds = 0;
 };
@@ -32,7 +26,7 @@ struct Compiled {
 // pass that fails its check.
 Compiled compile(Graph graph, const CompileOptions& options);
 
-// The graph passes alone, for tests and tools that look at one pass: the graph before fusion.
+// The graph passes alone, for tests and tools that look at one pass: the graph before the cut.
 Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports);
 
 }  // namespace kb

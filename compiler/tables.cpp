@@ -1,7 +1,9 @@
-#include "compiler/tables.h"
-
+// tables: takes a graph with constants of any size; leaves one in which every constant with more than one number is a
+// table variable "constant.N", data in memory, which kernels read instead of spelling it out. It stands behind all
+// passes that look at a constant's numbers.
 #include <fmt/format.h>
 
+#include "compiler/passes.h"
 #include "compiler/rewrite.h"
 
 namespace kb {
@@ -19,7 +21,7 @@ Variable table_of(const Node& constant, size_t number) {
 
 }  // namespace
 
-Graph constants_to_tables(const Graph& graph) {
+Graph constants_to_tables(Graph graph, CompileState&) {
   Graph result(graph.name, graph.mode);
   Rewriter rewriter(graph, result);
   size_t tables = 0;

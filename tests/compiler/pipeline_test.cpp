@@ -1,8 +1,12 @@
 // The whole pipeline against the graph interpreter: a small training step, inference, random graphs.
 #include "compiler/pipeline.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "compiler/fuse.h"
+#include "compiler/lowering_passes.h"
+#include "graph/functions.h"
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"
 
@@ -48,6 +52,44 @@ BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
   const auto& second = b.program.final.kernels;
   BOOST_REQUIRE(first.size() == second.size());
   for (size_t i = 0; i < first.size(); ++i) BOOST_TEST(first[i].name == second[i].name);
+}
+
+// One table runs them all: what is reported was dumped too, in the same order.
+BOOST_AUTO_TEST_CASE(every_pass_is_reported_and_dumped) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.optimizer = momentum_sgd();
+  std::vector<std::string> dumped;
+  options.dump = [&](const std::string& pass, const std::string& before, const std::string& after) {
+    dumped.push_back(pass);
+    BOOST_TEST((pass == "precision" ? before == after : true), pass);
+    if (pass == "lower.final") BOOST_TEST(before.starts_with("groups final"));
+    if (pass == "lower.final") BOOST_TEST(after.starts_with("schedule final"));
+  };
+  const Compiled compiled = compile(small_convnet(4), options);
+  std::vector<std::string> reported;
+  for (const PassReport& report : compiled.passes) {
+    reported.push_back(report.name);
+    std::replace(reported.back().begin(), reported.back().end(), ' ', '.');
+  }
+  BOOST_TEST(dumped == reported, boost::test_tools::per_element());
+  const std::vector<std::string> ends{"fuse.final", "order.final", "lower.final", "plan_memory.final"};
+  BOOST_TEST(std::vector<std::string>(reported.end() - 4, reported.end()) == ends, boost::test_tools::per_element());
+  for (const char* pass : {"differentiate", "tables", "cut", "fuse.prepare"})
+    BOOST_TEST(std::count(reported.begin(), reported.end(), pass) == 1, pass);
+}
+
+BOOST_AUTO_TEST_CASE(groups_out_of_order_are_refused) {
+  Graph g("g");
+  const Tensor x = input(g, "x", DType::f32, {64, 8}, "NC");
+  g.outputs.push_back({"y", sum(exp(x) * sum(x, {0}), {0}).value(), Merge::sum});
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  std::vector<Group> groups = order(g, fuse(g, options.target)).groups;
+  BOOST_REQUIRE(groups.size() > 1);
+  BOOST_CHECK_NO_THROW(verify_order(g, groups));
+  std::reverse(groups.begin(), groups.end());
+  BOOST_CHECK_THROW(verify_order(g, groups), InternalError);
 }
 
 BOOST_AUTO_TEST_CASE(random_graphs_equal_their_interpretation) {
