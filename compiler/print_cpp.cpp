@@ -9,27 +9,25 @@
 namespace kb {
 namespace cpp {
 
-std::string_view memory_type(DType type) {
-  switch (type) {
-    case DType::f64:
-      return "double";
-    case DType::f32:
-      return "float";
-    case DType::bf16:
-    case DType::f16:
-      return "u16";
-    case DType::i32:
-      return "int";
-    case DType::u32:
-      return "u32";
-    case DType::u8:
-    case DType::boolean:
-      return "u8";
-    case DType::i64:
-      return "long";
-  }
-  return "";
-}
+namespace {
+
+constexpr Dialect kDialect = {
+    .types = {"double", "float", "u16", "u16", "int", "u32", "u8", "u8", "long"},
+    .narrow_index_type = "long",
+    .argument = "e[{}]",
+    .narrow_argument = "e[{}]",
+    .wide_integer = "",
+    .no = "0",
+    .yes = "1",
+    .f64 = {"__builtin_nan(\"\")", "(__builtin_inf())", "(-__builtin_inf())"},
+    .f32 = {"__builtin_nanf(\"\")", "(__builtin_inff())", "(-__builtin_inff())"},
+    .tile = "t",
+    .index_min = "index_min({}, {})",
+    .index_max = "index_max({}, {})",
+    .unrolls = false,
+};
+
+}  // namespace
 
 DType variable_type(DType type) {
   if (type == DType::bf16 || type == DType::f16) return DType::f32;
@@ -37,25 +35,8 @@ DType variable_type(DType type) {
   return type == DType::boolean ? DType::i32 : type;
 }
 
-std::string literal(DType type, double number, int64_t integer) {
-  if (type == DType::i64) return integer < 0 ? fmt::format("({})", integer) : fmt::format("{}", integer);
-  if (type == DType::boolean) return number != 0 ? "1" : "0";
-  if (type == DType::i32) {
-    const int64_t value = static_cast<int64_t>(number);
-    if (value == INT32_MIN) return "(-2147483647 - 1)";
-    return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
-  }
-  if (type == DType::u32 || type == DType::u8) return fmt::format("{}u", static_cast<int64_t>(number));
-  const std::string_view suffix = type == DType::f64 ? "" : "f";
-  const double value = type == DType::f64 ? number : round_to(type, static_cast<float>(number));
-  if (std::isnan(value)) return fmt::format("__builtin_nan{}(\"\")", suffix);
-  if (std::isinf(value)) return fmt::format("({}__builtin_inf{}())", value < 0 ? "-" : "", suffix);
-  const std::string text = fmt::format("{}{}", hexadecimal(value), suffix);
-  return std::signbit(value) ? "(" + text + ")" : text;
-}
-
 CppPrinter::CppPrinter(const Kernel& kernel, int vector_bytes)
-    : kernel_(kernel),
+    : KernelPrinter(kernel, kDialect),
       vector_bytes_(vector_bytes),
       regs_(static_cast<size_t>(kernel.registers)),
       uses_buffer_(kernel.buffers.size()) {
@@ -100,12 +81,12 @@ bool CppPrinter::is_strided(const Instr& instr) const {
 }
 
 bool CppPrinter::is_prefix(const Instr& instr) const {
-  return instr.code == Code::index_lt && affine(instr.a) && !varying(instr.b) && reg(instr.a).instr->lane_varying &&
+  return instr.code == Code::index_lt && affine(instr.a) && !varying(instr.b) && definition(instr.a).lane_varying &&
          unit_stride(instr.a);
 }
 
 bool CppPrinter::unit_stride(Reg r) const {
-  const Instr& instr = *reg(r).instr;
+  const Instr& instr = definition(r);
   if (instr.code == Code::loop) return true;
   if (instr.code == Code::index_add)
     return varying(instr.a) != varying(instr.b) && unit_stride(varying(instr.a) ? instr.a : instr.b);
@@ -119,7 +100,7 @@ bool CppPrinter::converts_stride(const Instr& instr) const {
 bool CppPrinter::rounds_when_stored(const Instr& store) const {
   if (store.code != Code::store || store.access != Access::contiguous || varying(store.c) || !varying(store.b))
     return false;
-  const Instr& value = *reg(store.b).instr;
+  const Instr& value = definition(store.b);
   return is_low_precision(store.type) && value.code == Code::convert && type(value.a) == DType::f32 &&
          reg(value.a).exact_in != store.type;
 }
@@ -135,7 +116,7 @@ DType CppPrinter::exact_type(const Instr& instr) const {
 }
 
 bool CppPrinter::is_exact(Reg r, DType type) const {
-  const Instr& instr = *reg(r).instr;
+  const Instr& instr = definition(r);
   const bool known = instr.code == Code::constant && instr.type == DType::f32;
   return reg(r).exact_in == type || (known && round_to(type, instr.number) == static_cast<float>(instr.number));
 }
@@ -151,12 +132,11 @@ void CppPrinter::count_uses(const Instr& instr) {
 void CppPrinter::analyse(const std::vector<Instr>& body, bool& wide) {
   for (const Instr& instr : body) {
     if (instr.dst != kNone) {
-      reg(instr.dst).instr = &instr;
       reg(instr.dst).strided = is_strided(instr);
       reg(instr.dst).exact_in = exact_type(instr);
     }
     if (instr.code == Code::loop && instr.bind == Bind::lane) {
-      const Instr& end = *reg(instr.b).instr;
+      const Instr& end = definition(instr.b);
       ensure(end.code == Code::constant && end.integer == kLanes, "a lane loop of a number of lanes C++ has not");
     }
     count_uses(instr);
@@ -180,7 +160,7 @@ std::string CppPrinter::c_type(DType t, bool vector) const {
 }
 
 std::string CppPrinter::scalar(Reg r) const {
-  const Instr& instr = *reg(r).instr;
+  const Instr& instr = definition(r);
   return instr.code == Code::constant ? literal(instr.type, instr.number, instr.integer) : fmt::format("r{}", r);
 }
 
@@ -213,61 +193,9 @@ void CppPrinter::phase(const Phase& phase, size_t number) {
   if (kernel_.phases.size() > 1) depth_--;
 }
 
-void CppPrinter::block(const std::vector<Instr>& body) {
-  depth_++;
-  for (const Instr& instr : body) statement(instr);
-  depth_--;
-}
-
-void CppPrinter::statement(const Instr& instr) {
-  switch (instr.code) {
-    case Code::constant:
-      return;
-    case Code::argument:
-      return define(instr, fmt::format("e[{}]", instr.integer));
-    case Code::tile:
-      return define(instr, "t");
-    case Code::compute:
-      return compute(instr);
-    case Code::fma:
-      return define(instr, fmt::format("fused({}, {}, {})", operand(instr.a, instr.lane_varying),
-                                       operand(instr.b, instr.lane_varying), operand(instr.c, instr.lane_varying)));
-    case Code::bitcast:
-      return bitcast(instr);
-    case Code::convert:
-      if (const RegInfo& dst = reg(instr.dst); dst.uses > 0 && dst.uses == dst.rounding_stores) return;
-      return define(instr, convert(instr));
-    case Code::load:
-    case Code::local_load:
-      return load(instr);
-    case Code::store:
-    case Code::local_store:
-      return store(instr);
-    case Code::local:
-      return local(instr);
-    case Code::loop:
-      return instr.bind == Bind::lane ? lane_loop(instr) : serial_loop(instr);
-    case Code::branch:
-      line("if ({}) {{", scalar(instr.a));
-      block(instr.body);
-      return line("}}");
-    case Code::barrier:
-    case Code::last_block:
-      throw InternalError("a statement of GPU kernels printed as C++");
-    default:
-      return index(instr);
-  }
-}
-
-void CppPrinter::serial_loop(const Instr& instr) {
-  line("for (long r{0} = {1}; r{0} < {2}; r{0} += {3}) {{", instr.dst, scalar(instr.a), scalar(instr.b), instr.integer);
-  block(instr.body);
-  line("}}");
-}
-
 void CppPrinter::lane_loop(const Instr& instr) {
   const std::string valid = instr.valid == kNone ? "" : scalar(instr.valid);
-  const Instr* known = instr.valid == kNone ? nullptr : reg(instr.valid).instr;
+  const Instr* known = instr.valid == kNone ? nullptr : &definition(instr.valid);
   const bool always_tail = known && known->code == Code::constant && known->integer < kLanes;
   if (known && !always_tail) {
     line("if ({} >= {}) {{", valid, kLanes);
@@ -323,28 +251,7 @@ void CppPrinter::local(const Instr& instr) {
 void CppPrinter::index(const Instr& instr) {
   if (instr.code == Code::index_lt) return less(instr);
   if (instr.lane_varying && reg(instr.dst).strided) return strided(instr);
-  const bool vector = instr.lane_varying;
-  const std::string a = operand(instr.a, vector), b = operand(instr.b, vector);
-  switch (instr.code) {
-    case Code::index_add:
-      return define(instr, a + " + " + b);
-    case Code::index_sub:
-      return define(instr, a + " - " + b);
-    case Code::index_mul:
-      return define(instr, a + " * " + b);
-    case Code::index_div:
-      return define(instr, a + " / " + b);
-    case Code::index_mod:
-      return define(instr, a + " % " + b);
-    case Code::index_min:
-      return define(instr, fmt::format("index_min({}, {})", a, b));
-    case Code::index_max:
-      return define(instr, fmt::format("index_max({}, {})", a, b));
-    case Code::index_mul_add:
-      return define(instr, fmt::format("{} * {} + {}", a, b, operand(instr.c, vector)));
-    default:
-      throw InternalError("an instruction that C++ has not");
-  }
+  KernelPrinter::index(instr);
 }
 
 void CppPrinter::less(const Instr& instr) {

@@ -40,7 +40,7 @@ std::string CppPrinter::narrowed(const Instr& store) const {
   const std::string value = operand(store.b, true);
   if (in_local(store)) return value;
   if (rounds_when_stored(store))
-    return fmt::format("round_{}({})", name(store.type), operand(reg(store.b).instr->a, true));
+    return fmt::format("round_{}({})", name(store.type), operand(definition(store.b).a, true));
   const bool narrow = is_low_precision(store.type) || size_of(store.type) == 1;
   return narrow ? fmt::format("narrow_{}({})", name(store.type), value) : value;
 }

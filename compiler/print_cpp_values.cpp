@@ -5,16 +5,7 @@
 
 namespace kb::cpp {
 
-void CppPrinter::compute(const Instr& instr) {
-  const bool vector = instr.lane_varying;
-  if (instr.op == Op::select) return select(instr);
-  if (instr.op == Op::logical_not) return define(instr, (vector ? "~" : "!") + scalar(instr.a));
-  const DType t = type(instr.a);
-  if (!helper_name(instr.op).empty() || (instr.op == Op::div && !is_float(t))) return call(instr, t);
-  if (info(instr.op).rule == TypeRule::compare) return compare(instr, t);
-  if (is_float(t)) return real(instr, t);
-  integer(instr, t);
-}
+void CppPrinter::invert(const Instr& instr) { define(instr, (instr.lane_varying ? "~" : "!") + scalar(instr.a)); }
 
 void CppPrinter::select(const Instr& instr) {
   const bool vector = instr.lane_varying;
@@ -24,12 +15,9 @@ void CppPrinter::select(const Instr& instr) {
 }
 
 void CppPrinter::call(const Instr& instr, DType t) {
-  const bool vector = instr.lane_varying;
   if (t == DType::u8 && instr.op == Op::mul_high)
     return define(instr, fmt::format("{} * {} >> 8", loose(instr.a), loose(instr.b)));
-  std::string arguments = operand(instr.a, vector);
-  if (instr.b != kNone) arguments += ", " + operand(instr.b, vector);
-  define(instr, rounded(t, fmt::format("{}({})", instr.op == Op::div ? "divide" : helper_name(instr.op), arguments)));
+  KernelPrinter::call(instr, t);
 }
 
 void CppPrinter::compare(const Instr& instr, DType t) {
@@ -77,7 +65,7 @@ std::string CppPrinter::cut(DType t, const std::string& value, bool fits) const 
 
 void CppPrinter::shift(const Instr& instr, DType t) {
   const bool vector = instr.lane_varying;
-  const Instr& count = *reg(instr.b).instr;
+  const Instr& count = definition(instr.b);
   const std::string a = operand(instr.a, vector), b = operand(instr.b, vector);
   const bool left = instr.op == Op::shift_left;
   if (count.code == Code::constant && count.number >= 0 && count.number < 32) {
@@ -88,15 +76,16 @@ void CppPrinter::shift(const Instr& instr, DType t) {
 }
 
 void CppPrinter::bitcast(const Instr& instr) {
-  const std::string a = scalar(instr.a);
-  const DType from = type(instr.a);
-  if (instr.lane_varying) return define(instr, fmt::format("({}){}", vector_type(instr.type), a));
-  if (from == DType::f32) return define(instr, fmt::format("({})bits({})", memory_type(instr.type), a));
-  if (instr.type == DType::f32) return define(instr, fmt::format("real((u32){})", a));
-  define(instr, fmt::format("({}){}", memory_type(instr.type), a));
+  if (instr.lane_varying) return define(instr, fmt::format("({}){}", vector_type(instr.type), scalar(instr.a)));
+  KernelPrinter::bitcast(instr);
 }
 
-std::string CppPrinter::convert(const Instr& instr) const {
+void CppPrinter::convert(const Instr& instr) {
+  if (const RegInfo& dst = reg(instr.dst); dst.uses > 0 && dst.uses == dst.rounding_stores) return;
+  define(instr, converted(instr));
+}
+
+std::string CppPrinter::converted(const Instr& instr) const {
   const DType from = type(instr.a), to = instr.type;
   if (is_low_precision(to) && reg(instr.a).exact_in == to) return scalar(instr.a);
   return instr.lane_varying ? convert_vector(instr.a, from, to) : convert_scalar(scalar(instr.a), from, to);

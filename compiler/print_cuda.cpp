@@ -9,9 +9,30 @@
 namespace kb {
 namespace cuda {
 
-CudaPrinter::CudaPrinter(const Kernel& kernel) : kernel_(kernel), regs_(static_cast<size_t>(kernel.registers)) {
+namespace {
+
+constexpr Dialect kDialect = {
+    .types = {"double", "float", "bf16", "f16", "int", "u32", "u8", "bool", "long long"},
+    .narrow_index_type = "int",
+    .argument = "e{}",
+    .narrow_argument = "(int)e{}",
+    .wide_integer = "({}ll)",
+    .no = "false",
+    .yes = "true",
+    .f64 = {"(double)real(0x7fc00000u)", "(double)real(0x7f800000u)", "(double)real(0xff800000u)"},
+    .f32 = {"real(0x7fc00000u)", "real(0x7f800000u)", "real(0xff800000u)"},
+    .tile = "blockIdx.x",
+    // They need no choose(): indices are compared by < alone, and no maximum with 0 is taken of another extremum.
+    .index_min = "{0} < {1} ? {0} : {1}",
+    .index_max = "{0} > {1} ? {0} : {1}",
+    .unrolls = true,
+};
+
+}  // namespace
+
+CudaPrinter::CudaPrinter(const Kernel& kernel)
+    : KernelPrinter(kernel, kDialect), regs_(static_cast<size_t>(kernel.registers)) {
   ensure(kernel.block_threads > 0 && kernel.phases.size() == 1, "a kernel for a CPU printed as CUDA C++");
-  find_registers(kernel.phases[0].body);
   find_pieces(kernel.phases[0].body, false);
 }
 
@@ -26,7 +47,8 @@ void CudaPrinter::parameters() {
   std::string list;
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const BufferParam& buffer = kernel_.buffers[i];
-    list += fmt::format("{}{}{}* b{}", i == 0 ? "" : ", ", buffer.written ? "" : "const ", c_type(buffer.dtype), i);
+    list +=
+        fmt::format("{}{}{}* b{}", i == 0 ? "" : ", ", buffer.written ? "" : "const ", memory_type(buffer.dtype), i);
   }
   for (int32_t i = 0; i < kernel_.arguments; ++i) list += fmt::format("{}long long e{}", list.empty() ? "" : ", ", i);
   line("extern \"C\" __global__ void __launch_bounds__({}{}) {}({}) {{", kernel_.block_threads,
@@ -34,13 +56,6 @@ void CudaPrinter::parameters() {
 }
 
 // ---- pieces ----
-
-void CudaPrinter::find_registers(const std::vector<Instr>& body) {
-  for (const Instr& instr : body) {
-    if (instr.dst != kNone) reg(instr.dst).instr = &instr;
-    find_registers(instr.body);
-  }
-}
 
 bool CudaPrinter::whole_vector(const Instr& instr) const {
   if (!instr.aligned || instr.access != Access::contiguous) return false;
@@ -91,61 +106,10 @@ void CudaPrinter::find_pieces(const std::vector<Instr>& body, bool in_lanes) {
 void CudaPrinter::note_uses(const Instr& instr, int piece) {
   if (instr.dst != kNone && instr.lane_varying && whole_vector(instr)) reg(instr.dst).array = true;
   for (Reg r : {instr.a, instr.b, instr.c})
-    if (varying(r) && reg(r).piece != piece && reg(r).instr->code != Code::loop) reg(r).array = true;
+    if (varying(r) && reg(r).piece != piece && definition(r).code != Code::loop) reg(r).array = true;
 }
 
 // ---- text ----
-
-std::string_view CudaPrinter::c_type(DType type) const {
-  switch (type) {
-    case DType::f64:
-      return "double";
-    case DType::f32:
-      return "float";
-    case DType::bf16:
-      return "bf16";
-    case DType::f16:
-      return "f16";
-    case DType::i32:
-      return "int";
-    case DType::u32:
-      return "u32";
-    case DType::u8:
-      return "u8";
-    case DType::boolean:
-      return "bool";
-    case DType::i64:
-      return kernel_.narrow_index ? "int" : "long long";
-  }
-  return "";
-}
-
-std::string CudaPrinter::literal(DType type, double number, int64_t integer) const {
-  switch (type) {
-    case DType::i64:
-      if (!kernel_.narrow_index && std::abs(integer) > INT32_MAX) return fmt::format("({}ll)", integer);
-      return integer < 0 ? fmt::format("({})", integer) : fmt::format("{}", integer);
-    case DType::boolean:
-      return number != 0 ? "true" : "false";
-    case DType::i32: {
-      const auto value = static_cast<int64_t>(number);
-      if (value == INT32_MIN) return "(-2147483647 - 1)";
-      return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
-    }
-    case DType::u32:
-    case DType::u8:
-      return fmt::format("{}u", static_cast<int64_t>(number));
-    default:
-      break;
-  }
-  const bool wide = type == DType::f64;
-  const double value = wide ? number : round_to(type, static_cast<float>(number));
-  const std::string_view cast = wide ? "(double)" : "";
-  if (std::isnan(value)) return fmt::format("{}real(0x7fc00000u)", cast);
-  if (std::isinf(value)) return fmt::format("{}real(0x{}f800000u)", cast, value < 0 ? 'f' : '7');
-  const std::string text = hexadecimal(value) + (wide ? "" : "f");
-  return std::signbit(value) ? fmt::format("({})", text) : text;
-}
 
 // "bf16{0x3f80}": no conversion when it runs.
 std::string CudaPrinter::low_literal(DType type, double number) const {
@@ -153,21 +117,21 @@ std::string CudaPrinter::low_literal(DType type, double number) const {
   return fmt::format("{}{{{:#06x}}}", name(type), type == DType::bf16 ? float_to_bf16(value) : float_to_f16(value));
 }
 
-std::string CudaPrinter::as_kept(DType type, const std::string& value) const {
+std::string CudaPrinter::rounded(DType type, const std::string& value) const {
   if (is_low_precision(type)) return fmt::format("round_{}({})", name(type), value);
   return type == DType::u8 ? fmt::format("(u8)({})", value) : value;
 }
 
 std::string CudaPrinter::kept(Reg r) const {
-  const Instr& instr = *reg(r).instr;
+  const Instr& instr = definition(r);
   if (instr.code == Code::constant && is_low_precision(instr.type)) return low_literal(instr.type, instr.number);
-  if (instr.code == Code::constant) return as_kept(instr.type, literal(instr.type, instr.number, instr.integer));
+  if (instr.code == Code::constant) return rounded(instr.type, literal(instr.type, instr.number, instr.integer));
   if (r == lane_) return "l";
   return fmt::format("r{}{}", r, reg(r).array ? "[l]" : "");
 }
 
 std::string CudaPrinter::operand(Reg r) const {
-  const Instr& instr = *reg(r).instr;
+  const Instr& instr = definition(r);
   if (instr.code == Code::constant) return literal(instr.type, instr.number, instr.integer);
   if (is_low_precision(instr.type)) return fmt::format("widen({})", kept(r));
   return instr.type == DType::u8 ? "(u32)" + kept(r) : kept(r);
@@ -175,78 +139,32 @@ std::string CudaPrinter::operand(Reg r) const {
 
 void CudaPrinter::define(const Instr& instr, const std::string& value) {
   if (reg(instr.dst).array) return line("r{}[l] = {};", instr.dst, value);
-  line("const {} r{} = {};", c_type(instr.type), instr.dst, value);
+  line("const {} r{} = {};", memory_type(instr.type), instr.dst, value);
 }
 
 // ---- structure ----
 
 void CudaPrinter::block(const std::vector<Instr>& body) {
   if (lane_ != kNone) return lane_block(body);
-  depth_++;
-  for (const Instr& instr : body) statement(instr);
-  depth_--;
-}
-
-void CudaPrinter::statement(const Instr& instr) {
-  switch (instr.code) {
-    case Code::constant:
-      return;
-    case Code::argument:
-      return define(instr, fmt::format("{}e{}", kernel_.narrow_index ? "(int)" : "", instr.integer));
-    case Code::tile:
-      return define(instr, "blockIdx.x");
-    case Code::compute:
-      return compute(instr);
-    case Code::fma:
-      return define(instr, fmt::format("fused({}, {}, {})", kept(instr.a), kept(instr.b), kept(instr.c)));
-    case Code::bitcast:
-      return bitcast(instr);
-    case Code::convert:
-      return define(instr, convert(instr));
-    case Code::load:
-    case Code::local_load:
-      return load(instr);
-    case Code::store:
-    case Code::local_store:
-      return store(instr);
-    case Code::local:
-      return local(instr);
-    case Code::loop:
-      return loop(instr);
-    case Code::branch:
-      line("if ({}) {{", kept(instr.a));
-      block(instr.body);
-      return line("}}");
-    case Code::barrier:
-      return line("__syncthreads();");
-    case Code::last_block:
-      return last_block(instr);
-    default:
-      return index(instr);
-  }
+  KernelPrinter::block(body);
 }
 
 void CudaPrinter::loop(const Instr& instr) {
   if (instr.bind == Bind::thread) return thread_loop(instr);
-  if (instr.bind == Bind::lane) return lane_loop(instr);
-  if (instr.unroll > 1) line("#pragma unroll {}", instr.unroll);
-  line("for ({0} r{1} = {2}; r{1} < {3}; r{1} += {4}) {{", c_type(DType::i64), instr.dst, kept(instr.a), kept(instr.b),
-       instr.integer);
-  block(instr.body);
-  line("}}");
+  KernelPrinter::loop(instr);
 }
 
 void CudaPrinter::thread_loop(const Instr& instr) {
   line("{{");
   depth_++;
-  line("const {} r{} = threadIdx.x;", c_type(DType::i64), instr.dst);
+  line("const {} r{} = threadIdx.x;", memory_type(DType::i64), instr.dst);
   depth_--;
   block(instr.body);
   line("}}");
 }
 
 void CudaPrinter::lane_loop(const Instr& instr) {
-  lanes_ = reg(instr.b).instr->integer;
+  lanes_ = definition(instr.b).integer;
   lane_ = instr.dst;
   if (instr.valid != kNone) valid_ = kept(instr.valid);
   line("{}{{", valid_.empty() ? "" : fmt::format("if ({} > 0) ", valid_));
@@ -268,7 +186,7 @@ void CudaPrinter::lane_block(const std::vector<Instr>& body) {
     }
     if (at->second != piece.number) close(piece);
     piece.number = at->second;
-    if (instr.dst != kNone && reg(instr.dst).array) line("{} r{}[{}];", c_type(instr.type), instr.dst, lanes_);
+    if (instr.dst != kNone && reg(instr.dst).array) line("{} r{}[{}];", memory_type(instr.type), instr.dst, lanes_);
     std::swap(text_, piece.text);
     depth_++;
     statement(instr);
@@ -307,34 +225,7 @@ void CudaPrinter::last_block(const Instr& instr) {
 
 void CudaPrinter::local(const Instr& instr) {
   const bool shared = instr.storage == Storage::block;
-  line("{}{} l{}[{}];", shared ? "alignas(16) __shared__ " : "", c_type(instr.type), instr.buffer, instr.integer);
-}
-
-// Its extrema need no choose(): indices are compared by < alone, and no maximum with 0 is taken of another extremum.
-void CudaPrinter::index(const Instr& instr) {
-  const std::string a = kept(instr.a), b = kept(instr.b);
-  switch (instr.code) {
-    case Code::index_add:
-      return define(instr, a + " + " + b);
-    case Code::index_sub:
-      return define(instr, a + " - " + b);
-    case Code::index_mul:
-      return define(instr, a + " * " + b);
-    case Code::index_div:
-      return define(instr, a + " / " + b);
-    case Code::index_mod:
-      return define(instr, a + " % " + b);
-    case Code::index_min:
-      return define(instr, fmt::format("{0} < {1} ? {0} : {1}", a, b));
-    case Code::index_max:
-      return define(instr, fmt::format("{0} > {1} ? {0} : {1}", a, b));
-    case Code::index_lt:
-      return define(instr, a + " < " + b);
-    case Code::index_mul_add:
-      return define(instr, fmt::format("{} * {} + {}", a, b, kept(instr.c)));
-    default:
-      throw InternalError("an instruction that CUDA C++ has not");
-  }
+  line("{}{} l{}[{}];", shared ? "alignas(16) __shared__ " : "", memory_type(instr.type), instr.buffer, instr.integer);
 }
 
 }  // namespace cuda

@@ -17,15 +17,15 @@ std::string CudaPrinter::place(const Instr& instr) const {
 void CudaPrinter::load(const Instr& instr) {
   if (whole_vector(instr)) return load_vector(instr);
   if (instr.b == kNone) return define(instr, element(instr));
-  const std::string other = as_kept(instr.type, literal(instr.type, instr.number, 0));
+  const std::string other = rounded(instr.type, literal(instr.type, instr.number, 0));
   define(instr, fmt::format("{} ? {} : {}", kept(instr.b), element(instr), other));
 }
 
 void CudaPrinter::load_vector(const Instr& instr) {
-  line("{} r{}[{}];", c_type(instr.type), instr.dst, lanes_);
+  line("{} r{}[{}];", memory_type(instr.type), instr.dst, lanes_);
   const std::string read = fmt::format("load(r{}, {}{});", instr.dst, place(instr), tail());
   if (instr.b == kNone) return line("{}", read);
-  const std::string other = as_kept(instr.type, literal(instr.type, instr.number, 0));
+  const std::string other = rounded(instr.type, literal(instr.type, instr.number, 0));
   line("if ({}) {} else fill(r{}, {});", kept(instr.b), read, instr.dst, other);
 }
 

@@ -1,5 +1,5 @@
-// How an image tensor lies in memory: the one place that knows the order of its axes, for any number of spatial ones.
-// Logical order is (N, C, spatial...). A filter bank is an image too, (O, I, spatial...).
+// The order in which an image tensor's axes lie in memory, for any number of spatial ones; all that asks for it asks
+// here. Logical order is (N, C, spatial...). A filter bank is an image too, (O, I, spatial...).
 #pragma once
 #include <optional>
 

@@ -1,0 +1,100 @@
+// The printer of kernels, as far as C++ and CUDA C++ are alike: registers, literals, the walk over statements, index
+// arithmetic, the way to an operation. A dialect is a table of words. Each language's printer adds its own: vectors and
+// tails (cpp_printer.h); pieces of lane loops, threads and barriers (cuda_printer.h).
+#pragma once
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/kernel_ir.h"
+
+namespace kb::ir {
+
+// Texts with {} are formats.
+struct Dialect {
+  struct Special {
+    std::string_view nan, infinity, minus_infinity;
+  };
+  std::string_view types[9];                                      // of elements in memory, in the order of DType
+  std::string_view narrow_index_type, argument, narrow_argument;  // where indices have 32 bits, and else
+  std::string_view wide_integer;                                  // an integer of more than 32 bits; empty: like others
+  std::string_view no, yes;                                       // booleans
+  Special f64, f32;
+  std::string_view tile;
+  std::string_view index_min, index_max;
+  bool unrolls;  // loops say how far they are unrolled
+};
+
+class KernelPrinter {
+ public:
+  KernelPrinter(const KernelPrinter&) = delete;
+  virtual ~KernelPrinter() = default;
+
+ protected:
+  KernelPrinter(const Kernel& kernel, const Dialect& dialect);
+
+  // ---- registers ----
+  const Instr& definition(Reg r) const { return *definitions_[static_cast<size_t>(r)]; }
+  DType type(Reg r) const { return definition(r).type; }
+  bool varying(Reg r) const { return r != kNone && definition(r).lane_varying; }
+  // The register as it is kept, and as an operand of arithmetic; `vector`: beside vectors.
+  virtual std::string kept(Reg r, bool vector) const = 0;
+  virtual std::string operand(Reg r, bool vector) const = 0;
+  virtual void define(const Instr& instr, const std::string& value) = 0;
+
+  // ---- text ----
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_.append(static_cast<size_t>(2 * depth_), ' ');
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  std::string_view memory_type(DType type) const;
+  std::string literal(DType type, double number, int64_t integer) const;
+  // The result of arithmetic as a register of this type keeps it.
+  virtual std::string rounded(DType type, const std::string& value) const = 0;
+
+  // ---- statements ----
+  void statement(const Instr& instr);
+  virtual void block(const std::vector<Instr>& body);
+  virtual void loop(const Instr& instr);
+  virtual void lane_loop(const Instr& instr) = 0;
+  virtual void local(const Instr& instr) = 0;
+  virtual void barrier();  // this and last_block: of GPU kernels alone
+  virtual void last_block(const Instr& instr);
+  virtual void index(const Instr& instr);
+
+  // ---- values ----
+  void compute(const Instr& instr);
+  virtual void select(const Instr& instr) = 0;
+  virtual void invert(const Instr& instr) = 0;
+  // On arguments of type `t`: a function of the preludes, a comparison, arithmetic.
+  virtual void call(const Instr& instr, DType t);
+  virtual void compare(const Instr& instr, DType t);
+  virtual void real(const Instr& instr, DType t) = 0;
+  virtual void integer(const Instr& instr, DType t) = 0;
+  virtual void bitcast(const Instr& instr);
+  virtual void convert(const Instr& instr) = 0;
+
+  // ---- memory ----
+  virtual void load(const Instr& instr) = 0;
+  virtual void store(const Instr& instr) = 0;
+  bool in_local(const Instr& instr) const { return instr.code == Code::local_load || instr.code == Code::local_store; }
+  std::string array(const Instr& instr) const { return fmt::format("{}{}", in_local(instr) ? 'l' : 'b', instr.buffer); }
+
+  const Kernel& kernel_;
+  std::string text_;
+  int depth_ = 0;
+
+ private:
+  void find_definitions(const std::vector<Instr>& body);
+
+  const Dialect& dialect_;
+  std::vector<const Instr*> definitions_;
+};
+
+}  // namespace kb::ir
