@@ -15,6 +15,12 @@ commands=$(sed -n '/^## Your own model/,/^## /p' "$readme" | sed -n '/^```sh$/,/
 [[ -n $commands ]] || { echo "no commands in the README's section 'Your own model'" >&2; exit 1; }
 bash -euxo pipefail -c "$commands"
 
+# A graph alone: probabilities of two samples, and a slope that a difference confirms (exit code 0).
+said=$(my_model/build/bare_graph)
+echo "$said"
+grep -cE '^sample [01]: (0\.[0-9]{4} ?){4}$' <<<"$said" | grep -qx 2
+grep -q '^slope by ' <<<"$said"
+
 # The installed plug-ins are found: several processes run, and without a GPU it is the driver that is missing.
 model=$home/my_model/build/my_model
 if [[ -f $build/bin/libkilobatch_mpi.so ]]; then

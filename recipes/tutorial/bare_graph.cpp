@@ -1,0 +1,52 @@
+// A graph of your own, run on numbers of your own, without a data set or a training: the softmax of a linear layer, and
+// how its loss changes with its weight. `gradients` gives a graph of the same kind; the program checks one element of
+// it by a difference.
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "compiler/passes.h"
+#include "graph/layers.h"
+#include "runtime/evaluate.h"
+
+using namespace kb;
+
+int main() {
+  // Declared once: shapes are checked here, and an error names the line.
+  Graph graph("classifier", Mode::inference);
+  Tensor x = input(graph, "x", DType::f32, {2, 3}), label = index_input(graph, "label", {2}, 4);
+  Tensor temperature = scalar_input(graph, "temperature");
+  Tensor weight = parameter(graph, "weight", Role::weight, {DType::f32, {4, 3}, ""}, {InitKind::normal, 0, 0.5});
+  Tensor logits = matmul(x, weight, false, true) / temperature;
+  Tensor loss = mean(cross_entropy(logits, label));
+  graph.outputs.push_back({"probability", softmax(logits).value()});
+  graph.outputs.push_back({"loss", loss.value()});
+  graph.outputs.push_back({"slope", gradients(loss, {weight})[0].value()});
+
+  try {
+    CompiledGraph compiled(graph, {.seed = 1});  // the weight starts from the seed
+    const std::vector<float> pixels = {1, 2, 3, -1, 0, 1};
+    const std::vector<int32_t> labels = {2, 0};
+    const GraphResults results = compiled.run({{"x", pixels}, {"label", labels}, {"temperature", 2.0}});
+    const std::vector<float> probability = results.values<float>("probability");
+    for (size_t sample = 0; sample < 2; ++sample) {
+      std::printf("sample %zu:", sample);
+      for (size_t k = 0; k < 4; ++k) std::printf(" %.4f", probability[4 * sample + k]);
+      std::printf("\n");
+    }
+
+    // Parameters are given by name like inputs.
+    std::vector<float> w(12, 0.25f);
+    const auto loss_at = [&](float first) {
+      w[0] = first;
+      return compiled.run({{"x", pixels}, {"label", labels}, {"temperature", 2.0}, {"weight", w}});
+    };
+    const double difference = (loss_at(0.26f).number("loss") - loss_at(0.24f).number("loss")) / 0.02;
+    const float slope = loss_at(0.25f).values<float>("slope")[0];
+    std::printf("slope by the weight's first element: %.4f, by a difference %.4f\n", slope, difference);
+    return std::abs(slope - difference) < 1e-3 ? 0 : 1;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
