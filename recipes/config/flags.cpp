@@ -258,9 +258,12 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
             &RunConfig::eval_every, true)
           .as(FlagEffect::comfort),
-      path({"--init", "FILE", "safetensors with weights to begin with, under PyTorch's names"}, &RunConfig::init,
-           "a file")
+      path({"--init", "FILE", "safetensors or run folder with weights to begin with, under PyTorch's names"},
+           &RunConfig::init, "a file")
           .of_a_process(),
+      toggle({"--init-partial", "", "with --init: tensors that the file lacks or has in another shape start as usual"},
+             &RunConfig::init_partial)
+          .needs("--init FILE", "--init", [](const RunConfig& config) { return !config.init.empty(); }),
       path({"--resume", "RUN",
             "go on in this run's folder, with its flags; auto: begin in --out, or go on where it holds the same run"},
            &RunConfig::resume)

@@ -96,7 +96,8 @@ struct RunConfig {
   int64_t eval_every = 1;              // epochs; 0 = at the end only
   int64_t save_every = 0;              // steps; 0 = at evaluations alone
   int64_t keep = 2;                    // checkpoints
-  std::string init;                    // file of weights to begin with, "" = none
+  std::string init;                    // file or run folder of weights to begin with, "" = none
+  bool init_partial = false;           // it need not have every tensor
   std::string resume, checkpoint;      // run folder to go on in or kResumeAuto, and the file to go on from: "" = newest
   std::optional<Duration> log_layers;  // interval; none = never
   StopAt stop_at;

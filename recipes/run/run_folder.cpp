@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/run/command_words.h"
+#include "recipes/train/init_weights.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
@@ -166,7 +167,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
 
 std::string manifest_text(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest = manifest_of(facts);
-  if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(facts.config.init));
+  if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(init_file(facts.config.init)));
   return manifest.dump(2) + "\n";
 }
 

@@ -113,7 +113,7 @@ class Run {
     if (const Checkpoint* from = checkpoint())
       load_checkpoint(programs_->store, *from);
     else if (!config_.init.empty())
-      init_weights(programs_->store, config_.init, say);
+      init_weights(programs_->store, config_.init, config_.init_partial ? InitExtent::partial : InitExtent::whole, say);
   }
 
   // Returns the flags with this process's share of the threads of a machine, which other processes may use too.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "runtime/checkpoint.h"
@@ -13,6 +15,8 @@ namespace kb {
 namespace {
 
 constexpr size_t kMostNames = 8;
+constexpr const char* kRunModel = "model.safetensors";  // in a run folder
+constexpr std::string_view kParallelPrefix = "module.";
 
 // PyTorch counts the minibatches that its batch norm has seen; nothing here reads that.
 bool is_counter(const std::string& name) { return name.ends_with("num_batches_tracked"); }
@@ -67,28 +71,95 @@ Match match(const std::vector<TensorView>& wanted, const std::vector<NamedTensor
   return result;
 }
 
+// PyTorch saves a zip archive, and did save a bare pickle; empty for any other file. The ninth byte of a safetensors
+// file is the brace that opens its header.
+std::string pytorch_format(const std::filesystem::path& path) {
+  const InputFile file(path);
+  std::array<unsigned char, 9> first{};
+  if (file.read_some(0, first.data(), first.size()) < first.size() || first[8] == '{') return "";
+  if (first[0] == 'P' && first[1] == 'K' && first[2] == 3 && first[3] == 4) return "a zip archive";
+  return first[0] == 0x80 && first[1] >= 2 && first[1] <= 5 ? "a pickle" : "";
+}
+
+// A path as a string of Python.
+std::string python_text(const std::filesystem::path& path) {
+  std::string text = "\"";
+  for (const char c : path.string()) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return text + "\"";
+}
+
+void refuse_pytorch_format(const std::filesystem::path& path) {
+  const std::string format = pytorch_format(path);
+  if (format.empty()) return;
+  std::filesystem::path converted = path;
+  converted.replace_extension("safetensors");
+  throw Error(fmt::format(
+      "--init {}: this is PyTorch's own format\n  expected: a safetensors file\n  got:      {}\n  hint:     convert it "
+      "with Python (pip install torch safetensors):\n"
+      "    import torch, safetensors.torch; state = torch.load({}, map_location=\"cpu\", weights_only=True)\n"
+      "    safetensors.torch.save_file({{k: v.contiguous() for k, v in state.get(\"state_dict\", state).items()}}, {})",
+      path.string(), format, python_text(path), python_text(converted)));
+}
+
 std::vector<NamedTensor> read_weights(const std::filesystem::path& path) {
+  refuse_pytorch_format(path);
   SafetensorsFile file = read_safetensors(path);
   if (file.metadata.contains("kilobatch_checkpoint")) return model_tensors(read_checkpoint(path));
   return std::move(file.tensors);
 }
 
-}  // namespace
+// Whether all names have the prefix, which is taken off then.
+bool strip_parallel_prefix(std::vector<NamedTensor>& tensors) {
+  const bool all = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), [](const NamedTensor& tensor) {
+    return tensor.name.starts_with(kParallelPrefix);
+  });
+  if (all)
+    for (NamedTensor& tensor : tensors) tensor.name.erase(0, kParallelPrefix.size());
+  return all;
+}
 
-void init_weights(StateStore& store, const std::filesystem::path& file,
-                  const std::function<void(const std::string&)>& say) {
-  const std::vector<TensorView> wanted = store.views(false);
-  const Match found = match(wanted, read_weights(file));
+void check_match(const Match& found, const std::filesystem::path& file, InitExtent extent) {
   if (found.taken.empty())
     throw Error(fmt::format("--init {}: nothing matches\n  the model has: {}\n  the file has:  {}", file.string(),
                             list(found.missing), list(found.other.empty() ? found.unexpected : found.other)));
+  if (extent == InitExtent::whole && !(found.missing.empty() && found.other.empty())) {
+    std::string faults;
+    if (!found.missing.empty()) faults += "\n  not in the file: " + list(found.missing);
+    if (!found.other.empty()) faults += "\n  of another type: " + list(found.other);
+    if (!found.unexpected.empty()) faults += "\n  in the file alone: " + list(found.unexpected);
+    throw Error(
+        fmt::format("--init {}: the file does not have every tensor of the model{}\n  hint: --init-partial takes "
+                    "the {} that fit, and leaves the others their initial values",
+                    file.string(), faults, found.taken.size()));
+  }
   if (const std::string fault = not_finite_text(views_of(found.taken)); !fault.empty())
     throw Error(
         fmt::format("--init {}: expected weights that are finite, got {}\n  hint: these are of a run that diverged; an "
                     "earlier checkpoint of it may be whole",
                     file.string(), fault));
+}
+
+}  // namespace
+
+std::filesystem::path init_file(const std::filesystem::path& given) {
+  if (!std::filesystem::is_directory(given)) return given;
+  const std::filesystem::path model = given / kRunModel;
+  if (std::filesystem::exists(model)) return model;
+  throw Error(fmt::format("--init {}: expected a safetensors file or the folder of a run, got a folder without {}",
+                          given.string(), kRunModel));
+}
+
+void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent,
+                  const std::function<void(const std::string&)>& say) {
+  const std::filesystem::path file = init_file(given);
+  std::vector<NamedTensor> tensors = read_weights(file);
+  const bool is_stripped = strip_parallel_prefix(tensors);
+  const std::vector<TensorView> wanted = store.views(false);
+  const Match found = match(wanted, tensors);
+  check_match(found, file, extent);
   store.load(found.taken);
   say(fmt::format("init {}: {} of {} tensors taken", file.string(), found.taken.size(), wanted.size()));
+  if (is_stripped) say(fmt::format("  names are taken without their prefix \"{}\"", kParallelPrefix));
   for (const auto& [types, count] : found.conversions)
     say(fmt::format("  converted from {}: {} tensors", types, count));
   if (!found.missing.empty()) say("  not in the file, initial values kept: " + list(found.missing));

@@ -1,4 +1,4 @@
-// --init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's
+// --init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder, its
 // model.safetensors or a checkpoint too, whose optimizer state is left behind).
 #pragma once
 #include <filesystem>
@@ -9,10 +9,19 @@
 
 namespace kb {
 
+// The file that --init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a folder has
+// none.
+std::filesystem::path init_file(const std::filesystem::path& given);
+
+// Which of the model's tensors the file has to have: all in their shapes, or some (--init-partial).
+enum class InitExtent : uint8_t { whole, partial };
+
 // Puts every tensor of the file that has a parameter's or running statistic's name and shape into the store, converted
-// where the floating-point type is another; the rest keeps its value. `say` is given a line for what was taken and each
-// kind of what did not match. Throws Error where nothing matched.
-void init_weights(StateStore& store, const std::filesystem::path& file,
+// where the floating-point type is another. `given` is as for init_file. Names that all begin with "module.", as
+// PyTorch's DataParallel writes them, lose that. `say` is given a line for what was taken and each kind of what did not
+// match. Throws Error, and has changed nothing, where a tensor of the model is missing or has another shape; with
+// InitExtent::partial those keep their values, and it throws where none matched.
+void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent,
                   const std::function<void(const std::string&)>& say);
 
 }  // namespace kb

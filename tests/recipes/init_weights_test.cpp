@@ -9,6 +9,7 @@
 #include "recipes/run/export.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
+#include "tests/says.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -42,10 +43,13 @@ struct Fixture {
         {});
     store.initialise(1);
   }
-  void init(const std::vector<NamedTensor>& tensors) {
-    write_safetensors(directory / "w", views_of(tensors));
+  void init_from(const fs::path& path, InitExtent extent = InitExtent::whole) {
     said.clear();
-    init_weights(store, directory / "w", [&](const std::string& line) { said += line + "\n"; });
+    init_weights(store, path, extent, [&](const std::string& line) { said += line + "\n"; });
+  }
+  void init(const std::vector<NamedTensor>& tensors, InitExtent extent = InitExtent::whole) {
+    write_safetensors(directory / "w", views_of(tensors));
+    init_from(directory / "w", extent);
   }
   double element(const std::string& name, int64_t i) { return load_element(DType::f32, store.data(name), i); }
 };
@@ -70,9 +74,13 @@ BOOST_AUTO_TEST_CASE(every_floating_type_is_taken) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_match_is_said) {
-  init({tensor("fc.weight", DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}), tensor("fc.bias", DType::f32, {2}, {1, 2}),
-        tensor("head.weight", DType::f32, {1}, {1})});
+// A file of another head: fc.weight has another shape, a statistic is missing, head.weight is not the model's.
+const std::vector<NamedTensor> kOtherHead = {tensor("fc.weight", DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}),
+                                             tensor("fc.bias", DType::f32, {2}, {1, 2}),
+                                             tensor("head.weight", DType::f32, {1}, {1})};
+
+BOOST_AUTO_TEST_CASE(what_does_not_match_is_said_with_init_partial) {
+  init(kOtherHead, InitExtent::partial);
   BOOST_TEST(element("fc.bias", 0) == 1.0);
   BOOST_TEST(element("fc.weight", 0) == 9.0);
   const std::string expected =
@@ -81,6 +89,65 @@ BOOST_AUTO_TEST_CASE(what_does_not_match_is_said) {
       "  of another type, initial values kept: fc.weight: the model has f32[2, 3], the file f32[3, 2]\n"
       "  in the file alone: head.weight\n";
   BOOST_TEST(said.ends_with(expected), said);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_match_is_refused_without_it) {
+  BOOST_CHECK_EXCEPTION(
+      init(kOtherHead), Error,
+      test::says(
+          ": the file does not have every tensor of the model\n  not in the file: bn.running_mean\n  of another "
+          "type: fc.weight: the model has f32[2, 3], the file f32[3, 2]\n  in the file alone: head.weight\n  hint: "
+          "--init-partial takes the 1 that fit"));
+  BOOST_TEST(element("fc.bias", 0) == 9.0);
+  BOOST_TEST(said.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_prefix_of_every_name_is_taken_off) {
+  const auto named = [](const std::string& first, const std::string& prefix) {
+    return std::vector<NamedTensor>{tensor(first + "fc.weight", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}),
+                                    tensor(prefix + "fc.bias", DType::f32, {2}, {7, 8}),
+                                    tensor(prefix + "bn.running_mean", DType::f32, {2}, {0, 0}),
+                                    tensor(prefix + "bn.num_batches_tracked", DType::i64, {}, {12})};
+  };
+  init(named("module.", "module."));
+  BOOST_TEST(element("fc.bias", 1) == 8.0);
+  BOOST_TEST(said.ends_with(": 3 of 3 tensors taken\n  names are taken without their prefix \"module.\"\n"), said);
+  BOOST_CHECK_EXCEPTION(init(named("", "module.")), Error, test::says("not in the file: bn.running_mean, fc.bias"));
+}
+
+// The first bytes of torch.save's files: a zip archive since PyTorch 1.6, a pickle of protocol 2 before.
+BOOST_AUTO_TEST_CASE(a_file_of_pytorch_is_told_how_to_convert) {
+  const std::string zip("PK\x03\x04\x00\x00\x08\x08\x00\x00archive/data.pkl", 26),
+      pickle("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20", 10);
+  for (const auto& [contents, format] : {std::pair{zip, "a zip archive"}, {pickle, "a pickle"}}) {
+    const fs::path path = directory / "resnet \"50\".pth";
+    test::write_file(path, contents);
+    BOOST_CHECK_EXCEPTION(
+        init_from(path), Error,
+        test::says("this is PyTorch's own format\n  expected: a safetensors file\n  got:      " + std::string(format),
+                   "torch.load(\"", "resnet \\\"50\\\".pth\", map_location=", "safetensors.torch.save_file(",
+                   "resnet \\\"50\\\".safetensors\")"));
+  }
+  // A header of 640 bytes begins like a pickle.
+  std::vector<NamedTensor> tensors = {tensor("fc.weight", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6})};
+  for (int i = 0; i < 100; ++i) {
+    write_safetensors(directory / "w", views_of(tensors), {{"filler", std::string(static_cast<size_t>(8 * i), 'x')}});
+    if (test::read_file(directory / "w").starts_with(std::string("\x80\x02", 2))) break;
+  }
+  BOOST_REQUIRE(test::read_file(directory / "w").starts_with(std::string("\x80\x02", 2)));
+  init_from(directory / "w", InitExtent::partial);
+  BOOST_TEST(element("fc.weight", 5) == 6.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_is_that_of_a_run) {
+  fs::create_directory(directory / "run");
+  BOOST_CHECK_EXCEPTION(init_from(directory / "run"), Error,
+                        test::says("expected a safetensors file or the folder of a run, got a folder without "
+                                   "model.safetensors"));
+  const std::vector<NamedTensor> tensors = {tensor("fc.bias", DType::f32, {2}, {3, 4})};
+  write_safetensors(directory / "run/model.safetensors", views_of(tensors));
+  init_from(directory / "run", InitExtent::partial);
+  BOOST_TEST(element("fc.bias", 1) == 4.0);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_nothing_known_is_refused) {
@@ -101,10 +168,10 @@ BOOST_AUTO_TEST_CASE(an_exported_run_begins_another) {
   for (const NamedTensor& t : read_safetensors(file).tensors) names += t.name + " ";
   BOOST_TEST(names == "bn.bias bn.running_mean bn.running_var bn.weight conv.weight fc.bias fc.weight ");
   BOOST_TEST(read_safetensors(file).metadata.at("step") == "20");
-  // From the export, from model.safetensors of the run, from its checkpoint: the same.
+  // From the export, from model.safetensors of the run, from its folder, from its checkpoint: the same.
   const std::string a = file, b = first / "model.safetensors", c = list_checkpoints(first / "checkpoints").at(0);
   std::string sha;
-  for (const std::string& from : {a, b, c}) {
+  for (const std::string& from : {a, b, first.string(), c}) {
     const fs::path out = directory / "next";
     BOOST_REQUIRE(run(out, {"--init", from, "--steps", "3"}) == 0);
     BOOST_TEST((sha.empty() || sha == state_sha256(out)));
@@ -116,10 +183,29 @@ BOOST_AUTO_TEST_CASE(an_exported_run_begins_another) {
   BOOST_TEST(sha != state_sha256(directory / "plain"));
 }
 
+BOOST_AUTO_TEST_CASE(init_partial_takes_a_backbone_for_another_head) {
+  const fs::path first = directory / "first", out = directory / "out";
+  BOOST_REQUIRE(run(first, {}) == 0);
+  Recipe other = test::small_recipe();
+  other.synthetic.classes = 5;
+  BOOST_TEST(run(out, {"--init", first.string()}, other) == 1);
+  BOOST_TEST(run(out, {"--init-partial"}, other) == 2);
+  BOOST_REQUIRE(run(out, {"--init", first.string(), "--init-partial", "--epochs", "0"}, other) == 0);
+  const auto tensors_of = [](const fs::path& folder) {
+    std::map<std::string, NamedTensor> tensors;
+    for (const NamedTensor& t : read_safetensors(folder / "model.safetensors").tensors) tensors[t.name] = t;
+    return tensors;
+  };
+  const auto from = tensors_of(first), to = tensors_of(out);
+  BOOST_TEST((to.at("conv.weight").data == from.at("conv.weight").data));
+  BOOST_TEST((to.at("bn.running_var").data == from.at("bn.running_var").data));
+  BOOST_TEST(to.at("fc.bias").type.shape.at(0) == 5);
+}
+
 BOOST_AUTO_TEST_CASE(a_resumed_run_does_not_begin_anew_with_its_weights) {
   const fs::path first = directory / "first", out = directory / "out";
   BOOST_REQUIRE(run(first, {}) == 0);
-  BOOST_REQUIRE(run(out, {"--init", (first / "model.safetensors").string(), "--save-every", "7"}) == 0);
+  BOOST_REQUIRE(run(out, {"--init", first.string(), "--save-every", "7"}) == 0);
   const std::string sha = state_sha256(out);
   auto init_sha256 = [&] {
     return nlohmann::json::parse(test::read_file(out / "manifest.json")).at("init_sha256").get<std::string>();
