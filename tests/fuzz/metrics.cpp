@@ -1,6 +1,8 @@
 // metrics.jsonl of a run that is resumed: cut at a step, which is the first byte, with the evaluation behind it or
-// without (the second byte); and drawn, where it holds norms of two layers.
+// without (the second byte); drawn, and as a table; its norms too, where it holds those of two layers.
+#include "recipes/report/curves.h"
 #include "recipes/train/layer_log.h"
+#include "recipes/train/metrics_csv.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
@@ -19,6 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string once = read_file(file);
   cut_metrics(file, step, is_due);
   fuzz::require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
+  fuzz::require(curves_picture("run", read_curves(once)).size() < 300'000, "a picture stays small");
+  fuzz::require(metrics_csv(once).starts_with("kind,"), "a table has titles");
   const LoggedLayer layers[] = {{"a", true}, {"b", false}};
   const std::vector<LayerNorms> norms = read_layer_norms(file, std::size(layers));
   if (!norms.empty()) fuzz::require(!layer_picture("norms", layers, norms).empty(), "norms are drawn");

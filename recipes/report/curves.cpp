@@ -1,0 +1,61 @@
+#include "recipes/report/curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/flat_json.h"
+
+namespace kb {
+namespace {
+
+// A line of metrics.jsonl by what orders it, and its values, NaN where it has none.
+struct CurveRow {
+  double order = 0;  // the step, or the epochs of an evaluation
+  double epoch = 0, loss = 0, rate_or_error = 0;
+  double averaged_loss = 0, averaged_error = 0;
+};
+
+// From the end to the front: a row stays where its order is below that of all rows that stay behind it.
+void drop_contradicted(std::vector<CurveRow>& rows) {
+  double next = std::numeric_limits<double>::infinity();
+  std::vector<CurveRow> kept;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (!(row->order < next) || !(row->epoch >= 0) || !std::isfinite(row->epoch)) continue;
+    next = row->order;
+    kept.push_back(*row);
+  }
+  rows.assign(kept.rbegin(), kept.rend());
+}
+
+Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
+  Curve curve;
+  for (const CurveRow& row : rows)
+    if (std::isfinite(row.*value)) curve.push_back({row.epoch, row.*value});
+  return curve;
+}
+
+}  // namespace
+
+RunCurves read_curves(std::string_view metrics) {
+  std::vector<CurveRow> steps, evaluations;
+  for_each_flat_json(metrics, [&](const FlatJson& line) {
+    const std::string_view kind = line.text("kind");
+    const auto number = [&](const char* key) { return line.number(key); };
+    if (kind == "step") steps.push_back({number("step"), number("epoch"), number("loss"), number("lr")});
+    if (kind == "eval")
+      evaluations.push_back(
+          {number("epoch"), number("epoch"), number("loss"), number("error"), number("ema_loss"), number("ema_error")});
+  });
+  drop_contradicted(steps);
+  drop_contradicted(evaluations);
+  return {curve_of(steps, &CurveRow::loss),
+          curve_of(steps, &CurveRow::rate_or_error),
+          curve_of(evaluations, &CurveRow::loss),
+          curve_of(evaluations, &CurveRow::rate_or_error),
+          curve_of(evaluations, &CurveRow::averaged_loss),
+          curve_of(evaluations, &CurveRow::averaged_error)};
+}
+
+}  // namespace kb

@@ -1,0 +1,31 @@
+// Curves of a run, from its metrics.jsonl: losses, test error and learning rate over epochs, as one picture.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kb {
+
+struct CurvePoint {
+  double epoch = 0;  // epochs done
+  double value = 0;  // finite
+};
+using Curve = std::vector<CurvePoint>;  // epochs grow
+
+struct RunCurves {
+  Curve training_loss, learning_rate;   // a point a step
+  Curve test_loss, test_error;          // a point an evaluation; the error as a fraction
+  Curve averaged_loss, averaged_error;  // of averaged parameters (--ema), likewise
+};
+
+// Reads the lines of metrics.jsonl. Passes over damaged ones, and over those that a later line contradicts: a step that
+// is not before the next one. A value that is not finite has no point.
+RunCurves read_curves(std::string_view metrics);
+
+// An SVG that needs nothing else: three charts over one axis of epochs. The training loss is drawn as it is (in each of
+// some hundred columns from its least to its greatest) and as its mean over a window of a hundredth of the steps. An
+// axis of losses is logarithmic where they span more than two decades. Its size does not grow with the number of steps:
+// at most about 100 kB.
+std::string curves_picture(const std::string& title, const RunCurves& curves);
+
+}  // namespace kb

@@ -1,0 +1,305 @@
+// Three charts, one under the other, over one axis of epochs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "recipes/report/curves.h"
+#include "recipes/report/svg.h"
+
+namespace kb {
+namespace {
+
+constexpr double kCurvesWidth = 860, kCurvesLeft = 74, kCurvesRight = 26, kCurvesTop = 84, kCurvesBelow = 46;
+constexpr double kCurvesAcross = kCurvesWidth - kCurvesLeft - kCurvesRight, kChartGap = 50;
+constexpr double kLossDown = 300, kErrorDown = 190, kRateDown = 110;
+constexpr const char *kQuiet = "#555", *kGridColor = "#e4e4e4";
+const Svg::Stroke kRaw{.color = "#a9cfe6"}, kTraining{.color = "#0072b2", .width = 2},
+    kTest{.color = "#d55e00", .width = 1.5}, kAveraged{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
+    kRate{.color = "#009e73", .width = 2};
+constexpr size_t kLossColumns = 380;       // of the training loss; two points each
+constexpr size_t kMostPoints = 400;        // of any other line
+constexpr size_t kMostDots = 100;          // more evaluations are a line alone
+constexpr size_t kSmoothingShare = 100;    // the window is this part of the steps
+constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
+constexpr double kErrorRatio = 20;         // likewise of errors
+constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  bool is_empty() const { return !(low <= high); }
+  void take(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void take(const Curve& curve) {
+    for (const CurvePoint& point : curve) take(point.value);
+  }
+};
+
+// Mean over a window around each point, as much of it as there is.
+Curve smoothed(const Curve& curve) {
+  const size_t half = curve.size() / kSmoothingShare / 2;
+  std::vector<double> sums = {0};
+  for (const CurvePoint& point : curve) sums.push_back(sums.back() + point.value);
+  Curve result;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const size_t begin = i - std::min(half, i), end = std::min(i + half + 1, curve.size());
+    result.push_back({curve[i].epoch, (sums[end] - sums[begin]) / static_cast<double>(end - begin)});
+  }
+  return result;
+}
+
+// At most `most` points of a curve, evenly chosen; the first and the last among them.
+Curve thinned(const Curve& curve, size_t most) {
+  if (curve.size() <= most) return curve;
+  Curve result;
+  for (size_t i = 0; i < most; ++i) result.push_back(curve[i * (curve.size() - 1) / (most - 1)]);
+  return result;
+}
+
+// The least and the greatest value of each column of points, in the order in which they stand.
+Curve envelope(const Curve& curve) {
+  if (curve.size() <= 2 * kLossColumns) return curve;
+  const auto below = [](const CurvePoint& a, const CurvePoint& b) { return a.value < b.value; };
+  Curve result;
+  for (size_t column = 0; column < kLossColumns; ++column) {
+    const auto begin = curve.begin() + static_cast<std::ptrdiff_t>(column * curve.size() / kLossColumns);
+    const auto end = curve.begin() + static_cast<std::ptrdiff_t>((column + 1) * curve.size() / kLossColumns);
+    auto [least, greatest] = std::minmax_element(begin, end, below);
+    if (greatest < least) std::swap(least, greatest);
+    result.insert(result.end(), {*least, *greatest});
+  }
+  return result;
+}
+
+// The first and the last point of each of `columns` equal parts of the epochs, those left out that lie between two
+// equal values: a learning rate is flat, but for its drops.
+Curve column_ends(const Curve& curve, size_t columns) {
+  const double last = curve.empty() ? 0 : curve.back().epoch;
+  if (last <= 0) return thinned(curve, columns);
+  const auto column_of = [&](size_t i) { return std::floor(static_cast<double>(columns) * curve[i].epoch / last); };
+  Curve ends;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    if (i > 0 && i + 1 < curve.size() && column_of(i) == column_of(i - 1) && column_of(i) == column_of(i + 1)) continue;
+    const size_t count = ends.size();
+    if (count >= 2 && ends[count - 1].value == curve[i].value && ends[count - 2].value == curve[i].value)
+      ends.back() = curve[i];
+    else
+      ends.push_back(curve[i]);
+  }
+  return ends;
+}
+
+// Without the outliers of a curve, which a picture is not to be scaled by.
+Range range_of_most(const Curve& curve) {
+  std::vector<double> values;
+  for (const CurvePoint& point : curve) values.push_back(point.value);
+  std::sort(values.begin(), values.end());
+  Range range;
+  if (values.empty()) return range;
+  const auto skipped = static_cast<size_t>(kOutliers * static_cast<double>(values.size()));
+  range.take(values[skipped]);
+  range.take(values[values.size() - 1 - skipped]);
+  return range;
+}
+
+struct ValueAxis {
+  double low = 0, high = 1;
+  bool is_logarithmic = false;
+  std::vector<double> ticks = {};
+  double part(double value) const {
+    const double at =
+        is_logarithmic ? std::log(std::max(value, low) / low) / std::log(high / low) : (value - low) / (high - low);
+    return std::clamp(at, 0.0, 1.0);
+  }
+};
+
+ValueAxis linear_values(const Range& range) {
+  ValueAxis axis;
+  axis.ticks = round_ticks(range.is_empty() ? 1 : std::max(range.high, 0.0));
+  axis.low = axis.ticks.front();
+  axis.high = axis.ticks.back();
+  return axis;
+}
+
+// Ticks at 1, 2 and 5 times the powers of ten; at the powers alone over many decades.
+ValueAxis logarithmic_values(const Range& range) {
+  ValueAxis axis{range.low / 1.1, range.high * 1.1, true};
+  const bool is_wide = axis.high / axis.low > 1e4;
+  for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade <= axis.high; decade *= 10)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if ((factor == 1 || !is_wide) && factor * decade >= axis.low && factor * decade <= axis.high)
+        axis.ticks.push_back(factor * decade);
+  return axis;
+}
+
+// A loss below 0 (a density) has an axis from its least value on.
+ValueAxis loss_axis(const Range& range) {
+  if (range.is_empty() || range.high <= 0 || range.low < 0) {
+    ValueAxis axis = linear_values({0, range.is_empty() ? 1 : range.high - range.low});
+    const double shift = range.is_empty() ? 0 : range.low;
+    for (double& tick : axis.ticks) tick += shift;
+    axis.low += shift;
+    axis.high += shift;
+    return axis;
+  }
+  return range.low > 0 && range.high / range.low > kLogarithmicRatio ? logarithmic_values(range) : linear_values(range);
+}
+
+class CurveChart {
+ public:
+  // `epochs`: ticks of the axis, which ends with `last_epoch`.
+  CurveChart(Svg& svg, double top, double down, ValueAxis axis, const std::vector<double>& epochs, double last_epoch)
+      : svg_(svg), top_(top), down_(down), axis_(std::move(axis)), epochs_(epochs), last_epoch_(last_epoch) {}
+
+  void draw_axes(const std::string& title) {
+    svg_.text(kCurvesLeft, top_ - 12, title, {.size = 13, .bold = true});
+    for (const double epoch : epochs_) svg_.line(x(epoch), top_, x(epoch), bottom(), {.color = kGridColor});
+    for (const double tick : axis_.ticks) {
+      svg_.line(kCurvesLeft, y(tick), kCurvesLeft + kCurvesAcross, y(tick), {.color = kGridColor});
+      svg_.text(kCurvesLeft - 8, y(tick) + 4, fmt::format("{:.4g}", tick),
+                {.size = 11, .anchor = "end", .color = kQuiet});
+    }
+    for (const double epoch : epochs_)
+      svg_.text(x(epoch), bottom() + 16, fmt::format("{:.4g}", epoch),
+                {.size = 11, .anchor = "middle", .color = kQuiet});
+    svg_.line(kCurvesLeft, bottom(), kCurvesLeft + kCurvesAcross, bottom(), {});
+    svg_.line(kCurvesLeft, top_, kCurvesLeft, bottom(), {});
+  }
+
+  void line(const Curve& curve, const Svg::Stroke& stroke) {
+    Svg::Points points;
+    for (const CurvePoint& point : curve) points.emplace_back(x(point.epoch), y(point.value));
+    if (points.size() > 1) svg_.lines(points, stroke);
+  }
+
+  // A line with a dot an evaluation; `what`: of the values, in the dots' tips.
+  void evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what) {
+    line(thinned(curve, kMostPoints), stroke);
+    if (curve.size() > kMostDots) return;
+    for (const CurvePoint& point : curve)
+      svg_.circle(x(point.epoch), y(point.value), 2.5, stroke.color,
+                  fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
+  }
+
+  double bottom() const { return top_ + down_; }
+
+ private:
+  double x(double epoch) const { return kCurvesLeft + kCurvesAcross * epoch / last_epoch_; }
+  double y(double value) const { return top_ + down_ * (1 - axis_.part(value)); }
+
+  Svg& svg_;
+  double top_, down_;
+  ValueAxis axis_;
+  const std::vector<double>& epochs_;
+  double last_epoch_;
+};
+
+struct LegendEntry {
+  std::string text;
+  Svg::Stroke stroke;
+};
+
+void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
+  constexpr double kLegendY = 54, kLetterWidth = 6.2;
+  double x = 24;
+  for (const LegendEntry& entry : entries) {
+    svg.line(x, kLegendY - 4, x + 24, kLegendY - 4, entry.stroke);
+    svg.text(x + 30, kLegendY, entry.text, {.color = kQuiet});
+    x += 56 + kLetterWidth * static_cast<double>(entry.text.size());
+  }
+}
+
+Curve in_percent(Curve curve) {
+  for (CurvePoint& point : curve) point.value *= 100;
+  return curve;
+}
+
+// "test error, %: 0.97 at the end, 0.93 at best (epoch 4)".
+std::string error_title(const Curve& percent) {
+  if (percent.empty()) return "test error, %";
+  const auto best = std::min_element(percent.begin(), percent.end(),
+                                     [](const CurvePoint& a, const CurvePoint& b) { return a.value < b.value; });
+  return fmt::format("test error, %: {:.2f} at the end, {:.2f} at best (epoch {:.4g})", percent.back().value,
+                     best->value, best->epoch);
+}
+
+class CurvesPicture {
+ public:
+  explicit CurvesPicture(const RunCurves& curves) : curves_(curves) {
+    Range epochs;
+    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_error})
+      if (!curve->empty()) epochs.take(curve->back().epoch);
+    epochs_ = round_ticks(epochs.is_empty() ? 1 : epochs.high);
+    last_epoch_ = epochs.is_empty() || epochs.high <= 0 ? epochs_.back() : epochs.high;
+    while (epochs_.back() > last_epoch_ * (1 + 1e-9)) epochs_.pop_back();
+  }
+
+  std::string str(const std::string& title) {
+    constexpr double kErrorTop = kCurvesTop + kLossDown + kChartGap, kRateTop = kErrorTop + kErrorDown + kChartGap;
+    Svg svg(kCurvesWidth, kRateTop + kRateDown + kCurvesBelow);
+    svg.text(24, 28, title, {.size = 17, .bold = true});
+    draw_losses(svg, kCurvesTop);
+    draw_errors(svg, kErrorTop);
+    draw_rate(svg, kRateTop);
+    svg.text(kCurvesLeft + kCurvesAcross / 2, kRateTop + kRateDown + 36, "epochs",
+             {.anchor = "middle", .color = kQuiet});
+    return svg.str();
+  }
+
+ private:
+  void draw_losses(Svg& svg, double top) const {
+    const Curve mean = smoothed(curves_.training_loss);
+    const bool is_smoothed = mean.size() >= 2 * kSmoothingShare;  // else the window is one step
+    Range range = range_of_most(curves_.training_loss);
+    for (const Curve* curve : {&mean, &curves_.test_loss, &curves_.averaged_loss}) range.take(*curve);
+    CurveChart chart(svg, top, kLossDown, loss_axis(range), epochs_, last_epoch_);
+    chart.draw_axes("loss");
+    std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRaw : kTraining}};
+    chart.line(envelope(curves_.training_loss), legend[0].stroke);
+    if (is_smoothed) {
+      chart.line(thinned(mean, kMostPoints), kTraining);
+      legend.push_back({"training, mean over a 100th of the steps", kTraining});
+    }
+    chart.evaluations(curves_.test_loss, kTest, "test loss");
+    chart.evaluations(curves_.averaged_loss, kAveraged, "test loss of averaged parameters");
+    if (!curves_.test_loss.empty()) legend.push_back({"test", kTest});
+    if (!curves_.averaged_loss.empty()) legend.push_back({"test, averaged parameters", kAveraged});
+    draw_curve_legend(svg, legend);
+  }
+
+  void draw_errors(Svg& svg, double top) const {
+    const Curve error = in_percent(curves_.test_error), averaged = in_percent(curves_.averaged_error);
+    Range range;
+    range.take(error);
+    range.take(averaged);
+    const bool spans = range.low > 0 && range.high / range.low > kErrorRatio;
+    CurveChart chart(svg, top, kErrorDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
+                     last_epoch_);
+    chart.draw_axes(error_title(error));
+    chart.evaluations(error, kTest, "test error, %");
+    chart.evaluations(averaged, kAveraged, "test error of averaged parameters, %");
+  }
+
+  void draw_rate(Svg& svg, double top) const {
+    Range range;
+    range.take(curves_.learning_rate);
+    CurveChart chart(svg, top, kRateDown, linear_values(range), epochs_, last_epoch_);
+    chart.draw_axes("learning rate");
+    chart.line(column_ends(curves_.learning_rate, kMostPoints), kRate);
+  }
+
+  const RunCurves& curves_;
+  std::vector<double> epochs_;  // ticks
+  double last_epoch_ = 1;
+};
+
+}  // namespace
+
+std::string curves_picture(const std::string& title, const RunCurves& curves) {
+  return CurvesPicture(curves).str(title);
+}
+
+}  // namespace kb

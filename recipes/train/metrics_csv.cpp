@@ -1,0 +1,40 @@
+#include "recipes/train/metrics_csv.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "runtime/flat_json.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kNumberColumns[] = {"step",         "epoch",      "wall_s",   "loss",
+                                          "lr",           "error",      "count",    "samples_per_s",
+                                          "data_wait_ms", "loss_scale", "ema_loss", "ema_error"};
+
+}  // namespace
+
+std::string metrics_csv(std::string_view metrics) {
+  fmt::memory_buffer table;
+  fmt::format_to(std::back_inserter(table), "kind,{}\n", fmt::join(kNumberColumns, ","));
+  fmt::memory_buffer row;
+  for_each_flat_json(metrics, [&](const FlatJson& line) {
+    const std::string_view kind = line.text("kind");
+    if (kind != "step" && kind != "eval") return;
+    row.clear();
+    for (const char* column : kNumberColumns) {
+      const FlatJson::Field* field = line.find(column);
+      if (field && field->kind == FlatJson::Kind::text) return;  // damaged
+      row.push_back(',');
+      if (field && field->kind == FlatJson::Kind::number) row.append(field->source);
+    }
+    row.push_back('\n');
+    table.append(kind);
+    table.append(row);
+  });
+  return fmt::to_string(table);
+}
+
+}  // namespace kb

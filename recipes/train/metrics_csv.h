@@ -1,0 +1,25 @@
+// metrics.csv: metrics.jsonl for spreadsheets and data frames, one row a step and one an evaluation, in their order.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace kb {
+
+// The text of the table. Its first line names the columns:
+//   kind           step | eval
+//   step           of a step its number, from 0; of an evaluation the steps done
+//   epoch          epochs done: before the step, at the evaluation
+//   wall_s         seconds since the start of the process that wrote the line
+//   loss           of the step's minibatch; mean over the test set
+//   lr             learning rate of the step
+//   error          of an evaluation, the fraction of the test set
+//   count          of an evaluation, samples of the test set
+//   samples_per_s  of the step
+//   data_wait_ms   milliseconds that the step waited for its minibatch
+//   loss_scale     of the step (--precision f16)
+//   ema_loss, ema_error  of an evaluation, of the averaged parameters (--ema)
+// A cell is empty where the line has no such value, or one that is not finite. Damaged lines and those of another kind
+// have no row.
+std::string metrics_csv(std::string_view metrics);
+
+}  // namespace kb

@@ -1,0 +1,134 @@
+#include "recipes/report/curves.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <regex>
+
+namespace kb {
+namespace {
+
+std::string step_line(int64_t step, double epoch, double loss, double lr) {
+  return fmt::format("{{\"kind\":\"step\",\"step\":{},\"epoch\":{},\"loss\":{},\"lr\":{}}}\n", step, epoch, loss, lr);
+}
+
+std::string evaluation_line(double epoch, double loss, double error) {
+  return fmt::format("{{\"kind\":\"eval\",\"epoch\":{},\"loss\":{},\"error\":{},\"count\":100}}\n", epoch, loss, error);
+}
+
+// Losses that fall from 2 by a power of the epoch, with a wave; 10 epochs.
+std::string long_run(int64_t steps) {
+  std::string lines;
+  for (int64_t step = 0; step < steps; ++step) {
+    const double epoch = 10.0 * static_cast<double>(step) / static_cast<double>(steps);
+    const double wave = 1 + 0.3 * std::sin(static_cast<double>(step));
+    lines += step_line(step, epoch, 2 / (1 + epoch) * wave, epoch < 5 ? 0.1 : 0.01);
+    if (step % (steps / 10) == steps / 10 - 1)
+      lines += evaluation_line(std::round(epoch), 2.2 / (1 + epoch), 0.5 / (1 + epoch));
+  }
+  return lines;
+}
+
+// The points of the polylines of a colour.
+std::vector<std::pair<double, double>> points_of(const std::string& svg, const std::string& color) {
+  std::vector<std::pair<double, double>> points;
+  const std::regex line("<polyline fill=\"none\" points=\"([^\"]*)\" stroke=\"" + color),
+      point("([-0-9.]+),([-0-9.]+)");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), line), end; at != end; ++at) {
+    const std::string text = (*at)[1];
+    for (std::sregex_iterator p(text.begin(), text.end(), point); p != end; ++p)
+      points.emplace_back(std::stod((*p)[1]), std::stod((*p)[2]));
+  }
+  return points;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(curves)
+
+BOOST_AUTO_TEST_CASE(points_are_those_of_the_lines) {
+  const RunCurves read = read_curves(step_line(0, 0, 2, 0.1) + step_line(1, 0.5, 1, 0.2) +
+                                     evaluation_line(1, 0.75, 0.25) + "{\"kind\":\"end\",\"steps\":2}\n");
+  BOOST_REQUIRE(read.training_loss.size() == 2u);
+  BOOST_TEST(read.training_loss[1].epoch == 0.5);
+  BOOST_TEST(read.training_loss[1].value == 1);
+  BOOST_TEST(read.learning_rate.at(1).value == 0.2);
+  BOOST_REQUIRE(read.test_error.size() == 1u);
+  BOOST_TEST(read.test_error[0].epoch == 1);
+  BOOST_TEST(read.test_error[0].value == 0.25);
+  BOOST_TEST(read.test_loss.at(0).value == 0.75);
+  BOOST_TEST(read.averaged_error.empty());
+}
+
+// Torn, of other types, not finite, and from before a resume that went back.
+BOOST_AUTO_TEST_CASE(lines_that_are_damaged_are_passed_over) {
+  const RunCurves read = read_curves(
+      step_line(0, 0, 2, 0.1) + "{\"kind\":\"step\",\"st\n\n[]\n{\"kind\":7}\n" + step_line(900, 90, 5, 0.1) +
+      "{\"kind\":\"step\",\"step\":1,\"epoch\":0.5,\"loss\":null,\"lr\":0.1}\n" + step_line(2, 1, 1.5, 0.1) +
+      "{\"kind\":\"step\",\"step\":3,\"epoch\":-1,\"loss\":1,\"lr\":0.1}\n{\"kind\":\"step\",\"step\":4,\"epoch\":2");
+  BOOST_REQUIRE(read.training_loss.size() == 2u);
+  BOOST_TEST(read.training_loss[0].value == 2);
+  BOOST_TEST(read.training_loss[1].value == 1.5);
+  BOOST_TEST(read.learning_rate.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_of_many_steps_makes_a_small_picture) {
+  const RunCurves read = read_curves(long_run(200'000));
+  BOOST_TEST(read.training_loss.size() == 200'000u);
+  const std::string svg = curves_picture("a run", read);
+  BOOST_TEST(svg.size() < 60'000u);
+  BOOST_TEST(points_of(svg, "#a9cfe6").size() == 760u);
+}
+
+// The mean over a window takes the wave away; the raw line keeps it.
+BOOST_AUTO_TEST_CASE(the_smooth_line_is_the_mean) {
+  const RunCurves read = read_curves(long_run(20'000));
+  const std::string svg = curves_picture("a run", read);
+  const auto smooth = points_of(svg, "#0072b2"), raw = points_of(svg, "#a9cfe6");
+  BOOST_REQUIRE(smooth.size() == 400u);
+  // Down the page is towards 0: a linear axis of 300 pixels from 0 to 2.5.
+  double farthest = 0;
+  for (const auto& [x, y] : smooth) {
+    const double epoch = 10 * (x - 74) / 760, loss = 2.5 * (84 + 300 - y) / 300;
+    if (epoch > 0.2) farthest = std::max(farthest, std::abs(loss - 2 / (1 + epoch)));
+  }
+  BOOST_TEST(farthest < 0.02);
+  double least = 1e9, most = 0;
+  for (const auto& [x, y] : raw)
+    if (x > 600) least = std::min(least, y), most = std::max(most, y);
+  BOOST_TEST(most - least > 0.1 / 2.5 * 300);
+}
+
+BOOST_AUTO_TEST_CASE(the_learning_rate_drops_between_two_points) {
+  const auto rate = points_of(curves_picture("a run", read_curves(long_run(20'000))), "#009e73");
+  BOOST_REQUIRE(rate.size() == 4u);
+  BOOST_TEST(rate[0].second == rate[1].second);
+  BOOST_TEST(rate[2].first - rate[1].first < 0.1);
+  BOOST_TEST(rate[2].second > rate[1].second);
+}
+
+// Every part of it may be missing, and values may span everything.
+BOOST_AUTO_TEST_CASE(a_run_of_anything_has_a_picture) {
+  const std::string one = step_line(0, 0, 2, 0.1);
+  for (const std::string& lines :
+       {std::string(), one, one + evaluation_line(1, 1, 0.5), evaluation_line(0, 1, 0.9),
+        one + step_line(1, 1, 1e-9, 0), one + step_line(1, 1, -3, 0), one + step_line(1, 1, 1e30, 1),
+        step_line(0, 0, 0, 0) + step_line(1, 1, 0, 0) + evaluation_line(1, 0, 0)}) {
+    const std::string svg = curves_picture("<a & b>", read_curves(lines));
+    BOOST_TEST(svg.ends_with("</svg>\n"));
+    BOOST_TEST(svg.find("&lt;a &amp; b&gt;") != std::string::npos);
+    for (const char* wrong : {"nan", "inf"}) BOOST_TEST(svg.find(wrong) == std::string::npos, lines << svg);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_best_error_is_named) {
+  const std::string svg = curves_picture(
+      "a run", read_curves(evaluation_line(1, 1, 0.5) + evaluation_line(2, 1, 0.125) + evaluation_line(3, 1, 0.25)));
+  BOOST_TEST(svg.find("test error, %: 25.00 at the end, 12.50 at best (epoch 2)") != std::string::npos);
+  BOOST_TEST(svg.find("epoch 2: test error, % 12.5") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
