@@ -13,7 +13,7 @@ void RunObserver::step(const StepMetrics& metrics) {
 
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
-  EvalMetrics metrics{report.epoch, evaluation.loss, evaluation.error, evaluation.count};
+  EvalMetrics metrics{report.step, report.epoch, evaluation.loss, evaluation.error, evaluation.count};
   std::string averaged;
   if (report.averaged) {
     metrics.ema_loss = report.averaged->loss;

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "recipes/run/start_time.h"
+
 namespace kb {
 struct RunRecord::Files {
   Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
         int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
-        metrics(folder.file(kMetrics), goes_on, std::move(say)),
+        metrics(folder.file(kMetrics), goes_on, std::move(say), process_start()),
         checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
 
   const RunFolder folder;

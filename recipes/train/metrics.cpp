@@ -63,6 +63,10 @@ void append(fmt::memory_buffer& out, const Numbers& numbers) {
   out.push_back(']');
 }
 
+double seconds_since(MetricsFile::Clock::time_point start) {
+  return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
+}
+
 void append(fmt::memory_buffer& out, const Text& text) {
   append_key(out, text.key);
   fmt::format_to(std::back_inserter(out), "\"{}\"", text.value);
@@ -77,13 +81,14 @@ void append_json(fmt::memory_buffer& out, double value) {
     fmt::format_to(std::back_inserter(out), "null");
 }
 
-MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on, Say say)
+MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on, Say say, Clock::time_point start)
     : path_(path),
       say_(std::move(say)),
-      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_EXCL) | O_APPEND | O_CLOEXEC, 0666)) {
+      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_EXCL) | O_APPEND | O_CLOEXEC, 0666)),
+      start_(start) {
   if (descriptor_ < 0) throw_file_error("write", path_, errno);
   pending_.reserve(kPendingBytes);
-  flushed_ = std::chrono::steady_clock::now();
+  flushed_ = Clock::now();
 }
 
 MetricsFile::~MetricsFile() {
@@ -99,6 +104,7 @@ template <class... Pairs>
 void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
   fmt::format_to(std::back_inserter(pending_), "{{\"kind\":\"{}\"", kind);
   (append(pending_, pairs), ...);
+  append(pending_, Pair{"wall_s", std::round(1e3 * seconds_since(start_)) / 1e3});
   fmt::format_to(std::back_inserter(pending_), "}}\n");
 }
 
@@ -109,7 +115,7 @@ void MetricsFile::step(const StepMetrics& m) {
   };
   m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
   const bool full = pending_.size() > kPendingBytes / 2;
-  if (full || std::chrono::steady_clock::now() - flushed_ > kInterval) flush();
+  if (full || Clock::now() - flushed_ > kInterval) flush();
 }
 
 void MetricsFile::layers(const LayerNorms& norms) {
@@ -122,8 +128,8 @@ void MetricsFile::layers(const LayerNorms& norms) {
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
   const auto write = [&](const auto&... more) {
-    object("eval", Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error}, Count{"count", m.count},
-           more...);
+    object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error},
+           Count{"count", m.count}, more...);
   };
   m.ema_error ? write(Pair{"ema_loss", *m.ema_loss}, Pair{"ema_error", *m.ema_error}) : write();
   flush();
@@ -185,7 +191,7 @@ void MetricsFile::flush() {
     size_ += written;
   }
   pending_.clear();
-  flushed_ = std::chrono::steady_clock::now();
+  flushed_ = Clock::now();
 }
 
 void MetricsFile::sync() const {

@@ -1,4 +1,5 @@
-// metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time.
+// metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time. Every line has "wall_s",
+// seconds since the start of the process that wrote it; of a run that was resumed they begin again.
 #pragma once
 #include <fmt/format.h>
 
@@ -27,6 +28,7 @@ struct LayerNorms {
 };
 
 struct EvalMetrics {
+  int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
   double loss = 0;   // mean over the test set
   double error = 0;  // fraction
@@ -46,11 +48,13 @@ void append_json(fmt::memory_buffer& out, double value);
 class MetricsFile {
  public:
   using Say = std::function<void(const std::string&)>;
+  using Clock = std::chrono::steady_clock;
 
   // Makes the file, which must not be there yet, or goes on with it. Error where it cannot. `say` is told when somebody
-  // else removed, replaced or cut the file, which is put back where it can be.
+  // else removed, replaced or cut the file, which is put back where it can be. `start`: of the process.
   explicit MetricsFile(
-      const std::filesystem::path& path, bool goes_on = false, Say say = [](const std::string&) {});
+      const std::filesystem::path& path, bool goes_on = false, Say say = [](const std::string&) {},
+      Clock::time_point start = Clock::now());
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
@@ -78,7 +82,8 @@ class MetricsFile {
   int descriptor_ = -1;
   int64_t size_ = 0;  // bytes, as it was left
   fmt::memory_buffer pending_;
-  std::chrono::steady_clock::time_point flushed_;
+  Clock::time_point flushed_;
+  const Clock::time_point start_;
 };
 
 }  // namespace kb

@@ -57,6 +57,7 @@ std::string trace(const std::filesystem::path& out) {
   for (Json line : lines_of(out)) {
     line.erase("samples_per_s");
     line.erase("data_wait_ms");
+    line.erase("wall_s");
     text += line.dump() + "\n";
   }
   return text;
