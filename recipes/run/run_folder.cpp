@@ -113,10 +113,15 @@ RunFolder RunFolder::open(const std::string& path, Use use) {
   return RunFolder(fs::path(path).lexically_normal(), use);
 }
 
+void check_unused(const fs::path& out) {
+  if (is_there(out / kManifest) || is_there(out / kMetrics))
+    refuse(out,
+           "it holds a run already\n  hint: --resume auto goes on with it; or name another folder, or remove this one");
+}
+
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)
     : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
-  if (is_there(file(kManifest)) || is_there(file(kMetrics)))
-    refuse(path_, "it holds a run already; name another, or remove it");
+  check_unused(path_);
 }
 
 void RunFolder::save_parameters(const std::string& name, const StateStore& store, int64_t step) const {

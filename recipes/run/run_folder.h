@@ -21,6 +21,9 @@ inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { 
 // what they lead to.
 bool is_own_file(const std::filesystem::path& run, const std::filesystem::path& file);
 
+// Throws Error where `out` holds a run already.
+void check_unused(const std::filesystem::path& out);
+
 class RunFolder {
  public:
   // Makes `out`, or runs/RECIPE-TIME where it is empty (with a number behind it where another run took that name).

@@ -406,6 +406,13 @@ class Run {
   std::optional<RunFolder> folder_;
 };
 
+// Before anything is compiled.
+void check_files(const RunConfig& config, bool resumes) {
+  check_picture_files(config);
+  const bool has_folder = !config.dry_run || !config.dump.empty();
+  if (!resumes && has_folder && !config.out.empty()) check_unused(config.out);
+}
+
 int resume(const Recipe& recipe, const RunConfig& given, World& world, const std::vector<std::string>& arguments) {
   ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
   run.config.processes = world.size();
@@ -443,7 +450,7 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     if (const std::optional<int> code = launch_processes(*config, resumes, command)) return *code;
     const Interrupt interrupt;
     const std::unique_ptr<World> world = join_world(*config);
-    if (world->leads()) check_picture_files(*config);
+    if (world->leads()) check_files(*config, resumes);
     std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
     const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
     return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();

@@ -7,8 +7,10 @@
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/run_folder.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
+#include "tests/says.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -34,6 +36,32 @@ Dataset shades(const std::filesystem::path&) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(trainer)
+
+// The second run does not come as far as its model.
+BOOST_AUTO_TEST_CASE(a_folder_that_holds_a_run_is_refused_before_anything_is_compiled) {
+  static int declared;
+  declared = 0;
+  Recipe recipe = small_recipe();
+  static ModelOutput (*const model)(Batch&) = recipe.model;
+  recipe.model = [](Batch& batch) {
+    ++declared;
+    return model(batch);
+  };
+  test::TemporaryDirectory directory;
+  const std::filesystem::path out = directory / "run";
+  BOOST_REQUIRE(run(out, {"--steps", "1"}, recipe) == 0);
+  BOOST_TEST(declared > 0);
+  declared = 0;
+  const std::string before = test::read_file(out / "metrics.jsonl");
+  BOOST_TEST(run(out, {"--steps", "1"}, recipe) == 1);
+  BOOST_TEST(declared == 0);
+  BOOST_TEST(test::read_file(out / "metrics.jsonl") == before);
+  BOOST_CHECK_EXCEPTION(
+      check_unused(out), Error,
+      test::says("--out: cannot use the folder " + out.string(), "it holds a run already", "--resume auto"));
+  BOOST_CHECK_NO_THROW(check_unused(directory / "other"));
+  BOOST_TEST(run(out, {"--steps", "1", "--dry-run"}, recipe) == 0);
+}
 
 BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   test::TemporaryDirectory directory;
