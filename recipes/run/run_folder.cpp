@@ -91,8 +91,8 @@ bool is_own_file(const fs::path& run, const fs::path& file) {
   const auto is = [&](const char* name) {
     return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
   };
-  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) ||
-         same(real.parent_path(), checkpoints_of(run));
+  return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) || is(kCurves) ||
+         is(kMetricsTable) || same(real.parent_path(), checkpoints_of(run));
 }
 
 RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {

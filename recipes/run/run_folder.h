@@ -12,7 +12,8 @@
 
 namespace kb {
 
-inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors";
+inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors",
+                            *kCurves = "curves.svg", *kMetricsTable = "metrics.csv";
 
 // Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "recipes/run/metrics_views.h"
 #include "recipes/run/start_time.h"
 
 namespace kb {
@@ -10,12 +11,14 @@ struct RunRecord::Files {
         int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
-        metrics(folder.file(kMetrics), goes_on, std::move(say), process_start()),
+        metrics(folder.file(kMetrics), goes_on, say, process_start()),
+        views(folder, (folder.path() / "").parent_path().filename().string(), std::move(say)),
         checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
 
   const RunFolder folder;
   const StateStore& store;
   MetricsFile metrics;
+  MetricsViews views;
   CheckpointWriter checkpoints;
 };
 
@@ -35,15 +38,21 @@ void RunRecord::layers(const LayerNorms& norms) {
 }
 
 void RunRecord::evaluation(const EvalMetrics& metrics) {
-  if (files_) files_->metrics.evaluation(metrics);
+  if (!files_) return;
+  files_->metrics.evaluation(metrics);
+  files_->views.refresh();
 }
 
 void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
-  if (files_) files_->metrics.stop(step, lr, reason);
+  if (!files_) return;
+  files_->metrics.stop(step, lr, reason);
+  files_->views.make();
 }
 
 void RunRecord::end(const EndMetrics& metrics) {
-  if (files_) files_->metrics.end(metrics);
+  if (!files_) return;
+  files_->metrics.end(metrics);
+  files_->views.make();
 }
 
 void RunRecord::save_model(int64_t step) {

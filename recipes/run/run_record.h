@@ -1,5 +1,5 @@
-// Files that a run leaves in its folder as it goes: metrics, the model, checkpoints. One process of a run has them; the
-// RunRecord of any other leaves nothing.
+// Files that a run leaves in its folder as it goes: metrics with their curves and table, the model, checkpoints. One
+// process of a run has them; the RunRecord of any other leaves nothing.
 #pragma once
 #include <map>
 #include <memory>
