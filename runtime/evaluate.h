@@ -107,10 +107,11 @@ class CompiledGraph {
   CompiledGraph(const CompiledGraph&) = delete;
   CompiledGraph& operator=(const CompiledGraph&) = delete;
 
-  // `values`: one for every input, and for those parameters and states that shall have others than they have, which are
-  // the seed's at first. A state that the graph writes keeps for the next run what it was written. Throws Error, and
-  // has changed nothing, for an input that is missing, a name that the graph does not have, another dtype, another
-  // number of elements, and a number of an index_input that is out of range.
+  // `values`: one for every input ("seed", "step" and "worker" too where it has dropout), and for those parameters and
+  // states that shall have others than they have, which are the seed's at first. A state that the graph writes keeps
+  // for the next run what it was written. Throws Error, and has changed nothing, for an input that is missing, a name
+  // that the graph does not have, another dtype, another number of elements, and a number of an index_input that is out
+  // of range.
   GraphResults run(const NamedValues& values);
 
  private:

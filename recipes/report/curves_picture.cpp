@@ -15,9 +15,9 @@ constexpr double kCurvesWidth = 860, kCurvesLeft = 74, kCurvesRight = 26, kCurve
 constexpr double kCurvesAcross = kCurvesWidth - kCurvesLeft - kCurvesRight, kChartGap = 50;
 constexpr double kLossDown = 300, kErrorDown = 190, kRateDown = 110;
 constexpr const char *kQuiet = "#555", *kGridColor = "#e4e4e4";
-const Svg::Stroke kRaw{.color = "#a9cfe6"}, kTraining{.color = "#0072b2", .width = 2},
-    kTest{.color = "#d55e00", .width = 1.5}, kAveraged{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
-    kRate{.color = "#009e73", .width = 2};
+const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#0072b2", .width = 2},
+    kTestStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
+    kRateStroke{.color = "#009e73", .width = 2};
 constexpr size_t kLossColumns = 380;       // of the training loss; two points each
 constexpr size_t kMostPoints = 400;        // of any other line
 constexpr size_t kMostDots = 100;          // more evaluations are a line alone
@@ -26,7 +26,7 @@ constexpr double kLogarithmicRatio = 100;  // from the least loss to the greates
 constexpr double kErrorRatio = 20;         // likewise of errors
 constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
 
-struct Range {
+struct CurveRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool is_empty() const { return !(low <= high); }
   void take(double value) {
@@ -93,11 +93,11 @@ Curve column_ends(const Curve& curve, size_t columns) {
 }
 
 // Without the outliers of a curve, which a picture is not to be scaled by.
-Range range_of_most(const Curve& curve) {
+CurveRange range_of_most(const Curve& curve) {
   std::vector<double> values;
   for (const CurvePoint& point : curve) values.push_back(point.value);
   std::sort(values.begin(), values.end());
-  Range range;
+  CurveRange range;
   if (values.empty()) return range;
   const auto skipped = static_cast<size_t>(kOutliers * static_cast<double>(values.size()));
   range.take(values[skipped]);
@@ -116,7 +116,7 @@ struct ValueAxis {
   }
 };
 
-ValueAxis linear_values(const Range& range) {
+ValueAxis linear_values(const CurveRange& range) {
   ValueAxis axis;
   axis.ticks = round_ticks(range.is_empty() ? 1 : std::max(range.high, 0.0));
   axis.low = axis.ticks.front();
@@ -125,7 +125,7 @@ ValueAxis linear_values(const Range& range) {
 }
 
 // Ticks at 1, 2 and 5 times the powers of ten; at the powers alone over many decades.
-ValueAxis logarithmic_values(const Range& range) {
+ValueAxis logarithmic_values(const CurveRange& range) {
   ValueAxis axis{range.low / 1.1, range.high * 1.1, true};
   const bool is_wide = axis.high / axis.low > 1e4;
   for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade <= axis.high; decade *= 10)
@@ -136,7 +136,7 @@ ValueAxis logarithmic_values(const Range& range) {
 }
 
 // A loss below 0 (a density) has an axis from its least value on.
-ValueAxis loss_axis(const Range& range) {
+ValueAxis loss_axis(const CurveRange& range) {
   if (range.is_empty() || range.high <= 0 || range.low < 0) {
     ValueAxis axis = linear_values({0, range.is_empty() ? 1 : range.high - range.low});
     const double shift = range.is_empty() ? 0 : range.low;
@@ -229,7 +229,7 @@ std::string error_title(const Curve& percent) {
 class CurvesPicture {
  public:
   explicit CurvesPicture(const RunCurves& curves) : curves_(curves) {
-    Range epochs;
+    CurveRange epochs;
     for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_error})
       if (!curve->empty()) epochs.take(curve->back().epoch);
     epochs_ = round_ticks(epochs.is_empty() ? 1 : epochs.high);
@@ -253,42 +253,42 @@ class CurvesPicture {
   void draw_losses(Svg& svg, double top) const {
     const Curve mean = smoothed(curves_.training_loss);
     const bool is_smoothed = mean.size() >= 2 * kSmoothingShare;  // else the window is one step
-    Range range = range_of_most(curves_.training_loss);
+    CurveRange range = range_of_most(curves_.training_loss);
     for (const Curve* curve : {&mean, &curves_.test_loss, &curves_.averaged_loss}) range.take(*curve);
     CurveChart chart(svg, top, kLossDown, loss_axis(range), epochs_, last_epoch_);
     chart.draw_axes("loss");
-    std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRaw : kTraining}};
+    std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRawStroke : kTrainingStroke}};
     chart.line(envelope(curves_.training_loss), legend[0].stroke);
     if (is_smoothed) {
-      chart.line(thinned(mean, kMostPoints), kTraining);
-      legend.push_back({"training, mean over a 100th of the steps", kTraining});
+      chart.line(thinned(mean, kMostPoints), kTrainingStroke);
+      legend.push_back({"training, mean over a 100th of the steps", kTrainingStroke});
     }
-    chart.evaluations(curves_.test_loss, kTest, "test loss");
-    chart.evaluations(curves_.averaged_loss, kAveraged, "test loss of averaged parameters");
-    if (!curves_.test_loss.empty()) legend.push_back({"test", kTest});
-    if (!curves_.averaged_loss.empty()) legend.push_back({"test, averaged parameters", kAveraged});
+    chart.evaluations(curves_.test_loss, kTestStroke, "test loss");
+    chart.evaluations(curves_.averaged_loss, kAveragedStroke, "test loss of averaged parameters");
+    if (!curves_.test_loss.empty()) legend.push_back({"test", kTestStroke});
+    if (!curves_.averaged_loss.empty()) legend.push_back({"test, averaged parameters", kAveragedStroke});
     draw_curve_legend(svg, legend);
   }
 
   void draw_errors(Svg& svg, double top) const {
     const Curve error = in_percent(curves_.test_error), averaged = in_percent(curves_.averaged_error);
-    Range range;
+    CurveRange range;
     range.take(error);
     range.take(averaged);
     const bool spans = range.low > 0 && range.high / range.low > kErrorRatio;
     CurveChart chart(svg, top, kErrorDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
                      last_epoch_);
     chart.draw_axes(error_title(error));
-    chart.evaluations(error, kTest, "test error, %");
-    chart.evaluations(averaged, kAveraged, "test error of averaged parameters, %");
+    chart.evaluations(error, kTestStroke, "test error, %");
+    chart.evaluations(averaged, kAveragedStroke, "test error of averaged parameters, %");
   }
 
   void draw_rate(Svg& svg, double top) const {
-    Range range;
+    CurveRange range;
     range.take(curves_.learning_rate);
     CurveChart chart(svg, top, kRateDown, linear_values(range), epochs_, last_epoch_);
     chart.draw_axes("learning rate");
-    chart.line(column_ends(curves_.learning_rate, kMostPoints), kRate);
+    chart.line(column_ends(curves_.learning_rate, kMostPoints), kRateStroke);
   }
 
   const RunCurves& curves_;

@@ -144,6 +144,23 @@ BOOST_AUTO_TEST_CASE(written_state_goes_on_in_the_next_run) {
       says("no written state is named so", "\"bn.running_mean\" f32[C=1]", "got:      \"bn.weight\""));
 }
 
+// An element is 0 or twice its value; the scalars of the random bits are inputs, and choose other elements.
+BOOST_AUTO_TEST_CASE(dropout_takes_the_scalars_of_its_random_bits) {
+  Graph graph("drop", Mode::training);
+  name_output("y", dropout("drop", input(graph, "x", DType::f32, {1, 64}), 0.5));
+  CompiledGraph drop(graph);
+  const std::vector<float> ones(64, 1);
+  const auto y = [&](double step) {
+    return drop.run({{"x", ones}, {"seed", 3}, {"step", step}, {"worker", 0}}).values<float>("y");
+  };
+  const std::vector<float> first = y(0);
+  for (const float value : first) BOOST_TEST((value == 0 || value == 2));
+  BOOST_TEST(first == y(0), boost::test_tools::per_element());
+  BOOST_TEST((first != y(1)));
+  BOOST_CHECK_EXCEPTION(drop.run({{"x", ones}, {"step", 0}, {"worker", 0}}), Error,
+                        says("input \"seed\" has no value"));
+}
+
 // Inputs, parameters and constants as outputs; an input that nothing reads.
 BOOST_AUTO_TEST_CASE(an_output_may_be_anything) {
   Graph graph("leaves", Mode::inference);
