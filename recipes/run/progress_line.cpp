@@ -27,7 +27,7 @@ std::vector<Piece> pieces(const Progress& p) {
                             {2, time_left_text(p.seconds_left) + " left"},
                             {3, fmt::format("epoch {:.1f}/{:g}", p.epoch, std::ceil(p.epochs * 10) / 10)},
                             {5, fmt::format("loss {:.4f}", p.loss)}};
-  if (p.best_error) all.push_back({6, fmt::format("best {:.2f} %", 100 * *p.best_error)});
+  if (p.best) all.push_back({6, "best " + p.best->text()});
   all.push_back(
       {7, fmt::format("{:.0f} samples/s", p.samples_per_second), fmt::format("{:.0f}/s", p.samples_per_second)});
   all.push_back({4, fmt::format("step {}/{}", p.step, p.steps)});

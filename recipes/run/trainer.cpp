@@ -43,6 +43,18 @@ std::string line_numbers(std::span<const int64_t> lines) {
                      fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
+// "test error 3.70 % (370 of 10000), test loss 0.1234".
+std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "") {
+  std::string text;
+  for (const Figure& figure : evaluation.figures) {
+    text += fmt::format("test {} {}", figure.name, figure.text());
+    if (figure.kind.is_share && of_what.empty())
+      text += fmt::format(" ({:.0f} of {})", figure.value * static_cast<double>(evaluation.count), evaluation.count);
+    text += of_what + ", ";
+  }
+  return text + fmt::format("test loss {:.4f}", evaluation.loss);
+}
+
 // Everything of one run that is there before step 0.
 class Run {
  public:
@@ -279,19 +291,17 @@ class Run {
   LoopStart shared_start() {
     if (!resumed_ || world_.size() == 1) return make_start();
     LoopStart start = world_.leads() ? make_start() : LoopStart{};
-    const Evaluation e = start.evaluation.value_or(Evaluation{});
-    double numbers[] = {static_cast<double>(start.step),
-                        start.evaluation ? 1.0 : 0.0,
-                        e.loss,
-                        e.error,
-                        static_cast<double>(e.count),
-                        start.loss_sum,
-                        static_cast<double>(start.losses)};
-    const std::string text = world_.leaders({reinterpret_cast<const char*>(numbers), sizeof numbers});
-    std::memcpy(numbers, text.data(), sizeof numbers);
-    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[5], static_cast<int64_t>(numbers[6]),
+    const Evaluation e = start.evaluation.value_or(no_evaluation(programs_->metrics));
+    std::vector<double> numbers = {static_cast<double>(start.step),   start.evaluation ? 1.0 : 0.0, start.loss_sum,
+                                   static_cast<double>(start.losses), static_cast<double>(e.count), e.loss};
+    for (const Figure& figure : e.figures) numbers.push_back(figure.value);
+    const size_t bytes = numbers.size() * sizeof(double);
+    std::memcpy(numbers.data(), world_.leaders({reinterpret_cast<const char*>(numbers.data()), bytes}).data(), bytes);
+    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[2], static_cast<int64_t>(numbers[3]),
              start.first_loss};
-    if (numbers[1] > 0) start.evaluation = {numbers[2], numbers[3], static_cast<int64_t>(numbers[4])};
+    if (numbers[1] == 0) return start;
+    start.evaluation = Evaluation{numbers[5], static_cast<int64_t>(numbers[4]), e.figures};
+    for (size_t i = 0; i < e.figures.size(); ++i) start.evaluation->figures[i].value = numbers[6 + i];
     return start;
   }
 
@@ -299,7 +309,7 @@ class Run {
     if (!resumed_) return {};
     const int64_t step = first_step();
     const bool is_due = evaluation_is_due(config_, plan_, step);
-    const MetricsCut cut = cut_metrics(folder_->file(kMetrics), step, is_due);
+    const MetricsCut cut = cut_metrics(folder_->file(kMetrics), programs_->metrics, step, is_due);
     if (cut.dropped > 0)
       console_.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
                                 cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
@@ -334,17 +344,11 @@ class Run {
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    const Evaluation e = result.evaluation.value_or(Evaluation{kNone, kNone, 0});
-    record.end({result.steps, e.error, e.loss, store.state_sha256()});
+    record.end({result.steps, result.evaluation.value_or(no_evaluation(programs_->metrics)), store.state_sha256()});
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(steps * plan_.minibatch);
-    if (result.evaluation)
-      console_.line(fmt::format("\ntest error {:.2f} % ({:.0f} of {}), test loss {:.4f}", 100 * e.error,
-                                e.error * static_cast<double>(e.count), e.count, e.loss));
-    if (result.averaged)
-      console_.line(fmt::format("test error {:.2f} % of the averaged parameters, test loss {:.4f}",
-                                100 * result.averaged->error, result.averaged->loss));
+    if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation));
+    if (result.averaged) console_.line(evaluation_text(*result.averaged, " of the averaged parameters"));
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
     if (steps > 0 && programs_->training.lag() > 0)

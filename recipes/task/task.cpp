@@ -106,12 +106,14 @@ Graph build_training_graph(const Task& task, int64_t minibatch, DType real) {
   return graph;
 }
 
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real) {
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real, std::vector<NamedMetric>* metrics) {
   Graph graph(task.name + ".predict", Mode::inference);
   Declared declared = declare(graph, task, minibatch, real);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
-  for (const Metric& metric : declared.output.metrics)
+  for (const Metric& metric : declared.output.metrics) {
     add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
+    if (metrics) metrics->push_back({metric.name, metric.kind});
+  }
   add_output(graph, "count", sum(declared.weights));
   return graph;
 }

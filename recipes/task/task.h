@@ -47,26 +47,39 @@ class Inputs {
   std::vector<std::pair<std::string, Tensor>> declared_;
 };
 
+// How a metric is read.
+struct MetricKind {
+  double (*finish)(double mean) = nullptr;  // gives the figure from the mean over the samples; null: the mean is it
+  bool is_share = false;                    // of the samples; people read it in per cent
+  bool higher_is_better = false;
+};
+
 struct Metric {
   std::string name;
-  Tensor values;  // float [N]; averaged over the samples
+  Tensor values;  // float [N]; averaged over the samples with their weights
+  MetricKind kind = {};
+};
+
+struct NamedMetric {
+  std::string name;
+  MetricKind kind = {};
 };
 
 struct ModelOutput {
-  Tensor loss;  // float [N]; never reduced over N
-  std::vector<Metric> metrics;
+  Tensor loss;                  // float [N]; never reduced over N
+  std::vector<Metric> metrics;  // the first is the goal: what "best" and --stop-at are about
 };
 
 struct Task {
   std::string name;
   std::vector<Field> fields;
   std::function<ModelOutput(Inputs&)> model;
-  std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
-  int64_t classes = 0;                     // where the loss is a cross-entropy over classes; else 0
-  std::string data = {};                   // name of the data set
+  std::vector<Optimizer> optimizers = {};   // its own, beside the built-in ones
+  int64_t classes = 0;                      // where the loss is a cross-entropy over classes; else 0
+  std::string data = {};                    // name of the data set
   int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
-  bool is_noise = false;          // of the training part: its losses mean nothing
-  std::string sent_because = {};  // why a device cannot hold the data set; empty: it can
+  bool is_noise = false;                    // of the training part: its losses mean nothing
+  std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
   // augmentation; null: as `train`.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr;
@@ -79,7 +92,9 @@ struct Task {
 // name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N],
 // with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
 Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+// `metrics`: takes those that the model declares.
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
+                            std::vector<NamedMetric>* metrics = nullptr);
 
 // Returns the graph that estimates batch norm's running statistics anew. It has the inputs of inference that they
 // depend on, without augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error

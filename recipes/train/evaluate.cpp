@@ -6,38 +6,43 @@
 
 namespace kb {
 
-Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const Source& source, World& world)
+Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, std::vector<NamedMetric> metrics,
+                     const Source& source, World& world)
     : session_(session),
       world_(world),
       order_(Order::evaluation(source.count(), session.input_type("weights").shape.at(0))),
       fill_(source.gather(order_, 0)),
-      count_(source.count()) {
+      count_(source.count()),
+      metrics_(std::move(metrics)) {
   for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
   fill_tables(session, fields, source);
 }
 
-double Evaluator::read(const char* output, int age) {
+double Evaluator::read(const std::string& output, int age) {
   session_.read(output, value_, age);
   return value_.at(0);
 }
 
 // Keeps the results of the step `age` steps ago, to be summed by total().
 void Evaluator::tell(int age) {
-  own_.push_back({read("loss", age), session_.has_output("error") ? read("error", age) : 0, read("count", age)});
+  own_.push_back(read("loss", age));
+  for (const NamedMetric& metric : metrics_) own_.push_back(read(metric.name, age));
+  own_.push_back(read("count", age));
 }
 
 // Rank r has batches r, r + size, ...
 Evaluator::Sums Evaluator::total() {
-  const std::string own(reinterpret_cast<const char*>(own_.data()), own_.size() * sizeof(Sums));
+  const std::string own(reinterpret_cast<const char*>(own_.data()), own_.size() * sizeof(double));
   const std::vector<std::string> all = world_.communicator().all_gather(own);
-  Sums total;
+  Sums total(width());
   for (int64_t batch = 0; batch < order_.steps_per_epoch(); ++batch) {
-    Sums one;
-    std::memcpy(&one, all[static_cast<size_t>(batch % world_.size())].data() + batch / world_.size() * sizeof one,
-                sizeof one);
-    total.loss += one.loss;
-    total.error += one.error;
-    total.count += one.count;
+    Sums one(width());
+    const size_t bytes = one.size() * sizeof(double);
+    std::memcpy(
+        one.data(),
+        all[static_cast<size_t>(batch % world_.size())].data() + static_cast<size_t>(batch / world_.size()) * bytes,
+        bytes);
+    for (size_t i = 0; i < one.size(); ++i) total[i] += one[i];
   }
   return total;
 }
@@ -61,8 +66,15 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
   while (behind > 0) tell(--behind);
   if (may_stop && !world_.begin()) return std::nullopt;
   const Sums sums = total();
-  ensure(sums.count == static_cast<double>(count_), "evaluation: not every sample was counted once");
-  return Evaluation{sums.loss / sums.count, sums.error / sums.count, static_cast<int64_t>(sums.count)};
+  const double count = sums.back();
+  ensure(count == static_cast<double>(count_), "evaluation: not every sample was counted once");
+  Evaluation evaluation{sums.front() / count, count_, {}};
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    const auto& [name, kind] = metrics_[i];
+    const double mean = sums[i + 1] / count;
+    evaluation.figures.push_back({name, kind.finish ? kind.finish(mean) : mean, kind});
+  }
+  return evaluation;
 }
 
 }  // namespace kb

@@ -2,34 +2,30 @@
 #pragma once
 #include <optional>
 
+#include "recipes/train/evaluation.h"
 #include "recipes/train/feed.h"
 #include "recipes/train/world.h"
 
 namespace kb {
 
-struct Evaluation {
-  double loss = 0;   // mean
-  double error = 0;  // fraction
-  int64_t count = 0;
-};
-
 // The processes of a run share its batches, and add up what each gave in the order of the batches: the same bits for
 // any number of them.
 class Evaluator {
  public:
-  // `session` runs an inference program of a task with these fields; it, the source and the world must outlive this.
-  Evaluator(Session& session, const std::vector<Field>& fields, const Source& source, World& world);
+  // `session` runs an inference program of a task with these fields and metrics; it, the source and the world must
+  // outlive this.
+  Evaluator(Session& session, const std::vector<Field>& fields, std::vector<NamedMetric> metrics, const Source& source,
+            World& world);
 
   // Throws InternalError where the counted samples are not those of the source. With `may_stop` nothing where the run
   // is asked to stop meanwhile (World::begin).
   std::optional<Evaluation> run(bool may_stop);
 
  private:
-  struct Sums {
-    double loss = 0, error = 0, count = 0;  // of one batch
-  };
+  using Sums = std::vector<double>;  // loss, metrics and count of a batch
+  size_t width() const { return metrics_.size() + 2; }
   void tell(int age);
-  double read(const char* output, int age);
+  double read(const std::string& output, int age);
   Sums total();
 
   Session& session_;
@@ -39,7 +35,8 @@ class Evaluator {
   FieldFill fill_;
   const int64_t count_;  // of the samples
   std::vector<double> value_;
-  std::vector<Sums> own_;  // of this process's batches
+  std::vector<double> own_;  // sums of this process's batches, one batch behind the other
+  const std::vector<NamedMetric> metrics_;
 };
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kb {
 namespace {
@@ -40,22 +41,22 @@ std::string LearningWatch::step(int64_t step, double loss, double lr) {
   return note;
 }
 
-std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, const Evaluation& evaluation) {
+std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double error, int64_t count) {
   std::string note;
   const double guess_error = 1 - 1 / static_cast<double>(classes_);
   if (losses_ >= kFewest) {
-    if (loss_sum_ / static_cast<double>(losses_) >= kAtGuess * guess_ && evaluation.error >= kGuessError * guess_error)
+    if (loss_sum_ / static_cast<double>(losses_) >= kAtGuess * guess_ && error >= kGuessError * guess_error)
       note = guessing_note(done);
     loss_sum_ = 0;
     losses_ = 0;
   }
-  if (in_first_epoch && done > 0 && evaluation.error == 0 && !told_perfect_) {
+  if (in_first_epoch && done > 0 && error == 0 && !told_perfect_) {
     told_perfect_ = true;
     note += fmt::format(
         "{}NOTE: not one of {} test samples is wrong in the first epoch\n"
         "  check: that test labels differ from each other, and that images do not hold their labels; data that are as "
         "easy as that are rare",
-        note.empty() ? "" : "\n", evaluation.count);
+        note.empty() ? "" : "\n", count);
   }
   return note;
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "data/dataset.h"
-#include "recipes/train/evaluate.h"
 
 namespace kb {
 
@@ -17,7 +16,8 @@ class LearningWatch {
   // A NOTE, or empty. Of every step, in order.
   std::string step(int64_t step, double loss, double lr);
   // Returns a NOTE, or empty, about an evaluation after `done` steps, in the first epoch or not.
-  std::string evaluation(int64_t done, bool in_first_epoch, const Evaluation& evaluation);
+  // `error`: fraction of `count` test samples that are classified wrongly.
+  std::string evaluation(int64_t done, bool in_first_epoch, double error, int64_t count);
 
  private:
   std::string guessing_note(int64_t done);

@@ -63,6 +63,17 @@ void append(fmt::memory_buffer& out, const Numbers& numbers) {
   out.push_back(']');
 }
 
+// Figures under their names, with `prefix` before each.
+struct Figures {
+  std::string_view prefix;
+  const std::vector<Figure>& figures;
+};
+
+void append(fmt::memory_buffer& out, const Figures& all) {
+  for (const Figure& figure : all.figures)
+    append(out, Pair{fmt::format("{}{}", all.prefix, figure.name), figure.value});
+}
+
 double seconds_since(MetricsFile::Clock::time_point start) {
   return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
 }
@@ -128,15 +139,15 @@ void MetricsFile::layers(const LayerNorms& norms) {
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
   const auto write = [&](const auto&... more) {
-    object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"error", m.error},
-           Count{"count", m.count}, more...);
+    object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.evaluation.loss},
+           Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, more...);
   };
-  m.ema_error ? write(Pair{"ema_loss", *m.ema_loss}, Pair{"ema_error", *m.ema_error}) : write();
+  m.averaged ? write(Pair{"ema_loss", m.averaged->loss}, Figures{"ema_", m.averaged->figures}) : write();
   flush();
 }
 
 void MetricsFile::end(const EndMetrics& m) {
-  object("end", Count{"steps", m.steps}, Pair{"error", m.error}, Pair{"loss", m.loss},
+  object("end", Count{"steps", m.steps}, Figures{"", m.evaluation.figures}, Pair{"loss", m.evaluation.loss},
          Text{"state_sha256", m.state_sha256});
   flush();
 }

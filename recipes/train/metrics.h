@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "recipes/train/evaluation.h"
+
 namespace kb {
 
 struct StepMetrics {
@@ -30,15 +32,13 @@ struct LayerNorms {
 struct EvalMetrics {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
-  double loss = 0;   // mean over the test set
-  double error = 0;  // fraction
-  int64_t count = 0;
-  std::optional<double> ema_loss = std::nullopt, ema_error = std::nullopt;  // of the averaged parameters
+  Evaluation evaluation;
+  std::optional<Evaluation> averaged = std::nullopt;  // of the averaged parameters: "ema_loss" and so on
 };
 
 struct EndMetrics {
   int64_t steps = 0;  // done
-  double error = 0, loss = 0;
+  Evaluation evaluation;
   std::string state_sha256;
 };
 

@@ -24,7 +24,7 @@ struct MetricsLine {
 };
 
 // A number that is not finite is written as null.
-double number(const JsonValue& json, const char* key) {
+double number(const JsonValue& json, const std::string& key) {
   return !json.has(key) || json.at(key).kind() == JsonValue::Kind::null ? 0 : json.get<double>(key);
 }
 
@@ -36,17 +36,20 @@ Kind kind_named(const std::string& kind) {
 }
 
 // Throws Error where the line is damaged.
-void parse(MetricsLine& line) {
+void parse(MetricsLine& line, const std::vector<NamedMetric>& metrics) {
   const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
   const std::string kind = json.get<std::string>("kind");
-  line.evaluation = {number(json, "loss"), number(json, "error"), 0};
+  line.evaluation.loss = number(json, "loss");
   if (kind == "step") line.step = json.get<int64_t>("step");
-  if (kind == "eval") line.evaluation.count = json.get<int64_t>("count");
+  if (kind == "eval") {
+    line.evaluation.count = json.get<int64_t>("count");
+    for (const auto& [name, how] : metrics) line.evaluation.figures.push_back({name, number(json, name), how});
+  }
   if (kind == "end") line.steps = json.get<int64_t>("steps");
   line.kind = kind_named(kind);
 }
 
-MetricsLine metrics_line_at(std::string_view text, size_t at) {
+MetricsLine metrics_line_at(std::string_view text, size_t at, const std::vector<NamedMetric>& metrics) {
   const size_t end = std::min(text.find('\n', at), text.size() - 1);
   MetricsLine line{text.substr(at, end + 1 - at)};
   if (!line.text.ends_with('\n')) {
@@ -54,16 +57,17 @@ MetricsLine metrics_line_at(std::string_view text, size_t at) {
     return line;
   }
   try {
-    parse(line);
+    parse(line, metrics);
   } catch (const Error&) {
     line.kind = Kind::damaged;
   }
   return line;
 }
 
-std::vector<MetricsLine> metrics_lines(std::string_view text) {
+std::vector<MetricsLine> metrics_lines(std::string_view text, const std::vector<NamedMetric>& metrics) {
   std::vector<MetricsLine> lines;
-  for (size_t at = 0; at < text.size(); at += lines.back().text.size()) lines.push_back(metrics_line_at(text, at));
+  for (size_t at = 0; at < text.size(); at += lines.back().text.size())
+    lines.push_back(metrics_line_at(text, at, metrics));
   return lines;
 }
 
@@ -136,9 +140,10 @@ void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string
 
 }  // namespace
 
-MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due) {
+MetricsCut cut_metrics(const std::filesystem::path& path, const std::vector<NamedMetric>& metrics, int64_t step,
+                       bool is_due) {
   const std::string text = text_of(path);
-  std::vector<MetricsLine> lines = metrics_lines(text);
+  std::vector<MetricsLine> lines = metrics_lines(text, metrics);
   const size_t end = check_order(lines, step);
   LossTotals totals;
   for (size_t i = 0; i < lines.size(); ++i)
@@ -167,7 +172,7 @@ std::optional<int64_t> ended_after(const std::filesystem::path& path) {
   const std::string text = text_of(path);
   if (text.empty()) return std::nullopt;
   const size_t begin = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
-  const MetricsLine last = metrics_line_at(text, begin);
+  const MetricsLine last = metrics_line_at(text, begin, {});
   return last.kind == Kind::end ? std::optional(last.steps) : std::nullopt;
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "recipes/train/evaluate.h"
+#include "recipes/train/evaluation.h"
 
 namespace kb {
 
@@ -25,8 +25,9 @@ struct MetricsCut {
 
 // Keeps the lines of steps before `step` and all between them; drops later steps and what follows them, a torn last
 // line, ends and stops, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file that is
-// not there counts as empty.
-MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due);
+// not there counts as empty. `metrics`: figures that an evaluation has.
+MetricsCut cut_metrics(const std::filesystem::path& path, const std::vector<NamedMetric>& metrics, int64_t step,
+                       bool is_due);
 
 // Steps of the run whose last line says that it ended; nothing of one that has not.
 std::optional<int64_t> ended_after(const std::filesystem::path& path);

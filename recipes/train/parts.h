@@ -39,6 +39,7 @@ struct LoopParts {
   int loader_threads;  // 0: a step fills its own minibatch
   Session& training;
   Session& inference;
+  const std::vector<NamedMetric>& metrics;  // of the inference program
   StateStore& store;
   World& world;
   Observer& observer;

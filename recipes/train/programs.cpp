@@ -111,7 +111,7 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   const DType real = graph_dtype(config.precision);
   Graph training = training_graph(task, config);
   const int64_t n = batch_plan(config).per_worker;
-  Graph inference = build_inference_graph(task, n, real);
+  Graph inference = build_inference_graph(task, n, real, &programs.metrics);
   std::optional<Graph> statistics;
   if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_same_parameters(training, inference);
@@ -157,6 +157,7 @@ std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::op
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
     : parameters(compiled.parameters),
       training_text(std::move(compiled.training_text)),
+      metrics(std::move(compiled.metrics)),
       dumps(std::move(compiled.dumps)),
       store(backend),
       training(backend, store, std::move(compiled.training)),

@@ -24,6 +24,7 @@ struct Programs {
   Compiled training, inference;
   std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
   std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
+  std::vector<NamedMetric> metrics;    // of the inference program
   int64_t parameters = 0;              // elements
   std::string training_text;           // the graph of a step as the model gave it
   std::vector<DumpFile> dumps;         // as config.dump asks
@@ -50,8 +51,9 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 
-  int64_t parameters;  // as in Programs, as the next two
+  int64_t parameters;  // as in Programs, as the next three
   std::string training_text;
+  std::vector<NamedMetric> metrics;
   std::vector<DumpFile> dumps;
   StateStore store;
   Session training, inference;

@@ -58,8 +58,9 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
     prepared.load_state();
   };
   TrainingLoop loop({config, plan, batch_plan(config), make_scalars(task.optimizers, config, plan), task,
-                     loader_threads, programs.training, programs.inference, programs.store, machine.world, observer,
-                     start, programs.statistics.get(), programs.averaged.get(), make_check, restore});
+                     loader_threads, programs.training, programs.inference, programs.metrics, programs.store,
+                     machine.world, observer, start, programs.statistics.get(), programs.averaged.get(), make_check,
+                     restore});
   return loop.run();
 }
 

@@ -35,7 +35,7 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.task.fields, *parts_.task.test, parts_.world),
+      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics, *parts_.task.test, parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
@@ -47,7 +47,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
                         parts_.config.recompute_bn);
-  if (parts_.averaged) averaged_.emplace(*parts_.averaged, parts_.task.fields, *parts_.task.test, parts_.world);
+  if (parts_.averaged)
+    averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics, *parts_.task.test, parts_.world);
   set_constants(parts_.training, parts_);
   if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
@@ -106,9 +107,9 @@ void TrainingLoop::begin() {
   save_model(done);
   if (parts_.start.evaluation) {
     result_.evaluation = *parts_.start.evaluation;
-    best_error_ = result_.evaluation->error;
+    note_best(*result_.evaluation);
     evaluated_at_ = done;
-    if (parts_.config.stop_at.is_reached(result_.evaluation->error)) end_ = done;
+    if (is_good_enough(*result_.evaluation)) end_ = done;
   } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
     evaluate(done);
   }
@@ -192,7 +193,7 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
                             .epochs = parts_.plan.epochs(end_),
                             .loss = m.loss,
                             .learning_rate = m.lr,
-                            .best_error = best_error_,
+                            .best = best_,
                             .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
                             .seconds_left = static_cast<double>(end_ - done) * seconds,
                             .data_wait_ms = m.data_wait_ms});
@@ -229,12 +230,13 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
        .train_loss = losses_ > 0 ? std::optional(loss_sum_ / static_cast<double>(losses_)) : std::nullopt,
        .train_seconds = result_.train_seconds});
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
-  note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, evaluation));
-  best_error_ = std::min(best_error_.value_or(evaluation.error), evaluation.error);
+  if (const std::optional<double> error = evaluation.value("error"))
+    note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, *error, evaluation.count));
+  note_best(evaluation);
   result_.evaluation = evaluation;
   result_.averaged = averaged;
   evaluated_at_ = done;
-  if (parts_.config.stop_at.is_reached(evaluation.error)) end_ = done;
+  if (is_good_enough(evaluation)) end_ = done;
   loss_sum_ = 0;
   losses_ = 0;
   save_model(done);
@@ -242,6 +244,17 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
 
 std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
   return averaged_ ? averaged_->run(may_stop) : std::nullopt;
+}
+
+void TrainingLoop::note_best(const Evaluation& evaluation) {
+  const Figure* goal = evaluation.goal();
+  if (goal && (!best_ || goal->is_better_than(*best_))) best_ = *goal;
+}
+
+// As --stop-at 8.5% asks.
+bool TrainingLoop::is_good_enough(const Evaluation& evaluation) const {
+  const Figure* goal = evaluation.goal();
+  return goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value);
 }
 
 void TrainingLoop::note(const std::string& text) {

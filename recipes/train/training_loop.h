@@ -56,6 +56,8 @@ class TrainingLoop {
   std::optional<double> loss_scale(int age) const;
   std::optional<Evaluation> evaluate_averaged(bool may_stop);
   void note(const std::string& text);
+  void note_best(const Evaluation& evaluation);
+  bool is_good_enough(const Evaluation& evaluation) const;
   void show_progress(const StepMetrics& metrics);
   // recipes/train/training_loop_faults.cpp. `updates`: made before.
   std::string found_by_any(std::string own);
@@ -86,9 +88,9 @@ class TrainingLoop {
   LearningWatch watch_;
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;
-  std::optional<double> best_error_;  // of the evaluations of this process
-  std::array<Started, 2> started_;    // steps that may not have been told of, by number modulo 2
-  int64_t told_ = 0;                  // steps whose loss was read: a device may be one ahead
+  std::optional<Figure> best_;      // goal of the evaluations of this process
+  std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
+  int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
   double loss_sum_;  // since the last evaluation
   int64_t losses_;

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     const auto squared_error = [](Inputs& in) -> ModelOutput {
       Tensor hidden = tanh(linear("hidden", in["x"], 32));
       Tensor error = reshape(linear("out", hidden, 1), in["y"].shape()) - in["y"];
-      return {error * error, {}};
+      return {error * error, {{"root mean square error", error * error, {.finish = std::sqrt}}}};
     };
     const Task task = {.name = "regression",
                        .fields = {{"x", DType::f32, {columns}}, {"y", DType::f32}},
@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     LocalMachine machine;
     Observer silent;
     const Result result = train(task, config, machine, silent);
-    std::printf("root mean square error of %zu rows: %.4f\n", y[1].size(), std::sqrt(result.loop.evaluation->loss));
+    const Figure* goal = result.loop.evaluation->goal();
+    std::printf("%s of %zu rows: %.4f\n", goal->name.c_str(), y[1].size(), goal->value);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "regression: %s\n", error.what());

@@ -33,7 +33,7 @@ int main() {
       config.lr = rate;
       Observer silent;  // one of your own is told of every step
       const Evaluation end = *train(task, config, machine, silent).loop.evaluation;
-      std::printf("%-5g  %9.4f  %8.2f %%\n", rate, end.loss, 100 * end.error);
+      std::printf("%-5g  %9.4f  %8.2f %%\n", rate, end.loss, 100 * end.goal()->value);
     }
     return 0;
   } catch (const std::exception& error) {

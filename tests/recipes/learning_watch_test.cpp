@@ -25,37 +25,37 @@ BOOST_AUTO_TEST_SUITE(learning_watch)
 BOOST_AUTO_TEST_CASE(a_loss_at_guessings_level_is_told_once) {
   LearningWatch watch(10, 0, {});
   BOOST_TEST(steps(watch, 0, 60, kGuess) == "");
-  const std::string note = watch.evaluation(60, true, {kGuess, 0.9, 1000});
+  const std::string note = watch.evaluation(60, true, 0.9, 1000);
   BOOST_TEST(note.starts_with("NOTE: nothing is learned: after 60 steps the training loss is 2.303, the mean of 60 "
                               "steps, and guessing among 10 classes has ln 10 = 2.303\n  check: "),
              note);
   steps(watch, 60, 200, kGuess);
-  BOOST_TEST(watch.evaluation(200, false, {kGuess, 0.9, 1000}) == "");
+  BOOST_TEST(watch.evaluation(200, false, 0.9, 1000) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_that_is_worse_than_a_guess_is_told) {
   LearningWatch watch(10, 0, {});
   steps(watch, 0, 60, 40);
-  BOOST_TEST(contains(watch.evaluation(60, true, {40, 0.89, 1000}), "nothing is learned"));
+  BOOST_TEST(contains(watch.evaluation(60, true, 0.89, 1000), "nothing is learned"));
 }
 
 BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
   for (const auto& [loss, error] : {std::pair(0.9 * kGuess, 0.8), {kGuess, 0.5}, {0.1, 0.9}}) {
     LearningWatch watch(10, 0, {});
     steps(watch, 0, 60, loss);
-    BOOST_TEST(watch.evaluation(60, true, {loss, error, 1000}) == "");
+    BOOST_TEST(watch.evaluation(60, true, error, 1000) == "");
   }
   LearningWatch watch(10, 0, {});  // too few steps to tell
   steps(watch, 0, 49, kGuess);
-  BOOST_TEST(watch.evaluation(49, true, {kGuess, 0.9, 1000}) == "");
+  BOOST_TEST(watch.evaluation(49, true, 0.9, 1000) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {
   LearningWatch watch(10, 100, {});
   steps(watch, 0, 140, kGuess);
-  BOOST_TEST(watch.evaluation(140, false, {kGuess, 0.9, 1000}) == "");
+  BOOST_TEST(watch.evaluation(140, false, 0.9, 1000) == "");
   steps(watch, 140, 160, kGuess);
-  BOOST_TEST(contains(watch.evaluation(160, false, {kGuess, 0.9, 1000}), "after 160 steps, 100 of them warmup, the"));
+  BOOST_TEST(contains(watch.evaluation(160, false, 0.9, 1000), "after 160 steps, 100 of them warmup, the"));
 }
 
 BOOST_AUTO_TEST_CASE(long_epochs_are_not_waited_for) {
@@ -78,13 +78,13 @@ BOOST_AUTO_TEST_CASE(a_loss_a_thousand_times_the_first_is_told_once) {
 
 BOOST_AUTO_TEST_CASE(no_error_at_all_in_the_first_epoch_is_told_once) {
   LearningWatch watch(10, 0, {});
-  BOOST_TEST(watch.evaluation(0, true, {2, 0, 37}) == "");
-  BOOST_TEST(watch.evaluation(9, true, {0.1, 0.01, 37}) == "");
-  BOOST_TEST(watch.evaluation(10, true, {0.1, 0, 37})
+  BOOST_TEST(watch.evaluation(0, true, 0, 37) == "");
+  BOOST_TEST(watch.evaluation(9, true, 0.01, 37) == "");
+  BOOST_TEST(watch.evaluation(10, true, 0, 37)
                  .starts_with("NOTE: not one of 37 test samples is wrong in the first epoch\n  check: "));
-  BOOST_TEST(watch.evaluation(10, true, {0.1, 0, 37}) == "");
+  BOOST_TEST(watch.evaluation(10, true, 0, 37) == "");
   LearningWatch later(10, 0, {});
-  BOOST_TEST(later.evaluation(20, false, {0.1, 0, 37}) == "");
+  BOOST_TEST(later.evaluation(20, false, 0, 37) == "");
 }
 
 BOOST_AUTO_TEST_CASE(labels_of_one_class_are_told) {

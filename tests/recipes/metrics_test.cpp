@@ -26,8 +26,8 @@ BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
   {
     MetricsFile file(directory / "metrics.jsonl", false, {}, MetricsFile::Clock::now() - std::chrono::seconds(90));
     file.step({12, 0.25, 2.5, 0.1, 1000, 0.5});
-    file.evaluation({13, 1, 0.5, 0.0625, 10000});
-    file.end({937, 0.0625, 0.5, "abc"});
+    file.evaluation({13, 1, {0.5, 10000, {{"error", 0.0625}}}});
+    file.end({937, {0.5, 10000, {{"error", 0.0625}}}, "abc"});
   }
   const auto [times, text] = without_times(test::read_file(directory / "metrics.jsonl"));
   BOOST_TEST(text ==
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_evaluation_is_on_the_disk_at_once) {
   test::TemporaryDirectory directory;
   MetricsFile file(directory / "m");
   file.step({0, 0, 1, 1, 1, 0});
-  file.evaluation({7, 1, 0.5, 0.5, 2});
+  file.evaluation({7, 1, {0.5, 2, {{"error", 0.5}}}});
   std::string text = test::read_file(directory / "m");
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 2);
 }
@@ -78,7 +78,7 @@ struct Disturbed {
   std::string text() const { return without_times(test::read_file(path)).second; }
 
   Disturbed() { write(); }
-  void write() { file.evaluation({7, 1, 0.5, 0.5, 2}); }
+  void write() { file.evaluation({7, 1, {0.5, 2, {{"error", 0.5}}}}); }
 };
 
 BOOST_FIXTURE_TEST_CASE(a_file_that_is_removed_is_put_back, Disturbed) {

@@ -13,7 +13,7 @@ const Progress kHalf{.step = 2496,
                      .epochs = 16,
                      .loss = 0.11312,
                      .learning_rate = 0.0247,
-                     .best_error = 0.037,
+                     .best = Figure{"error", 0.037, {.is_share = true}},
                      .samples_per_second = 2490.4,
                      .seconds_left = 725,
                      .data_wait_ms = 0.12};
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(lines_of_several_widths) {
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_its_terminal) {
   Progress first = kHalf, long_run = kHalf;
   first.step = 1;
-  first.best_error.reset();
+  first.best.reset();
   long_run.step = 123456789;
   long_run.steps = 987654321;
   long_run.seconds_left = 1e9;

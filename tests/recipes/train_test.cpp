@@ -33,7 +33,8 @@ std::shared_ptr<const Source> waves(int64_t count, uint32_t seed) {
 ModelOutput two_waves(Inputs& in) {
   Tensor hidden = tanh(linear("hidden", in["x"], 16));
   Tensor error = linear("out", hidden, 2) - in["y"];
-  return {mean(error * error, {1}), {}};
+  Tensor squares = mean(error * error, {1});
+  return {squares, {{"rms", squares, {.finish = std::sqrt}}}};
 }
 
 Task vectors() {
@@ -117,6 +118,7 @@ BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
       sum += error * error / 2;
     }
   BOOST_TEST(result.loop.evaluation->loss == sum / 101, boost::test_tools::tolerance(1e-5));
+  BOOST_TEST(result.loop.evaluation->goal()->value == std::sqrt(sum / 101), boost::test_tools::tolerance(1e-5));
 }
 
 BOOST_AUTO_TEST_CASE(stopped_by_an_observer_it_goes_on_to_the_same_bits) {
