@@ -83,6 +83,26 @@ class Math {
     return with_sign_of(select(lt(a, 1), near, far), x);
   }
 
+  // 2^(y log2 |x|), the logarithm and the product in two f32 each.
+  Reg pow(Reg x, Reg y) {
+    const Reg a = absolute(x);
+    const Pair log2 = log2_pair(a);
+    const Reg product = mul(y, log2.high);
+    const Reg rest = fma(y, log2.low, fma(y, log2.high, neg(product)));
+    const Reg t = minimum(maximum(product, number(-200)), number(200));
+    const Reg n = floor(add(t, number(0.5)));
+    const Reg inside = compare(Op::eq, t, product);
+    const Reg r = add(sub(t, n), select(inside, rest, number(0)));
+    // 2^r = 1 + r q(r), |r| <= 1/2: 2^-32.4
+    const Reg q = polynomial(
+        r, {0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6b07p-5, 0x1.3b2a3ap-7, 0x1.5da4eep-10, 0x1.443504p-13, 0x1.df963ap-17});
+    return pow_specials(x, y, scale(fma(r, q, number(1)), b_.convert(DType::i32, n)));
+  }
+
+  Reg sin(Reg x) { return sine(x, 0); }
+  Reg cos(Reg x) { return sine(x, 1); }
+
+ private:
   // sin(x + quarters * pi / 2).
   Reg sine(Reg x, double quarters) {
     const Reg n = floor(fma(x, number(0x1.45f306p-1), number(0.5)));
@@ -105,23 +125,6 @@ class Math {
     return quarters == 0 ? select(eq(x, 0), x, value) : value;  // -0
   }
 
-  // 2^(y log2 |x|), the logarithm and the product in two f32 each.
-  Reg pow(Reg x, Reg y) {
-    const Reg a = absolute(x);
-    const Pair log2 = log2_pair(a);
-    const Reg product = mul(y, log2.high);
-    const Reg rest = fma(y, log2.low, fma(y, log2.high, neg(product)));
-    const Reg t = minimum(maximum(product, number(-200)), number(200));
-    const Reg n = floor(add(t, number(0.5)));
-    const Reg inside = compare(Op::eq, t, product);
-    const Reg r = add(sub(t, n), select(inside, rest, number(0)));
-    // 2^r = 1 + r q(r), |r| <= 1/2: 2^-32.4
-    const Reg q = polynomial(
-        r, {0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6b07p-5, 0x1.3b2a3ap-7, 0x1.5da4eep-10, 0x1.443504p-13, 0x1.df963ap-17});
-    return pow_specials(x, y, scale(fma(r, q, number(1)), b_.convert(DType::i32, n)));
-  }
-
- private:
   struct Reduced {
     Reg mantissa;  // in [sqrt(1/2), sqrt(2))
     Reg exponent;  // f32
@@ -240,22 +243,13 @@ class Math {
 Reg expand(Builder& b, Op op, Reg x, Reg y) {
   Math math(b);
   switch (op) {
-    case Op::exp:
-      return math.exp(x);
-    case Op::log:
-      return math.log(x);
-    case Op::log1p:
-      return math.log1p(x);
-    case Op::tanh:
-      return math.tanh(x);
-    case Op::erf:
-      return math.erf(x);
-    case Op::sin:
-      return math.sine(x, 0);
-    case Op::cos:
-      return math.sine(x, 1);
-    case Op::pow:
-      return math.pow(x, y);
+#define KB_FUNCTION(name, ...) \
+  case Op::name:               \
+    return math.name(x);
+#define KB_FUNCTION_OF_TWO(name, ...) \
+  case Op::name:                      \
+    return math.name(x, y);
+#include "graph/pointwise_ops.inc"
     default:
       throw InternalError("an op without an expansion");
   }
@@ -263,21 +257,7 @@ Reg expand(Builder& b, Op op, Reg x, Reg y) {
 
 }  // namespace
 
-bool is_math(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::log1p:
-    case Op::tanh:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::pow:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_math(Op op) { return info(op).cost == OpCost::function; }
 
 namespace {
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "compiler/print_ops.h"
 #include "graph/error.h"
 #include "graph/text.h"
 
@@ -153,7 +152,7 @@ void KernelPrinter::compute(const Instr& instr) {
   if (instr.op == Op::select) return select(instr);
   if (instr.op == Op::logical_not) return invert(instr);
   const DType t = type(instr.a);
-  if (!helper_name(instr.op).empty() || (instr.op == Op::div && !is_float(t))) return call(instr, t);
+  if (is_helper_call(instr.op, t)) return call(instr, t);
   if (info(instr.op).rule == TypeRule::compare) return compare(instr, t);
   if (is_float(t)) return real(instr, t);
   integer(instr, t);
@@ -163,11 +162,11 @@ void KernelPrinter::call(const Instr& instr, DType t) {
   const bool vector = instr.lane_varying;
   std::string arguments = operand(instr.a, vector);
   if (instr.b != kNone) arguments += ", " + operand(instr.b, vector);
-  define(instr, rounded(t, fmt::format("{}({})", instr.op == Op::div ? "divide" : helper_name(instr.op), arguments)));
+  define(instr, rounded(t, fmt::format("{}({})", info(instr.op).helper, arguments)));
 }
 
 void KernelPrinter::compare(const Instr& instr, DType) {
-  define(instr, fmt::format("{} {} {}", operand(instr.a, false), infix(instr.op), operand(instr.b, false)));
+  define(instr, fmt::format("{} {} {}", operand(instr.a, false), info(instr.op).infix, operand(instr.b, false)));
 }
 
 void KernelPrinter::bitcast(const Instr& instr) {

@@ -1,10 +1,8 @@
 // The meaning of KernelIR's instructions on single values.
-#include <algorithm>
 #include <cmath>
 
 #include "compiler/kernel_interpreter.h"
 #include "graph/error.h"
-#include "graph/formula.h"
 
 namespace kb::ir {
 namespace {
@@ -31,103 +29,20 @@ double round_float(DType type, double value) {
   return type == DType::f32 ? narrow : round_to(type, narrow);
 }
 
-double evaluate_float(Op op, DType type, double x, double y) {
-  switch (op) {
-    case Op::neg:
-      return -x;
-    case Op::abs:
-      return std::fabs(x);
-    case Op::sqrt:
-      return std::sqrt(x);
-    case Op::floor:
-      return std::floor(x);
-    case Op::add:
-      return x + y;
-    case Op::sub:
-      return x - y;
-    case Op::mul:
-      return x * y;
-    case Op::div:
-      return x / y;
-    case Op::maximum:
-      return x > y || std::isnan(x) ? x : y;
-    case Op::minimum:
-      return x < y || std::isnan(x) ? x : y;
-    default: {
-      ensure(type == DType::f64, "a function that emit_math should have expanded");
-      const double args[] = {x, y};
-      return evaluate_op(op, {args, static_cast<size_t>(info(op).arity)});
-    }
-  }
-}
-
-template <class T>
-bool compare(Op op, T x, T y) {
-  switch (op) {
-    case Op::eq:
-      return x == y;
-    case Op::ne:
-      return x != y;
-    case Op::lt:
-      return x < y;
-    case Op::le:
-      return x <= y;
-    case Op::gt:
-      return x > y;
-    case Op::ge:
-      return x >= y;
-    default:
-      throw InternalError("not a comparison");
-  }
-}
-
-int64_t evaluate_integer(Op op, DType type, int64_t x, int64_t y) {
-  const int64_t bits = 8 * size_of(type);
-  switch (op) {
-    case Op::neg:
-      return -x;
-    case Op::abs:
-      return x < 0 ? -x : x;
-    case Op::add:
-      return x + y;
-    case Op::sub:
-      return x - y;
-    case Op::mul:  // modulo 2^64
-      return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-    case Op::div:
-      return y == 0 ? 0 : x / y;
-    case Op::maximum:
-      return x > y ? x : y;
-    case Op::minimum:
-      return x < y ? x : y;
-    case Op::bit_and:
-      return x & y;
-    case Op::bit_or:
-      return x | y;
-    case Op::bit_xor:
-      return x ^ y;
-    case Op::shift_left:
-      return x << std::clamp<int64_t>(y, 0, bits);
-    case Op::shift_right:
-      return x >> std::clamp<int64_t>(y, 0, bits);
-    case Op::mul_high:
-      return x < 0 || y < 0 ? (x * y) >> bits
-                            : static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y) >> bits);
-    default:
-      throw InternalError("an op of floats on integers");
-  }
-}
-
 }  // namespace
 
 Scalar evaluate_primitive(Op op, DType type, const Scalar& x, const Scalar& y, const Scalar& z) {
-  const bool is_real = is_float(type);
   if (op == Op::select) return x.integer ? y : z;
-  if (op == Op::logical_not) return {0, x.integer == 0};
-  if (info(op).rule == TypeRule::compare)
-    return {0, is_real ? compare(op, x.number, y.number) : compare(op, x.integer, y.integer)};
-  if (is_real) return {round_float(type, evaluate_float(op, type, x.number, y.number)), 0};
-  return {0, wrap(type, evaluate_integer(op, type, x.integer, y.integer))};
+  const OpInfo& row = info(op);
+  const bool to_boolean = row.rule == TypeRule::compare || op == Op::logical_not;
+  if (is_float(type)) {
+    ensure(type == DType::f64 || row.cost != OpCost::function, "a function that emit_math should have expanded");
+    ensure(row.real, "an op of bits on floats");
+    const double result = row.real(x.number, y.number, z.number);
+    return to_boolean ? Scalar{0, result != 0} : Scalar{round_float(type, result), 0};
+  }
+  ensure(row.integer, "an op of floats on integers");
+  return {0, wrap(to_boolean ? DType::boolean : type, row.integer(x.integer, y.integer, 8 * size_of(type)))};
 }
 
 double evaluate_fma(DType type, double a, double b, double c) {

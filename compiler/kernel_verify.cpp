@@ -158,8 +158,9 @@ class Verifier {
     for (int i = select ? 1 : 0; i < row.arity; ++i) use(operands[i], type, "operands differ in type");
     const bool to_boolean = row.rule == TypeRule::compare || logical_not;
     require(instr.type == (to_boolean ? DType::boolean : type), "type of a result");
-    require(row.rule != TypeRule::same || is_float(type), "an op of floats on another type");
+    require(row.rule != TypeRule::floats || is_float(type), "an op of floats on another type");
     require(row.rule != TypeRule::arithmetic || is_float(type) || is_integer(type), "arithmetic on booleans");
+    require(row.rule != TypeRule::integers || is_integer(type), "an op of integers on another type");
     require(row.rule != TypeRule::bits || is_integer(type) || type == DType::boolean, "an op of bits on floats");
     require(!is_math(instr.op) || type == DType::f64, "a function that emit_math should have expanded");
   }

@@ -15,23 +15,6 @@ using ir::Reg;
 
 namespace {
 
-// Results of these need no rounding: they are one of the arguments, or exact in any float dtype.
-bool is_exact(Op op) {
-  switch (op) {
-    case Op::neg:
-    case Op::abs:
-    case Op::sign:
-    case Op::floor:
-    case Op::relu:
-    case Op::maximum:
-    case Op::minimum:
-    case Op::select:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (&args)[3]) {
   switch (formula.kind) {
     case Formula::Kind::number:
@@ -127,7 +110,7 @@ Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, Reg x, Reg y, Reg z) {
     result = emit_math(b, op, b.type(x), x, y);
   else
     result = b.compute(op, x, y, z);
-  if (!is_low_precision(dtype) || is_exact(op)) return result;
+  if (!is_low_precision(dtype) || info(op).exact) return result;
   return b.convert(DType::f32, b.convert(dtype, result));
 }
 

@@ -106,7 +106,7 @@ class Chooser {
   }
 
   Cost cost_of(Value v, const Node& node) const {
-    Cost cost{{}, 1, calls_math(node.op), node.op == Op::div || node.op == Op::sqrt || node.op == Op::rsqrt};
+    Cost cost{{}, 1, calls_math(node.op), info(node.op).cost == OpCost::slow};
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {
       bool is_large = graph_.type(input).elements() > large;

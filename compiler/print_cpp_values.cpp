@@ -1,6 +1,5 @@
 // Point-wise operations and conversions as C++ expressions.
 #include "compiler/cpp_printer.h"
-#include "compiler/print_ops.h"
 #include "graph/error.h"
 
 namespace kb::cpp {
@@ -25,13 +24,13 @@ void CppPrinter::compare(const Instr& instr, DType t) {
   std::string a = loose(instr.a), b = loose(instr.b);
   if (vector && t == DType::boolean)
     a = fmt::format("({} & 1)", operand(instr.a, true)), b = fmt::format("({} & 1)", operand(instr.b, true));
-  const std::string value = fmt::format("{} {} {}", a, infix(instr.op), b);
+  const std::string value = fmt::format("{} {} {}", a, info(instr.op).infix, b);
   define(instr, vector && is_wide(t) ? fmt::format("narrow({})", value) : value);
 }
 
 void CppPrinter::real(const Instr& instr, DType t) {
   if (instr.op == Op::neg) return define(instr, "-" + scalar(instr.a));
-  if (const std::string sign = infix(instr.op); !sign.empty())
+  if (const std::string_view sign = info(instr.op).infix; !sign.empty())
     return define(instr, rounded(t, fmt::format("{} {} {}", loose(instr.a), sign, loose(instr.b))));
   ensure(t == DType::f64, "a function that emit_math should have expanded");
   if (!instr.lane_varying)
@@ -46,7 +45,7 @@ void CppPrinter::real(const Instr& instr, DType t) {
 void CppPrinter::integer(const Instr& instr, DType t) {
   const bool vector = instr.lane_varying;
   if (instr.op == Op::shift_left || instr.op == Op::shift_right) return shift(instr, t);
-  const std::string sign = instr.op == Op::neg ? "-" : infix(instr.op);
+  const std::string_view sign = instr.op == Op::neg ? "-" : info(instr.op).infix;
   ensure(!sign.empty(), "an op of floats on integers");
   const bool bits = info(instr.op).rule == TypeRule::bits;
   const std::string plain = t == DType::i32 && !bits ? fmt::format("({})", c_type(DType::u32, vector)) : "";

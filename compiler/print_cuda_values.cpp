@@ -1,6 +1,5 @@
 // Point-wise operations and conversions as CUDA C++ expressions.
 #include "compiler/cuda_printer.h"
-#include "compiler/print_ops.h"
 #include "graph/error.h"
 
 namespace kb::cuda {
@@ -33,7 +32,7 @@ void CudaPrinter::call(const Instr& instr, DType t) {
 
 void CudaPrinter::real(const Instr& instr, DType t) {
   if (instr.op == Op::neg) return define(instr, rounded(t, "-" + operand(instr.a)));
-  if (const std::string sign = infix(instr.op); !sign.empty())
+  if (const std::string_view sign = info(instr.op).infix; !sign.empty())
     return define(instr, rounded(t, fmt::format("{} {} {}", operand(instr.a), sign, operand(instr.b))));
   ensure(t == DType::f64, "a function that emit_math should have expanded");
   define(instr, fmt::format("{}({}{})", name(instr.op), kept(instr.a), instr.b == kNone ? "" : ", " + kept(instr.b)));
@@ -42,7 +41,7 @@ void CudaPrinter::real(const Instr& instr, DType t) {
 // Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
 void CudaPrinter::integer(const Instr& instr, DType t) {
   if (instr.op == Op::shift_left || instr.op == Op::shift_right) return shift(instr, t);
-  const std::string sign = instr.op == Op::neg ? "-" : infix(instr.op);
+  const std::string_view sign = instr.op == Op::neg ? "-" : info(instr.op).infix;
   ensure(!sign.empty(), "an op of floats on integers");
   const bool wraps = t == DType::i32 && info(instr.op).rule != TypeRule::bits;
   const std::string cast = wraps ? "(u32)" : "";

@@ -178,90 +178,6 @@ FormulaRef differentiate(const FormulaRef& f, int argument) {
   return total;
 }
 
-// Bits of an integer held in a double: two's complement, as i32 and u32 agree modulo 2^32.
-uint32_t bits_of(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
-
-double evaluate_bits(Op op, double x, double y) {
-  const uint32_t a = bits_of(x), b = bits_of(y);
-  switch (op) {
-    case Op::bit_and:
-      return a & b;
-    case Op::bit_or:
-      return a | b;
-    case Op::bit_xor:
-      return a ^ b;
-    case Op::shift_left:
-      return b < 32 ? a << b : 0;
-    case Op::shift_right:
-      return std::floor(x / std::ldexp(1.0, static_cast<int>(b)));
-    case Op::mul_high:
-      return static_cast<double>((uint64_t{a} * b) >> 32);
-    default:
-      throw InternalError("evaluate_bits: " + std::string(name(op)) + " is no op of bits");
-  }
-}
-
-double evaluate_primitive(Op op, double x, double y, double z) {
-  switch (op) {
-    case Op::neg:
-      return -x;
-    case Op::abs:
-      return std::fabs(x);
-    case Op::exp:
-      return std::exp(x);
-    case Op::log:
-      return std::log(x);
-    case Op::log1p:
-      return std::log1p(x);
-    case Op::sqrt:
-      return std::sqrt(x);
-    case Op::tanh:
-      return std::tanh(x);
-    case Op::erf:
-      return std::erf(x);
-    case Op::sin:
-      return std::sin(x);
-    case Op::cos:
-      return std::cos(x);
-    case Op::floor:
-      return std::floor(x);
-    case Op::logical_not:
-      return x == 0;
-    case Op::cast:
-      return x;
-    case Op::add:
-      return x + y;
-    case Op::sub:
-      return x - y;
-    case Op::mul:
-      return x * y;
-    case Op::div:
-      return x / y;
-    case Op::maximum:
-      return x > y || std::isnan(x) ? x : y;
-    case Op::minimum:
-      return x < y || std::isnan(x) ? x : y;
-    case Op::pow:
-      return std::pow(x, y);
-    case Op::eq:
-      return x == y;
-    case Op::ne:
-      return x != y;
-    case Op::lt:
-      return x < y;
-    case Op::le:
-      return x <= y;
-    case Op::gt:
-      return x > y;
-    case Op::ge:
-      return x >= y;
-    case Op::select:
-      return x != 0 ? y : z;
-    default:
-      return evaluate_bits(op, x, y);
-  }
-}
-
 constexpr size_t kOps = static_cast<size_t>(Op::kCount);
 
 struct Parsed {
@@ -314,7 +230,11 @@ double evaluate(const Formula& formula, std::span<const double> args, double res
 
 double evaluate_op(Op op, std::span<const double> args) {
   if (const FormulaRef& formula = parsed_table()[static_cast<size_t>(op)].formula) return evaluate(*formula, args, 0);
-  return evaluate_primitive(op, args[0], args.size() > 1 ? args[1] : 0, args.size() > 2 ? args[2] : 0);
+  const double x = args[0], y = args.size() > 1 ? args[1] : 0, z = args.size() > 2 ? args[2] : 0;
+  const OpInfo& row = info(op);
+  if (row.real) return row.real(x, y, z);
+  ensure(row.integer, "an op without a value");
+  return static_cast<double>(row.integer(static_cast<int64_t>(x), static_cast<int64_t>(y), 32));
 }
 
 double cast_float(DType to, double value) {

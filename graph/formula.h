@@ -32,7 +32,8 @@ FormulaRef formula_of(Op op);
 FormulaRef derivative_of(Op op, int argument);
 // In double: `args` are x, y, z, `result` is r.
 double evaluate(const Formula& formula, std::span<const double> args, double result);
-// A primitive point-wise op (or a composite, through its formula) on doubles.
+// A primitive point-wise op (or a composite, through its formula) on doubles; one of bits on integers of 32 bits that
+// doubles hold.
 double evaluate_op(Op op, std::span<const double> args);
 // Returns what a cast from a float dtype to `to` gives, on every backend: floats are rounded; to integers the value is
 // truncated towards zero, one outside of `to`'s range becomes the nearest number in it, and NaN becomes 0; a boolean

@@ -37,20 +37,11 @@ Tensor count(Tensor x, Ints axes, Where where = Where::current());
 // A constant of x's dtype and shape.
 Tensor full_like(Tensor x, double value, Where where = Where::current());
 
-// Point-wise.
-// clang-format off
-#define KB_UNARY(f) Tensor f(Tensor x, Where where = Where::current())
-KB_UNARY(neg); KB_UNARY(abs); KB_UNARY(sign); KB_UNARY(exp); KB_UNARY(log); KB_UNARY(log1p); KB_UNARY(sqrt);
-KB_UNARY(rsqrt); KB_UNARY(tanh); KB_UNARY(sigmoid); KB_UNARY(softplus); KB_UNARY(erf); KB_UNARY(sin); KB_UNARY(cos);
-KB_UNARY(relu); KB_UNARY(gelu); KB_UNARY(silu); KB_UNARY(floor); KB_UNARY(logical_not);
-#undef KB_UNARY
-#define KB_BINARY(f) Tensor f(Operand a, Operand b, Where where = Where::current())
-KB_BINARY(add); KB_BINARY(sub); KB_BINARY(mul); KB_BINARY(div); KB_BINARY(maximum); KB_BINARY(minimum); KB_BINARY(pow);
-KB_BINARY(eq); KB_BINARY(ne); KB_BINARY(lt); KB_BINARY(le); KB_BINARY(gt); KB_BINARY(ge);
-KB_BINARY(bit_and); KB_BINARY(bit_or); KB_BINARY(bit_xor); KB_BINARY(shift_left); KB_BINARY(shift_right);
-KB_BINARY(mul_high);
-#undef KB_BINARY
-// clang-format on
+// Point-wise: a function for each unary and binary op of graph/pointwise_ops.inc, which says what it computes, and
+// operators.
+#define KB_UNARY(name, ...) Tensor name(Tensor x, Where where = Where::current());
+#define KB_BINARY(name, ...) Tensor name(Operand a, Operand b, Where where = Where::current());
+#include "graph/pointwise_ops.inc"
 Tensor operator+(Operand a, Operand b);
 Tensor operator-(Operand a, Operand b);
 Tensor operator*(Operand a, Operand b);

@@ -23,7 +23,7 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
   check_same_dtype(in);
   const DType dtype = in[0].dtype;
   switch (info(op).rule) {
-    case TypeRule::same:
+    case TypeRule::floats:
       check_float(in[0], "cast(x, DType::f32)");
       return dtype;
     case TypeRule::arithmetic:
@@ -35,7 +35,10 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
       return DType::boolean;
     case TypeRule::bits:
       if (is_float(dtype)) throw Mistake{"no bits of floats", "integers or booleans", operands_text(in), ""};
-      if (dtype == DType::boolean && op != Op::bit_and && op != Op::bit_or && op != Op::bit_xor)
+      return dtype;
+    case TypeRule::integers:
+      if (is_float(dtype)) throw Mistake{"no bits of floats", "integers or booleans", operands_text(in), ""};
+      if (dtype == DType::boolean)
         throw Mistake{"no shifts or products of booleans", "integers", operands_text(in), "cast(x, DType::u32)"};
       return dtype;
     default:

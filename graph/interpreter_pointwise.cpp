@@ -1,7 +1,4 @@
-// Point-wise ops: floats by the op table's own scalar evaluation, integers where a double is not exact (or not defined)
-// by 64-bit arithmetic.
-#include <algorithm>
-
+// Point-wise ops by the table's own scalar evaluation: primitives of integers in 64-bit integers, all else in double.
 #include <fmt/format.h>
 
 #include "graph/formula.h"
@@ -9,50 +6,6 @@
 
 namespace kb::oracle {
 namespace {
-
-// Wraps modulo 2^64 here and to the dtype's own width afterwards: both are multiples of 2^bits. Division by zero gives
-// zero; a shift by the width or more gives what shifting one by one would.
-int64_t integer_op(Op op, int64_t bits, int64_t a, int64_t b) {
-  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  const int64_t shift = std::clamp<int64_t>(b, 0, bits);
-  switch (op) {
-    case Op::mul:
-      return static_cast<int64_t>(ua * ub);
-    case Op::div:
-      return b == 0 ? 0 : a / b;
-    case Op::bit_and:
-      return a & b;
-    case Op::bit_or:
-      return a | b;
-    case Op::bit_xor:
-      return a ^ b;
-    case Op::shift_left:
-      return static_cast<int64_t>(ua << shift);
-    case Op::shift_right:
-      return a >> shift;
-    // Products of two values of at most 32 bits fit: signed ones in i64, unsigned ones in u64.
-    case Op::mul_high:
-      return a < 0 || b < 0 ? (a * b) >> bits : static_cast<int64_t>((ua * ub) >> bits);
-    default:
-      throw InternalError("interpreter: not an integer op");
-  }
-}
-
-bool needs_integers(Op op) {
-  switch (op) {
-    case Op::mul:
-    case Op::div:
-    case Op::bit_and:
-    case Op::bit_or:
-    case Op::bit_xor:
-    case Op::shift_left:
-    case Op::shift_right:
-    case Op::mul_high:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // The low `bits` bits as the dtype's own number; exact in double.
 double wrapped(DType dtype, int64_t value) {
@@ -70,15 +23,16 @@ double wrapped(DType dtype, int64_t value) {
   }
 }
 
+// The rows' arithmetic is modulo 2^64 and wraps to the dtype's own width here: both are multiples of 2^bits.
 void integers(const Work& work) {
+  const OpInfo& row = info(work.node.op);
   const DType dtype = work.in[0]->type.dtype;
   const int64_t bits = dtype == DType::boolean ? 1 : 8 * size_of(dtype);
-  const std::vector<double>&a = work.in[0]->data, &b = work.in[1]->data;
+  const auto at = [&](size_t k, size_t i) {
+    return k < work.in.size() ? static_cast<int64_t>(work.in[k]->data[i]) : int64_t{0};
+  };
   std::vector<double>& out = work.out[0].data;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t value = integer_op(work.node.op, bits, static_cast<int64_t>(a[i]), static_cast<int64_t>(b[i]));
-    out[i] = wrapped(dtype, value);
-  }
+  for (size_t i = 0; i < out.size(); ++i) out[i] = wrapped(dtype, row.integer(at(0, i), at(1, i), bits));
 }
 
 template <class F>
@@ -102,7 +56,7 @@ void pointwise(const Work& work) {
       return map(work, [&](std::span<const double> x) { return cast_float(to, x[0]); });
     return map(work, [&](std::span<const double> x) { return to == DType::boolean ? double(x[0] != 0) : x[0]; });
   }
-  if (!is_float(work.in[0]->type.dtype) && needs_integers(op)) return integers(work);
+  if (!is_float(work.in[0]->type.dtype) && info(op).integer) return integers(work);
   if (const FormulaRef formula = formula_of(op)) {
     return map(work, [&](std::span<const double> x) { return kb::evaluate(*formula, x, 0.0); });
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/kernel_math.h"
 #include "tests/edge_draft.h"
 
 namespace kb::test {
@@ -13,11 +14,8 @@ namespace {
 
 // ---- point-wise: all pairs of edges ----
 
-bool is_transcendental(Op op) {
-  static const std::set<Op> ops = {Op::exp, Op::log, Op::log1p, Op::rsqrt, Op::tanh, Op::sigmoid, Op::softplus,
-                                   Op::erf, Op::sin, Op::cos,   Op::gelu,  Op::silu, Op::pow};
-  return ops.contains(op);
-}
+// Its result is rounded more than once, or is that of a polynomial.
+bool is_inexact(const OpInfo& row) { return calls_math(row.op) || (!row.formula.empty() && row.cost == OpCost::slow); }
 
 void pointwise_edges(EdgeTable& table, DType dtype, bool transcendental) {
   Draft draft(table, fmt::format("point-wise {}{}", transcendental ? "function of " : "", name(dtype)));
@@ -33,11 +31,10 @@ void pointwise_edges(EdgeTable& table, DType dtype, bool transcendental) {
   const Tensor moderate = draft.sprinkle(dtype, {n, n}, 7);
   for (const OpInfo& row : all_ops()) {
     if (!is_pointwise(row.op) || row.op == Op::cast || row.op == Op::carry) continue;
-    if (is_transcendental(row.op) != transcendental) continue;
+    if (is_inexact(row) != transcendental) continue;
     draft.tries(std::string(row.name), [&] {
       if (row.op == Op::select) return select(condition, x, y);
-      // Beyond 1e6 those of f32 mean little (graph/ops.cpp).
-      if (row.op == Op::sin || row.op == Op::cos) return pointwise(row.op, {moderate});
+      if (std::isfinite(row.ulps_to)) return pointwise(row.op, {moderate});
       return row.arity == 1 ? pointwise(row.op, {x}) : pointwise(row.op, {x, y});
     });
   }

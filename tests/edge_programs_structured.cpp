@@ -252,9 +252,8 @@ void gradients_of_all(EdgeTable& table, DType dtype) {
     Draft draft(table, fmt::format("gradients in {}{}", name(dtype), special ? " at edges" : ""));
     const Reals values = special ? Reals{0, -0.0, 1, -1, 0.5, 3, -2.5, 88, -88} : Reals{0.5, 1.25, 2, 0.75, 3};
     for (const OpInfo& row : all_ops()) {
-      if (!is_pointwise(row.op) || row.op == Op::carry || row.op == Op::cast || row.rule == TypeRule::bits ||
-          row.rule == TypeRule::compare || row.op == Op::logical_not)
-        continue;
+      const bool maps_floats = row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic;
+      if (row.op != Op::select && (!maps_floats || row.op == Op::carry)) continue;
       // One parameter an op, so that a NaN stays where it was made.
       const Tensor x = draft.trained(dtype, {9, 9}, values);
       Reals down;

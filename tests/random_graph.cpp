@@ -1,11 +1,13 @@
 #include "tests/random_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <set>
 #include <string>
 
+#include "graph/formula.h"
 #include "graph/functions.h"
 #include "graph/layers.h"
 
@@ -51,7 +53,7 @@ struct Item {
 class Builder {
  public:
   Builder(uint32_t seed, const RandomGraphOptions& options)
-      : random_(seed), options_(options), graph_("random" + std::to_string(seed)) {}
+      : random_(seed), options_(options), graph_("random" + std::to_string(seed)), turn_(seed) {}
 
   Graph run();
 
@@ -86,6 +88,11 @@ class Builder {
   Tensor pick_whole();
   Tensor whole_pointwise(Tensor a);
   Tensor whole_move(Tensor a);
+  // One after the other, each graph from another on: graphs of many seeds meet all of them.
+  template <class T>
+  const T& in_turn(const std::vector<T>& items) {
+    return items[static_cast<size_t>(turn_++) % items.size()];
+  }
   std::string fresh_name(const char* kind) { return kind + std::to_string(names_++); }
   int64_t elements_left(const Dims& shape) const {
     return options_.max_elements / std::max<int64_t>(1, element_count(shape));
@@ -93,6 +100,7 @@ class Builder {
 
   // --- steps
   void unary();
+  void tabled_unary(Tensor x);
   void kinked_unary();
   void jumping_unary();
   void binary();
@@ -139,6 +147,7 @@ class Builder {
   std::vector<Item> pool_;
   std::vector<Tensor> whole_;  // integers and booleans: all exact, all outputs
   int names_ = 0;
+  uint32_t turn_ = 0;
 };
 
 const std::vector<Builder::Step>& Builder::steps() {
@@ -286,38 +295,33 @@ void Builder::unary() {
   Item& item = pick();
   const auto [bound, exact] = std::pair{item.bound, item.exact};
   const Tensor x = use(item);
-  switch (random_.integer(0, 14)) {
+  switch (random_.integer(0, 9)) {
     case 0:
-      return keep(tanh(x), 1);
-    case 1:
-      return keep(sigmoid(x), 1);
-    case 2:
       return keep(softplus(x), bound + 1);
-    case 3:
-      return keep(erf(x), 1);
-    case 4:
-      return keep(sin(tanh(x) * 4.0), 1);  // of large numbers it means little
-    case 5:
-      return keep(cos(tanh(x) * 4.0), 1);
-    case 6:
-      return keep(gelu(x), bound);
-    case 7:
+    case 1:
       return keep(silu(x), bound);
-    case 8:
-      return keep(exp(tanh(x)), 3);
-    case 9:
-      return keep(log(positive(x)), bound);
-    case 10:
-      return keep(log1p(softplus(x)), bound);
-    case 11:
-      return keep(sqrt(positive(x)), bound + 2);
-    case 12:
-      return keep(rsqrt(positive(x)), 1.5);
-    case 13:
+    case 2:
       return keep(-x, bound, pool_.back().exact && x.value() == pool_.back().tensor.value());
-    default:
+    case 3:
       return keep(x * x, bound * bound);
+    default:
+      return tabled_unary(x);
   }
+}
+
+// Any smooth op of the table, on the inner part of its row's interval.
+void Builder::tabled_unary(Tensor x) {
+  std::vector<const OpInfo*> rows;
+  for (const OpInfo& row : all_ops())
+    if (row.rule == TypeRule::floats && row.arity == 1 && !row.exact) rows.push_back(&row);
+  const OpInfo& row = *in_turn(rows);
+  const double middle = (row.smooth.low + row.smooth.high) / 2, reach = 0.45 * (row.smooth.high - row.smooth.low);
+  double bound = 0;
+  for (int i = -16; i <= 16; ++i) {
+    const double at = middle + reach * i / 16;
+    bound = std::max(bound, std::abs(evaluate_op(row.op, {&at, 1})));
+  }
+  keep(pointwise(row.op, {tanh(x) * reach + middle}), bound);
 }
 
 void Builder::kinked_unary() {
@@ -341,14 +345,11 @@ void Builder::jumping_unary() {
   Item& item = pick_exact();
   const double bound = item.bound;
   const Tensor x = use(item);
-  switch (random_.integer(0, 2)) {
-    case 0:
-      return keep(sign(x), 1, true);
-    case 1:
-      return keep(floor(x), bound + 1, true);
-    default:
-      return keep(cast(cast(x, DType::i32), options_.dtype), bound, true);
-  }
+  if (random_.chance(0.3)) return keep(cast(cast(x, DType::i32), options_.dtype), bound, true);
+  std::vector<Op> jumps;  // to results that are exact, and no further away than the next integer
+  for (const OpInfo& row : all_ops())
+    if (is_pointwise(row.op) && row.arity == 1 && row.exact) jumps.push_back(row.op);
+  keep(pointwise(in_turn(jumps), {x}), bound + 1, true);
 }
 
 void Builder::binary() {

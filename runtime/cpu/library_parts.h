@@ -50,7 +50,8 @@ std::unique_ptr<LibraryOp> make_pack(WeightLayout layout, DType source, DType pr
 // out (canonical) = the sum, in order, of `count` arrays in `layout`, which lie layout.bytes() apart.
 void sum_partials(Pool& pool, const WeightLayout& layout, const void* partials, int64_t count, void* out);
 
-// y = relu(y) for `count` elements of f32 or bf16, as graph/ops.cpp has it: NaN stays, which oneDNN's own relu makes 0.
+// y = relu(y) for `count` elements of f32 or bf16, as graph/pointwise_ops.inc has it: NaN stays, which oneDNN's own
+// relu makes 0.
 void relu_in_place(DType dtype, void* y, int64_t count);
 
 // A change of layout: from n samples (C/from, H, W, from) to (C/to, H', W', to), where H' and W' take every stride-th

@@ -26,26 +26,7 @@ Tensor emit(GradientCase& c, Op op, const std::vector<Tensor>& inputs, Attrs att
   return {c.graph, c.graph.add(op, std::move(values), std::move(attrs))};
 }
 
-// --- point-wise: the domain on which an op is smooth between its kinks
-
-struct Domain {
-  double low = -2, high = 2;
-};
-
-Domain domain_of(Op op) {
-  switch (op) {
-    case Op::log:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::div:
-    case Op::pow:
-      return {0.5, 2.5};
-    case Op::log1p:
-      return {-0.5, 2};
-    default:
-      return {};
-  }
-}
+// --- point-wise
 
 // A shape that broadcasts to `shape`.
 Dims narrowed(GradientCase& c, Dims shape) {
@@ -58,7 +39,7 @@ Dims narrowed(GradientCase& c, Dims shape) {
 
 Results pointwise_case(GradientCase& c, Op op) {
   const Dims shape = c.shape(c.integer(0, 3));
-  const Domain d = domain_of(op);
+  const OpDomain d = info(op).smooth;
   if (op == Op::cast) return {cast(c.x(shape), DType::f32)};
   if (op == Op::select) return {select(c.fixed(shape) > 0.1, c.x(shape), c.x(narrowed(c, shape)))};
   std::vector<Operand> args{c.x(shape, d.low, d.high)};
@@ -294,7 +275,7 @@ const std::vector<Case>& cases() {
 
 // Takes and gives floats: comparisons and bits have nothing to differentiate.
 bool maps_floats(const OpInfo& row) {
-  return row.rule == TypeRule::same || row.rule == TypeRule::arithmetic || row.op == Op::select || row.op == Op::cast;
+  return row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic || row.op == Op::select || row.op == Op::cast;
 }
 
 const std::set<Op> kNoGradient = {Op::input,  Op::variable,    Op::constant, Op::iota,         Op::count,

@@ -119,6 +119,24 @@ Kernel chosen(DType by, DType of) {
   return b.finish();
 }
 
+// Whether kernels compute the primitive op on this type.
+bool takes(const OpInfo& row, DType type) {
+  switch (row.rule) {
+    case TypeRule::floats:
+      return row.cost == OpCost::function ? type == DType::f64 : is_float(type);
+    case TypeRule::arithmetic:
+      return type != DType::boolean;
+    case TypeRule::bits:
+      return !is_float(type);
+    case TypeRule::integers:
+      return is_integer(type);
+    case TypeRule::special:
+      return row.op == Op::logical_not && type == DType::boolean;
+    default:
+      return row.rule == TypeRule::compare;
+  }
+}
+
 // Returns every operation that a type can do with two arguments of its own.
 Results operations(DType type) {
   Results results;
@@ -126,19 +144,13 @@ Results operations(DType type) {
     const bool unary = info(op).arity == 1;
     results.push_back({out, [=](Builder& b, Reg x, Reg z) { return b.compute(op, x, unary ? kNone : z); }});
   };
-  for (Op op : {Op::eq, Op::ne, Op::lt, Op::le, Op::gt, Op::ge}) add(op, DType::boolean);
-  if (type != DType::boolean)
-    for (Op op : {Op::neg, Op::abs, Op::add, Op::sub, Op::mul, Op::div, Op::maximum, Op::minimum}) add(op, type);
-  if (is_float(type))
-    for (Op op : {Op::sqrt, Op::floor}) add(op, type);
-  else
-    for (Op op : {Op::bit_and, Op::bit_or, Op::bit_xor}) add(op, type);
-  if (is_integer(type)) {
-    for (Op op : {Op::shift_left, Op::shift_right, Op::mul_high}) add(op, type);
+  for (const OpInfo& row : all_ops()) {
+    if (!is_pointwise(row.op) || !row.formula.empty() || row.op == Op::cast || row.op == Op::select) continue;
+    if (takes(row, type)) add(row.op, row.rule == TypeRule::compare ? DType::boolean : type);
+  }
+  if (is_integer(type))
     for (Op op : {Op::shift_left, Op::shift_right})
       results.push_back({type, [=](Builder& b, Reg x, Reg) { return b.compute(op, x, b.constant(type, 3)); }});
-  }
-  if (type == DType::boolean) add(Op::logical_not, type);
   results.push_back(
       {type, [](Builder& b, Reg x, Reg z) { return b.compute(Op::select, b.compute(Op::lt, x, z), z, x); }});
   const double number = type == DType::u32 || type == DType::u8 || type == DType::boolean ? 1 : -1;
@@ -148,8 +160,6 @@ Results operations(DType type) {
                      }});
   if (type == DType::f32 || type == DType::f64)
     results.push_back({type, [](Builder& b, Reg x, Reg z) { return b.fma(x, z, x); }});
-  if (type == DType::f64)
-    for (Op op : {Op::exp, Op::log, Op::log1p, Op::tanh, Op::erf, Op::sin, Op::cos, Op::pow}) add(op, type);
   return results;
 }
 

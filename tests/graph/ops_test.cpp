@@ -14,20 +14,19 @@ namespace {
 
 using Point = std::vector<double>;
 
-bool has_kink_at_integers(Op op) { return op == Op::floor; }
-
-// Returns arguments at which the op is defined and smooth: away from 0, from ties, from the edges of domains.
+// Returns arguments at which the op is defined and smooth: in the row's interval, away from ties, and from 0 and the
+// integers and halves, where ops have kinks.
 Point random_point(Op op, std::mt19937& random) {
-  std::uniform_real_distribution<double> magnitude(0.25, 2.0);
-  const bool positive = op == Op::log || op == Op::log1p || op == Op::sqrt || op == Op::rsqrt || op == Op::pow;
+  const OpInfo& row = info(op);
+  std::uniform_real_distribution<double> inside(row.smooth.low, row.smooth.high);
   Point point;
-  for (int i = 0; i < info(op).arity; ++i) {
-    const double value = magnitude(random);
-    point.push_back(positive || random() % 2 ? value : -value);
+  while (point.size() < static_cast<size_t>(row.arity)) {
+    const double value = inside(random);
+    const bool at_kink = std::fabs(2 * value - std::round(2 * value)) < 0.05;
+    const bool tied = !point.empty() && std::fabs(value - point[0]) < 0.02;
+    if (!at_kink && !tied) point.push_back(value);
   }
   if (op == Op::select) point[0] = static_cast<double>(random() % 2);
-  if (has_kink_at_integers(op)) point[0] = std::floor(point[0]) + 0.5;
-  if (point.size() == 2 && std::fabs(point[0] - point[1]) < 0.01) point[0] += 0.1;
   return point;
 }
 
@@ -42,8 +41,8 @@ double difference(Op op, Point point, size_t argument) {
 }
 
 bool is_differentiable(const OpInfo& row, int argument) {
-  if (row.cls != OpClass::pointwise || row.rule == TypeRule::bits) return false;
-  return row.op != Op::logical_not && row.op != Op::cast && !(row.op == Op::select && argument == 0);
+  if (row.op == Op::select) return argument > 0;
+  return row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic;
 }
 
 // The op's own formula, else itself called on x, y, z; a symbolic derivative of this text goes by the chain rule alone.
@@ -81,6 +80,10 @@ BOOST_AUTO_TEST_CASE(every_row_has_a_name_of_its_own_and_a_doc_line) {
       BOOST_TEST((parse_op(row.name) == row.op));
       BOOST_TEST(&info(row.op) == &row);
       BOOST_TEST((row.cls == OpClass::pointwise) == (row.rule != TypeRule::none));
+      const bool is_primitive = row.cls == OpClass::pointwise && row.formula.empty();
+      BOOST_TEST((row.real != nullptr || row.integer != nullptr) == is_primitive);
+      BOOST_TEST((row.ulps > 0) == (row.cost == OpCost::function));
+      BOOST_TEST(row.smooth.low < row.smooth.high);
     }
   }
   BOOST_TEST(names.size() == static_cast<size_t>(Op::kCount));

@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_convolution_adds_bias_and_relu) {
   compare(c.text(), expected, h.run(node, epilogue, {to_bytes(h.arrays[0]), weights, to_bytes(h.arrays[2])}));
 }
 
-// NaN and infinities of one column, or of one channel, behind the op's relu: as graph/ops.cpp says of relu.
+// NaN and infinities of one column, or of one channel, behind the op's relu: as graph/pointwise_ops.inc says of relu.
 BOOST_AUTO_TEST_CASE(a_folded_relu_keeps_nan) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLosses[] = {kNan, kInfinity, -kInfinity, -1e30, 1e30};

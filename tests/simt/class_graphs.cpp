@@ -1,5 +1,6 @@
 #include "tests/simt/class_graphs.h"
 
+#include "compiler/kernel_math.h"
 #include "compiler/parameter_space.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
@@ -24,13 +25,17 @@ void pointwise(KernelGraphs& graphs) {
   }
 }
 
+// Functions of one argument of floats, within their domains, on exact operands: rounded where they jump, a rounding to
+// whole numbers would differ by one.
+void functions_of_floats(Tensor x, bool expanded) {
+  for (const OpInfo& row : all_ops())
+    if (row.rule == TypeRule::floats && row.arity == 1 && row.op != Op::gelu && calls_math(row.op) == expanded)
+      output(std::string(row.name), pointwise(row.op, {clamp(x, row.smooth.low, row.smooth.high)}));
+}
+
 // Functions that kernel_math.cpp expands in f32 and 16 bits, and leaves to the device's own in f64.
 void expanded_functions(Tensor x, Tensor z) {
-  const std::pair<const char*, Tensor (*)(Tensor, Where)> unary[] = {
-      {"exp", exp}, {"log1p", log1p}, {"tanh", tanh}, {"sigmoid", sigmoid},  {"erf", erf},
-      {"sin", sin}, {"cos", cos},     {"silu", silu}, {"softplus", softplus}};
-  for (const auto& [name, f] : unary) output(name, f(std::string(name) == "log1p" ? abs(x) : x, Where::current()));
-  output("log", log(abs(x) + 0.5));
+  functions_of_floats(x, true);
   output("power", pow(abs(x) + 0.5, z));
 }
 
@@ -43,12 +48,10 @@ void functions_of_one_element(KernelGraphs& graphs) {
       output("gelu", gelu(x));
     }
     output("size", abs(x));
-    output("floor", floor(x));
-    output("root", sqrt(abs(x)));
+    functions_of_floats(x, false);
     output("quotient", x / (abs(z) + 0.5));
     output("larger", maximum(x, z));
     output("choice", select(x < z, x, z));
-    // Rounded where they jump, floor differs by one: its operand is exact.
     graphs.add_exact(std::string(name(dtype)), graph, on_gpu(tolerance_of(dtype)));
   }
   // The last bits of a device's functions are not the host's; in gelu of negative numbers 1 + erf cancels.
