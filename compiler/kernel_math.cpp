@@ -99,6 +99,19 @@ class Math {
     return pow_specials(x, y, scale(fma(r, q, number(1)), b_.convert(DType::i32, n)));
   }
 
+  // On [0, 1] t + t^3 P(t^2); atan a = pi / 2 + atan(-1 / a) beyond.
+  Reg atan(Reg x) {
+    const Reg a = absolute(x);
+    const Reg beyond = compare(Op::gt, a, number(1));
+    const Reg t = div(select(beyond, number(-1), a), select(beyond, a, number(1))), z = mul(t, t);
+    // 2^-28.5
+    const Reg p = polynomial(z, {-0x1.55553ep-2, 0x1.9991e6p-3, -0x1.2420b6p-3, 0x1.c08f62p-4, -0x1.58155p-4,
+                                 0x1.da5e86p-5, -0x1.fdfb44p-6, 0x1.64c0a4p-7, -0x1.d495bap-10});
+    const Reg near = fma(mul(p, z), t, t);
+    const Reg far = add(number(0x1.921fb6p+0), add(near, number(-0x1.777a5cp-25)));  // pi / 2 in two parts
+    return with_sign_of(select(beyond, far, near), x);
+  }
+
   Reg sin(Reg x) { return sine(x, 0); }
   Reg cos(Reg x) { return sine(x, 1); }
 

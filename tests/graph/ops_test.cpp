@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -117,6 +118,30 @@ BOOST_AUTO_TEST_CASE(derivatives_agree_with_finite_differences) {
       }
     }
   }
+}
+
+// Ops that the C library has functions for, each against its own.
+BOOST_AUTO_TEST_CASE(composites_are_the_c_librarys_functions) {
+  struct Case {
+    Op op;
+    double (*exact)(double);
+  };
+  const Case cases[] = {{Op::ceil, std::ceil}, {Op::trunc, std::trunc}, {Op::round, std::nearbyint},
+                        {Op::atan, std::atan}, {Op::asin, std::asin},   {Op::acos, std::acos}};
+  Point values{0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 1e-300, -1e-300, 4503599627370497, 1e300, kNan};
+  for (const double x : {0.5, 1.5, 1.0})
+    for (const double towards : {-9.0, 9.0})
+      values.push_back(std::nextafter(x, towards)), values.push_back(-values.back());
+  for (int i = -300; i <= 300; ++i) values.push_back(i / 64.0);
+  for (const double sign : {1.0, -1.0}) values.push_back(sign * std::numeric_limits<double>::infinity());
+  for (const auto& [op, exact] : cases)
+    for (const double x : values) {
+      const double wanted = exact(x), got = evaluate_op(op, Point{x});
+      const bool same = std::isnan(wanted) ? std::isnan(got)
+                        : info(op).exact   ? got == wanted && std::signbit(got) == std::signbit(wanted)
+                                           : std::fabs(got - wanted) <= 1e-15 * std::fabs(wanted);
+      BOOST_TEST(same, name(op) << "(" << x << ") is " << got << ", not " << wanted);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(kinks_and_ties_are_as_in_pytorch) {
