@@ -72,6 +72,15 @@ BOOST_AUTO_TEST_CASE(steps_run_in_order) {
   for (int64_t i = 0; i < 1000; ++i) BOOST_REQUIRE_EQUAL(y[static_cast<size_t>(i)], hand_result(i));
 }
 
+BOOST_AUTO_TEST_CASE(work_of_another_kind_than_its_class_is_refused) {
+  const std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
+  for (const FusionClass cls : {FusionClass::copy, FusionClass::library, FusionClass::exchange}) {
+    Schedule schedule = hand_schedule(100, backend->target());
+    schedule.steps[1].cls = cls;
+    BOOST_CHECK_THROW(verify(schedule), InternalError);
+  }
+}
+
 // The second phase reads what all tiles of the first wrote.
 BOOST_AUTO_TEST_CASE(a_phase_ends_before_the_next_begins) {
   std::vector<float> sums = column_sums_on(3);
