@@ -7,6 +7,7 @@
 // wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on a GPU
 // they are transposed to (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "compiler/layout_table.h"
@@ -163,6 +164,7 @@ class LayoutPass {
         return library(n);
       case OpClass::movement:
         if (node.op == Op::slice || node.op == Op::pad) return cut(n);
+        if (node.op == Op::reshape) return reshape_image(n);
         return plain(n);
       default:
         return plain(n);
@@ -258,6 +260,26 @@ class LayoutPass {
       attrs.set(key, layout.in_memory_order(v, end ? v[1] / layout.block : v[1], end ? layout.block : v[1]));
     }
     follow(n, layout, &attrs);
+  }
+
+  // A reshape that only adds or drops spatial axes of extent 1, as 1-D convolutions do, leaves an image where it lies.
+  void reshape_image(int32_t n) {
+    const Value x = old(n).inputs[0];
+    const Dims& shape = old(n).type().shape;
+    ImageLayout layout = native(x);
+    if (layout.is_logical() || !is_same_image(shape_of(x), shape)) return follow(n, {});
+    layout.spatial = std::ssize(shape) - 2;
+    rewriter_.replace({n, 0}, reshape(old(n), rewriter_.map(x), layout.physical(shape)));
+    native({n, 0}) = layout;
+  }
+
+  static bool is_same_image(const Dims& a, const Dims& b) {
+    const auto proper = [](const Dims& shape) {
+      Dims extents{shape[0], shape[1]};
+      std::copy_if(shape.begin() + 2, shape.end(), std::back_inserter(extents), [](int64_t e) { return e != 1; });
+      return extents;
+    };
+    return a.size() > 2 && b.size() > 2 && proper(a) == proper(b);
   }
 
   // ---- convolutions

@@ -115,8 +115,10 @@ struct MaxPool {
 };
 MaxPool max_pool_with_index(Tensor x, const Window& window, Ints axes, Where where = Where::current());
 Tensor avg_pool2d(Tensor x, const PoolOptions& options,
-                  Where where = Where::current());                 // padding counts as zero, as PyTorch's default
-Tensor global_avg_pool(Tensor x, Where where = Where::current());  // (N, C, H, W) -> (N, C)
+                  Where where = Where::current());  // padding counts as zero, as PyTorch's default
+Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());  // (N, C, L) -> (N, C, L')
+Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
+Tensor global_avg_pool(Tensor x, Where where = Where::current());  // (N, C, H, W) or (N, C, L) -> (N, C)
 
 // Randomness: reads the scalar inputs "step", "worker", "seed" of the graph (made on first use). u32, shape[0] =
 // samples. A stream's name, prefixed by the scope, stands once in a graph: equal names would have equal bits.

@@ -15,16 +15,21 @@ Attrs convolution_attrs(const Window& window, int64_t groups) {
   return {{"stride", window.stride}, {"padding", window.padding}, {"dilation", window.dilation}, {"groups", groups}};
 }
 
-Window pool_window(std::string_view op, Tensor x, const PoolOptions& options) {
+// Over the last `axes` axes, 1 or 2, of x; a signal (N, C, L) is pooled as an image of height 1.
+Window pool_window(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes = 2) {
   require_same_graph(op, {x});
-  require_rank(op, x.type(), 4, "[N, C, H, W]");
+  require_rank(op, x.type(), axes + 2, axes == 1 ? "[N, C, L]" : "[N, C, H, W]");
   const int64_t stride = options.stride == 0 ? options.kernel : options.stride;
   if (options.padding * 2 > options.kernel)
     report(op,
            {"a window would lie in the padding alone", "padding <= kernel / 2 = " + std::to_string(options.kernel / 2),
             "padding " + std::to_string(options.padding), ""});
+  if (axes == 1) return {{1, options.kernel}, {1, stride}, {0, options.padding}, {1, 1}};
   return {{options.kernel, options.kernel}, {stride, stride}, {options.padding, options.padding}, {1, 1}};
 }
+
+Tensor as_image(Tensor x) { return reshape(x, {x.size(0), x.size(1), 1, x.size(2)}, "NCHW"); }
+Tensor as_signal(Tensor x) { return reshape(x, {x.size(0), x.size(1), x.size(3)}, "NCL"); }
 
 }  // namespace
 
@@ -73,9 +78,24 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
   return total / static_cast<double>(options.kernel * options.kernel);
 }
 
+Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where) {
+  const Call call(where);
+  const Window window = pool_window("max_pool1d", x, options, 1);
+  return as_signal(max_pool_with_index(as_image(x), window, {2, 3}).value);
+}
+
+Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where) {
+  const Call call(where);
+  const Window window = pool_window("avg_pool1d", x, options, 1);
+  require_float("avg_pool1d", x.type());
+  const Tensor total = make(Op::sum_pool, {as_image(x)}, window_attrs(window, {2, 3}));
+  return as_signal(total / static_cast<double>(options.kernel));
+}
+
 Tensor global_avg_pool(Tensor x, Where where) {
   const Call call(where);
   require_same_graph("global_avg_pool", {x});
+  if (x.rank() == 3) return mean(x, {2});
   require_rank("global_avg_pool", x.type(), 4, "[N, C, H, W]");
   return mean(x, {2, 3});
 }

@@ -55,34 +55,53 @@ Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Ten
   return {batch.mean, batch.variance};
 }
 
+void check_convolution(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
+  require_same_graph(op, {x});
+  require_rank(op, x.type(), axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
+  require_float(op, x.type());
+  require_positive(op, channels, "channels");
+  require_positive(op, options.kernel, "kernel");
+  const int64_t in = x.size(1), groups = options.groups;
+  if (groups < 1 || in % groups != 0 || channels % groups != 0)
+    report(op, {"groups do not divide the channels",
+                "a divisor of " + std::to_string(in) + " input and " + std::to_string(channels) + " output channels",
+                std::to_string(groups) + " groups", ""});
+}
+
+// Over the last `axes` axes, 1 or 2, of x. A signal (N, C, L) is an image of height 1.
+Tensor convolution_layer(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
+  check_convolution(op, x, channels, options, axes);
+  const bool line = axes == 1;
+  const int64_t k = options.kernel, inputs = x.size(1) / options.groups, taps = line ? k : k * k;
+  const Fans fans{static_cast<double>(inputs * taps),
+                  static_cast<double>(channels * taps) / static_cast<double>(options.groups)};
+  const Initialiser own = options.bias ? uniform_fan_in() : he_normal(fan_out);
+  const Init init = resolve(op, options.init.value_or(own), fans);
+  const Dims filters = line ? Dims{channels, inputs, k} : Dims{channels, inputs, k, k};
+  Tensor w = weight_for(x, "weight", Role::weight, filters, line ? "OIL" : "OIHW", init);
+  const auto window = [&](int64_t along, int64_t across) { return Ints{line ? across : along, along}; };
+  if (line) w = reshape(w, {channels, inputs, 1, k}, "OIHW");
+  Tensor y =
+      convolution(line ? reshape(x, {x.size(0), x.size(1), 1, x.size(2)}, "NCHW") : x, w,
+                  {window(k, 1), window(options.stride, 1), window(options.padding, 0), window(options.dilation, 1)},
+                  options.groups);
+  if (options.bias)
+    y = y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", options.init ? zero_init() : init), y);
+  return line ? reshape(y, {y.size(0), channels, y.size(3)}, "NCL") : y;
+}
+
 }  // namespace
 
 Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  require_same_graph("conv2d", {x});
-  require_rank("conv2d", x.type(), 4, "x [N, C, H, W]");
-  require_float("conv2d", x.type());
-  require_positive("conv2d", channels, "channels");
-  require_positive("conv2d", options.kernel, "kernel");
-  const int64_t in = x.size(1), k = options.kernel, groups = options.groups;
-  if (groups < 1 || in % groups != 0 || channels % groups != 0)
-    report("conv2d",
-           {"groups do not divide the channels",
-            "a divisor of " + std::to_string(in) + " input and " + std::to_string(channels) + " output channels",
-            std::to_string(groups) + " groups", ""});
-  const Fans fans{static_cast<double>(in / groups * k * k),
-                  static_cast<double>(channels * k * k) / static_cast<double>(groups)};
-  const Initialiser own = options.bias ? uniform_fan_in() : he_normal(fan_out);
-  const Init init = resolve("conv2d", options.init.value_or(own), fans);
-  Tensor w = weight_for(x, "weight", Role::weight, {channels, in / groups, k, k}, "OIHW", init);
-  const Window window{{k, k},
-                      {options.stride, options.stride},
-                      {options.padding, options.padding},
-                      {options.dilation, options.dilation}};
-  Tensor y = convolution(x, w, window, groups);
-  if (!options.bias) return y;
-  return y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", options.init ? zero_init() : init), y);
+  return convolution_layer("conv2d", x, channels, options, 2);
+}
+
+Tensor conv1d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  return convolution_layer("conv1d", x, channels, options, 1);
 }
 
 Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options, Where where) {
@@ -110,11 +129,13 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   const Scope scope(name);
   require_same_graph("batch_norm", {x});
   require_float("batch_norm", x.type());
-  if (x.rank() != 2 && x.rank() != 4)
-    report("batch_norm", {"wrong number of dimensions", "x [N, C] or [N, C, H, W]", shape_text(x.type()), ""});
+  if (x.rank() < 2 || x.rank() > 4)
+    report("batch_norm",
+           {"wrong number of dimensions", "x [N, C], [N, C, L] or [N, C, H, W]", shape_text(x.type()), ""});
   const DType dtype = x.dtype();
   const int64_t channels = x.size(1);
-  const Ints axes = x.rank() == 2 ? Ints{0} : Ints{0, 2, 3};
+  Ints axes{0};
+  for (int64_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
   const bool of_batch = x.graph().mode != Mode::inference;
   if (of_batch && x.type().elements() <= channels)
     report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),

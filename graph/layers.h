@@ -20,6 +20,10 @@ struct ConvOptions {
 Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options,
               Where where = Where::current());
 
+// x (N, C, L) -> (N, channels, L'), likewise; weight (channels, C/groups, kernel).
+Tensor conv1d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options,
+              Where where = Where::current());
+
 struct LinearOptions {
   bool bias = true;
   std::optional<Initialiser> init = {};
@@ -38,8 +42,8 @@ struct BatchNormOptions {
   // 2017, section 5.1).
   std::optional<Initialiser> init = {};
 };
-// x (N, C) or (N, C, H, W), normalised over all axes but C. Training: batch statistics, and running_mean, running_var
-// (unbiased) are written; inference: running statistics. Statistics: as in training, but the scalar input
+// x (N, C), (N, C, L) or (N, C, H, W), normalised over all axes but C. Training: batch statistics, and running_mean,
+// running_var (unbiased) are written; inference: running statistics. Statistics: as in training, but the scalar input
 // `statistics_share` stands for the momentum: 1 writes the batch's over whatever was there, then 1/2, 1/3, ... 1/N
 // leave the mean over N batches. num_batches_tracked is not kept. Without `init`: weight 1; bias 0.
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options = {},
