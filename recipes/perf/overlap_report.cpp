@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <numeric>
 
 #include "recipes/perf/memory_answer.h"
-#include "runtime/comm/cost.h"
 
 namespace kb {
 namespace {
@@ -43,23 +40,6 @@ std::string scopes_text(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(scopes, ", "));
 }
 
-// Behind one that warms up.
-std::vector<Profile> several_profiles(Session& session) {
-  constexpr size_t kFewest = 3, kMost = 9;
-  constexpr std::chrono::seconds kLongest{2};  // long steps vary less
-  session.profile();
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<Profile> profiles;
-  while (profiles.size() < kMost && (profiles.size() < kFewest || std::chrono::steady_clock::now() - start <= kLongest))
-    profiles.push_back(session.profile());
-  return profiles;
-}
-
-// The times of `final`.
-std::span<const StepTime> last_program(const Session& session, const Profile& profile) {
-  return std::span(profile.steps).last(session.compiled().program.final.steps.size());
-}
-
 }  // namespace
 
 std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
@@ -87,75 +67,6 @@ std::string overlap_text(const Compiled& compiled, const Overlap& overlap) {
   return text + fmt::format("exposed {:.3g} ms of {:.3g} ms; communication {:.3g} ms, of which {:.3g} ms are hidden\n",
                             1e3 * overlap.exposed, 1e3 * overlap.step, 1e3 * overlap.communication,
                             1e3 * overlap.hidden());
-}
-
-Overlap measured_overlap(const Session& session, const Profile& profile) {
-  return measured_overlap(session.compiled().program.final, last_program(session, profile));
-}
-
-const Overlap& median_step(const std::vector<Overlap>& steps) {
-  ensure(!steps.empty(), "median_step: no steps");
-  std::vector<const Overlap*> sorted;
-  for (const Overlap& step : steps) sorted.push_back(&step);
-  std::sort(sorted.begin(), sorted.end(), [](const Overlap* a, const Overlap* b) { return a->step < b->step; });
-  return *sorted[sorted.size() / 2];
-}
-
-double TimedStep::sum() const { return std::accumulate(final.begin(), final.end(), prepare); }
-
-void TimedStep::scale(double factor) {
-  prepare *= factor;
-  for (double& seconds : final) seconds *= factor;
-}
-
-std::vector<double> routine_seconds(Session& session) {
-  std::vector<std::vector<double>> trials;
-  for (const Profile& profile : several_profiles(session)) {
-    trials.resize(profile.steps.size());
-    for (size_t s = 0; s < trials.size(); ++s) trials[s].push_back(1e-3 * profile.steps[s].milliseconds);
-  }
-  std::vector<double> seconds;
-  for (std::vector<double>& one : trials) {
-    const auto middle = one.begin() + static_cast<std::ptrdiff_t>(one.size() / 2);
-    std::nth_element(one.begin(), middle, one.end());
-    seconds.push_back(*middle);
-  }
-  return seconds;
-}
-
-TimedStep profiled_step(Session& session) {
-  const std::vector<double> all = routine_seconds(session);
-  const auto final = all.end() - std::ssize(session.compiled().program.final.steps);
-  return {std::accumulate(all.begin(), final, 0.0), {final, all.end()}};
-}
-
-Profile median_profile(Session& session) {
-  std::vector<Profile> profiles = several_profiles(session);
-  const auto middle = profiles.begin() + static_cast<std::ptrdiff_t>(profiles.size() / 2);
-  std::nth_element(profiles.begin(), middle, profiles.end(),
-                   [](const Profile& a, const Profile& b) { return a.end() < b.end(); });
-  return *middle;
-}
-
-ReductionSeconds reduction_seconds(const Compiled& compiled, const Network& network) {
-  const int ranks = static_cast<int>(compiled.workers.processes);
-  return [=](int64_t bytes) { return halving_doubling_seconds(bytes, ranks, network); };
-}
-
-Profile predicted_profile(std::span<const Schedule* const> programs, std::span<const double> seconds,
-                          const ReductionSeconds& reduction) {
-  Profile profile;
-  for (const Schedule* schedule : programs) {
-    const size_t steps = schedule->steps.size();
-    profile.append(predicted_times(*schedule, seconds.first(steps), reduction));
-    seconds = seconds.subspan(steps);
-  }
-  return profile;
-}
-
-Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
-                        int64_t bucket_bytes) {
-  return predict_overlap(compiled.program.final, seconds, reduction_seconds(compiled, network), bucket_bytes);
 }
 
 }  // namespace kb

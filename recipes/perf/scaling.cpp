@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "recipes/perf/overlap_forecast.h"
 
 namespace kb {
 namespace {

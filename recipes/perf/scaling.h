@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "runtime/comm/cluster.h"
 
 namespace kb {

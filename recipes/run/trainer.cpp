@@ -13,6 +13,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "compiler/loss_scale.h"
-#include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/train/residency.h"
 #include "runtime/finite.h"
 

@@ -10,7 +10,8 @@
 
 #include "compiler/plan_memory.h"
 #include "recipes/papers/table.h"
-#include "recipes/perf/overlap_report.h"
+#include "recipes/perf/overlap_forecast.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/report/picture.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/train/bucket_choice.h"
