@@ -17,13 +17,15 @@ struct CurveRow {
   double averaged_loss = 0, averaged_error = 0;
 };
 
-// From the end to the front: a row stays where its order is below that of all rows that stay behind it.
+// From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
+// not above theirs.
 void drop_contradicted(std::vector<CurveRow>& rows) {
-  double next = std::numeric_limits<double>::infinity();
+  double next = std::numeric_limits<double>::infinity(), next_epoch = kMostDrawn;
   std::vector<CurveRow> kept;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    if (!(row->order < next) || !(row->epoch >= 0) || !std::isfinite(row->epoch)) continue;
+    if (!(row->order < next) || !(row->epoch >= 0 && row->epoch <= next_epoch)) continue;
     next = row->order;
+    next_epoch = row->epoch;
     kept.push_back(*row);
   }
   rows.assign(kept.rbegin(), kept.rend());
@@ -32,7 +34,7 @@ void drop_contradicted(std::vector<CurveRow>& rows) {
 Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
   Curve curve;
   for (const CurveRow& row : rows)
-    if (std::isfinite(row.*value)) curve.push_back({row.epoch, row.*value});
+    if (std::abs(row.*value) <= kMostDrawn) curve.push_back({row.epoch, row.*value});
   return curve;
 }
 

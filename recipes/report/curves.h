@@ -6,9 +6,11 @@
 
 namespace kb {
 
+constexpr double kMostDrawn = 1e40;  // no f32 is greater
+
 struct CurvePoint {
   double epoch = 0;  // epochs done
-  double value = 0;  // finite
+  double value = 0;  // at most kMostDrawn, positive or negative
 };
 using Curve = std::vector<CurvePoint>;  // epochs grow
 
@@ -19,7 +21,7 @@ struct RunCurves {
 };
 
 // Reads the lines of metrics.jsonl. Passes over damaged ones, and over those that a later line contradicts: a step that
-// is not before the next one. A value that is not finite has no point.
+// is not before the next one. A value has no point where it is not finite or beyond kMostDrawn.
 RunCurves read_curves(std::string_view metrics);
 
 // An SVG that needs nothing else: three charts over one axis of epochs. The training loss is drawn as it is (in each of

@@ -24,6 +24,7 @@ constexpr size_t kMostDots = 100;          // more evaluations are a line alone
 constexpr size_t kSmoothingShare = 100;    // the window is this part of the steps
 constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
 constexpr double kErrorRatio = 20;         // likewise of errors
+constexpr double kLeastDrawn = 1e-40;      // on a logarithmic axis
 constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
 
 struct CurveRange {
@@ -126,7 +127,7 @@ ValueAxis linear_values(const CurveRange& range) {
 
 // Ticks at 1, 2 and 5 times the powers of ten; at the powers alone over many decades.
 ValueAxis logarithmic_values(const CurveRange& range) {
-  ValueAxis axis{range.low / 1.1, range.high * 1.1, true};
+  ValueAxis axis{std::max(range.low, kLeastDrawn) / 1.1, std::max(range.high, kLeastDrawn) * 1.1, true};
   const bool is_wide = axis.high / axis.low > 1e4;
   for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade <= axis.high; decade *= 10)
     for (const double factor : {1.0, 2.0, 5.0})
@@ -233,7 +234,7 @@ class CurvesPicture {
     for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_error})
       if (!curve->empty()) epochs.take(curve->back().epoch);
     epochs_ = round_ticks(epochs.is_empty() ? 1 : epochs.high);
-    last_epoch_ = epochs.is_empty() || epochs.high <= 0 ? epochs_.back() : epochs.high;
+    last_epoch_ = epochs.is_empty() || epochs.high < 1e-9 ? epochs_.back() : epochs.high;
     while (epochs_.back() > last_epoch_ * (1 + 1e-9)) epochs_.pop_back();
   }
 

@@ -114,6 +114,8 @@ BOOST_AUTO_TEST_CASE(a_run_of_anything_has_a_picture) {
   for (const std::string& lines :
        {std::string(), one, one + evaluation_line(1, 1, 0.5), evaluation_line(0, 1, 0.9),
         one + step_line(1, 1, 1e-9, 0), one + step_line(1, 1, -3, 0), one + step_line(1, 1, 1e30, 1),
+        one + step_line(1, 1e308, 1e308, 1e308), step_line(0, 3, 5e-324, 1) + step_line(1, 5e-324, 1, 1),
+        step_line(0, 0, 1e40, 1) + step_line(1, 5e-324, 5e-324, 1),
         step_line(0, 0, 0, 0) + step_line(1, 1, 0, 0) + evaluation_line(1, 0, 0)}) {
     const std::string svg = curves_picture("<a & b>", read_curves(lines));
     BOOST_TEST(svg.ends_with("</svg>\n"));
