@@ -46,9 +46,10 @@ config: task
 papers: config task
 train: config task perf
 run: train config task perf report papers
-tools: run train config task perf report papers
-bin: run config task papers
-tutorial: run train config task papers'
+commands: run train config task perf report papers
+tools: commands run train config task perf report papers
+bin: commands run config task papers
+tutorial: commands run train config task papers'
 upwards=$(awk -v folders="$folders" '
   BEGIN {
     count = split(folders, rows, "\n")

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "recipes/papers/table.h"
+#include "recipes/run/command_words.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -18,22 +19,31 @@ std::string recipe_names() {
 
 }  // namespace
 
-std::optional<ToolCall> parse_tool_call(const std::string& tool, const std::vector<std::string>& arguments,
-                                        const std::vector<ToolSwitch>& switches) {
-  const std::string usage = fmt::format("./run {} RECIPE", tool);
-  if (arguments.empty()) throw UsageError(fmt::format("usage: {} [flags]; recipes: {}", usage, recipe_names()));
-  if (arguments[0] == "--help" || arguments[0] == "-h") {
-    fmt::print("usage: {0} [flags]; recipes: {1}\n{0} --help explains the flags\n", usage, recipe_names());
-    return std::nullopt;
+std::string tool_usage(const ToolArguments& arguments) {
+  if (!arguments.recipe) return "./run " + arguments.tool;
+  const Recipe& recipe = *arguments.recipe;
+  return recipe.program.empty() ? fmt::format("./run {} {}", arguments.tool, recipe.name)
+                                : fmt::format("{} {}", start_words(recipe), arguments.tool);
+}
+
+std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::vector<ToolSwitch>& switches) {
+  ToolArguments named = arguments;
+  if (!named.recipe) {
+    const std::string usage = tool_usage(arguments) + " RECIPE";
+    if (named.words.empty()) throw UsageError(fmt::format("usage: {} [flags]; recipes: {}", usage, recipe_names()));
+    const std::string first = named.words.front();
+    if (first == "--help" || first == "-h") {
+      fmt::print("usage: {0} [flags]; recipes: {1}\n{0} --help explains the flags\n", usage, recipe_names());
+      return std::nullopt;
+    }
+    if (first.starts_with("-"))
+      throw UsageError(fmt::format("expected a recipe before '{}'; recipes: {}", first, recipe_names()));
+    named.recipe = find_recipe(first);
+    named.words.erase(named.words.begin());
   }
-  if (arguments[0].starts_with("-"))
-    throw UsageError(fmt::format("expected a recipe before '{}'; recipes: {}", arguments[0], recipe_names()));
-  ToolCall call{find_recipe(arguments[0]), {}};
-  std::optional<RunConfig> config = parse_flags(call.recipe, fmt::format("./run {} {}", tool, call.recipe.name),
-                                                {arguments.begin() + 1, arguments.end()}, switches);
+  std::optional<RunConfig> config = parse_flags(*named.recipe, tool_usage(named), named.words, switches);
   if (!config) return std::nullopt;
-  call.config = std::move(*config);
-  return call;
+  return ToolCall{*named.recipe, *config};
 }
 
 void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps) {

@@ -1,4 +1,5 @@
-// Parts that tools over recipes share: `TOOL RECIPE [flags]`, and dumps on standard output or in a folder.
+// Parts that tools over recipes share: `TOOL RECIPE [flags]` or `PROGRAM TOOL [flags]`, and dumps on standard output or
+// in a folder.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,15 +11,23 @@
 
 namespace kb {
 
+// Words that call a tool. `recipe`: of the program that was called; none: the first word names it.
+struct ToolArguments {
+  std::string tool;
+  std::optional<Recipe> recipe;
+  std::vector<std::string> words;
+};
+
+// "./run bench", "build/my_model bench".
+std::string tool_usage(const ToolArguments& arguments);
+
 struct ToolCall {
   Recipe recipe;
   RunConfig config;
 };
 
-// The recipe that the first argument names and the flags behind it; nothing where help was asked for and printed.
-// Throws UsageError.
-std::optional<ToolCall> parse_tool_call(const std::string& tool, const std::vector<std::string>& arguments,
-                                        const std::vector<ToolSwitch>& switches);
+// Returns the recipe and the flags; nothing where help was asked for and printed. Throws UsageError.
+std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::vector<ToolSwitch>& switches);
 
 // Into the folder --out, or on standard output where none is given.
 void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps);

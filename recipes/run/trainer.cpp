@@ -10,13 +10,11 @@
 
 #include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
-#include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
-#include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
 #include "recipes/run/processes.h"
 #include "recipes/run/resume.h"
@@ -434,32 +432,27 @@ int resume(const Recipe& recipe, const RunConfig& given, World& world, const std
 
 }  // namespace
 
-int run_recipe(Recipe recipe, int argc, char** argv) {
-  if (!is_listed(recipe.name)) recipe.program = argv[0];
-  return guarded_main(recipe.name, [&] {
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), arguments);
-    if (!config) return 0;
-    if (!config->print_schedule.empty()) {
-      print_schedule(recipe, *config);
-      return 0;
-    }
-    const bool resumes = goes_on(*config);
-    if (config->resume.empty() && !config->checkpoint.empty())
-      throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
-    std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    if (config->dry_run && wants_picture(*config))
-      throw UsageError(
-          "--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
-    if (const std::optional<int> code = launch_processes(*config, resumes, command)) return *code;
-    const Interrupt interrupt;
-    const std::unique_ptr<World> world = join_world(*config);
-    if (world->leads()) check_files(*config, resumes);
-    std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
-    const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
-    return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();
-  });
+int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments) {
+  std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), arguments);
+  if (!config) return 0;
+  if (!config->print_schedule.empty()) {
+    print_schedule(recipe, *config);
+    return 0;
+  }
+  const bool resumes = goes_on(*config);
+  if (config->resume.empty() && !config->checkpoint.empty())
+    throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
+  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  if (config->dry_run && wants_picture(*config))
+    throw UsageError("--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
+  if (const std::optional<int> code = launch_processes(*config, resumes, command)) return *code;
+  const Interrupt interrupt;
+  const std::unique_ptr<World> world = join_world(*config);
+  if (world->leads()) check_files(*config, resumes);
+  std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
+  const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
+  return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();
 }
 
 }  // namespace kb

@@ -100,8 +100,8 @@ void print_launches(const Schedule& schedule, const std::vector<size_t>& steps, 
 
 int bench_update(const std::vector<std::string>& arguments) {
   bool json = false;
-  const std::optional<ToolCall> call =
-      parse_tool_call("bench_update", arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  const std::optional<ToolCall> call = parse_tool_call(
+      {"bench_update", {}, arguments}, {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
   const Device device = choose_device(config);

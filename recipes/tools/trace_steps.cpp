@@ -194,10 +194,9 @@ class Trace {
 int trace_steps(const std::vector<std::string>& arguments) {
   int64_t side = 0;
   bool every_gradient = false;
-  std::optional<ToolCall> call =
-      parse_tool_call("trace_steps", arguments,
-                      {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
-                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient}});
+  std::optional<ToolCall> call = parse_tool_call(
+      {"trace_steps", {}, arguments}, {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
+                                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient}});
   if (!call) return 0;
   if (call->config.out.empty()) throw UsageError("--out: the folder to write is not given");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;

@@ -1,5 +1,5 @@
 // Your own model on your own images: a small convolutional net over images in class folders.
-#include "recipes/run/trainer.h"
+#include "recipes/commands/program.h"
 
 using namespace kb;
 

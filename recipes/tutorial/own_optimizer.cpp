@@ -2,7 +2,7 @@
 // one that takes norms of layers. A rule is a function of tensors, and its row makes flags of its numbers; the built-in
 // ones (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer normalised` trains the same net
 // with the second, `--optimizer adamw` with a built-in one.
-#include "recipes/run/trainer.h"
+#include "recipes/commands/program.h"
 
 using namespace kb;
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "recipes/commands/program.h"
 #include "recipes/papers/table.h"
-#include "recipes/run/trainer.h"
 #include "tests/support.h"
 
 namespace kb {

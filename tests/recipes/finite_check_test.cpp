@@ -9,7 +9,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "recipes/run/trainer.h"
+#include "recipes/commands/program.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

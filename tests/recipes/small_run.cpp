@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "recipes/run/trainer.h"
+#include "recipes/commands/program.h"
 #include "tests/support.h"
 
 namespace kb::test {

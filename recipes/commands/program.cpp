@@ -1,0 +1,44 @@
+#include "recipes/commands/program.h"
+
+#include "graph/error.h"
+#include "recipes/commands/commands.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/trainer.h"
+
+namespace kb {
+namespace {
+
+struct Command {
+  const char* name;
+  int (*run)(const ToolArguments& arguments);
+};
+constexpr Command kCommands[] = {
+    {"inspect", inspect_command}, {"bench", bench_command}, {"scale", scale_command}, {"export", export_command}};
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : kCommands)
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+}  // namespace
+
+int run_recipe(Recipe recipe, int argc, char** argv) {
+  if (!is_listed(recipe.name)) recipe.program = argv[0];
+  std::vector<std::string> words(argv + 1, argv + argc);
+  return guarded_main(recipe.name, [&] {
+    const Command* command = words.empty() ? nullptr : find_command(words.front());
+    if (!command) return train_recipe(recipe, words);
+    words.erase(words.begin());
+    return command->run({command->name, recipe, words});
+  });
+}
+
+int run_command(const std::string& name, int argc, char** argv) {
+  const Command* command = find_command(name);
+  ensure(command != nullptr, "a program of no command");
+  return guarded_main(name, [&] { return command->run({name, {}, {argv + 1, argv + argc}}); });
+}
+
+}  // namespace kb
