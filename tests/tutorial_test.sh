@@ -21,6 +21,22 @@ echo "$said"
 grep -cE '^sample [01]: (0\.[0-9]{4} ?){4}$' <<<"$said" | grep -qx 2
 grep -q '^slope by ' <<<"$said"
 
+# Three trainings in one process: each with its loss, and the middle rate learns.
+said=$(my_model/build/three_rates)
+echo "$said"
+awk 'NR == 3 { middle = $3 } END { exit !(NR == 4 && middle < 40) }' <<<"$said"
+
+# A task of vectors: a parabola with a known noise of 0.1, of which the error comes near.
+awk 'BEGIN { srand(1); for (i = 0; i < 2000; ++i) { a = 2 * rand() - 1; b = 2 * rand() - 1
+  printf "%.6f,%.6f,%.6f\n", a, b, a * a - b + 0.1 * (rand() + rand() + rand() + rand() - 2) * sqrt(3) } }' >parabola.csv
+said=$(my_model/build/regression parabola.csv)
+echo "$said"
+awk '{ exit !($NF < 0.15 && $NF > 0.05) }' <<<"$said"
+
+# The commands work for a program of one's own.
+my_model/build/my_model inspect --data my_model/images --minibatch 8 | grep -q '^my_model on cpu'
+my_model/build/my_model bench --data my_model/images --minibatch 8 --steps 2 | grep -q 'samples/s'
+
 # The installed plug-ins are found: several processes run, and without a GPU it is the driver that is missing.
 model=$home/my_model/build/my_model
 if [[ -f $build/bin/libkilobatch_mpi.so ]]; then

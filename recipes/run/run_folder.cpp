@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -47,6 +48,11 @@ fs::path default_folder(const std::string& recipe) {
   fs::path path = base;
   for (int number = 2; !make_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
   return path;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
@@ -154,6 +160,9 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
                       {"fingerprint", facts.data.fingerprint},
                       {"train", facts.data.train.count()},
                       {"test", facts.data.test.count()},
+                      {"class_names", facts.data.class_names},
+                      {"mean", facts.data.statistics.mean},
+                      {"stddev", facts.data.statistics.stddev},
                       {"resident", facts.residency.is_on()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
@@ -162,6 +171,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   if (facts.config.log_layers)
     for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
+  manifest["host"] = host_name();
   manifest["device"] = facts.device;
   if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
   manifest["versions"] = versions(facts.library);
@@ -179,6 +189,18 @@ std::string manifest_text(const ManifestFacts& facts) {
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note) {
   return continued_manifest(manifest_of(facts).dump(), old, step, note);
+}
+
+std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
+  const char* how = result.ending == Ending::interrupted ? "interrupted" : result.is_cut ? "--stop-at" : "finished";
+  json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", how}};
+  nlohmann::ordered_json figures;
+  for (const Figure& figure : evaluation.figures) figures[figure.name] = figure.value;
+  figures["loss"] = evaluation.loss;
+  figures["diverged"] = result.is_diverged;
+  json["result"] = std::move(figures);
+  return json.dump(2) + "\n";
 }
 
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,

@@ -8,6 +8,7 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/train/programs.h"
+#include "recipes/train/training_loop.h"
 #include "runtime/state_store.h"
 
 namespace kb {
@@ -72,6 +73,9 @@ std::string manifest_text(const ManifestFacts& facts);
 // when it was gone on with. Calls `note` with a line for each version that is another now: the bits may be others too.
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
+// Returns the manifest of a run that is over: "ended" says when, after how many steps and how, "result" holds its
+// figures.
+std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation);
 // Returns the resumed manifest of two texts; `own` is this program's, `old` may come from anywhere.
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note);

@@ -1,5 +1,7 @@
 // The observer of a run that a command line began: its console, the files of its run folder, and its picture of a step.
 #pragma once
+#include <chrono>
+
 #include "recipes/run/console.h"
 #include "recipes/run/run_record.h"
 #include "recipes/run/step_picture.h"
@@ -9,9 +11,10 @@ namespace kb {
 
 class RunObserver : public Observer {
  public:
-  // All must outlive it.
-  RunObserver(Console& console, RunRecord& record, const StepPicture& picture)
-      : console_(console), record_(record), picture_(picture) {}
+  // All must outlive it. `started`: the process.
+  RunObserver(Console& console, RunRecord& record, const StepPicture& picture,
+              std::chrono::steady_clock::time_point started)
+      : console_(console), record_(record), picture_(picture), started_(started) {}
 
   void note(const std::string& line) override { console_.line(line); }
   bool wants_progress() override { return console_.wants_progress(); }
@@ -31,6 +34,8 @@ class RunObserver : public Observer {
   Console& console_;
   RunRecord& record_;
   const StepPicture& picture_;
+  const std::chrono::steady_clock::time_point started_;
+  bool has_stepped_ = false;
 };
 
 }  // namespace kb

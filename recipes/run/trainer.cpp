@@ -28,6 +28,7 @@
 #include "recipes/train/train.h"
 #include "recipes/train/world.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
@@ -106,7 +107,7 @@ class Run {
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
-    RunObserver observer(console_, record, picture);
+    RunObserver observer(console_, record, picture, started_);
     const LoopResult result = run_loop({task_,
                                         config_,
                                         plan_,
@@ -329,6 +330,9 @@ class Run {
         programs_->parameters, compiled.program.final.steps.size(), inference.compiled().program.final.steps.size(),
         compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
         a.compiled + b.compiled, a.cache_hits + b.cache_hits));
+    if (!programs_->unused.empty())
+      console_.line(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
+                                fmt::join(programs_->unused, ", ")));
     console_.line(to_text(memory_answer(compiled)));
     const auto more = [](const Session& session) {
       const MemoryAnswer answer = memory_answer(session.compiled());
@@ -343,7 +347,11 @@ class Run {
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
-    record.end({result.steps, result.evaluation.value_or(no_evaluation(programs_->metrics)), store.state_sha256()});
+    const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_->metrics));
+    record.end({result.steps, evaluation, store.state_sha256()});
+    if (folder_)
+      write_file_atomically(folder_->file(kManifest),
+                            ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation));
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(steps * plan_.minibatch);
     if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation));
@@ -356,21 +364,23 @@ class Run {
     if (!result.overlaps.empty())
       console_.line(fmt::format("the step of median time, of rank 0\n{}",
                                 overlap_text(programs_->training.compiled(), median_step(result.overlaps))));
-    if (steps > 0)
-      console_.line(fmt::format("first step done {:.3f} s after the start of the process",
-                                std::chrono::duration<double>(result.first_step_done - started_).count()));
     const int code = result.ending == Ending::interrupted ? 128 + world_.stop_reason() : 0;
     if (!folder_) return code;
     draw_layers();
-    console_.line(fmt::format("run folder: {} (manifest.json, metrics.jsonl, model.safetensors, checkpoints)",
-                              folder_->path().string()));
+    console_.line(fmt::format(
+        "run folder: {} (curves.svg, metrics.csv, metrics.jsonl, manifest.json, model.safetensors, checkpoints)",
+        folder_->path().string()));
     if (result.is_cut)
       console_.line(
           fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, config_.stop_at.text()));
-    console_.line(result.is_cut                          ? how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps))
-                  : result.ending == Ending::interrupted ? how_to_go_on()
-                                                         : what_next(recipe_, given_, plan_));
+    if (const std::string next = closing_advice(result); !next.empty()) console_.line(next);
     return code;
+  }
+
+  std::string closing_advice(const LoopResult& result) const {
+    if (result.is_cut) return how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps));
+    if (result.ending == Ending::interrupted) return how_to_go_on();
+    return result.is_diverged ? "" : what_next(recipe_, given_, plan_);
   }
 
   void draw_layers() {

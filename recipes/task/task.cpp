@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "graph/error.h"
@@ -147,6 +148,22 @@ void check_same_parameters(const Graph& training, const Graph& inference) {
       fmt::format("recipe {}: the model declares other parameters in training than in inference:{}\n  hint:     "
                   "both declarations must own the same; what only training does (dropout) owns none",
                   training.name, differences));
+}
+
+std::vector<std::string> unused_parameters(const Graph& graph) {
+  std::vector<bool> is_used(graph.nodes.size());
+  for (const Output& output : graph.outputs) is_used[static_cast<size_t>(output.value.node)] = true;
+  std::vector<std::string> unused;
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (is_used[n])
+      for (const Value input : node.inputs) is_used[static_cast<size_t>(input.node)] = true;
+    else if (node.op == Op::variable)
+      if (const Variable* v = graph.find_variable(node.attrs.text("name")); v->kind == VariableKind::parameter)
+        unused.push_back(v->name);
+  }
+  std::reverse(unused.begin(), unused.end());
+  return unused;
 }
 
 int64_t parameter_count(const Graph& graph) {

@@ -104,6 +104,9 @@ Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real = D
 // Throws Error naming what differs unless both have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);
 
+// Returns the names of the parameters on which no output depends: they never learn.
+std::vector<std::string> unused_parameters(const Graph& graph);
+
 // Elements over all parameters.
 int64_t parameter_count(const Graph& graph);
 

@@ -19,6 +19,8 @@ class LearningWatch {
   // `error`: fraction of `count` test samples that are classified wrongly.
   std::string evaluation(int64_t done, bool in_first_epoch, double error, int64_t count);
 
+  bool is_diverging() const { return told_diverging_; }
+
  private:
   std::string guessing_note(int64_t done);
 

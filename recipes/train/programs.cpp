@@ -116,6 +116,7 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
+  programs.unused = unused_parameters(training);
   programs.training_text = to_text(training);
   dumps.graph("train", training);
   dumps.graph("predict", inference);
@@ -156,6 +157,7 @@ std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::op
 
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
     : parameters(compiled.parameters),
+      unused(std::move(compiled.unused)),
       training_text(std::move(compiled.training_text)),
       metrics(std::move(compiled.metrics)),
       dumps(std::move(compiled.dumps)),

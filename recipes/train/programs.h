@@ -26,6 +26,7 @@ struct Programs {
   std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
   std::vector<NamedMetric> metrics;    // of the inference program
   int64_t parameters = 0;              // elements
+  std::vector<std::string> unused;     // names of parameters that never learn
   std::string training_text;           // the graph of a step as the model gave it
   std::vector<DumpFile> dumps;         // as config.dump asks
 };
@@ -51,7 +52,8 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 
-  int64_t parameters;  // as in Programs, as the next three
+  int64_t parameters;  // as in Programs, as the next four
+  std::vector<std::string> unused;
   std::string training_text;
   std::vector<NamedMetric> metrics;
   std::vector<DumpFile> dumps;

@@ -91,6 +91,7 @@ LoopResult TrainingLoop::run() {
   const bool evaluates = result_.ending == Ending::finished || parts_.config.eval_on_stop;
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
+  result_.is_diverged = watch_.is_diverging();
   result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
   parts_.observer.finish();
   return result_;
@@ -157,7 +158,6 @@ void TrainingLoop::tell(int64_t step) {
   parts_.training.read("loss", loss_, age);
   const Started& started = started_[static_cast<size_t>(step) % 2];
   const Clock::time_point end = Clock::now();
-  if (step == parts_.start.step) result_.first_step_done = end;
   const double seconds = seconds_between(std::max(started.at, last_done_), end);
   last_done_ = end;
   result_.train_seconds += seconds;

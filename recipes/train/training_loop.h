@@ -18,14 +18,14 @@ enum class Ending : uint8_t { finished, interrupted };
 
 struct LoopResult {
   Ending ending = Ending::finished;
-  int64_t steps = 0;                                           // done
-  bool is_cut = false;                                         // by --stop-at
-  double train_seconds = 0;                                    // without evaluations
-  double host_seconds = 0;                                     // that taking the steps kept the host, data apart
-  std::optional<Evaluation> evaluation;                        // of the final parameters
-  std::optional<Evaluation> averaged;                          // of the averaged ones, likewise
-  std::chrono::steady_clock::time_point first_step_done = {};  // of this process
-  std::vector<Overlap> overlaps;                               // of every step, where --explain-overlap asks
+  int64_t steps = 0;                     // done
+  bool is_cut = false;                   // by --stop-at
+  bool is_diverged = false;              // as LearningWatch tells
+  double train_seconds = 0;              // without evaluations
+  double host_seconds = 0;               // that taking the steps kept the host, data apart
+  std::optional<Evaluation> evaluation;  // of the final parameters
+  std::optional<Evaluation> averaged;    // of the averaged ones, likewise
+  std::vector<Overlap> overlaps;         // of every step, where --explain-overlap asks
 };
 
 class TrainingLoop {

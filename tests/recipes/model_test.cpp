@@ -292,6 +292,18 @@ BOOST_AUTO_TEST_CASE(the_nearest_word) {
              "there is no recipe 'lenet_mnits'; did you mean 'lenet_mnist'?");
 }
 
+ModelOutput with_a_spare(Batch& batch) {
+  linear("spare", flatten(batch.images), 3);
+  return classification(batch, linear("fc", flatten(batch.images), batch.classes));
+}
+
+BOOST_AUTO_TEST_CASE(parameters_that_never_learn_are_named) {
+  const std::vector<std::string> expected = {"spare.weight", "spare.bias"};
+  BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(with_a_spare), tiny_input(), {}), 2)) == expected,
+             boost::test_tools::per_element());
+  BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(linear_model), tiny_input(), {}), 2)).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb

@@ -85,6 +85,9 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   BOOST_TEST(manifest.at("flags").at("minibatch") == 10);
   BOOST_TEST(manifest.at("graph_hash").at("training").get<std::string>().size() == 32u);
   BOOST_TEST(manifest.at("command").get<std::string>().starts_with("small --"));
+  BOOST_TEST(manifest.at("ended").at("how") == "finished");
+  BOOST_TEST(manifest.at("result").at("error").get<double>() <= 1);
+  BOOST_TEST(!manifest.at("host").get<std::string>().empty());
   for (const char* file :
        {"model.safetensors", "checkpoints/step-00000016.safetensors", "checkpoints/step-00000020.safetensors"})
     BOOST_TEST(std::filesystem::exists(out / file), file);
