@@ -93,13 +93,14 @@ struct OpInfo {
   bool exact = false;  // the result is one of the arguments, or exact in any float dtype: it needs no rounding
   // In f64; narrower floats round the result. Null for ops of bits.
   double (*real)(double x, double y, double z) = nullptr;
-  // Of integers of `bits` bits, booleans 0 and 1; the result counts modulo 2^bits. Null for ops of floats alone.
+  // The value on integers of `bits` bits, booleans 0 and 1; the result counts modulo 2^bits. Null for ops of floats
+  // alone.
   int64_t (*integer)(int64_t x, int64_t y, int64_t bits) = nullptr;
   std::string_view infix = {};  // "+": the operator of both languages
   // The function of both preludes (compiler/print_prelude.h) that the op is a call of; beside an infix, of integers
   // alone.
   std::string_view helper = {};
-  // Of OpCost::function in f32: the greatest error in units in the last place, for |x| up to `ulps_to` and for
+  // The greatest error of an OpCost::function in f32 in units in the last place, for |x| up to `ulps_to` and for
   // infinities.
   double ulps = 0;
   double ulps_to = std::numeric_limits<double>::infinity();

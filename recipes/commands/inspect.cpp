@@ -26,13 +26,13 @@
 namespace kb {
 namespace {
 
-struct Wishes {
+struct Options {
   bool json = false, predict = false;
   std::string target, rates;
 };
 
-const Compiled& chosen(const Programs& programs, const Wishes& wishes) {
-  return wishes.predict ? programs.inference : programs.training;
+const Compiled& chosen(const Programs& programs, const Options& options) {
+  return options.predict ? programs.inference : programs.training;
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
@@ -60,38 +60,39 @@ struct Inspected {
 };
 
 // For a GPU that need not be there.
-Inspected inspect_for_target(const ToolCall& call, const Wishes& wishes) {
-  Target target = gpu_target(wishes.target);
-  const DevicelessLibrary library = open_deviceless_library(wishes.target);
+Inspected inspect_for_target(const ToolCall& call, const Options& options) {
+  Target target = gpu_target(options.target);
+  const DevicelessLibrary library = open_deviceless_library(options.target);
   target.library = library.query;
   Inspected result{compiled_for(call, target), std::nullopt};
-  const Compiled& compiled = chosen(result.programs, wishes);
+  const Compiled& compiled = chosen(result.programs, options);
   const int jobs = call.config.threads > 0 ? static_cast<int>(call.config.threads) : usable_processors();
-  const RuntimeOptions options = RuntimeOptions::from_environment();
-  const DeviceKernels kernels = compile_device_kernels(compiled.program, target.isa, options.cache_dir.string(), jobs,
-                                                       wishes.rates.empty() ? "" : options.cuobjdump);
-  if (!wishes.rates.empty())
-    result.model = model_step(last_routine(compiled), kernels.work, target, parse_gpu_rates(wishes.rates));
-  if (!wishes.json) {
+  const RuntimeOptions runtime = RuntimeOptions::from_environment();
+  const DeviceKernels kernels = compile_device_kernels(compiled.program, target.isa, runtime.cache_dir.string(), jobs,
+                                                       options.rates.empty() ? "" : runtime.cuobjdump);
+  if (!options.rates.empty())
+    result.model = model_step(last_routine(compiled), kernels.work, target, parse_gpu_rates(options.rates));
+  if (!options.json) {
     print_heading(call, fmt::format("{} (no device is asked)", target.isa));
     fmt::print("library calls: {}\n\n", library.name);
   }
   const StepModel* model = result.model ? &*result.model : nullptr;
-  fmt::print("{}", wishes.json ? inspection_json(compiled, kernels, model) + "\n" : inspection_text(compiled, kernels));
-  if (model && !wishes.json) fmt::print("{}", to_text(*model, last_routine(compiled), parse_gpu_rates(wishes.rates)));
+  fmt::print("{}",
+             options.json ? inspection_json(compiled, kernels, model) + "\n" : inspection_text(compiled, kernels));
+  if (model && !options.json) fmt::print("{}", to_text(*model, last_routine(compiled), parse_gpu_rates(options.rates)));
   return result;
 }
 
-Programs inspect_on_device(const ToolCall& call, const Wishes& wishes) {
+Programs inspect_on_device(const ToolCall& call, const Options& options) {
   World world(make_local_communicator());  // for programs of several processes, none of which runs
   Device device = choose_device(call.config, &world);
   Programs programs = compiled_for(call, device.backend->target());
-  const Compiled& compiled = chosen(programs, wishes);
+  const Compiled& compiled = chosen(programs, options);
   LoadReport load;
   const std::vector<const Schedule*> schedules = compiled.program.all();
   device.backend->load(schedules, load);
-  if (!wishes.json) print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
-  fmt::print("{}", wishes.json ? inspection_json(compiled, load) + "\n" : inspection_text(compiled, load));
+  if (!options.json) print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
+  fmt::print("{}", options.json ? inspection_json(compiled, load) + "\n" : inspection_text(compiled, load));
   return programs;
 }
 
@@ -104,7 +105,7 @@ std::string draw(const ToolCall& call, const Compiled& compiled, std::span<const
 }
 
 // A step of a GPU that need not be there, every part as long as the model says.
-std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Compiled& compiled,
+std::string draw_from_rates(const ToolCall& call, const Options& options, const Compiled& compiled,
                             const StepModel& model) {
   const std::optional<Network> network = call.config.net;
   const std::vector<const Schedule*> programs = last_routine(compiled);
@@ -112,12 +113,12 @@ std::string draw_from_rates(const ToolCall& call, const Wishes& wishes, const Co
   for (const LaunchModel& launch : model.launches) seconds.push_back(1e-3 * launch.total_ms);
   const Profile profile =
       predicted_profile(programs, seconds, reduction_seconds(compiled, network.value_or(Network{})));
-  const std::string what = wishes.predict ? fmt::format("minibatch {}: an evaluation", call.config.minibatch)
-                                          : batch_plan(call.config).derivation() + ": a step";
+  const std::string what = options.predict ? fmt::format("minibatch {}: an evaluation", call.config.minibatch)
+                                           : batch_plan(call.config).derivation() + ": a step";
   return draw(
       call, compiled, programs, profile,
-      fmt::format("{}, predicted from {}{}", what, wishes.rates, network ? " over " + network_text(*network) : ""),
-      wishes.target);
+      fmt::format("{}, predicted from {}{}", what, options.rates, network ? " over " + network_text(*network) : ""),
+      options.target);
 }
 
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
@@ -171,28 +172,28 @@ void explain_overlap(ToolCall call) {
 }
 
 // One step, on this machine.
-std::string draw_measured(const ToolCall& call, const Wishes& wishes) {
+std::string draw_measured(const ToolCall& call, const Options& options) {
   World world(make_local_communicator());
   const Device device = choose_device(call.config, &world);
   const InputSpec input = input_spec(image_source(call.recipe, call.config));
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
-  Session& session = wishes.predict ? loaded->inference : loaded->training;
+  Session& session = options.predict ? loaded->inference : loaded->training;
   return draw(call, session, median_profile(session),
-              wishes.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.minibatch)
-                             : batch_plan(call.config).derivation() + ": a step, measured",
+              options.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.minibatch)
+                              : batch_plan(call.config).derivation() + ": a step, measured",
               device);
 }
 
-void check_picture(const RunConfig& config, const Wishes& wishes) {
+void check_picture(const RunConfig& config, const Options& options) {
   if (!wants_picture(config)) return;
-  if (!wishes.target.empty() && wishes.rates.empty())
+  if (!options.target.empty() && options.rates.empty())
     throw UsageError(
         "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --rates "
         "h200 or BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
   if (config.processes == 1) return check_picture_files(config);
-  if (!wishes.target.empty() && !config.net)
+  if (!options.target.empty() && !config.net)
     throw UsageError("--picture, --trace: expected --net LATENCY,BANDWIDTH, the network between the processes");
-  if (wishes.target.empty() && !config.explain_overlap)
+  if (options.target.empty() && !config.explain_overlap)
     throw UsageError(
         "--picture, --trace: of several processes inspect runs one, and predicts what lies between them\n  hint:     "
         "--explain-overlap --net LATENCY,BANDWIDTH; or --picture with the recipe itself, which measures");
@@ -202,40 +203,40 @@ void check_picture(const RunConfig& config, const Wishes& wishes) {
 }  // namespace
 
 int inspect_command(const ToolArguments& arguments) {
-  Wishes wishes;
+  Options options;
   std::optional<ToolCall> call = parse_tool_call(
       arguments,
-      {{{"--json", "", "one JSON object in place of the tables"}, &wishes.json},
-       {{"--predict", "", "the evaluation in place of the training step"}, &wishes.predict},
+      {{{"--json", "", "one JSON object in place of the tables"}, &options.json},
+       {{"--predict", "", "the evaluation in place of the training step"}, &options.predict},
        {{"--target", "ARCH", "for a GPU that need not be here, its kernels by NVRTC: sm_80, sm_90, sm_100"},
         nullptr,
         nullptr,
-        &wishes.target},
+        &options.target},
        {{"--rates", "B,F",
          "predicts that GPU's time of every launch from h100, h200, or the bytes it copies and the operations of a "
          "matmul a second: 4.8TB/s,790TFLOP/s"},
         nullptr,
         nullptr,
-        &wishes.rates}});
+        &options.rates}});
   if (!call) return 0;
-  if (!wishes.rates.empty() && wishes.target.empty())
+  if (!options.rates.empty() && options.target.empty())
     throw UsageError("--rates: expected --target ARCH, the GPU that they are of");
-  check_picture(call->config, wishes);
+  check_picture(call->config, options);
   if (call->config.explain_overlap) {
-    if (wishes.json || wishes.predict || !wishes.target.empty())
+    if (options.json || options.predict || !options.target.empty())
       throw UsageError(
           "--explain-overlap: it times the training step on this machine and prints a table, so --json, "
           "--predict and --target do not go with it");
     return explain_overlap(std::move(*call)), 0;
   }
-  const Inspected inspected = wishes.target.empty() ? Inspected{inspect_on_device(*call, wishes), std::nullopt}
-                                                    : inspect_for_target(*call, wishes);
+  const Inspected inspected = options.target.empty() ? Inspected{inspect_on_device(*call, options), std::nullopt}
+                                                     : inspect_for_target(*call, options);
   write_dumps(call->config, inspected.programs.dumps);
   if (!wants_picture(call->config)) return 0;
-  const std::string line = wishes.target.empty()
-                               ? draw_measured(*call, wishes)
-                               : draw_from_rates(*call, wishes, chosen(inspected.programs, wishes), *inspected.model);
-  fmt::print(wishes.json ? stderr : stdout, "{}\n", line);
+  const std::string line = options.target.empty()
+                               ? draw_measured(*call, options)
+                               : draw_from_rates(*call, options, chosen(inspected.programs, options), *inspected.model);
+  fmt::print(options.json ? stderr : stdout, "{}\n", line);
   return 0;
 }
 

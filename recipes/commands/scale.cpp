@@ -26,7 +26,7 @@ namespace {
 constexpr int kMostWorkers = 4096;
 constexpr double kBucketMb = 8;  // where --bucket-mb is not given
 
-struct Wishes {
+struct Options {
   int64_t per_node = 8;
   int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
   int64_t samples = 0;  // of an epoch; 0: the data set's
@@ -82,7 +82,7 @@ std::string milliseconds_text(double seconds) {
 }
 
 // Returns the flags of a run of two processes, a worker each, of which one is timed.
-RunConfig flags_of_worker(const ToolCall& call, const Wishes& wishes) {
+RunConfig flags_of_worker(const ToolCall& call, const Options& options) {
   RunConfig config = call.config;
   const BatchPlan one = make_batch_plan(config.minibatch, config.per_worker, 1);
   if (one.virtual_workers != 1)
@@ -91,20 +91,20 @@ RunConfig flags_of_worker(const ToolCall& call, const Wishes& wishes) {
   config.processes = 2;
   config.minibatch = 2 * one.per_worker;
   if (config.bucket_mb == 0) config.bucket_mb = kBucketMb;
-  if (wishes.cores > 0 && config.threads == 0) config.threads = std::max<int64_t>(1, wishes.cores / wishes.per_node);
+  if (options.cores > 0 && config.threads == 0) config.threads = std::max<int64_t>(1, options.cores / options.per_node);
   return config;
 }
 
 // By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
-void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const Wishes& wishes) {
+void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const Options& options) {
   const InputSpec input = input_spec(image_source(call.recipe, call.config));
   timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
   ScaleWorker& one = timed.one;
   one.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_processors();
-  one.cores = static_cast<int>(wishes.cores);
+  one.cores = static_cast<int>(options.cores);
   if (one.cores > 0 && timed.workers[0]->device.backend->target().processor != Processor::cpu)
     throw UsageError("--cores: expected workers that are processes on a CPU, got a GPU\n  hint:     --device cpu");
-  const int most = std::min(one.at_a_time(static_cast<int>(wishes.per_node)), usable_processors() / one.threads);
+  const int most = std::min(one.at_a_time(static_cast<int>(options.per_node)), usable_processors() / one.threads);
   for (int at_a_time = 1;; at_a_time = std::min(2 * at_a_time, most)) {
     while (timed.workers.size() < static_cast<size_t>(at_a_time))
       timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
@@ -115,10 +115,10 @@ void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, con
 }
 
 // With --step-ms a worker's steps keep their shares of one of that length.
-Timed time_worker(const ToolCall& call, const Wishes& wishes) {
-  const RunConfig config = flags_of_worker(call, wishes);
+Timed time_worker(const ToolCall& call, const Options& options) {
+  const RunConfig config = flags_of_worker(call, options);
   Timed timed;
-  time_steps(timed, call, config, wishes);
+  time_steps(timed, call, config, options);
   timed.one.samples = static_cast<double>(config.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
@@ -126,8 +126,8 @@ Timed time_worker(const ToolCall& call, const Wishes& wishes) {
                            timed.workers[0]->device.backend->description());
   for (const auto& [at_a_time, step] : timed.one.steps)
     if (at_a_time > 1) timed.text += fmt::format(", {} where {} compute", milliseconds_text(step.sum()), at_a_time);
-  if (!wishes.step.empty()) {
-    const double wanted = 1e-3 * milliseconds_of(wishes.step);
+  if (!options.step.empty()) {
+    const double wanted = 1e-3 * milliseconds_of(options.step);
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
     timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
   }
@@ -146,30 +146,30 @@ std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
 }  // namespace
 
 int scale_command(const ToolArguments& arguments) {
-  Wishes wishes;
+  Options options;
   const std::optional<ToolCall> call = parse_tool_call(
       arguments,
-      {{{"--node", "G", "workers of a node"}, nullptr, &wishes.per_node},
-       {{"--cores", "C", "of a node, which its workers, on CPUs, share"}, nullptr, &wishes.cores},
-       {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &wishes.samples},
-       {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &wishes.inside},
-       {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &wishes.between},
-       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &wishes.step}});
+      {{{"--node", "G", "workers of a node"}, nullptr, &options.per_node},
+       {{"--cores", "C", "of a node, which its workers, on CPUs, share"}, nullptr, &options.cores},
+       {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &options.samples},
+       {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &options.inside},
+       {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &options.between},
+       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &options.step}});
   if (!call) return 0;
-  if (wishes.between.empty() || (wishes.inside.empty() && wishes.per_node > 1))
+  if (options.between.empty() || (options.inside.empty() && options.per_node > 1))
     throw UsageError(
         "expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside LATENCY,BANDWIDTH\n"
         "  hint:     --between 50us,50Gbit/s --inside 10us,20GB/s; or --node 1 for a worker a node");
-  const Cluster cluster{static_cast<int>(wishes.per_node),
-                        wishes.inside.empty() ? Network{} : parse_network(wishes.inside, "--inside"),
-                        parse_network(wishes.between, "--between")};
+  const Cluster cluster{static_cast<int>(options.per_node),
+                        options.inside.empty() ? Network{} : parse_network(options.inside, "--inside"),
+                        parse_network(options.between, "--between")};
   if (!call->config.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
   check_picture_files(call->config);
-  const Timed timed = time_worker(*call, wishes);
+  const Timed timed = time_worker(*call, options);
   const std::string nodes = cluster_text(cluster, timed.one);
   const int64_t epoch =
-      wishes.samples > 0 ? wishes.samples : input_spec(image_source(call->recipe, call->config)).train_count;
+      options.samples > 0 ? options.samples : input_spec(image_source(call->recipe, call->config)).train_count;
   const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
   fmt::print("{}: {}\n{}; an epoch is {} images\n", title, timed.text, nodes, epoch);
   std::vector<ScaleLine> lines;

@@ -104,7 +104,7 @@ class Run {
     const auto say = [this](const std::string& line) { console_.line(line); };
     RunRecord record =
         folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, config_.keep, say) : RunRecord();
-    if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.leaders(folder_ ? how_to_go_on() : ""));
+    if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
     RunObserver observer(console_, record, picture, started_);
@@ -296,7 +296,7 @@ class Run {
                                    static_cast<double>(start.losses), static_cast<double>(e.count), e.loss};
     for (const Figure& figure : e.figures) numbers.push_back(figure.value);
     const size_t bytes = numbers.size() * sizeof(double);
-    std::memcpy(numbers.data(), world_.leaders({reinterpret_cast<const char*>(numbers.data()), bytes}).data(), bytes);
+    std::memcpy(numbers.data(), world_.broadcast({reinterpret_cast<const char*>(numbers.data()), bytes}).data(), bytes);
     start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[2], static_cast<int64_t>(numbers[3]),
              start.first_loss};
     if (numbers[1] == 0) return start;
@@ -461,7 +461,7 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   const std::unique_ptr<World> world = join_world(*config);
   if (world->leads()) check_files(*config, resumes);
   std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
-  const bool all_resume = world->leaders(resumes ? "resume" : "") == "resume";  // as the first sees the folder
+  const bool all_resume = world->broadcast(resumes ? "resume" : "") == "resume";  // as the first sees the folder
   return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();
 }
 

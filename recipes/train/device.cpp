@@ -94,15 +94,15 @@ std::string use_picks(Backend& backend, const std::string& text) {
 Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile) {
   if (backend.target().processor == Processor::cpu || world.size() == 1) return compile();
   if (!world.leads()) {
-    use_picks(backend, world.leaders(""));
+    use_picks(backend, world.broadcast(""));
     return compile();
   }
   try {
     Programs programs = compile();
-    world.leaders(picks_text(backend));
+    world.broadcast(picks_text(backend));
     return programs;
   } catch (const Error&) {
-    world.leaders(picks_text(backend));  // the others meet the same error
+    world.broadcast(picks_text(backend));  // the others meet the same error
     throw;
   }
 }

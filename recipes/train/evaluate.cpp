@@ -24,7 +24,7 @@ double Evaluator::read(const std::string& output, int age) {
 }
 
 // Keeps the results of the step `age` steps ago, to be summed by total().
-void Evaluator::tell(int age) {
+void Evaluator::report(int age) {
   own_.push_back(read("loss", age));
   for (const NamedMetric& metric : metrics_) own_.push_back(read(metric.name, age));
   own_.push_back(read("count", age));
@@ -59,11 +59,11 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
     slot.lend(session_);
     session_.step();
     if (behind == lag)
-      tell(lag);
+      report(lag);
     else
       ++behind;
   }
-  while (behind > 0) tell(--behind);
+  while (behind > 0) report(--behind);
   if (may_stop && !world_.begin()) return std::nullopt;
   const Sums sums = total();
   const double count = sums.back();

@@ -24,7 +24,7 @@ class Evaluator {
  private:
   using Sums = std::vector<double>;  // loss, metrics and count of a batch
   size_t width() const { return metrics_.size() + 2; }
-  void tell(int age);
+  void report(int age);
   double read(const std::string& output, int age);
   Sums total();
 

@@ -42,7 +42,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
       loss_sum_(parts_.start.loss_sum),
       losses_(parts_.start.losses) {
-  result_.steps = told_ = parts_.start.step;
+  result_.steps = reported_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
@@ -98,7 +98,7 @@ LoopResult TrainingLoop::run() {
 }
 
 void TrainingLoop::stop() {
-  tell_until(result_.steps);
+  report_until(result_.steps);
   parts_.observer.note(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
                                    parts_.config.eval_on_stop ? "; evaluating" : ""));
 }
@@ -134,7 +134,7 @@ bool TrainingLoop::step(int64_t step) {
   }
   ++result_.steps;
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
-  tell_until(step + 1 - parts_.training.lag());
+  report_until(step + 1 - parts_.training.lag());
   return true;
 }
 
@@ -148,12 +148,12 @@ void TrainingLoop::work(int64_t step, int64_t worker) {
   if (is_drawn) drawn_ = std::move(profile);
 }
 
-void TrainingLoop::tell_until(int64_t end) {
-  while (told_ < end) tell(told_++);
+void TrainingLoop::report_until(int64_t end) {
+  while (reported_ < end) report(reported_++);
 }
 
 // Waits for the step. Its time is what it kept the device: from its start, or from the end of the one before.
-void TrainingLoop::tell(int64_t step) {
+void TrainingLoop::report(int64_t step) {
   const int age = static_cast<int>(result_.steps - 1 - step);
   parts_.training.read("loss", loss_, age);
   const Started& started = started_[static_cast<size_t>(step) % 2];
@@ -212,7 +212,7 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
 }
 
 void TrainingLoop::evaluate(int64_t done, bool may_stop) {
-  tell_until(done);
+  report_until(done);
   parts_.world.at("evaluation");
   if (batch_norm_) batch_norm_->run();
   const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
@@ -268,7 +268,7 @@ void TrainingLoop::save_model(int64_t done) {
 }
 
 void TrainingLoop::save_checkpoint(int64_t done) {
-  tell_until(done);
+  report_until(done);
   if (checkpoint_at_ == done) return;
   parts_.world.at("checkpoint");
   parts_.observer.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});

@@ -47,8 +47,8 @@ class TrainingLoop {
   void begin();
   bool step(int64_t step);
   void work(int64_t step, int64_t worker);
-  void tell_until(int64_t end);
-  void tell(int64_t step);
+  void report_until(int64_t end);
+  void report(int64_t step);
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done, bool may_stop = true);
@@ -89,8 +89,8 @@ class TrainingLoop {
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;
   std::optional<Figure> best_;      // goal of the evaluations of this process
-  std::array<Started, 2> started_;  // steps that may not have been told of, by number modulo 2
-  int64_t told_ = 0;                // steps whose loss was read: a device may be one ahead
+  std::array<Started, 2> started_;  // steps that may not have been reported, by number modulo 2
+  int64_t reported_ = 0;            // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
   double loss_sum_;  // since the last evaluation
   int64_t losses_;

@@ -24,7 +24,7 @@ std::string TrainingLoop::found_by_any(std::string own) {
 
 // With --check-finite: nothing has changed yet when a step is refused.
 void TrainingLoop::check_before(int64_t step) {
-  tell_until(step);
+  report_until(step);
   parts_.world.at("check of a step");
   if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step);
   const std::string maker = found_by_any(check_->run(step));

@@ -73,7 +73,7 @@ void World::check_alike(const Facts& facts) {
   }
 }
 
-std::string World::leaders(const std::string& text) { return communicator_->all_gather(text)[0]; }
+std::string World::broadcast(const std::string& text) { return communicator_->all_gather(text)[0]; }
 
 bool World::begin() {
   if (size() == 1) return reason() == 0;

@@ -35,7 +35,7 @@ class World {
   // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
   void check_alike(const Facts& facts);
   // Collective call. Returns the text of the leading process.
-  std::string leaders(const std::string& text);
+  std::string broadcast(const std::string& text);
 
   // Tell the other processes, which watch this one, where it stands.
   void at_step(int64_t step);
