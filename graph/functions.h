@@ -90,6 +90,11 @@ Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Wher
 // scatter_add; its one_hot is a row of zeros.
 Tensor one_hot(Tensor indices, int64_t classes, DType dtype = DType::f32, Where where = Where::current());
 Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
+// The slices of x at `indices` along `axis`, in whose place the axes of `indices` stand: x [A, B, C] and indices [I, J]
+// along axis 1 give [A, I, J, C].
+Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
+// The elements in reverse order along `axes`; none = all of them.
+Tensor flip(Tensor x, Ints axes, Where where = Where::current());
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
 // A window of `size` = [H, W] of each sample of x [N, ..., H, W]. window i32 [N, 3]: its first row and first column in
 // x, which may lie outside (0 is read there), and whether it is mirrored left to right (not 0).
@@ -106,6 +111,8 @@ Tensor convolution_input_grad(Tensor dy, Tensor weight, const Window& window, in
                               int64_t channels, Where where = Where::current());
 Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_t groups,
                                Where where = Where::current());
+// The sum of each window on the axes [H, W] of x that `axes` names; padding counts as zero.
+Tensor sum_pool(Tensor x, const Window& window, Ints axes = {-2, -1}, Where where = Where::current());
 struct PoolOptions {
   int64_t kernel = 2, stride = 0, padding = 0;
 };  // stride 0 = kernel
@@ -132,11 +139,15 @@ Tensor all_reduce(Tensor x, Where where = Where::current());
 // Composites.
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
-// logits [N, K], labels i32 [N], smoothing a scalar in [0, 1): target (1 - s) one_hot + s / K; per-sample losses [N].
-// Labels of an index_input are below K, or it is an error here; a computed label outside [0, K) has loss and gradient
-// NaN. A class that the target gives nothing counts nothing, also where its logit is minus infinity; with smoothing
-// every class has a share, and such a logit makes the loss infinite.
+// logits [N, ..., K], labels i32 [N, ...], smoothing a scalar in [0, 1): target (1 - s) one_hot + s / K; one loss a
+// label. Labels of an index_input are below K, or it is an error here; a computed label outside [0, K) has loss and
+// gradient NaN. A class that the target gives nothing counts nothing, also where its logit is minus infinity; with
+// smoothing every class has a share, and such a logit makes the loss infinite.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Where where = Where::current());
+// Where a label is `ignore_index`, a class or none, loss and gradient are 0; an index_input may have it as the number
+// above its classes.
+Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ignore_index,
+                     Where where = Where::current());
 // Mean over all axes but the first: per-sample losses [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 

@@ -1,4 +1,5 @@
 #include <limits>
+#include <optional>
 
 #include "graph/building.h"
 #include "graph/index_range.h"
@@ -6,17 +7,29 @@
 namespace kb {
 namespace {
 
-void check_classification(std::string_view op, Tensor logits, Tensor labels) {
+// The shape of one label for each row of the logits.
+Type label_type(const Type& logits) {
+  Type labels{DType::i32, Dims(logits.shape.begin(), logits.shape.end() - 1), "N"};
+  labels.names.resize(labels.shape.size(), '_');
+  return labels;
+}
+
+// Logits [N, ..., K] and labels [N, ...] below K, or equal to `ignored`.
+void check_classification(std::string_view op, Tensor logits, Tensor labels, std::optional<int64_t> ignored = {}) {
   require_same_graph(op, {logits, labels});
-  require_rank(op, logits.type(), 2, "logits [N, K]");
+  if (logits.rank() < 2)
+    report(op, {"too few dimensions", "logits [N, ..., K]: a number a class", shape_text(logits.type()), ""});
   require_float(op, logits.type());
-  if (labels.rank() != 1 || labels.size(0) != logits.size(0))
-    report(op, {"labels do not fit the logits", "labels [N=" + std::to_string(logits.size(0)) + "]",
-                "labels " + shape_text(labels.type()), "one class number a sample"});
+  const Type expected = label_type(logits.type());
+  if (labels.shape() != expected.shape)
+    report(op, {"labels do not fit the logits", "labels " + shape_text(expected), "labels " + shape_text(labels.type()),
+                "one class number a sample"});
   if (labels.dtype() != DType::i32)
     report(op, {"labels have the wrong dtype", "i32", to_string(labels.type()), "cast(labels, DType::i32)"});
-  const int64_t classes = declared_below(labels.graph(), labels.value());
-  if (classes != 0 && classes != logits.size(1))
+  const int64_t numbers = declared_below(labels.graph(), labels.value());
+  const int64_t classes =
+      numbers != 0 && ignored == numbers - 1 && logits.size(-1) == numbers - 1 ? numbers - 1 : numbers;
+  if (classes != 0 && classes != logits.size(-1))
     report(op, {"the logits are not one a class",
                 "logits [N=" + std::to_string(logits.size(0)) + ", " + std::to_string(classes) +
                     "]: the labels are 0 to " + std::to_string(classes - 1),
@@ -36,40 +49,48 @@ Tensor targets(Tensor labels, int64_t classes, DType dtype) {
 // x - max(x) along an axis. The shift changes no softmax, so no gradient flows through the maximum.
 Tensor shifted(Tensor x, int64_t axis) { return x - stop_gradient(max(x, {axis}, true)); }
 
+// The probabilities that a loss compares with: of each sample's class 1 - smoothing more than of every other.
+Tensor smoothed(Tensor target, const Operand& smoothing, int64_t classes) {
+  if (smoothing.tensor.valid()) {
+    Tensor s = smoothing.tensor;
+    require_same_graph("cross_entropy", {target, s});
+    if (s.rank() != 0 || !is_float(s.dtype()))
+      report("cross_entropy", {"smoothing is no scalar", "a number or a float scalar", to_string(s.type()),
+                               "scalar_input(graph, \"label_smoothing\")"});
+    s = cast(s, target.dtype());
+    return target * (1.0 - s) + s / static_cast<double>(classes);
+  }
+  if (smoothing.number == 0) return target;
+  if (!(smoothing.number > 0 && smoothing.number < 1))
+    report("cross_entropy", {"smoothing out of range", "0 <= smoothing < 1", number_text(smoothing.number), ""});
+  return target * (1.0 - smoothing.number) + smoothing.number / static_cast<double>(classes);
+}
+
+// The leading axes of x become one; the last `kept` stay.
+Tensor as_rows(Tensor x, int64_t kept) {
+  if (x.rank() == 1 + kept) return x;
+  Dims shape{-1};
+  shape.insert(shape.end(), x.shape().end() - kept, x.shape().end());
+  return reshape(x, shape);
+}
+
+// Of logits [R, K] and labels [R].
+Tensor cross_entropy_of_rows(Tensor logits, Tensor labels, const Operand& smoothing) {
+  const int64_t classes = logits.size(1);
+  const Tensor z = shifted(logits, 1);
+  const Tensor target = smoothed(targets(labels, classes, logits.dtype()), smoothing, classes);
+  // The target sums to 1, so -sum(target * log_softmax(logits)) = log(sum(exp(z))) - sum(target * z): two sums over one
+  // pass, and none of the logarithms is stored. Where the target is 0, z may be minus infinity.
+  const Tensor terms = select(eq(target, 0.0), 0.0, target * z);
+  return log(sum(exp(z), {1})) - sum(terms, {1});
+}
+
 }  // namespace
-
-Tensor one_hot(Tensor indices, int64_t classes, DType dtype, Where where) {
-  const Call call(where);
-  require_same_graph("one_hot", {indices});
-  if (classes < 1) report("one_hot", {"no classes", "1 or more", std::to_string(classes), ""});
-  if (!is_integer(indices.dtype()))
-    report("one_hot",
-           {"indices are no integers", "i32, u32 or u8", to_string(indices.type()), "cast(indices, DType::i32)"});
-  Dims shape = indices.shape();
-  Ints axes;
-  for (int64_t i = 0; i < indices.rank(); ++i) axes.push_back(i);
-  shape.push_back(classes);
-  Tensor wide = broadcast_axes(cast(indices, DType::i32), std::move(shape), std::move(axes));
-  return cast(eq(wide, iota(indices.graph(), DType::i32, classes)), dtype);
-}
-
-Tensor gather(Tensor table, Tensor indices, Where where) {
-  const Call call(where);
-  return make(Op::gather, {table, indices});
-}
-
-Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
-  const Call call(where);
-  return make(Op::scatter_add, {indices, updates}, {{"rows", rows}});
-}
-
-Tensor crop(Tensor x, Tensor window, Ints size, Where where) {
-  const Call call(where);
-  return make(Op::crop, {x, window}, {{"size", std::move(size)}});
-}
 
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where) {
   const Call call(where);
+  require_same_graph("argmax_equals", {logits, labels});
+  require_rank("argmax_equals", logits.type(), 2, "logits [N, K]");
   check_classification("argmax_equals", logits, labels);
   return cast(eq(argmax(logits, 1), labels), DType::f32);
 }
@@ -95,26 +116,20 @@ Tensor log_softmax(Tensor x, int64_t axis, Where where) {
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where where) {
   const Call call(where);
   check_classification("cross_entropy", logits, labels);
-  const int64_t classes = logits.size(1);
-  Tensor z = shifted(logits, 1);
-  Tensor target = targets(labels, classes, logits.dtype());
-  if (smoothing.tensor.valid()) {
-    Tensor s = smoothing.tensor;
-    require_same_graph("cross_entropy", {logits, s});
-    if (s.rank() != 0 || !is_float(s.dtype()))
-      report("cross_entropy", {"smoothing is no scalar", "a number or a float scalar", to_string(s.type()),
-                               "scalar_input(graph, \"label_smoothing\")"});
-    s = cast(s, logits.dtype());
-    target = target * (1.0 - s) + s / static_cast<double>(classes);
-  } else if (smoothing.number != 0) {
-    if (!(smoothing.number > 0 && smoothing.number < 1))
-      report("cross_entropy", {"smoothing out of range", "0 <= smoothing < 1", number_text(smoothing.number), ""});
-    target = target * (1.0 - smoothing.number) + smoothing.number / static_cast<double>(classes);
-  }
-  // The target sums to 1, so -sum(target * log_softmax(logits)) = log(sum(exp(z))) - sum(target * z): two sums over one
-  // pass, and none of the logarithms is stored. Where the target is 0, z may be minus infinity.
-  Tensor terms = select(eq(target, 0.0), 0.0, target * z);
-  return log(sum(exp(z), {1})) - sum(terms, {1});
+  const Dims shape = labels.shape();
+  return reshape(cross_entropy_of_rows(as_rows(logits, 1), as_rows(labels, 0), smoothing), shape);
+}
+
+Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ignore_index, Where where) {
+  const Call call(where);
+  check_classification("cross_entropy", logits, labels, ignore_index);
+  const Dims shape = labels.shape();
+  const Tensor rows = as_rows(logits, 1), classes = as_rows(labels, 0);
+  // A row that is ignored is replaced before the loss as well: whatever stands in it, its gradient is 0.
+  const Tensor ignored = eq(classes, number_in("cross_entropy", DType::i32, static_cast<double>(ignore_index)));
+  const Tensor known_rows = select(broadcast_axes(ignored, rows.shape(), {0}), 0.0, rows);
+  const Tensor losses = cross_entropy_of_rows(known_rows, select(ignored, 0.0, classes), smoothing);
+  return reshape(select(ignored, 0.0, losses), shape);
 }
 
 Tensor mse(Tensor prediction, Tensor target, Where where) {

@@ -70,12 +70,17 @@ Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where) {
   return max_pool_with_index(x, pool_window("max_pool2d", x, options), {2, 3}).value;
 }
 
+Tensor sum_pool(Tensor x, const Window& window, Ints axes, Where where) {
+  const Call call(where);
+  require_same_graph("sum_pool", {x});
+  return make(Op::sum_pool, {x}, window_attrs(window, real_axes("sum_pool", x.type(), std::move(axes))));
+}
+
 Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
   const Window window = pool_window("avg_pool2d", x, options);
   require_float("avg_pool2d", x.type());
-  Tensor total = make(Op::sum_pool, {x}, window_attrs(window, {2, 3}));
-  return total / static_cast<double>(options.kernel * options.kernel);
+  return sum_pool(x, window, {2, 3}) / static_cast<double>(options.kernel * options.kernel);
 }
 
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where) {

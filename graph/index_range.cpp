@@ -72,6 +72,14 @@ class Ranges {
       case Op::reduce_max:
       case Op::reduce_min:
         return in(0);
+      case Op::add: {
+        const IndexRange a = in(0), b = in(1);
+        return {a.least + b.least, a.most + b.most};
+      }
+      case Op::sub: {
+        const IndexRange a = in(0), b = in(1);
+        return {a.least - b.most, a.most - b.least};
+      }
       case Op::maximum: {
         const IndexRange a = in(0), b = in(1);
         return {std::max(a.least, b.least), std::max(a.most, b.most)};

@@ -37,7 +37,7 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
       if (is_float(dtype)) throw Mistake{"no bits of floats", "integers or booleans", operands_text(in), ""};
       return dtype;
     case TypeRule::integers:
-      if (is_float(dtype)) throw Mistake{"no bits of floats", "integers or booleans", operands_text(in), ""};
+      if (is_float(dtype)) throw Mistake{"no bits of floats", "integers", operands_text(in), ""};
       if (dtype == DType::boolean)
         throw Mistake{"no shifts or products of booleans", "integers", operands_text(in), "cast(x, DType::u32)"};
       return dtype;

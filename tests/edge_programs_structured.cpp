@@ -60,7 +60,7 @@ void window_gradient_ops(EdgeTable& table, DType dtype) {
     add(Op::take_at_index, {x.value(), index.value()});
     add(Op::max_pool_grad, {dy.value(), index.value()});
     add(Op::sum_pool_grad, {dy.value()});
-    add(Op::sum_pool, {x.value()});
+    draft.gives("sum_pool", sum_pool(x, w, pool.axes));
   }
   loose(draft, dtype, 8);
   draft.done();
@@ -71,6 +71,7 @@ void window_gradients(EdgeTable& table, DType dtype) {
   for (const Pool& pool : kPools) {
     const Tensor x = draft.trained_sprinkle(dtype, pool.shape, 0);
     draft.gives("max_pool", max_pool_with_index(x, pool.window, pool.axes).value);
+    draft.gives("sum_pool", sum_pool(x, pool.window, pool.axes));
     if (pool.window.kernel[0] != pool.window.kernel[1] || pool.axes[0] != 2) continue;
     draft.gives("avg_pool2d", avg_pool2d(x, {pool.window.kernel[0], pool.window.stride[0], pool.window.padding[0]}));
     // A maximum of a derivative, whose own gradient takes elements at indices.
@@ -88,6 +89,8 @@ void indexed(EdgeTable& table, DType dtype) {
   const Tensor rows = draft.given(dtype, {7, 3}, edges(dtype)), line = draft.given(dtype, {13}, edges(dtype));
   const Tensor few = draft.given(DType::i32, {2, 5}, {0, 6, 3, 3, 1, 0, 5, 2, 6, 6});
   draft.gives("gather", gather(rows, few));
+  draft.gives("gather along an axis", gather(rows, draft.given(DType::i32, {2, 2}, {2, 0, 3, -1}), 1));
+  draft.gives("flip", flip(rows, {}));
   draft.gives("gather of numbers", gather(line, draft.given(DType::i32, {11}, {12, 0, 7, 7, 1})));
   draft.gives("gather of one row", gather(slice(rows, 0, 2, 3), draft.given(DType::i32, {1}, {0})));
   const Tensor updates = draft.sprinkle(dtype, {2, 5, 3}, 0), numbers = draft.sprinkle(dtype, {17}, 0);
@@ -222,6 +225,8 @@ void composites(EdgeTable& table, DType dtype, bool trains) {
     const Tensor labels = draft.given(DType::i32, {shape[0]}, classes);
     draft.gives("cross_entropy", cross_entropy(logits, labels));
     draft.gives("cross_entropy smoothed", cross_entropy(logits, labels, 0.125));
+    draft.gives("cross_entropy with ignored labels",
+                cross_entropy(reshape(logits, {shape[0], 1, shape[1]}), reshape(labels, {shape[0], 1}), 0.0, 0));
     if (!trains) draft.gives("argmax_equals", argmax_equals(logits, labels));
     draft.gives("softmax", softmax(logits, 0));
     draft.gives("log_softmax", log_softmax(logits));

@@ -1,0 +1,76 @@
+// Gradients of functions that are composed of others, against finite differences.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "compiler/passes.h"
+#include "graph/functions.h"
+#include "graph/interpreter.h"
+#include "tests/compiler/gradient_case.h"
+
+using namespace kb;
+using namespace kb::test;
+
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+template <class Build>
+void check(Build&& build) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    GradientCase c(seed);
+    const std::vector<Tensor> results = build(c);
+    const double error = c.relative_error(results);
+    BOOST_TEST(error <= kTolerance, "seed " << seed << ": relative error " << error);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gradients_of_composites)
+
+BOOST_AUTO_TEST_CASE(gather_along_an_axis) {
+  check([](GradientCase& c) {
+    const Dims shape = c.shape(3);
+    const int64_t axis = c.integer(-3, 2);
+    const Tensor indices = c.indices({c.integer(1, 4), 2}, shape[static_cast<size_t>(axis < 0 ? axis + 3 : axis)]);
+    return std::vector<Tensor>{gather(c.x(shape), indices, axis)};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(flips) {
+  check([](GradientCase& c) {
+    const Dims shape = c.shape(3);
+    const Tensor x = c.x(shape), weights = c.fixed(shape);
+    return std::vector<Tensor>{flip(x, c.axes(3)) * weights, flip(x, {})};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(sums_of_windows) {
+  check([](GradientCase& c) {
+    const Window window{{c.integer(1, 3), c.integer(1, 3)},
+                        {c.integer(1, 3), c.integer(1, 3)},
+                        {c.integer(0, 2), c.integer(0, 2)},
+                        {1, 1}};
+    return std::vector<Tensor>{sum_pool(c.x({2, 2, 5, 4}), window), sum_pool(c.x({2, 5, 4, 3}), window, {1, 2})};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cross_entropy_with_ignored_labels) {
+  check([](GradientCase& c) {
+    const Tensor labels = c.indices({3, 4}, 5);
+    return std::vector<Tensor>{cross_entropy(c.x({3, 4, 5}), labels, 0.1, 2), cross_entropy(c.x({3, 4, 5}), labels)};
+  });
+}
+
+// No part of the gradient is NaN where the ignored row is not finite.
+BOOST_AUTO_TEST_CASE(ignored_rows_have_no_gradient) {
+  Graph graph;
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor logits = constant(graph, DType::f64, {3, 2}, {inf, -inf, std::nan(""), 1, 0, 0});
+  const Tensor labels = constant(graph, DType::i32, {3}, {-1, -1, 0});
+  const Value d = gradients(sum(cross_entropy(logits, labels, 0.0, -1)), {logits})[0].value();
+  const std::vector<double> got = interpret_values(graph, {}, std::span(&d, 1))[0].data;
+  BOOST_TEST(got == std::vector<double>({0, 0, 0, 0, -0.5, 0.5}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

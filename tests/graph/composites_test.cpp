@@ -1,0 +1,195 @@
+// Functions that are composed of others against plain loops in double.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <functional>
+
+#include "graph/functions.h"
+#include "graph/interpreter.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+using Reals = std::vector<double>;
+constexpr DType f64 = DType::f64, i32 = DType::i32;
+
+Reals values(Tensor result) {
+  const Value value = result.value();
+  return interpret_values(result.graph(), {}, {&value, 1}).front().data;
+}
+
+Reals numbers(const Dims& shape) {
+  Reals result;
+  for (int64_t i = 0; i < element_count(shape); ++i) result.push_back(std::sin(static_cast<double>(i * i + 1)) * 3);
+  return result;
+}
+
+// Calls f with every index of the shape, in row-major order.
+void each_index(const Dims& shape, const std::function<void(const Ints&)>& f) {
+  Ints index(shape.size(), 0);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    int64_t rest = i;
+    for (size_t a = shape.size(); a-- > 0; rest /= shape[a]) index[a] = rest % shape[a];
+    f(index);
+  }
+}
+
+double at(const Reals& x, const Dims& shape, const Ints& index) {
+  int64_t place = 0;
+  for (size_t a = 0; a < shape.size(); ++a) place = place * shape[a] + index[a];
+  return x[static_cast<size_t>(place)];
+}
+
+void check_equal(const Reals& got, const Reals& expected, double tolerance = 0) {
+  BOOST_REQUIRE(got.size() == expected.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    BOOST_TEST(std::fabs(got[i] - expected[i]) <= tolerance, i << ": " << got[i] << ", not " << expected[i]);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(composites)
+
+BOOST_AUTO_TEST_CASE(gather_along_any_axis) {
+  const Dims shape{3, 4, 5};
+  const Reals x = numbers(shape);
+  for (const int64_t axis : {0, 1, 2, -1, -3})
+    for (const Dims& of : {Dims{}, Dims{6}, Dims{2, 3}}) {
+      Graph graph;
+      const auto real = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
+      Reals indices;
+      for (int64_t i = 0; i < element_count(of); ++i) indices.push_back(static_cast<double>((i * 7 + 2) % shape[real]));
+      const Tensor result = gather(constant(graph, f64, shape, x), constant(graph, i32, of, indices), axis);
+      Dims expected_shape(shape.begin(), shape.begin() + static_cast<int64_t>(real));
+      expected_shape.insert(expected_shape.end(), of.begin(), of.end());
+      expected_shape.insert(expected_shape.end(), shape.begin() + static_cast<int64_t>(real) + 1, shape.end());
+      BOOST_REQUIRE((result.shape() == expected_shape));
+      Reals expected;
+      each_index(expected_shape, [&](const Ints& index) {
+        const auto first = index.begin() + static_cast<int64_t>(real), last = first + static_cast<int64_t>(of.size());
+        Ints from(index.begin(), first);
+        from.push_back(static_cast<int64_t>(at(indices, of, Ints(first, last))));
+        from.insert(from.end(), last, index.end());
+        expected.push_back(at(x, shape, from));
+      });
+      BOOST_TEST_CONTEXT("axis " << axis << ", indices of rank " << of.size()) check_equal(values(result), expected);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(gather_along_an_axis_reads_nan_where_there_is_no_slice) {
+  Graph graph;
+  const Tensor x = constant(graph, f64, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Reals got = values(gather(x, constant(graph, i32, {2}, {3, 1}), 1));
+  BOOST_TEST((std::isnan(got[0]) && got[1] == 2 && std::isnan(got[2]) && got[3] == 5));
+}
+
+BOOST_AUTO_TEST_CASE(flip_reverses_axes) {
+  const Dims shape{3, 1, 4, 2};
+  const Reals x = numbers(shape);
+  for (const Ints& axes : {Ints{0}, Ints{1}, Ints{-1}, Ints{2, 0}, Ints{}, Ints{0, 1, 2, 3}}) {
+    Graph graph;
+    const Tensor result = flip(constant(graph, f64, shape, x), axes);
+    Reals expected;
+    each_index(shape, [&](Ints index) {
+      for (size_t a = 0; a < shape.size(); ++a) {
+        const bool reversed = axes.empty() || std::any_of(axes.begin(), axes.end(), [&](int64_t axis) {
+                                return static_cast<size_t>(axis < 0 ? axis + 4 : axis) == a;
+                              });
+        if (reversed) index[a] = shape[a] - 1 - index[a];
+      }
+      expected.push_back(at(x, shape, index));
+    });
+    BOOST_REQUIRE((result.shape() == shape));
+    check_equal(values(result), expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sum_pool_of_any_window) {
+  const Dims shape{2, 7, 6, 3};
+  const Reals x = numbers(shape);
+  const Window windows[] = {{{2, 3}, {1, 2}, {0, 0}, {1, 1}},
+                            {{3, 3}, {2, 2}, {1, 1}, {1, 1}},
+                            {{2, 2}, {3, 1}, {2, 1}, {2, 3}},
+                            {{1, 1}, {4, 5}, {0, 0}, {1, 1}},
+                            {{7, 6}, {1, 1}, {0, 0}, {1, 1}}};
+  for (const Window& w : windows) {
+    Graph graph;
+    const Tensor result = sum_pool(constant(graph, f64, shape, x), w, {1, 2});
+    Reals expected;
+    each_index(result.shape(), [&](const Ints& index) {
+      double sum = 0;
+      for (int64_t i = 0; i < w.kernel[0]; ++i)
+        for (int64_t j = 0; j < w.kernel[1]; ++j) {
+          const int64_t h = index[1] * w.stride[0] - w.padding[0] + i * w.dilation[0];
+          const int64_t v = index[2] * w.stride[1] - w.padding[1] + j * w.dilation[1];
+          if (h >= 0 && h < shape[1] && v >= 0 && v < shape[2]) sum += at(x, shape, {index[0], h, v, index[3]});
+        }
+      expected.push_back(sum);
+    });
+    check_equal(values(result), expected, 1e-12);
+  }
+  Graph graph;
+  const Tensor image = constant(graph, f64, 1.0, {1, 2, 4, 6});
+  BOOST_TEST((sum_pool(image, {.kernel = {2, 3}, .stride = {2, 3}}).shape() == Dims{1, 2, 2, 2}));
+}
+
+// Labels of any number of axes, with a class that is ignored.
+BOOST_AUTO_TEST_CASE(cross_entropy_of_each_label) {
+  for (const Dims& of : {Dims{5}, Dims{3, 4}, Dims{2, 3, 2}})
+    for (const double smoothing : {0.0, 0.2})
+      for (const int64_t ignored : {-100, 2, 4}) {
+        Graph graph;
+        const int64_t classes = 4;
+        Dims shape = of;
+        shape.push_back(classes);
+        const Reals x = numbers(shape);
+        Reals labels, expected;
+        each_index(of, [&](const Ints& index) {
+          const auto row = static_cast<int64_t>(labels.size());
+          labels.push_back(static_cast<double>(row % 3 == 1 ? ignored : row % classes));
+          if (labels.back() == static_cast<double>(ignored)) return expected.push_back(0);
+          double total = 0, loss = 0;
+          Ints place = index;
+          place.push_back(0);
+          for (int64_t k = 0; k < classes; ++k) place.back() = k, total += std::exp(at(x, shape, place));
+          for (int64_t k = 0; k < classes; ++k) {
+            place.back() = k;
+            const double target = smoothing / 4 + (labels.back() == static_cast<double>(k) ? 1 - smoothing : 0);
+            loss -= target * (at(x, shape, place) - std::log(total));
+          }
+          expected.push_back(loss);
+        });
+        const Tensor logits = constant(graph, f64, shape, x), y = constant(graph, i32, of, labels);
+        const Tensor losses = cross_entropy(logits, y, smoothing, ignored);
+        BOOST_REQUIRE((losses.shape() == of));
+        check_equal(values(losses), expected, 1e-12);
+        if (ignored != 2) continue;
+        for (double& label : labels) label = std::fmod(label, 4);
+        const Tensor all = cross_entropy(logits, constant(graph, i32, of, labels), smoothing);
+        BOOST_REQUIRE((all.shape() == of));
+        const Reals every = values(all);
+        for (size_t i = 0; i < every.size(); ++i)
+          if (labels[i] != 2) BOOST_TEST(std::fabs(every[i] - expected[i]) <= 1e-12);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(an_ignored_row_may_hold_anything) {
+  Graph graph;
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Tensor logits = constant(graph, f64, {3, 2}, {inf, -inf, nan, 1, 0, 0});
+  const Reals losses = values(cross_entropy(logits, constant(graph, i32, {3}, {-1, -1, 0}), 0.0, -1));
+  check_equal(losses, {0, 0, std::log(2.0)}, 1e-15);
+}
+
+// Numbers that data give for "none of the classes" count as the one above them.
+BOOST_AUTO_TEST_CASE(declared_labels_may_have_one_more_number_to_be_ignored) {
+  Graph graph;
+  const Tensor logits = input(graph, "x", f64, {2, 3}), labels = index_input(graph, "labels", {2}, 4);
+  BOOST_CHECK_NO_THROW(cross_entropy(logits, labels, 0.0, 3));
+  BOOST_CHECK_THROW(cross_entropy(logits, labels, 0.0, 2), Error);
+  BOOST_CHECK_THROW(cross_entropy(logits, labels), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
