@@ -103,9 +103,9 @@ class Backend {
   virtual DType library_dtype(DType dtype) const = 0;
   // Choices among a library's implementations that were made by measuring, from a call to what does it. Given back
   // before anything is compiled they are used as they are: a run that goes on computes the same bits. None on a CPU.
-  using Picks = std::map<std::string, std::string>;
-  virtual Picks picks() const { return {}; }
-  virtual void use_picks(const Picks&) {}
+  using AlgorithmChoices = std::map<std::string, std::string>;
+  virtual AlgorithmChoices algorithm_choices() const { return {}; }
+  virtual void use_algorithm_choices(const AlgorithmChoices&) {}
 
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // Memory of the host that inputs may be lent from: page-locked where a device copies out of it.

@@ -63,7 +63,7 @@ struct ManifestFacts {
   std::string learning_rate;  // its derivation
   std::string device;
   std::string library;  // Backend::library()
-  std::string picks;    // see picks_text; may be empty
+  std::string picks;    // see algorithm_choices_text; may be empty
   Residency residency = {};
 };
 

@@ -33,7 +33,7 @@
 namespace kb {
 namespace {
 
-constexpr const char* kPicks = "picks";  // in a checkpoint
+constexpr const char* kAlgorithmChoices = "picks";  // in a checkpoint
 
 // "line 5"; "lines 5, 6 and 3 more".
 std::string line_numbers(std::span<const int64_t> lines) {
@@ -78,7 +78,8 @@ class Run {
     if (const std::string note = precision_note(*device_.backend, config); !note.empty()) console_.line(note);
     if (const std::string note = without_effect_note(*device_.backend, config); !note.empty()) console_.line(note);
     if (checkpoint())
-      if (const std::string note = use_picks(*device_.backend, checkpoint()->fact(kPicks)); !note.empty())
+      if (const std::string note = use_algorithm_choices(*device_.backend, checkpoint()->fact(kAlgorithmChoices));
+          !note.empty())
         console_.line(note);
     load_and_compile();
   }
@@ -88,7 +89,7 @@ class Run {
     Session &training = programs_->training, &inference = programs_->inference;
     std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, *data_);
     check_resumable(facts);
-    facts[kPicks] = picks();
+    facts[kAlgorithmChoices] = algorithm_choices();
     describe_programs(training, inference);
     if (const std::string text =
             adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
@@ -151,7 +152,7 @@ class Run {
     all.emplace_back("schedule", std::move(schedule));
     all.emplace_back("state", programs_->store.state_sha256());
     if (on_gpu()) all.emplace_back("device", device_.backend->description());
-    all.emplace_back("library's implementations", picks());
+    all.emplace_back("library's implementations", algorithm_choices());
     world_.check_alike(all);
   }
 
@@ -239,9 +240,9 @@ class Run {
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
   // This device's; where it makes none, those of the one that the run comes from, and may go back to.
-  std::string picks() const {
-    const std::string own = picks_text(*device_.backend);
-    return own.empty() && checkpoint() ? checkpoint()->fact(kPicks) : own;
+  std::string algorithm_choices() const {
+    const std::string own = algorithm_choices_text(*device_.backend);
+    return own.empty() && checkpoint() ? checkpoint()->fact(kAlgorithmChoices) : own;
   }
   int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
 
@@ -256,12 +257,18 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
-    const ManifestFacts facts{recipe_,   config_,
-                              plan_,     training,
-                              inference, programs_->parameters,
-                              *data_,    derivation(),
-                              device,    device_.backend->library(),
-                              picks(),   residency_};
+    const ManifestFacts facts{recipe_,
+                              config_,
+                              plan_,
+                              training,
+                              inference,
+                              programs_->parameters,
+                              *data_,
+                              derivation(),
+                              device,
+                              device_.backend->library(),
+                              algorithm_choices(),
+                              residency_};
     if (!resumed_) {
       folder_.emplace(recipe_.name, config_.out);
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));

@@ -73,13 +73,13 @@ Device choose_device(const RunConfig& config, World* world) {
   }
 }
 
-std::string picks_text(const Backend& backend) {
-  const Backend::Picks picks = backend.picks();
+std::string algorithm_choices_text(const Backend& backend) {
+  const Backend::AlgorithmChoices picks = backend.algorithm_choices();
   if (picks.empty()) return "";
   return nlohmann::ordered_json{{"made_by", backend.description()}, {"picks", picks}}.dump();
 }
 
-std::string use_picks(Backend& backend, const std::string& text) {
+std::string use_algorithm_choices(Backend& backend, const std::string& text) {
   if (text.empty() || backend.target().processor == Processor::cpu) return "";
   const JsonValue json = parse_json(text, "picks");
   const std::string before = json.get<std::string>("made_by");
@@ -87,22 +87,22 @@ std::string use_picks(Backend& backend, const std::string& text) {
     return fmt::format(
         "NOTE: the library's implementations are chosen anew, so bits may differ: those of this run were chosen on {}",
         before);
-  backend.use_picks(json.at("picks").texts());
+  backend.use_algorithm_choices(json.at("picks").texts());
   return "";
 }
 
 Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile) {
   if (backend.target().processor == Processor::cpu || world.size() == 1) return compile();
   if (!world.leads()) {
-    use_picks(backend, world.broadcast(""));
+    use_algorithm_choices(backend, world.broadcast(""));
     return compile();
   }
   try {
     Programs programs = compile();
-    world.broadcast(picks_text(backend));
+    world.broadcast(algorithm_choices_text(backend));
     return programs;
   } catch (const Error&) {
-    world.broadcast(picks_text(backend));  // the others meet the same error
+    world.broadcast(algorithm_choices_text(backend));  // the others meet the same error
     throw;
   }
 }

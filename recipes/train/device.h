@@ -20,11 +20,12 @@ struct Device {
 // be several; it outlives the device. All of them take the same kind of device, each a GPU of its own.
 Device choose_device(const RunConfig& config, World* world = nullptr);
 
-// A backend's measured choices (Backend::picks) as a text for manifests and checkpoints; empty where it has none.
-std::string picks_text(const Backend& backend);
+// A backend's measured choices (Backend::algorithm_choices) as a text for manifests and checkpoints; empty where it has
+// none.
+std::string algorithm_choices_text(const Backend& backend);
 // Has the backend use the choices of a text. A line to tell where it cannot, because they were made on another device
 // or with another version of a library; else empty.
-std::string use_picks(Backend& backend, const std::string& text);
+std::string use_algorithm_choices(Backend& backend, const std::string& text);
 
 // Collective call. Returns what `compile` gives. The leading process chooses implementations for its library calls by
 // measuring, and all others use its choices: so all of them compute the same bits.

@@ -53,8 +53,8 @@ class CudaBackend : public Backend {
   const Target& target() const override { return target_; }
   std::string library() const override { return library_->name(); }
   DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
-  Picks picks() const override { return library_->picks(); }
-  void use_picks(const Picks& picks) override { library_->use_picks(picks); }
+  AlgorithmChoices algorithm_choices() const override { return library_->algorithm_choices(); }
+  void use_algorithm_choices(const AlgorithmChoices& picks) override { library_->use_algorithm_choices(picks); }
 
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_device(device_, bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_pinned(device_, bytes); }

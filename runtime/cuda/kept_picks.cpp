@@ -42,7 +42,7 @@ class KeptPicks : public DeviceLibrary {
  public:
   KeptPicks(std::unique_ptr<DeviceLibrary> library, fs::path file)
       : library_(std::move(library)), file_(std::move(file)) {
-    use_picks({});
+    use_algorithm_choices({});
   }
 
   std::string name() const override { return library_->name(); }
@@ -62,17 +62,17 @@ class KeptPicks : public DeviceLibrary {
     return op;
   }
 
-  LibraryPicks picks() const override { return library_->picks(); }
-  void use_picks(LibraryPicks picks) override {
+  LibraryPicks algorithm_choices() const override { return library_->algorithm_choices(); }
+  void use_algorithm_choices(LibraryPicks picks) override {
     picks.merge(read_picks(file_));
     known_ = picks.size();
-    library_->use_picks(std::move(picks));
+    library_->use_algorithm_choices(std::move(picks));
   }
 
  private:
   // Other processes may have kept theirs meanwhile.
   void keep() const {
-    LibraryPicks picks = library_->picks();
+    LibraryPicks picks = library_->algorithm_choices();
     if (picks.size() == known_) return;
     known_ = picks.size();
     picks.merge(read_picks(file_));

@@ -55,8 +55,8 @@ class DeviceLibrary {
   virtual std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) = 0;
   // The choices made so far, from what a call computes to the implementation that does it. A run keeps them in its
   // manifest and checkpoints; given back before the first question, they are used as they are, and nothing is timed.
-  virtual LibraryPicks picks() const = 0;
-  virtual void use_picks(LibraryPicks picks) = 0;
+  virtual LibraryPicks algorithm_choices() const = 0;
+  virtual void use_algorithm_choices(LibraryPicks picks) = 0;
 };
 
 // A library as the compiler asks it, where no device is needed for answers.

@@ -32,8 +32,8 @@ class VendorLibrary : public DeviceLibrary {
     return make_plan(graph, node, epilogue);
   }
 
-  LibraryPicks picks() const override { return picks_; }
-  void use_picks(LibraryPicks picks) override { picks_ = std::move(picks); }
+  LibraryPicks algorithm_choices() const override { return picks_; }
+  void use_algorithm_choices(LibraryPicks picks) override { picks_ = std::move(picks); }
 
  private:
   std::unique_ptr<LibraryOp> make_plan(const Graph& graph, const Node& node, const Epilogue& epilogue) const {

@@ -158,7 +158,7 @@ void check(TestGpu& gpu, const std::vector<Case>& cases) {
       BOOST_TEST((call.replay() == results.back()), "a replay of the captured call differs");
     }
   std::unique_ptr<cuda::DeviceLibrary> again = factories.library(open.handles());
-  again->use_picks(library->picks());
+  again->use_algorithm_choices(library->algorithm_choices());
   for (size_t i = 0; i < cases.size(); ++i)
     BOOST_TEST((Call(device, *again, cases[i]).run() == results[i]), cases[i].what + ": equal picks, other bits");
 }

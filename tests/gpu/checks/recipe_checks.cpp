@@ -187,7 +187,8 @@ void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
   const std::unique_ptr<Backend> replaying = gpu.backend(),
                                  waiting = gpu.backend({.sync_steps = true, .cache_directory = ""});
   const Outcome captured = train(*replaying, training.recipe, training.words, folder / "captured");
-  waiting->use_picks(replaying->picks());  // so that there are no trials, which are replayed, too
+  waiting->use_algorithm_choices(
+      replaying->algorithm_choices());  // so that there are no trials, which are replayed, too
   const int64_t replays = gpu.calls.graph_launches;
   const Outcome uncaptured = train(*waiting, training.recipe, training.words, folder / "uncaptured");
   check_lines(captured, uncaptured, 0);

@@ -80,7 +80,7 @@ void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
     return trained;
   };
   const Trained uncaptured = run(*waiting, 0, 0);
-  replaying->use_picks(waiting->picks());
+  replaying->use_algorithm_choices(waiting->algorithm_choices());
   check_equal(uncaptured, run(*replaying, 2, kSteps - 1));
 }
 

@@ -26,21 +26,21 @@ BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   {
     FakeTestGpu gpu;
     const std::unique_ptr<Backend> backend = gpu.backend();
-    BOOST_TEST(picks_text(*backend).empty());
+    BOOST_TEST(algorithm_choices_text(*backend).empty());
     compile(*backend);
-    text = picks_text(*backend);
+    text = algorithm_choices_text(*backend);
     BOOST_TEST(gpu.gpu.operations() > 10);
   }
   FakeTestGpu gpu;
   const std::unique_ptr<Backend> again = gpu.backend();
-  BOOST_TEST(use_picks(*again, text).empty());
+  BOOST_TEST(use_algorithm_choices(*again, text).empty());
   const int64_t before = gpu.gpu.operations();
   compile(*again);
   BOOST_TEST(gpu.gpu.operations() == before);  // nothing was measured
-  BOOST_TEST(picks_text(*again) == text);
-  BOOST_TEST(use_picks(*small_cpu(), text).empty());
+  BOOST_TEST(algorithm_choices_text(*again) == text);
+  BOOST_TEST(use_algorithm_choices(*small_cpu(), text).empty());
   const std::string other = text.replace(text.find("fake GPU"), 8, "GPU of 1999");
-  BOOST_TEST(use_picks(*again, other).find("chosen on cuda: GPU of 1999") != std::string::npos);
+  BOOST_TEST(use_algorithm_choices(*again, other).find("chosen on cuda: GPU of 1999") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -238,10 +238,10 @@ BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
     std::vector<Outcome> outcomes(static_cast<size_t>(processes));
     on_fake_ranks(processes, [&](const FakeRank& rank) {
       const auto backend = rank.backend();
-      backend->use_picks({{"a call", "as rank " + std::to_string(rank.number()) + " measured it"}});
+      backend->use_algorithm_choices({{"a call", "as rank " + std::to_string(rank.number()) + " measured it"}});
       World world(make_in_process_communicator(network, rank.number()));
       outcomes[static_cast<size_t>(rank.number())] = train(*backend, world, recipe, words, folder / "shared");
-      const Backend::Picks picks = backend->picks();
+      const Backend::AlgorithmChoices picks = backend->algorithm_choices();
       if (picks.size() < 2 || picks.at("a call") != "as rank 0 measured it") throw Error("other choices");
     });
     for (const Outcome& outcome : outcomes)

@@ -194,8 +194,8 @@ class CpuLibrary : public cuda::DeviceLibrary {
         gpu_, pool_, std::make_unique<CpuCall>(context_, graph, node, epilogue, kShards), graph, node, epilogue);
   }
 
-  cuda::LibraryPicks picks() const override { return picks_; }
-  void use_picks(cuda::LibraryPicks picks) override { picks_ = std::move(picks); }
+  cuda::LibraryPicks algorithm_choices() const override { return picks_; }
+  void use_algorithm_choices(cuda::LibraryPicks picks) override { picks_ = std::move(picks); }
 
  private:
   static constexpr int kShards = 2;

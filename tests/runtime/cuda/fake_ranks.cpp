@@ -21,8 +21,8 @@ class KnownLaunches : public Backend {
   std::string library() const override { return under_->library(); }
   const Target& target() const override { return under_->target(); }
   DType library_dtype(DType dtype) const override { return under_->library_dtype(dtype); }
-  Picks picks() const override { return under_->picks(); }
-  void use_picks(const Picks& picks) override { under_->use_picks(picks); }
+  AlgorithmChoices algorithm_choices() const override { return under_->algorithm_choices(); }
+  void use_algorithm_choices(const AlgorithmChoices& picks) override { under_->use_algorithm_choices(picks); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return under_->allocate(bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return under_->allocate_host(bytes); }
   int64_t memory_bytes() const override { return under_->memory_bytes(); }

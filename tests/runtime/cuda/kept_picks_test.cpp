@@ -26,8 +26,8 @@ class Moody : public DeviceLibrary {
     scratch_bytes(graph, node, epilogue);
     return nullptr;
   }
-  LibraryPicks picks() const override { return picks_; }
-  void use_picks(LibraryPicks picks) override { picks_ = std::move(picks); }
+  LibraryPicks algorithm_choices() const override { return picks_; }
+  void use_algorithm_choices(LibraryPicks picks) override { picks_ = std::move(picks); }
 
  private:
   int mood_;
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_later_run_chooses_as_the_first) {
   auto second = kept(2);
   second->plan(Graph("conv a"), {}, {});
   second->plan(Graph("conv b"), {}, {});
-  BOOST_TEST((second->picks() == LibraryPicks{{"conv a", "engine 1"}, {"conv b", "engine 2"}}));
+  BOOST_TEST((second->algorithm_choices() == LibraryPicks{{"conv a", "engine 1"}, {"conv b", "engine 2"}}));
   BOOST_TEST(read_file(file) == "conv a\tengine 1\nconv b\tengine 2\n");
 }
 
@@ -56,14 +56,14 @@ BOOST_AUTO_TEST_CASE(what_a_checkpoint_gives_goes_first) {
   const auto file = directory.path() / "picks.txt";
   write_file_atomically(file, "conv a\tengine 1\nconv b\tengine 2\nno pick\n");
   auto library = keep_picks(std::make_unique<Moody>(3), file);
-  library->use_picks({{"conv a", "engine 7"}});
-  BOOST_TEST((library->picks() == LibraryPicks{{"conv a", "engine 7"}, {"conv b", "engine 2"}}));
+  library->use_algorithm_choices({{"conv a", "engine 7"}});
+  BOOST_TEST((library->algorithm_choices() == LibraryPicks{{"conv a", "engine 7"}, {"conv b", "engine 2"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_written_is_as_none) {
   auto library = keep_picks(std::make_unique<Moody>(4), "/proc/none/picks.txt");
   library->plan(Graph("conv a"), {}, {});
-  BOOST_TEST(library->picks().size() == 1u);
+  BOOST_TEST(library->algorithm_choices().size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_for_each_device_and_version) {

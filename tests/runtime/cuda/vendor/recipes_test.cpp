@@ -54,8 +54,8 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
       fmt::format("{} {} {} minibatch {}: {} calls, {} of them with an epilogue, {} distinct; largest "
                   "scratch {:.1f} MB",
                   recipe.name, precision, architecture, config.minibatch, counted.calls, counted.fused,
-                  library->picks().size(), static_cast<double>(counted.scratch) * 1e-6));
-  BOOST_TEST(library->picks().size() <= static_cast<size_t>(counted.calls));
+                  library->algorithm_choices().size(), static_cast<double>(counted.scratch) * 1e-6));
+  BOOST_TEST(library->algorithm_choices().size() <= static_cast<size_t>(counted.calls));
 }
 
 }  // namespace
