@@ -62,14 +62,12 @@ class Run {
   Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed = std::nullopt)
       : recipe_(recipe),
         given_(config),
-        config_(with_absolute_paths(config)),
         world_(with_equal_flags(world, recipe, config)),
         resumed_(std::move(resumed)),
         console_(config.quiet || !world.leads(), world.size() == 1),
         batch_(batch_plan(config)),
-        device_(choose_device(own_part(config), &world)) {
-    config_ = with_plan(std::move(config_));
-    if (config_.shards == 0) config_.shards = device_.backend->target().shards;
+        device_(choose_device(own_part(config), &world)),
+        config_(settled(config, device_.backend->target())) {
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
     if (world.size() > 1) console_.line(world.communicator().description());
     if (!device_.sums.empty()) console_.line("GPUs sum their gradients: " + device_.sums);
@@ -129,6 +127,19 @@ class Run {
       init_weights(programs_->store, config_.init, config_.init_partial ? InitExtent::partial : InitExtent::whole, say);
   }
 
+  // Returns the configuration of the same run that leaves nothing of its bits open.
+  static RunConfig settled(const RunConfig& given, const Target& target) {
+    RunConfig config = with_plan(with_absolute_paths(given));
+    if (config.shards == 0) config.shards = target.shards;
+    return config;
+  }
+
+  RunConfig with_bucket() const {
+    RunConfig config = config_;
+    config.bucket_mb = bucket_mb_;
+    return config;
+  }
+
   // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
   RunConfig own_part(RunConfig config) const {
     config.threads = threads_of(config, world_);
@@ -162,7 +173,7 @@ class Run {
     const auto compile = [this](const Task& task, const Residency& residency) {
       // Until this has ended no other thread of this process uses the communicator.
       Programs programs = compile_alike(world_, *device_.backend, [&] {
-        return compile_programs(task, config_, device_.backend->target(), residency);
+        return compile_programs(task, with_bucket(), device_.backend->target(), residency);
       });
       return std::make_unique<LoadedPrograms>(*device_.backend, std::move(programs),
                                               static_cast<uint32_t>(config_.seed));
@@ -201,7 +212,7 @@ class Run {
 
   void choose_bucket_size(const Task& task, const Residency& residency) {
     const BucketChoice choice = bucket_of_run(task, own_part(config_), device_.backend->target(), residency, world_);
-    config_.bucket_mb = choice.megabytes;
+    bucket_mb_ = choice.megabytes;
     if (!choice.text.empty()) console_.line(choice.text);
   }
 
@@ -257,8 +268,9 @@ class Run {
 
   void open_folder(const Compiled& training, const Compiled& inference) {
     const std::string device = device_.backend->description();
+    const RunConfig config = with_bucket();
     const ManifestFacts facts{recipe_,
-                              config_,
+                              config,
                               plan_,
                               training,
                               inference,
@@ -410,12 +422,13 @@ class Run {
   const std::chrono::steady_clock::time_point started_ = process_start();
   const Recipe& recipe_;
   const RunConfig given_;
-  RunConfig config_;
   World& world_;
   std::optional<ResumedRun> resumed_;
   Console console_;
   BatchPlan batch_;
   Device device_;
+  const RunConfig config_;
+  double bucket_mb_ = 0;  // as given, or chosen for this network
   InputSpec input_;
   Residency residency_;
   int loader_threads_ = 0;
