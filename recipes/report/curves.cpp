@@ -13,8 +13,8 @@ namespace {
 // A line of metrics.jsonl by what orders it, and its values, NaN where it has none.
 struct CurveRow {
   double order = 0;  // the step, or the epochs of an evaluation
-  double epoch = 0, loss = 0, rate_or_error = 0;
-  double averaged_loss = 0, averaged_error = 0;
+  double epoch = 0, loss = 0, rate_or_goal = 0;
+  double averaged_loss = 0, averaged_goal = 0;
 };
 
 // From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
@@ -40,24 +40,26 @@ Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
 
 }  // namespace
 
-RunCurves read_curves(std::string_view metrics) {
+RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
   std::vector<CurveRow> steps, evaluations;
+  const std::string averaged = "ema_" + goal.name;
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
-    const auto number = [&](const char* key) { return line.number(key); };
+    const auto number = [&](std::string_view key) { return line.number(key); };
     if (kind == "step") steps.push_back({number("step"), number("epoch"), number("loss"), number("lr")});
     if (kind == "eval")
       evaluations.push_back(
-          {number("epoch"), number("epoch"), number("loss"), number("error"), number("ema_loss"), number("ema_error")});
+          {number("epoch"), number("epoch"), number("loss"), number(goal.name), number("ema_loss"), number(averaged)});
   });
   drop_contradicted(steps);
   drop_contradicted(evaluations);
-  return {curve_of(steps, &CurveRow::loss),
-          curve_of(steps, &CurveRow::rate_or_error),
+  return {goal,
+          curve_of(steps, &CurveRow::loss),
+          curve_of(steps, &CurveRow::rate_or_goal),
           curve_of(evaluations, &CurveRow::loss),
-          curve_of(evaluations, &CurveRow::rate_or_error),
+          curve_of(evaluations, &CurveRow::rate_or_goal),
           curve_of(evaluations, &CurveRow::averaged_loss),
-          curve_of(evaluations, &CurveRow::averaged_error)};
+          curve_of(evaluations, &CurveRow::averaged_goal)};
 }
 
 }  // namespace kb

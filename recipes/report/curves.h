@@ -1,4 +1,4 @@
-// Curves of a run, from its metrics.jsonl: losses, test error and learning rate over epochs, as one picture.
+// Curves of a run, from its metrics.jsonl: losses, goal and learning rate over epochs, as one picture.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,15 +14,22 @@ struct CurvePoint {
 };
 using Curve = std::vector<CurvePoint>;  // epochs grow
 
+// The metric of the second chart. A share is a fraction, drawn in per cent.
+struct GoalCurve {
+  std::string name = "error";
+  bool is_share = true, higher_is_better = false;
+};
+
 struct RunCurves {
-  Curve training_loss, learning_rate;   // a point a step
-  Curve test_loss, test_error;          // a point an evaluation; the error as a fraction
-  Curve averaged_loss, averaged_error;  // of averaged parameters (--ema), likewise
+  GoalCurve goal = {};
+  Curve training_loss, learning_rate;  // a point a step
+  Curve test_loss, test_goal;          // a point an evaluation
+  Curve averaged_loss, averaged_goal;  // of averaged parameters (--ema), likewise
 };
 
 // Reads the lines of metrics.jsonl. Passes over damaged ones, and over those that a later line contradicts: a step that
 // is not before the next one. A value has no point where it is not finite or beyond kMostDrawn.
-RunCurves read_curves(std::string_view metrics);
+RunCurves read_curves(std::string_view metrics, const GoalCurve& goal = {});
 
 // An SVG that needs nothing else: three charts over one axis of epochs. The training loss is drawn as it is (in each of
 // some hundred columns from its least to its greatest) and as its mean over a window of a hundredth of the steps. An

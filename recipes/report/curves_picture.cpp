@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kCurvesWidth = 860, kCurvesLeft = 74, kCurvesRight = 26, kCurvesTop = 84, kCurvesBelow = 46;
 constexpr double kCurvesAcross = kCurvesWidth - kCurvesLeft - kCurvesRight, kChartGap = 50;
-constexpr double kLossDown = 300, kErrorDown = 190, kRateDown = 110;
+constexpr double kLossDown = 300, kGoalDown = 190, kRateDown = 110;
 constexpr const char *kQuiet = "#555", *kGridColor = "#e4e4e4";
 const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#0072b2", .width = 2},
     kTestStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
@@ -23,7 +23,7 @@ constexpr size_t kMostPoints = 400;        // of any other line
 constexpr size_t kMostDots = 100;          // more evaluations are a line alone
 constexpr size_t kSmoothingShare = 100;    // the window is this part of the steps
 constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
-constexpr double kErrorRatio = 20;         // likewise of errors
+constexpr double kGoalRatio = 20;          // likewise of the goal
 constexpr double kLeastDrawn = 1e-40;      // on a logarithmic axis
 constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
 
@@ -213,25 +213,34 @@ void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
   }
 }
 
-Curve in_percent(Curve curve) {
-  for (CurvePoint& point : curve) point.value *= 100;
+Curve as_drawn(Curve curve, const GoalCurve& goal) {
+  if (goal.is_share)
+    for (CurvePoint& point : curve) point.value *= 100;
   return curve;
 }
 
+std::string goal_label(const GoalCurve& goal) {
+  return fmt::format("test {}{}", goal.name, goal.is_share ? ", %" : "");
+}
+
 // "test error, %: 0.97 at the end, 0.93 at best (epoch 4)".
-std::string error_title(const Curve& percent) {
-  if (percent.empty()) return "test error, %";
-  const auto best = std::min_element(percent.begin(), percent.end(),
-                                     [](const CurvePoint& a, const CurvePoint& b) { return a.value < b.value; });
-  return fmt::format("test error, %: {:.2f} at the end, {:.2f} at best (epoch {:.4g})", percent.back().value,
-                     best->value, best->epoch);
+std::string goal_title(const Curve& drawn, const GoalCurve& goal) {
+  if (drawn.empty()) return goal_label(goal);
+  const auto best = std::min_element(drawn.begin(), drawn.end(), [&](const CurvePoint& a, const CurvePoint& b) {
+    return goal.higher_is_better ? a.value > b.value : a.value < b.value;
+  });
+  const auto number = [&](double value) {
+    return goal.is_share ? fmt::format("{:.2f}", value) : fmt::format("{:.4g}", value);
+  };
+  return fmt::format("{}: {} at the end, {} at best (epoch {:.4g})", goal_label(goal), number(drawn.back().value),
+                     number(best->value), best->epoch);
 }
 
 class CurvesPicture {
  public:
   explicit CurvesPicture(const RunCurves& curves) : curves_(curves) {
     CurveRange epochs;
-    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_error})
+    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_goal})
       if (!curve->empty()) epochs.take(curve->back().epoch);
     epochs_ = round_ticks(epochs.is_empty() ? 1 : epochs.high);
     last_epoch_ = epochs.is_empty() || epochs.high < 1e-9 ? epochs_.back() : epochs.high;
@@ -239,11 +248,11 @@ class CurvesPicture {
   }
 
   std::string str(const std::string& title) {
-    constexpr double kErrorTop = kCurvesTop + kLossDown + kChartGap, kRateTop = kErrorTop + kErrorDown + kChartGap;
+    constexpr double kGoalTop = kCurvesTop + kLossDown + kChartGap, kRateTop = kGoalTop + kGoalDown + kChartGap;
     Svg svg(kCurvesWidth, kRateTop + kRateDown + kCurvesBelow);
     svg.text(24, 28, title, {.size = 17, .bold = true});
     draw_losses(svg, kCurvesTop);
-    draw_errors(svg, kErrorTop);
+    draw_goal(svg, kGoalTop);
     draw_rate(svg, kRateTop);
     svg.text(kCurvesLeft + kCurvesAcross / 2, kRateTop + kRateDown + 36, "epochs",
              {.anchor = "middle", .color = kQuiet});
@@ -271,17 +280,19 @@ class CurvesPicture {
     draw_curve_legend(svg, legend);
   }
 
-  void draw_errors(Svg& svg, double top) const {
-    const Curve error = in_percent(curves_.test_error), averaged = in_percent(curves_.averaged_error);
+  void draw_goal(Svg& svg, double top) const {
+    const GoalCurve& goal = curves_.goal;
+    const Curve figure = as_drawn(curves_.test_goal, goal), averaged = as_drawn(curves_.averaged_goal, goal);
     CurveRange range;
-    range.take(error);
+    range.take(figure);
     range.take(averaged);
-    const bool spans = range.low > 0 && range.high / range.low > kErrorRatio;
-    CurveChart chart(svg, top, kErrorDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
+    const bool spans = range.low > 0 && range.high / range.low > kGoalRatio;
+    CurveChart chart(svg, top, kGoalDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
                      last_epoch_);
-    chart.draw_axes(error_title(error));
-    chart.evaluations(error, kTestStroke, "test error, %");
-    chart.evaluations(averaged, kAveragedStroke, "test error of averaged parameters, %");
+    chart.draw_axes(goal_title(figure, goal));
+    chart.evaluations(figure, kTestStroke, goal_label(goal));
+    chart.evaluations(averaged, kAveragedStroke,
+                      fmt::format("test {} of averaged parameters{}", goal.name, goal.is_share ? ", %" : ""));
   }
 
   void draw_rate(Svg& svg, double top) const {

@@ -4,7 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "recipes/report/curves.h"
 #include "recipes/run/run_folder.h"
+#include "recipes/train/evaluation.h"
 
 namespace kb {
 
@@ -13,6 +15,8 @@ class MetricsViews {
   // `say` is told of a file that cannot be written: no run ends for that. The folder must outlive it.
   MetricsViews(const RunFolder& folder, std::string title, std::function<void(const std::string&)> say);
 
+  // Figures that evaluations have; at first the error alone.
+  void set_figures(const std::vector<Figure>& figures);
   // Makes both anew, each whole or not at all, unless they were made lately: at most every five seconds, and in at most
   // a fiftieth of the time.
   void refresh();
@@ -28,6 +32,8 @@ class MetricsViews {
   Clock::time_point made_ = Clock::now();
   Clock::duration took_{};
   bool is_told_ = false;
+  std::vector<std::string> figures_ = {"error"};
+  GoalCurve goal_;
 };
 
 }  // namespace kb

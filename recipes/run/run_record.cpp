@@ -40,6 +40,7 @@ void RunRecord::layers(const LayerNorms& norms) {
 void RunRecord::evaluation(const EvalMetrics& metrics) {
   if (!files_) return;
   files_->metrics.evaluation(metrics);
+  files_->views.set_figures(metrics.evaluation.figures);
   files_->views.refresh();
 }
 
@@ -52,6 +53,7 @@ void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
 void RunRecord::end(const EndMetrics& metrics) {
   if (!files_) return;
   files_->metrics.end(metrics);
+  files_->views.set_figures(metrics.evaluation.figures);
   files_->views.make();
 }
 

@@ -10,21 +10,26 @@
 namespace kb {
 namespace {
 
-constexpr const char* kNumberColumns[] = {"step",         "epoch",      "wall_s",   "loss",
-                                          "lr",           "error",      "count",    "samples_per_s",
-                                          "data_wait_ms", "loss_scale", "ema_loss", "ema_error"};
+std::vector<std::string> number_columns(const std::vector<std::string>& figures) {
+  std::vector<std::string> columns = {"step", "epoch", "wall_s", "loss", "lr"};
+  columns.insert(columns.end(), figures.begin(), figures.end());
+  columns.insert(columns.end(), {"count", "samples_per_s", "data_wait_ms", "loss_scale", "ema_loss"});
+  for (const std::string& figure : figures) columns.push_back("ema_" + figure);
+  return columns;
+}
 
 }  // namespace
 
-std::string metrics_csv(std::string_view metrics) {
+std::string metrics_csv(std::string_view metrics, const std::vector<std::string>& figures) {
+  const std::vector<std::string> columns = number_columns(figures);
   fmt::memory_buffer table;
-  fmt::format_to(std::back_inserter(table), "kind,{}\n", fmt::join(kNumberColumns, ","));
+  fmt::format_to(std::back_inserter(table), "kind,{}\n", fmt::join(columns, ","));
   fmt::memory_buffer row;
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     if (kind != "step" && kind != "eval") return;
     row.clear();
-    for (const char* column : kNumberColumns) {
+    for (const std::string& column : columns) {
       const FlatJson::Field* field = line.find(column);
       if (field && field->kind == FlatJson::Kind::text) return;  // damaged
       row.push_back(',');

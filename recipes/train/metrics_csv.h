@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kb {
 
@@ -12,14 +13,14 @@ namespace kb {
 //   wall_s         seconds since the start of the process that wrote the line
 //   loss           of the step's minibatch; mean over the test set
 //   lr             learning rate of the step
-//   error          of an evaluation, the fraction of the test set
+//   FIGURE         of an evaluation, one column for each of `figures`; "error": the fraction of the test set
 //   count          of an evaluation, samples of the test set
 //   samples_per_s  of the step
 //   data_wait_ms   milliseconds that the step waited for its minibatch
 //   loss_scale     of the step (--precision f16)
-//   ema_loss, ema_error  of an evaluation, of the averaged parameters (--ema)
+//   ema_loss, ema_FIGURE  of an evaluation, of the averaged parameters (--ema)
 // A cell is empty where the line has no such value, or one that is not finite. Damaged lines and those of another kind
 // have no row.
-std::string metrics_csv(std::string_view metrics);
+std::string metrics_csv(std::string_view metrics, const std::vector<std::string>& figures = {"error"});
 
 }  // namespace kb

@@ -54,11 +54,11 @@ BOOST_AUTO_TEST_CASE(points_are_those_of_the_lines) {
   BOOST_TEST(read.training_loss[1].epoch == 0.5);
   BOOST_TEST(read.training_loss[1].value == 1);
   BOOST_TEST(read.learning_rate.at(1).value == 0.2);
-  BOOST_REQUIRE(read.test_error.size() == 1u);
-  BOOST_TEST(read.test_error[0].epoch == 1);
-  BOOST_TEST(read.test_error[0].value == 0.25);
+  BOOST_REQUIRE(read.test_goal.size() == 1u);
+  BOOST_TEST(read.test_goal[0].epoch == 1);
+  BOOST_TEST(read.test_goal[0].value == 0.25);
   BOOST_TEST(read.test_loss.at(0).value == 0.75);
-  BOOST_TEST(read.averaged_error.empty());
+  BOOST_TEST(read.averaged_goal.empty());
 }
 
 // Torn, of other types, not finite, and from before a resume that went back.
@@ -129,6 +129,17 @@ BOOST_AUTO_TEST_CASE(the_best_error_is_named) {
       "a run", read_curves(evaluation_line(1, 1, 0.5) + evaluation_line(2, 1, 0.125) + evaluation_line(3, 1, 0.25)));
   BOOST_TEST(svg.find("test error, %: 25.00 at the end, 12.50 at best (epoch 2)") != std::string::npos);
   BOOST_TEST(svg.find("epoch 2: test error, % 12.5") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
+  const std::string lines =
+      "{\"kind\":\"eval\",\"epoch\":1,\"loss\":1,\"bleu\":21.5,\"count\":2}\n"
+      "{\"kind\":\"eval\",\"epoch\":2,\"loss\":1,\"bleu\":20,\"count\":2}\n";
+  const RunCurves read = read_curves(lines, {"bleu", false, true});
+  BOOST_REQUIRE(read.test_goal.size() == 2u);
+  BOOST_TEST(read.test_goal[0].value == 21.5);
+  BOOST_TEST(curves_picture("a run", read).find("test bleu: 20 at the end, 21.5 at best (epoch 1)") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,6 +47,14 @@ BOOST_AUTO_TEST_CASE(the_rows_of_a_metrics_file) {
   BOOST_TEST(table.find(",0.10000000149011612,1e-07,,,1234.5,0,") != std::string::npos, table);
 }
 
+BOOST_AUTO_TEST_CASE(figures_of_any_name_have_columns) {
+  const std::string table = metrics_csv(
+      "{\"kind\":\"eval\",\"epoch\":1,\"loss\":0.5,\"rms\":0.25,\"top5\":0.75,\"count\":2}\n", {"rms", "top5"});
+  BOOST_TEST(table ==
+             "kind,step,epoch,wall_s,loss,lr,rms,top5,count,samples_per_s,data_wait_ms,loss_scale,ema_loss,ema_rms,"
+             "ema_top5\neval,,1,,0.5,,0.25,0.75,2,,,,,,\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb
