@@ -26,12 +26,12 @@
 namespace kb {
 namespace {
 
-struct Options {
+struct InspectOptions {
   bool json = false, predict = false;
   std::string target, rates;
 };
 
-const Compiled& chosen(const Programs& programs, const Options& options) {
+const Compiled& chosen(const Programs& programs, const InspectOptions& options) {
   return options.predict ? programs.inference : programs.training;
 }
 
@@ -60,7 +60,7 @@ struct Inspected {
 };
 
 // For a GPU that need not be there.
-Inspected inspect_for_target(const ToolCall& call, const Options& options) {
+Inspected inspect_for_target(const ToolCall& call, const InspectOptions& options) {
   Target target = gpu_target(options.target);
   const DevicelessLibrary library = open_deviceless_library(options.target);
   target.library = library.query;
@@ -83,7 +83,7 @@ Inspected inspect_for_target(const ToolCall& call, const Options& options) {
   return result;
 }
 
-Programs inspect_on_device(const ToolCall& call, const Options& options) {
+Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) {
   World world(make_local_communicator());  // for programs of several processes, none of which runs
   Device device = choose_device(call.config, &world);
   Programs programs = compiled_for(call, device.backend->target());
@@ -105,7 +105,7 @@ std::string draw(const ToolCall& call, const Compiled& compiled, std::span<const
 }
 
 // A step of a GPU that need not be there, every part as long as the model says.
-std::string draw_from_rates(const ToolCall& call, const Options& options, const Compiled& compiled,
+std::string draw_from_rates(const ToolCall& call, const InspectOptions& options, const Compiled& compiled,
                             const StepModel& model) {
   const std::optional<Network> network = call.config.net;
   const std::vector<const Schedule*> programs = last_routine(compiled);
@@ -172,7 +172,7 @@ void explain_overlap(ToolCall call) {
 }
 
 // One step, on this machine.
-std::string draw_measured(const ToolCall& call, const Options& options) {
+std::string draw_measured(const ToolCall& call, const InspectOptions& options) {
   World world(make_local_communicator());
   const Device device = choose_device(call.config, &world);
   const InputSpec input = input_spec(image_source(call.recipe, call.config));
@@ -184,7 +184,7 @@ std::string draw_measured(const ToolCall& call, const Options& options) {
               device);
 }
 
-void check_picture(const RunConfig& config, const Options& options) {
+void check_picture(const RunConfig& config, const InspectOptions& options) {
   if (!wants_picture(config)) return;
   if (!options.target.empty() && options.rates.empty())
     throw UsageError(
@@ -203,7 +203,7 @@ void check_picture(const RunConfig& config, const Options& options) {
 }  // namespace
 
 int inspect_command(const ToolArguments& arguments) {
-  Options options;
+  InspectOptions options;
   std::optional<ToolCall> call = parse_tool_call(
       arguments,
       {{{"--json", "", "one JSON object in place of the tables"}, &options.json},

@@ -26,7 +26,7 @@ namespace {
 constexpr int kMostWorkers = 4096;
 constexpr double kBucketMb = 8;  // where --bucket-mb is not given
 
-struct Options {
+struct ScaleOptions {
   int64_t per_node = 8;
   int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
   int64_t samples = 0;  // of an epoch; 0: the data set's
@@ -82,7 +82,7 @@ std::string milliseconds_text(double seconds) {
 }
 
 // Returns the flags of a run of two processes, a worker each, of which one is timed.
-RunConfig flags_of_worker(const ToolCall& call, const Options& options) {
+RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
   RunConfig config = call.config;
   const BatchPlan one = make_batch_plan(config.minibatch, config.per_worker, 1);
   if (one.virtual_workers != 1)
@@ -96,7 +96,7 @@ RunConfig flags_of_worker(const ToolCall& call, const Options& options) {
 }
 
 // By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
-void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const Options& options) {
+void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const ScaleOptions& options) {
   const InputSpec input = input_spec(image_source(call.recipe, call.config));
   timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
   ScaleWorker& one = timed.one;
@@ -115,7 +115,7 @@ void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, con
 }
 
 // With --step-ms a worker's steps keep their shares of one of that length.
-Timed time_worker(const ToolCall& call, const Options& options) {
+Timed time_worker(const ToolCall& call, const ScaleOptions& options) {
   const RunConfig config = flags_of_worker(call, options);
   Timed timed;
   time_steps(timed, call, config, options);
@@ -146,7 +146,7 @@ std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
 }  // namespace
 
 int scale_command(const ToolArguments& arguments) {
-  Options options;
+  ScaleOptions options;
   const std::optional<ToolCall> call = parse_tool_call(
       arguments,
       {{{"--node", "G", "workers of a node"}, nullptr, &options.per_node},
