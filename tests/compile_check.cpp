@@ -120,4 +120,17 @@ Graph small_convnet(int64_t n, Mode mode) {
   return g;
 }
 
+Graph small_signal_net(int64_t n, DType dtype) {
+  Graph g("final", Mode::training);
+  Tensor x = input(g, "signals", dtype, {n, 3, 24}, "NCL");
+  const Tensor weights = input(g, "weights", dtype, {n}, "N");
+  x = relu(batch_norm("bn1", conv1d("conv1", x, 16, {.kernel = 3, .padding = 1})));
+  x = max_pool1d(x, {.kernel = 2});
+  x = batch_norm("bn2", conv1d("conv2", x, 32, {.kernel = 5, .stride = 2, .padding = 2, .bias = true}));
+  x = conv1d("conv3", avg_pool1d(x, {.kernel = 2}), 32, {.kernel = 3, .bias = true});
+  const Tensor y = linear("fc", global_avg_pool(x), 5);
+  g.outputs.push_back({"loss", sum(sum(y * y, {1}) * weights).value(), Merge::sum});
+  return g;
+}
+
 }  // namespace kb::test

@@ -40,5 +40,7 @@ UpdateRule momentum_sgd();
 // A training graph: conv, batch norm, relu, pooling, a residual block, linear, cross-entropy; loss summed with weights
 // "weights" [n].
 Graph small_convnet(int64_t n, Mode mode = Mode::training);
+// One of signals (N, C, L): two convolutions with batch norm and pooling, linear; loss likewise.
+Graph small_signal_net(int64_t n, DType dtype = DType::f32);
 
 }  // namespace kb::test
