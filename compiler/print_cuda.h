@@ -8,7 +8,7 @@
 //   threadIdx.x   blockIdx.x   (unsigned; a launch is one-dimensional in both)
 //   __syncthreads()   __threadfence()   atomicInc(unsigned*, unsigned)
 //   __float_as_uint   __uint_as_float   __fmaf_rn   __fma_rn   __fsqrt_rn   __dsqrt_rn   __umulhi   __mulhi
-//   fabsf   fabs   floorf   floor   and of double alone: exp log log1p tanh erf sin cos pow
+//   fabsf   fabs   floorf   floor   and of double alone: the functions of the C library in graph/pointwise_ops.inc
 // Compile with -fmad=false -prec-div=true -prec-sqrt=true -ftz=false: then +, -, *, / are IEEE's as on a CPU.
 #pragma once
 #include <string>

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "graph/error.h"
+#include "graph/ops.h"
 
 namespace kb::simt {
 namespace {
@@ -233,14 +234,18 @@ SIMT_INLINE double simt_other(double y) {
   return __builtin_floor(y) != y && y == y ? simt_unpack<double>(simt_pack(y) ^ 1) : y;
 }
 #define SIMT_OTHER(name) SIMT_INLINE double name(double x) { return simt_other(__builtin_##name(x)); }
-SIMT_OTHER(exp)
-SIMT_OTHER(log)
-SIMT_OTHER(log1p)
-SIMT_OTHER(tanh)
-SIMT_OTHER(sin)
-SIMT_OTHER(cos)
-SIMT_INLINE double pow(double x, double y) { return simt_other(__builtin_pow(x, y)); }
+#define SIMT_OTHER_OF_TWO(name) \
+  SIMT_INLINE double name(double x, double y) { return simt_other(__builtin_##name(x, y)); }
 )";
+
+// The C library's functions that the table of ops has, all but erf.
+std::string other_functions() {
+  std::string text;
+  for (const OpInfo& row : all_ops())
+    if (row.cost == OpCost::function && row.op != Op::erf)
+      text += fmt::format("{}({})\n", row.arity == 1 ? "SIMT_OTHER" : "SIMT_OTHER_OF_TWO", row.name);
+  return text;
+}
 
 constexpr std::string_view kShared = "__shared__", kGlobal = "__global__", kBounds = "__launch_bounds__";
 
@@ -272,6 +277,7 @@ std::string emulation_prelude(bool watched) {
   for (const std::string_view part : {kWords, kAtomics, kWarps, kVectors}) text += part;
   text += watched ? kConstantLoad : kPlainLoad;
   text += kArithmetic;
+  text += other_functions();
   return text;
 }
 
