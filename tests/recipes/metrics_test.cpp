@@ -118,7 +118,8 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_removed_is_an_error) {
   std::filesystem::create_directory(directory / "run");
   MetricsFile file(directory / "run" / "m");
   std::filesystem::remove_all(directory / "run");
-  BOOST_CHECK_THROW(file.evaluation({7, 1, 0.5, 0.5, 2}), Error);
+  const EvalMetrics metrics{7, 1, {0.5, 2, {{"error", 0.5}}}};
+  BOOST_CHECK_THROW(file.evaluation(metrics), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
