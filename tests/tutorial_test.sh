@@ -34,8 +34,8 @@ echo "$said"
 awk '{ exit !($NF < 0.15 && $NF > 0.05) }' <<<"$said"
 
 # The commands work for a program of one's own.
-my_model/build/my_model inspect --data my_model/images --minibatch 8 | grep -q '^my_model on cpu'
-my_model/build/my_model bench --data my_model/images --minibatch 8 --steps 2 | grep -q 'samples/s'
+my_model/build/my_model inspect --data my_model/images --minibatch 8 | grep '^my_model on cpu'
+my_model/build/my_model bench --data my_model/images --minibatch 8 --steps 2 | grep 'samples/s'
 
 # The installed plug-ins are found: several processes run, and without a GPU it is the driver that is missing.
 model=$home/my_model/build/my_model

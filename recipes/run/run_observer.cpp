@@ -12,7 +12,7 @@ void RunObserver::step(const StepMetrics& metrics) {
   record_.check();
   if (std::exchange(has_stepped_, true)) return;
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
-  console_.line(fmt::format("first step done {:.3f} s after the start of the process", passed.count()));
+  console_.line(fmt::format("first step done {:.3f} s after the start of the program", passed.count()));
 }
 
 void RunObserver::evaluated(const EvaluationReport& report) {

@@ -11,7 +11,7 @@ struct RunRecord::Files {
         int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
-        metrics(folder.file(kMetrics), goes_on, say, process_start()),
+        metrics(folder.file(kMetrics), goes_on, say, program_start()),
         views(folder, (folder.path() / "").parent_path().filename().string(), std::move(say)),
         checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
 

@@ -419,7 +419,7 @@ class Run {
     return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
   }
 
-  const std::chrono::steady_clock::time_point started_ = process_start();
+  const std::chrono::steady_clock::time_point started_ = program_start();
   const Recipe& recipe_;
   const RunConfig given_;
   World& world_;

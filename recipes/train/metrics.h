@@ -1,5 +1,5 @@
 // metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time. Every line has "wall_s",
-// seconds since the start of the process that wrote it; of a run that was resumed they begin again.
+// seconds since the start of the program that wrote it; of a run that was resumed they begin again.
 #pragma once
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@ namespace kb {
 //   kind           step | eval
 //   step           of a step its number, from 0; of an evaluation the steps done
 //   epoch          epochs done: before the step, at the evaluation
-//   wall_s         seconds since the start of the process that wrote the line
+//   wall_s         seconds since the start of the program that wrote the line
 //   loss           of the step's minibatch; mean over the test set
 //   lr             learning rate of the step
 //   FIGURE         of an evaluation, one column for each of `figures`; "error": the fraction of the test set

@@ -47,7 +47,8 @@ class Observer {
   virtual bool wants_profile(int64_t) { return false; }
   virtual void profile_begins() {}
   virtual void profiled(const Session&, const Profile&) {}
-  // After every step. Asks the training to end here, in all processes alike; its checkpoint is made.
+  // After every step. Asks the training to end, in all processes after the same step: at once where there is one, as
+  // soon as the others have heard of it where there are several. Its checkpoint is made.
   virtual bool wants_to_stop() { return false; }
   // At the end: waits for files that are being written, and throws what writing them met.
   virtual void finish() {}

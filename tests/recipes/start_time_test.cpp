@@ -1,35 +1,29 @@
 #include "recipes/run/start_time.h"
 
 #include <boost/test/unit_test.hpp>
-#include <ctime>
-#include <thread>
 
-namespace {
-
-using namespace std::chrono_literals;
+#include "recipes/papers/table.h"
+#include "tests/support.h"
 
 BOOST_AUTO_TEST_SUITE(start_time)
 
-BOOST_AUTO_TEST_CASE(processor_time_is_the_age_within_the_kernels_tick) {
-  // It began in tick 9990, of 10 ms each: 90 to 100 ms before.
-  const auto age = [](std::chrono::nanoseconds processor_time) {
-    return kb::process_age(processor_time, 100s, 9990, 10ms);
-  };
-  BOOST_TEST((age(95ms) == 95ms));
-  BOOST_TEST((age(3ms) == 90ms));     // it waited
-  BOOST_TEST((age(170ms) == 100ms));  // it had several threads
-  BOOST_TEST((kb::process_age(3ms, 100s, -1, 10ms) == 3ms));
-  BOOST_TEST((kb::process_age(3ms, 100s, 10001, 10ms) == 0ms));
+// A shell that sleeps and then becomes the program is no part of it.
+BOOST_AUTO_TEST_CASE(a_program_is_as_old_as_it_was_loaded) {
+  const kb::test::TemporaryDirectory directory;
+  const std::string out = (directory / "run").string(), log = (directory / "log").string();
+  const std::string command = "sh -c 'sleep 3; exec " KB_BIN "/mlp_mnist --data synthetic --steps 1 --out " + out +
+                              " --threads 1 >" + log + "'";
+  const auto before = std::chrono::steady_clock::now();
+  BOOST_REQUIRE(std::system(command.c_str()) == 0);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - before;
+  const std::string text = kb::test::read_file(log), begin = "first step done ";
+  const size_t at = text.find(begin);
+  BOOST_REQUIRE(at != std::string::npos);
+  const double seconds = std::stod(text.substr(at + begin.size()));
+  BOOST_TEST(seconds > 0);
+  BOOST_TEST(seconds < passed.count() - 2.9);
 }
 
-// A process that sleeps does not compute. A busy machine makes it older, never younger.
-BOOST_AUTO_TEST_CASE(sleep_makes_a_process_older) {
-  const auto computed = std::chrono::nanoseconds(std::chrono::seconds(std::clock())) / CLOCKS_PER_SEC;
-  std::this_thread::sleep_for(60ms);
-  const auto start = kb::process_start();
-  BOOST_TEST((std::chrono::steady_clock::now() - start >= computed + 45ms));
-}
+BOOST_AUTO_TEST_CASE(the_start_stays) { BOOST_TEST((kb::program_start() == kb::program_start())); }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-}  // namespace
