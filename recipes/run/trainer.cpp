@@ -10,7 +10,6 @@
 
 #include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
-#include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
@@ -19,6 +18,7 @@
 #include "recipes/run/processes.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_observer.h"
+#include "recipes/run/run_texts.h"
 #include "recipes/run/schedule_text.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/bucket_choice.h"
@@ -35,26 +35,6 @@ namespace {
 
 constexpr const char* kAlgorithmChoices = "picks";  // in a checkpoint
 
-// "line 5"; "lines 5, 6 and 3 more".
-std::string line_numbers(std::span<const int64_t> lines) {
-  constexpr size_t kMost = 8;
-  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
-  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
-                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
-}
-
-// "test error 3.70 % (370 of 10000), test loss 0.1234".
-std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "") {
-  std::string text;
-  for (const Figure& figure : evaluation.figures) {
-    text += fmt::format("test {} {}", figure.name, figure.text());
-    if (figure.kind.is_share && of_what.empty())
-      text += fmt::format(" ({:.0f} of {})", figure.value * static_cast<double>(evaluation.count), evaluation.count);
-    text += of_what + ", ";
-  }
-  return text + fmt::format("test loss {:.4f}", evaluation.loss);
-}
-
 // Everything of one run that is there before step 0.
 class Run {
  public:
@@ -65,7 +45,6 @@ class Run {
         world_(with_equal_flags(world, recipe, config)),
         resumed_(std::move(resumed)),
         console_(config.quiet || !world.leads(), world.size() == 1),
-        batch_(batch_plan(config)),
         device_(choose_device(own_part(config), &world)),
         config_(settled(config, device_.backend->target())) {
     console_.line(fmt::format("{} on {} ({})", recipe.name, device_.backend->description(), device_.reason));
@@ -88,7 +67,7 @@ class Run {
     std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, *data_);
     check_resumable(facts);
     facts[kAlgorithmChoices] = algorithm_choices();
-    describe_programs(training, inference);
+    say(program_lines(*programs_, config_));
     if (const std::string text =
             adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
         !text.empty())
@@ -100,9 +79,9 @@ class Run {
     if (config_.dry_run) return 0;
     Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = shared_start();
-    const auto say = [this](const std::string& line) { console_.line(line); };
+    const auto say_line = [this](const std::string& line) { console_.line(line); };
     RunRecord record =
-        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, config_.keep, say) : RunRecord();
+        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, config_.keep, say_line) : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, device_.backend->description(), world_, console_, start.step,
                               plan_.steps);
@@ -196,7 +175,7 @@ class Run {
     set_sources(task_, config_, input_, data_);
     residency_ = residency(task_);
     plan_ = make_plan(config_, input_.train_count);
-    describe_plan();
+    say(plan_lines(given_, plan_, input_, *data_, residency_, loader_threads_));
     if (compiling.valid()) programs_ = compiling.get();
     // Whether they compile anew follows from these.
     const std::string resident = fmt::format("{} training and {} test samples", residency_.train, residency_.test);
@@ -220,34 +199,11 @@ class Run {
     return choose_residency(config_, task, device_.backend->target(), device_.backend->memory_bytes());
   }
 
-  void describe_plan() {
-    if (input_.noise)
-      console_.line(
-          fmt::format("data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times "
-                      "are real, losses mean nothing",
-                      input_.dataset));
-    else
-      console_.line(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data_->name,
-                                data_->variant ? " (variant)" : "", data_->train.count(), data_->test.count(),
-                                data_->shape.channels, data_->shape.height, data_->shape.width, data_->class_count(),
-                                loader_text()));
-    if (const std::string note = one_class_note(*data_); !note.empty() && !input_.noise) console_.line(note);
-    if (!config_.augment.empty()) console_.line("augmentation " + describe_augment(config_));
-    console_.line("plan " + plan_.derivation(config_));
-    if (batch_.workers() > 1 || batch_.per_worker != batch_.asked) console_.line("workers " + batch_.derivation());
-    console_.line(derivation());
-    if (const std::string note = rate_note(config_, plan_); !note.empty()) console_.line(note);
-    console_.line(
-        fmt::format("{}; label smoothing {}, seed {}", optimizer_text(config_), config_.label_smoothing, config_.seed));
+  void say(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) console_.line(line);
   }
 
   std::string derivation() const { return rate_derivation(config_, plan_); }
-
-  std::string loader_text() const {
-    if (loader_threads_ == 0) return "each step fills its own minibatch (--loader-threads 0)";
-    const char* what = residency_.is_on() ? "all on the device, minibatches chosen" : "minibatches filled";
-    return fmt::format("{} ahead by {} thread{}", what, loader_threads_, loader_threads_ == 1 ? "" : "s");
-  }
 
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
   // This device's; where it makes none, those of the one that the run comes from, and may go back to.
@@ -341,30 +297,6 @@ class Run {
     return {step, cut.evaluation, cut.loss_sum, cut.losses, cut.first_loss};
   }
 
-  void describe_programs(const Session& training, const Session& inference) {
-    const Compiled& compiled = training.compiled();
-    const LoadReport &a = training.load_report(), &b = inference.load_report();
-    console_.line(fmt::format(
-        "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
-        programs_->parameters, compiled.program.final.steps.size(), inference.compiled().program.final.steps.size(),
-        compiled.milliseconds + inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
-        a.compiled + b.compiled, a.cache_hits + b.cache_hits));
-    if (!programs_->unused.empty())
-      console_.line(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
-                                fmt::join(programs_->unused, ", ")));
-    console_.line(to_text(memory_answer(compiled)));
-    const auto more = [](const Session& session) {
-      const MemoryAnswer answer = memory_answer(session.compiled());
-      return bytes_text(answer.prepared + answer.data + answer.arena + answer.inputs);
-    };
-    console_.line(fmt::format("evaluation takes {} more", more(inference)));
-    if (!programs_->statistics) return;
-    console_.line(
-        fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
-                    "{} more",
-                    config_.recompute_bn, batch_.per_worker, more(*programs_->statistics)));
-  }
-
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
     const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_->metrics));
     record.end({result.steps, evaluation, store.state_sha256()});
@@ -425,7 +357,6 @@ class Run {
   World& world_;
   std::optional<ResumedRun> resumed_;
   Console console_;
-  BatchPlan batch_;
   Device device_;
   const RunConfig config_;
   double bucket_mb_ = 0;  // as given, or chosen for this network

@@ -1,0 +1,94 @@
+#include "recipes/run/run_texts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "recipes/config/augmentation.h"
+#include "recipes/config/learning.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/train/learning_watch.h"
+
+namespace kb {
+namespace {
+
+std::string loader_text(int threads, const Residency& residency) {
+  if (threads == 0) return "each step fills its own minibatch (--loader-threads 0)";
+  const char* what = residency.is_on() ? "all on the device, minibatches chosen" : "minibatches filled";
+  return fmt::format("{} ahead by {} thread{}", what, threads, threads == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string line_numbers(std::span<const int64_t> lines) {
+  constexpr size_t kMost = 8;
+  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
+  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
+                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
+}
+
+std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what) {
+  std::string text;
+  for (const Figure& figure : evaluation.figures) {
+    text += fmt::format("test {} {}", figure.name, figure.text());
+    if (figure.kind.is_share && of_what.empty())
+      text += fmt::format(" ({:.0f} of {})", figure.value * static_cast<double>(evaluation.count), evaluation.count);
+    text += of_what + ", ";
+  }
+  return text + fmt::format("test loss {:.4f}", evaluation.loss);
+}
+
+std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const InputSpec& input,
+                                    const Dataset& data, const Residency& residency, int loader_threads) {
+  std::vector<std::string> lines;
+  const BatchPlan batch = batch_plan(config);
+  if (input.noise)
+    lines.push_back(
+        fmt::format("data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times "
+                    "are real, losses mean nothing",
+                    input.dataset));
+  else
+    lines.push_back(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data.name,
+                                data.variant ? " (variant)" : "", data.train.count(), data.test.count(),
+                                data.shape.channels, data.shape.height, data.shape.width, data.class_count(),
+                                loader_text(loader_threads, residency)));
+  if (const std::string note = one_class_note(data); !note.empty() && !input.noise) lines.push_back(note);
+  if (!config.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
+  lines.push_back("plan " + plan.derivation(config));
+  if (batch.workers() > 1 || batch.per_worker != batch.asked) lines.push_back("workers " + batch.derivation());
+  lines.push_back(rate_derivation(config, plan));
+  if (const std::string note = rate_note(config, plan); !note.empty()) lines.push_back(note);
+  lines.push_back(
+      fmt::format("{}; label smoothing {}, seed {}", optimizer_text(config), config.label_smoothing, config.seed));
+  return lines;
+}
+
+std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config) {
+  std::vector<std::string> lines;
+  const Compiled& compiled = programs.training.compiled();
+  const LoadReport &a = programs.training.load_report(), &b = programs.inference.load_report();
+  lines.push_back(fmt::format(
+      "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
+      programs.parameters, compiled.program.final.steps.size(),
+      programs.inference.compiled().program.final.steps.size(),
+      compiled.milliseconds + programs.inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
+      a.compiled + b.compiled, a.cache_hits + b.cache_hits));
+  if (!programs.unused.empty())
+    lines.push_back(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
+                                fmt::join(programs.unused, ", ")));
+  lines.push_back(to_text(memory_answer(compiled)));
+  const auto more = [](const Session& session) {
+    const MemoryAnswer answer = memory_answer(session.compiled());
+    return bytes_text(answer.prepared + answer.data + answer.arena + answer.inputs);
+  };
+  lines.push_back(fmt::format("evaluation takes {} more", more(programs.inference)));
+  if (!programs.statistics) return lines;
+  lines.push_back(
+      fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
+                  "{} more",
+                  config.recompute_bn, batch_plan(config).per_worker, more(*programs.statistics)));
+  return lines;
+}
+
+}  // namespace kb

@@ -1,0 +1,28 @@
+// Texts of a run for its console: the data and the plan before it is compiled, the programs, an evaluation.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recipes/config/plan.h"
+#include "recipes/train/evaluation.h"
+#include "recipes/train/programs.h"
+
+namespace kb {
+
+// "line 5"; "lines 5, 6 and 3 more".
+std::string line_numbers(std::span<const int64_t> lines);
+
+// "test error 3.70 % (370 of 10000), test loss 0.1234"; with `of_what` " of the averaged parameters" that stands behind
+// each figure in place of the counts.
+std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "");
+
+// Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
+// minibatch.
+std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const InputSpec& input,
+                                    const Dataset& data, const Residency& residency, int loader_threads);
+
+// Lines about the compiled programs: times, memory, and parameters that never learn.
+std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config);
+
+}  // namespace kb
