@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "recipes/config/flags.h"
 #include "recipes/report/svg.h"
 #include "runtime/atomic_file.h"
 
