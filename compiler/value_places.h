@@ -19,7 +19,7 @@ class ValuePlaces {
 
   // Memory of a value; opens a buffer for an owner that has none yet.
   View place(Value value);
-  // That of a state variable.
+  // Memory of a state variable.
   View store(const std::string& variable);
   View scratch(int64_t bytes);
   View save_output(const Output& output);

@@ -144,8 +144,8 @@ Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 // gradient NaN. A class that the target gives nothing counts nothing, also where its logit is minus infinity; with
 // smoothing every class has a share, and such a logit makes the loss infinite.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Where where = Where::current());
-// Where a label is `ignore_index`, a class or none, loss and gradient are 0; an index_input may have it as the number
-// above its classes.
+// Ignores labels equal to `ignore_index`, which may be a class: their loss and gradient are 0. An index_input may have
+// it as the number above its classes.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ignore_index,
                      Where where = Where::current());
 // Mean over all axes but the first: per-sample losses [N].

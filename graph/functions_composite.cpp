@@ -74,7 +74,7 @@ Tensor as_rows(Tensor x, int64_t kept) {
   return reshape(x, shape);
 }
 
-// Of logits [R, K] and labels [R].
+// Takes logits [R, K] and labels [R]; gives losses [R].
 Tensor cross_entropy_of_rows(Tensor logits, Tensor labels, const Operand& smoothing) {
   const int64_t classes = logits.size(1);
   const Tensor z = shifted(logits, 1);

@@ -9,7 +9,7 @@ namespace kb {
 
 // Returns the overlap of the step that Session::profile() took.
 Overlap measured_overlap(const Session& session, const Profile& profile);
-// That of the median time; the steps are not empty.
+// Returns the overlap of the step with the median time. `steps` must not be empty.
 const Overlap& median_step(const std::vector<Overlap>& steps);
 
 // Seconds of the steps of the routine that ends a step (Session::profiled), each the median of several profiles.
@@ -22,7 +22,7 @@ struct TimedStep {
   void scale(double factor);
 };
 TimedStep profiled_step(Session& session);
-// That of the median time of several.
+// Profiles several steps and returns the profile with the median time.
 Profile median_profile(Session& session);
 
 }  // namespace kb

@@ -100,7 +100,7 @@ class CudaRunner : public Runner {
     finish();
   }
 
-  // That of a step is copied when the one after the next is begun.
+  // The inputs of a step are copied when the one after the next is begun.
   int depth() const override { return 3; }
 
   int lag() const override { return parts_.routines.size() == 1 ? 1 : 0; }
