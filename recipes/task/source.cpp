@@ -13,16 +13,16 @@ namespace {
 void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_bytes, int64_t first_row,
                   int64_t minibatch) {
   const size_t rows = memory.weights.size();
-  bool fits = memory.fields.size() == sample_bytes.size() && first_row >= 0 &&
-              first_row + static_cast<int64_t>(rows) <= minibatch &&
-              (memory.samples.empty() || memory.samples.size() == rows);
-  for (size_t f = 0; fits && f < sample_bytes.size(); ++f)
-    fits = memory.fields[f].empty() || memory.fields[f].size() == rows * sample_bytes[f];
-  if (!fits)
-    throw std::logic_error(
-        fmt::format("batch memory of {} fields and {} weights at row {} does not fit a minibatch of "
-                    "{} rows of {} fields",
-                    memory.fields.size(), rows, first_row, minibatch, sample_bytes.size()));
+  if (first_row < 0 || first_row + static_cast<int64_t>(rows) > minibatch ||
+      !(memory.samples.empty() || memory.samples.size() == rows))
+    throw std::logic_error(fmt::format("{} rows at row {} of a minibatch of {}", rows, first_row, minibatch));
+  if (memory.fields.size() != sample_bytes.size())
+    throw Error(fmt::format("a source of {} fields: expected those of the task, got {} there", sample_bytes.size(),
+                            memory.fields.size()));
+  for (size_t f = 0; f < sample_bytes.size(); ++f)
+    if (!memory.fields[f].empty() && memory.fields[f].size() != rows * sample_bytes[f])
+      throw Error(fmt::format("field {} of a source: expected {} bytes a sample, as the task's field has, got {}", f,
+                              memory.fields[f].size() / rows, sample_bytes[f]));
 }
 
 }  // namespace

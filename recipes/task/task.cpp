@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "graph/error.h"
@@ -56,6 +57,19 @@ int64_t Field::sample_bytes() const {
   int64_t elements = 1;
   for (const int64_t extent : shape) elements *= extent;
   return elements * static_cast<int64_t>(size_of(dtype));
+}
+
+void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows) {
+  if (field.below == 0) return;
+  const int64_t below = field.below == Field::kRows ? rows : field.below;
+  const auto count = static_cast<int64_t>(values.size() / sizeof(int32_t));
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t value = 0;
+    std::memcpy(&value, values.data() + static_cast<size_t>(i) * sizeof value, sizeof value);
+    if (value < 0 || value >= below)
+      throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {} as value {}",
+                              field.name, below, value, i));
+  }
 }
 
 std::vector<std::string> Task::fields_in_memory() const {

@@ -26,6 +26,10 @@ struct Field {
   int64_t sample_bytes() const;
 };
 
+// Throws Error with the first value of an index field that is not in its range: kernels read tables by them unchecked.
+// `rows`: N, for a field with kRows.
+void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows);
+
 // The inputs of a graph that a model function is building. An input is declared when it is first asked for.
 class Inputs {
  public:

@@ -11,7 +11,7 @@ BatchNormEstimate::BatchNormEstimate(Session& session, const std::vector<Field>&
   const int64_t n = session.input_type("weights").shape.at(0);
   FieldFill fill = train.gather(Order::training(static_cast<uint64_t>(seed), train.count(), n), 0);
   if (train.is_constant())
-    for (HostBatch& slot : slots_) fill(0, slot.memory());
+    for (HostBatch& slot : slots_) slot.fill(fill, 0);
   else
     fill_ = std::move(fill);
 }
@@ -19,7 +19,7 @@ BatchNormEstimate::BatchNormEstimate(Session& session, const std::vector<Field>&
 void BatchNormEstimate::run() {
   for (int64_t batch = 0; batch < minibatches_; ++batch) {
     HostBatch& slot = slots_[static_cast<size_t>(batch) % slots_.size()];
-    if (fill_) fill_(batch, slot.memory());
+    if (fill_) slot.fill(fill_, batch);
     slot.lend(session_);
     session_.set_scalar(kStatisticsShare, 1.0 / static_cast<double>(batch + 1));
     session_.step();

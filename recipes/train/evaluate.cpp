@@ -55,7 +55,7 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
   for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
     if (may_stop && world_.is_over()) break;
     HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
-    fill_(batch, slot.memory());
+    slot.fill(fill_, batch);
     slot.lend(session_);
     session_.step();
     if (behind == lag)

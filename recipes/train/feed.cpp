@@ -30,7 +30,7 @@ HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
     : weights_(elements(session, "weights")), samples_(elements(session, "samples")) {
   for (const Field& field : fields) {
     const size_t bytes = elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
-    Part part{field.name, field.dtype, session.allocate_host(static_cast<int64_t>(bytes)), {}};
+    Part part{field, session.allocate_host(static_cast<int64_t>(bytes)), {}};
     part.bytes = {part.block->data(), bytes};
     memory_.fields.push_back(part.bytes);
     parts_.push_back(std::move(part));
@@ -39,17 +39,22 @@ HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
   memory_.samples = samples_;
 }
 
+void HostBatch::fill(const FieldFill& fill, int64_t step) {
+  fill(step, memory_);
+  for (const Part& part : parts_) check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()));
+}
+
 void HostBatch::copy(Session& session, bool may_lend) const {
   for (const Part& part : parts_) {
     const bool is_lent =
-        may_lend && part.bytes.size() >= kLentBytes && session.input_type(part.name).dtype == part.dtype;
+        may_lend && part.bytes.size() >= kLentBytes && session.input_type(part.field.name).dtype == part.field.dtype;
     if (!is_lent) {
-      write(session, part.name, part.dtype, part.bytes);
+      write(session, part.field.name, part.field.dtype, part.bytes);
       continue;
     }
-    ensure(part.bytes.size() == elements(session, part.name) * static_cast<size_t>(size_of(part.dtype)),
+    ensure(part.bytes.size() == elements(session, part.field.name) * static_cast<size_t>(size_of(part.field.dtype)),
            "lend: a batch of another program");
-    session.lend(part.name, part.block->data());
+    session.lend(part.field.name, part.block->data());
   }
   write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
   write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));

@@ -16,6 +16,8 @@ class HostBatch {
   HostBatch(const Session& session, const std::vector<Field>& fields);
 
   const FieldMemory& memory() const { return memory_; }
+  // Fills the memory with the batch of `step`. Throws Error where an index is out of its field's range.
+  void fill(const FieldFill& fill, int64_t step);
   // The values of a field, rows x bytes of a sample; empty where the program does not read it.
   std::span<std::byte> field(size_t position) { return parts_[position].bytes; }
 
@@ -27,8 +29,7 @@ class HostBatch {
 
  private:
   struct Part {
-    std::string name;
-    DType dtype;
+    Field field;
     std::unique_ptr<DeviceMemory> block;  // what a session may be lent
     std::span<std::byte> bytes;
   };

@@ -13,7 +13,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
   set_constants(session_, parts);
   FieldFill fill = training_fill(parts);
   if (parts.task.train->is_constant())
-    fill(0, slot_.memory());
+    slot_.fill(fill, 0);
   else
     fill_ = std::move(fill);
 }
@@ -22,7 +22,7 @@ std::string FiniteCheck::run(int64_t step) {
   std::vector<double> found(probes_.values.size());
   set_scalars(session_, scalars_, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
-    if (fill_) fill_(step * parts_.batch.virtual_workers + worker, slot_.memory());
+    if (fill_) slot_.fill(fill_, step * parts_.batch.virtual_workers + worker);
     slot_.lend(session_);
     session_.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
     session_.step();

@@ -86,6 +86,10 @@ void fill_tables(Session& session, const std::vector<Field>& fields, const Sourc
     const std::string table = table_name(fields[f].name);
     if (!session.has_table(table)) continue;
     const std::span<const std::byte> values = source.table(f);
+    if (static_cast<int64_t>(values.size()) != source.count() * fields[f].sample_bytes())
+      throw Error(fmt::format("field '{}': expected {} samples of {} bytes in the source's memory, got {} bytes",
+                              fields[f].name, source.count(), fields[f].sample_bytes(), values.size()));
+    check_indices(fields[f], values, source.count());
     session.fill_table(table, values.data(), static_cast<int64_t>(values.size()));
   }
 }

@@ -7,7 +7,7 @@ namespace kb {
 
 void fill_timed_inputs(Session& session, const Task& noise, const RunConfig& config) {
   HostBatch batch(session, noise.fields);
-  noise.train->gather(Order::training(0, config.minibatch, config.minibatch), 0)(0, batch.memory());
+  batch.fill(noise.train->gather(Order::training(0, config.minibatch, config.minibatch), 0), 0);
   batch.feed(session);
   const RunPlan plan{config.minibatch, config.minibatch, 1, 1};
   auto scalars = make_scalars(noise.optimizers, config, plan);

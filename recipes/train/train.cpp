@@ -12,6 +12,7 @@ namespace {
 // Returns the configuration with what it leaves open: processes, parts of library calls, size of buckets.
 RunConfig settled(RunConfig config, const Task& task, const Residency& residency, Machine machine) {
   const Target& target = machine.backend.target();
+  config.dataset = task.data.empty() ? task.name : task.data;  // for messages
   config.processes = machine.world.size();
   if (config.shards == 0) config.shards = target.shards;
   config.threads = threads_of(config, machine.world);

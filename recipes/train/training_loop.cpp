@@ -57,16 +57,16 @@ TrainingLoop::TrainingLoop(LoopParts parts)
 void TrainingLoop::open_loader() {
   FieldFill fill = training_fill(parts_);
   if (parts_.task.train->is_constant()) {
-    fill(0, slots_.front().memory());
+    slots_.front().fill(fill, 0);
     return slots_.front().feed(parts_.training);
   }
   fill_tables(parts_.training, parts_.task.fields, *parts_.task.train);
   const int64_t workers = parts_.batch.virtual_workers;
-  loader_.emplace([this, fill = std::move(fill)](int64_t batch,
-                                                 int slot) { fill(batch, slots_[static_cast<size_t>(slot)].memory()); },
-                  static_cast<int>(slots_.size()),
-                  LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
-                                parts_.training.depth()});
+  loader_.emplace(
+      [this, fill = std::move(fill)](int64_t batch, int slot) { slots_[static_cast<size_t>(slot)].fill(fill, batch); },
+      static_cast<int>(slots_.size()),
+      LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
+                    parts_.training.depth()});
 }
 
 // Gives how many milliseconds were spent waiting for the data.

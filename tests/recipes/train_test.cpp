@@ -1,6 +1,8 @@
 // train(): a training as a function call, of a task that has no images.
 #include "recipes/train/train.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <thread>
@@ -213,6 +215,42 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
                         test::says("the model asks for a field 'z'\n  expected: one of x, y"));
   BOOST_CHECK_EXCEPTION(TableSource(3, {std::vector<std::byte>(10)}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
+}
+
+// Three classes of one number each; the labels come from outside.
+Task classes_of(const std::vector<int32_t>& labels) {
+  const std::vector<float> x(labels.size(), 1.0f);
+  const auto rows = static_cast<int64_t>(labels.size());
+  const auto source = std::make_shared<TableSource>(rows, std::vector{field_bytes(x), field_bytes(labels)});
+  const auto model = [](Inputs& in) -> ModelOutput {
+    return {cross_entropy(linear("fc", in["x"], 3), in["label"]), {}};
+  };
+  return {.name = "classes",
+          .fields = {{"x", DType::f32, {1}, "", 0, true}, {"label", DType::i32, {}, "", 3, true}},
+          .model = model,
+          .train = source,
+          .test = source};
+}
+
+BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_them) {
+  Observer silent;
+  LocalMachine machine(1);
+  for (const ResidentChoice resident : {ResidentChoice::off, ResidentChoice::on}) {
+    RunConfig config = config_of({.minibatch = 4});
+    config.steps = 2;
+    config.resident = resident;
+    BOOST_CHECK_NO_THROW(train(classes_of({0, 1, 2, 0, 1, 2, 0, 1}), config, machine, silent));
+    for (const int32_t wrong : {3, -1, INT32_MAX})
+      BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0, 1, 2, 0, wrong}), config, machine, silent), Error,
+                            test::says("field 'label'", fmt::format("expected indices in [0, 3), got {}", wrong)));
+    Task doubles = classes_of({0, 1, 2, 0});
+    doubles.train = std::make_shared<TableSource>(
+        4, std::vector{field_bytes(std::vector<double>(4)), field_bytes(std::vector<int32_t>(4))});
+    BOOST_CHECK_EXCEPTION(train(doubles, config, machine, silent), Error, test::says("bytes", "got"));
+    config.minibatch = 16;
+    BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0}), config, machine, silent), Error,
+                          test::says("expected at most the 4 samples of classes, got 16"));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
