@@ -258,6 +258,10 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
       whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
             &RunConfig::eval_every, true)
           .as(FlagEffect::comfort),
+      toggle({"--train-metrics", "",
+              "compute the metrics (error) in training too, on augmented samples as the parameters move: each step in "
+              "metrics.jsonl, their means beside every evaluation"},
+             &RunConfig::train_metrics),
       path({"--init", "FILE", "safetensors or run folder with weights to begin with, under PyTorch's names"},
            &RunConfig::init, "a file")
           .of_a_process(),

@@ -94,6 +94,7 @@ struct RunConfig {
   int64_t seed = 1;
   std::string out;                     // run folder, "" = runs/RECIPE-TIME
   int64_t eval_every = 1;              // epochs; 0 = at the end only
+  bool train_metrics = false;          // computed in training steps too
   int64_t save_every = 0;              // steps; 0 = at evaluations alone
   int64_t keep = 2;                    // checkpoints
   std::string init;                    // file or run folder of weights to begin with, "" = none

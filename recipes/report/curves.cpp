@@ -14,7 +14,7 @@ namespace {
 struct CurveRow {
   double order = 0;  // the step, or the epochs of an evaluation
   double epoch = 0, loss = 0, rate_or_goal = 0;
-  double averaged_loss = 0, averaged_goal = 0;
+  double averaged_loss = 0, averaged_goal = 0, training_goal = 0;
 };
 
 // From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
@@ -42,14 +42,14 @@ Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
 
 RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
   std::vector<CurveRow> steps, evaluations;
-  const std::string averaged = "ema_" + goal.name;
+  const std::string averaged = "ema_" + goal.name, training = "train_" + goal.name;
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     const auto number = [&](std::string_view key) { return line.number(key); };
     if (kind == "step") steps.push_back({number("step"), number("epoch"), number("loss"), number("lr")});
     if (kind == "eval")
-      evaluations.push_back(
-          {number("epoch"), number("epoch"), number("loss"), number(goal.name), number("ema_loss"), number(averaged)});
+      evaluations.push_back({number("epoch"), number("epoch"), number("loss"), number(goal.name), number("ema_loss"),
+                             number(averaged), number(training)});
   });
   drop_contradicted(steps);
   drop_contradicted(evaluations);
@@ -59,7 +59,8 @@ RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
           curve_of(evaluations, &CurveRow::loss),
           curve_of(evaluations, &CurveRow::rate_or_goal),
           curve_of(evaluations, &CurveRow::averaged_loss),
-          curve_of(evaluations, &CurveRow::averaged_goal)};
+          curve_of(evaluations, &CurveRow::averaged_goal),
+          curve_of(evaluations, &CurveRow::training_goal)};
 }
 
 }  // namespace kb

@@ -25,6 +25,7 @@ struct RunCurves {
   Curve training_loss, learning_rate;  // a point a step
   Curve test_loss, test_goal;          // a point an evaluation
   Curve averaged_loss, averaged_goal;  // of averaged parameters (--ema), likewise
+  Curve training_goal;                 // mean since the evaluation before (--train-metrics), likewise
 };
 
 // Reads the lines of metrics.jsonl. Passes over damaged ones, and over those that a later line contradicts: a step that

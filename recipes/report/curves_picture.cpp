@@ -282,14 +282,15 @@ class CurvesPicture {
 
   void draw_goal(Svg& svg, double top) const {
     const GoalCurve& goal = curves_.goal;
-    const Curve figure = as_drawn(curves_.test_goal, goal), averaged = as_drawn(curves_.averaged_goal, goal);
+    const Curve figure = as_drawn(curves_.test_goal, goal), averaged = as_drawn(curves_.averaged_goal, goal),
+                training = as_drawn(curves_.training_goal, goal);
     CurveRange range;
-    range.take(figure);
-    range.take(averaged);
+    for (const Curve* curve : {&figure, &averaged, &training}) range.take(*curve);
     const bool spans = range.low > 0 && range.high / range.low > kGoalRatio;
     CurveChart chart(svg, top, kGoalDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
                      last_epoch_);
     chart.draw_axes(goal_title(figure, goal));
+    chart.evaluations(training, kTrainingStroke, fmt::format("training {}{}", goal.name, goal.is_share ? ", %" : ""));
     chart.evaluations(figure, kTestStroke, goal_label(goal));
     chart.evaluations(averaged, kAveragedStroke,
                       fmt::format("test {} of averaged parameters{}", goal.name, goal.is_share ? ", %" : ""));

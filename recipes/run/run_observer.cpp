@@ -17,19 +17,22 @@ void RunObserver::step(const StepMetrics& metrics) {
 
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
-  record_.evaluation({report.step, report.epoch, evaluation, report.averaged});
+  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
-  std::string figures, averaged;
+  std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures) figures += fmt::format("test {} {}  ", figure.name, figure.text());
+  if (report.training) {
+    trained = fmt::format("train loss {:.4f}", report.training->loss);
+    for (const Figure& figure : report.training->figures)
+      trained += fmt::format("  train {} {}", figure.name, figure.text());
+  }
   if (report.averaged) {
     averaged = "  averaged: ";
     for (const Figure& figure : report.averaged->figures) averaged += figure.text() + ", ";
     averaged += fmt::format("{:.4f}", report.averaged->loss);
   }
-  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}test loss {:.4f}  train loss {}  {:.0f} s{}", report.epoch,
-                            report.step, figures, evaluation.loss,
-                            report.train_loss ? fmt::format("{:.4f}", *report.train_loss) : "-", report.train_seconds,
-                            averaged));
+  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}test loss {:.4f}  {}  {:.0f} s{}", report.epoch, report.step,
+                            figures, evaluation.loss, trained, report.train_seconds, averaged));
 }
 
 std::string RunObserver::failed(const Failure& failure) {

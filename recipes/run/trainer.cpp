@@ -266,13 +266,19 @@ class Run {
   LoopStart shared_start() {
     if (!resumed_ || world_.size() == 1) return make_start();
     LoopStart start = world_.leads() ? make_start() : LoopStart{};
-    const Evaluation e = start.evaluation.value_or(no_evaluation(programs_->metrics));
-    std::vector<double> numbers = {static_cast<double>(start.step),   start.evaluation ? 1.0 : 0.0, start.loss_sum,
-                                   static_cast<double>(start.losses), static_cast<double>(e.count), e.loss};
+    const Evaluation e = start.evaluation.value_or(no_evaluation(programs_->metrics.test));
+    std::vector<double> numbers = {static_cast<double>(start.step),       start.evaluation ? 1.0 : 0.0, start.sums.loss,
+                                   static_cast<double>(start.sums.steps), static_cast<double>(e.count), e.loss};
     for (const Figure& figure : e.figures) numbers.push_back(figure.value);
+    start.sums.metrics.resize(programs_->metrics.training.size());
+    numbers.insert(numbers.end(), start.sums.metrics.begin(), start.sums.metrics.end());
     const size_t bytes = numbers.size() * sizeof(double);
     std::memcpy(numbers.data(), world_.broadcast({reinterpret_cast<const char*>(numbers.data()), bytes}).data(), bytes);
-    start = {static_cast<int64_t>(numbers[0]), std::nullopt, numbers[2], static_cast<int64_t>(numbers[3]),
+    start = {static_cast<int64_t>(numbers[0]),
+             std::nullopt,
+             {static_cast<int64_t>(numbers[3]),
+              numbers[2],
+              {numbers.end() - static_cast<std::ptrdiff_t>(start.sums.metrics.size()), numbers.end()}},
              start.first_loss};
     if (numbers[1] == 0) return start;
     start.evaluation = Evaluation{numbers[5], static_cast<int64_t>(numbers[4]), e.figures};
@@ -294,11 +300,11 @@ class Run {
                       kMetrics, line_numbers(cut.damaged)));
     if (cut.last_step + 1 < step)
       console_.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
-    return {step, cut.evaluation, cut.loss_sum, cut.losses, cut.first_loss};
+    return {step, cut.evaluation, cut.sums, cut.first_loss};
   }
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
-    const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_->metrics));
+    const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_->metrics.test));
     record.end({result.steps, evaluation, store.state_sha256()});
     if (folder_)
       write_file_atomically(folder_->file(kManifest),

@@ -43,6 +43,14 @@ void add_output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
+// Adds an output for the weighted sum of each metric, and its name to `names`.
+void add_metrics(Graph& graph, const Declared& declared, DType real, std::vector<NamedMetric>& names) {
+  for (const Metric& metric : declared.output.metrics) {
+    add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
+    names.push_back({metric.name, metric.kind});
+  }
+}
+
 std::map<std::string, std::string> owned(const Graph& graph) {
   std::map<std::string, std::string> variables;
   for (const Variable& v : graph.variables)
@@ -114,10 +122,11 @@ Tensor Inputs::scalar(const std::string& name) {
   return declared_.back().second;
 }
 
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real) {
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real, std::vector<NamedMetric>* metrics) {
   Graph graph(task.name, Mode::training);
   Declared declared = declare(graph, task, minibatch, real);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
+  if (metrics) add_metrics(graph, declared, real, *metrics);
   return graph;
 }
 
@@ -125,10 +134,8 @@ Graph build_inference_graph(const Task& task, int64_t minibatch, DType real, std
   Graph graph(task.name + ".predict", Mode::inference);
   Declared declared = declare(graph, task, minibatch, real);
   add_output(graph, "loss", sum(declared.output.loss * declared.weights));
-  for (const Metric& metric : declared.output.metrics) {
-    add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
-    if (metrics) metrics->push_back({metric.name, metric.kind});
-  }
+  std::vector<NamedMetric> names;
+  add_metrics(graph, declared, real, metrics ? *metrics : names);
   add_output(graph, "count", sum(declared.weights));
   return graph;
 }

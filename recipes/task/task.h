@@ -69,6 +69,12 @@ struct NamedMetric {
   MetricKind kind = {};
 };
 
+// Metrics that the programs of a training compute.
+struct ComputedMetrics {
+  std::vector<NamedMetric> test = {};      // by the evaluation
+  std::vector<NamedMetric> training = {};  // by the training step, as RunConfig::train_metrics asks
+};
+
 struct ModelOutput {
   Tensor loss;                  // float [N]; never reduced over N
   std::vector<Metric> metrics;  // the first is the goal: what "best" and --stop-at are about
@@ -95,8 +101,10 @@ struct Task {
 // times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its
 // name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N],
 // with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
-// `metrics`: takes those that the model declares.
+// `metrics`: takes those that the model declares. A training graph has outputs of them only where it is given: the mean
+// of each over the global minibatch, by its name.
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
+                           std::vector<NamedMetric>* metrics = nullptr);
 Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
                             std::vector<NamedMetric>* metrics = nullptr);
 

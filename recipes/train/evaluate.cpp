@@ -69,11 +69,8 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
   const double count = sums.back();
   ensure(count == static_cast<double>(count_), "evaluation: not every sample was counted once");
   Evaluation evaluation{sums.front() / count, count_, {}};
-  for (size_t i = 0; i < metrics_.size(); ++i) {
-    const auto& [name, kind] = metrics_[i];
-    const double mean = sums[i + 1] / count;
-    evaluation.figures.push_back({name, kind.finish ? kind.finish(mean) : mean, kind});
-  }
+  for (size_t i = 0; i < metrics_.size(); ++i)
+    evaluation.figures.push_back(figure_of(metrics_[i], sums[i + 1] / count));
   return evaluation;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Figure {
   }
 };
 
+// `mean`: of the metric's values over the samples.
+Figure figure_of(const NamedMetric& metric, double mean);
+
 struct Evaluation {
   double loss = 0;  // mean
   int64_t count = 0;
@@ -31,5 +35,16 @@ struct Evaluation {
 
 // Returns an evaluation that was not made: its numbers are NaN.
 Evaluation no_evaluation(const std::vector<NamedMetric>& metrics);
+
+// Sums over the training steps since the last evaluation, which reports their means beside its own figures.
+struct StepSums {
+  int64_t steps = 0;
+  double loss = 0;
+  std::vector<double> metrics = {};  // of each training metric's mean over a step's samples; empty: as 0
+
+  void add(double step_loss, std::span<const double> step_means);
+  // `count`: samples of a step. Returns nothing where there was no step.
+  std::optional<Evaluation> mean(const std::vector<NamedMetric>& names, int64_t count) const;
+};
 
 }  // namespace kb

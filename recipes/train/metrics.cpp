@@ -74,6 +74,32 @@ void append(fmt::memory_buffer& out, const Figures& all) {
     append(out, Pair{fmt::format("{}{}", all.prefix, figure.name), figure.value});
 }
 
+// An evaluation's loss and figures, `prefix` before each name; nothing where it was not made.
+struct Prefixed {
+  std::string_view prefix;
+  const std::optional<Evaluation>& evaluation;
+};
+
+void append(fmt::memory_buffer& out, const Prefixed& prefixed) {
+  if (!prefixed.evaluation) return;
+  append(out, Pair{fmt::format("{}loss", prefixed.prefix), prefixed.evaluation->loss});
+  append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
+}
+
+// The training metrics of a step; "NAME_mean" is what a figure that is not the mean itself was finished from, which a
+// run that goes on sums.
+struct StepFigures {
+  const StepMetrics& step;
+};
+
+void append(fmt::memory_buffer& out, const StepFigures& all) {
+  for (size_t i = 0; i < all.step.metrics.size(); ++i) {
+    const NamedMetric& metric = all.step.metrics[i];
+    append(out, Pair{metric.name, figure_of(metric, all.step.means[i]).value});
+    if (metric.kind.finish) append(out, Pair{metric.name + kMeanSuffix, all.step.means[i]});
+  }
+}
+
 double seconds_since(MetricsFile::Clock::time_point start) {
   return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
 }
@@ -122,7 +148,7 @@ void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
 void MetricsFile::step(const StepMetrics& m) {
   const auto write = [&](const auto&... more) {
     object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
-           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more...);
+           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more..., StepFigures{m});
   };
   m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
   const bool full = pending_.size() > kPendingBytes / 2;
@@ -138,11 +164,9 @@ void MetricsFile::layers(const LayerNorms& norms) {
 }
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
-  const auto write = [&](const auto&... more) {
-    object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.evaluation.loss},
-           Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, more...);
-  };
-  m.averaged ? write(Pair{"ema_loss", m.averaged->loss}, Figures{"ema_", m.averaged->figures}) : write();
+  object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.evaluation.loss},
+         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
+         Prefixed{"train_", m.training});
   flush();
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@
 
 namespace kb {
 
+inline constexpr const char* kMeanSuffix = "_mean";
+
 struct StepMetrics {
   int64_t step = 0;  // from 0
   double epoch = 0;  // epochs done before it
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
+  std::span<const NamedMetric> metrics = {};        // of training (--train-metrics), and the mean of each over the step
+  std::span<const double> means = {};
 };
 
 // Before the update of a step: Euclidean norms of each layer and of its gradient, and what the rate of the layer is
@@ -34,6 +39,7 @@ struct EvalMetrics {
   double epoch = 0;  // epochs done
   Evaluation evaluation;
   std::optional<Evaluation> averaged = std::nullopt;  // of the averaged parameters: "ema_loss" and so on
+  std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
 };
 
 struct EndMetrics {

@@ -15,6 +15,8 @@ std::vector<std::string> number_columns(const std::vector<std::string>& figures)
   columns.insert(columns.end(), figures.begin(), figures.end());
   columns.insert(columns.end(), {"count", "samples_per_s", "data_wait_ms", "loss_scale", "ema_loss"});
   for (const std::string& figure : figures) columns.push_back("ema_" + figure);
+  columns.push_back("train_loss");
+  for (const std::string& figure : figures) columns.push_back("train_" + figure);
   return columns;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "recipes/train/metrics.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
@@ -18,8 +19,9 @@ enum class Kind : uint8_t { step, evaluation, end, stop, other, damaged, torn };
 struct MetricsLine {
   std::string_view text;  // with its end
   Kind kind = Kind::damaged;
-  int64_t step = 0, steps = 0;  // of a step, of an end
-  Evaluation evaluation = {};   // of a step the loss alone
+  int64_t step = 0, steps = 0;     // of a step, of an end
+  Evaluation evaluation = {};      // of a step the loss alone
+  std::vector<double> means = {};  // of a step's training metrics
   bool is_kept = true;
 };
 
@@ -36,20 +38,24 @@ Kind kind_named(const std::string& kind) {
 }
 
 // Throws Error where the line is damaged.
-void parse(MetricsLine& line, const std::vector<NamedMetric>& metrics) {
+void parse(MetricsLine& line, const ComputedMetrics& metrics) {
   const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
   const std::string kind = json.get<std::string>("kind");
   line.evaluation.loss = number(json, "loss");
-  if (kind == "step") line.step = json.get<int64_t>("step");
+  if (kind == "step") {
+    line.step = json.get<int64_t>("step");
+    for (const auto& [name, how] : metrics.training)
+      line.means.push_back(number(json, how.finish ? name + kMeanSuffix : name));
+  }
   if (kind == "eval") {
     line.evaluation.count = json.get<int64_t>("count");
-    for (const auto& [name, how] : metrics) line.evaluation.figures.push_back({name, number(json, name), how});
+    for (const auto& [name, how] : metrics.test) line.evaluation.figures.push_back({name, number(json, name), how});
   }
   if (kind == "end") line.steps = json.get<int64_t>("steps");
   line.kind = kind_named(kind);
 }
 
-MetricsLine metrics_line_at(std::string_view text, size_t at, const std::vector<NamedMetric>& metrics) {
+MetricsLine metrics_line_at(std::string_view text, size_t at, const ComputedMetrics& metrics) {
   const size_t end = std::min(text.find('\n', at), text.size() - 1);
   MetricsLine line{text.substr(at, end + 1 - at)};
   if (!line.text.ends_with('\n')) {
@@ -64,7 +70,7 @@ MetricsLine metrics_line_at(std::string_view text, size_t at, const std::vector<
   return line;
 }
 
-std::vector<MetricsLine> metrics_lines(std::string_view text, const std::vector<NamedMetric>& metrics) {
+std::vector<MetricsLine> metrics_lines(std::string_view text, const ComputedMetrics& metrics) {
   std::vector<MetricsLine> lines;
   for (size_t at = 0; at < text.size(); at += lines.back().text.size())
     lines.push_back(metrics_line_at(text, at, metrics));
@@ -115,8 +121,7 @@ class LossTotals {
     if (!cut_.first_loss) cut_.first_loss = loss;
     cut_.evaluation.reset();
     cut_.last_step = line.step;
-    cut_.loss_sum += loss;
-    ++cut_.losses;
+    cut_.sums.add(loss, line.means);
   }
 
   void take_evaluation(MetricsLine& line) {
@@ -124,8 +129,7 @@ class LossTotals {
     earlier_ = cut_;
     earlier_.evaluation.reset();
     cut_.evaluation = line.evaluation;
-    cut_.loss_sum = 0;
-    cut_.losses = 0;
+    cut_.sums = {};
   }
 
   MetricsCut cut_, earlier_;
@@ -140,8 +144,7 @@ void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string
 
 }  // namespace
 
-MetricsCut cut_metrics(const std::filesystem::path& path, const std::vector<NamedMetric>& metrics, int64_t step,
-                       bool is_due) {
+MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due) {
   const std::string text = text_of(path);
   std::vector<MetricsLine> lines = metrics_lines(text, metrics);
   const size_t end = check_order(lines, step);

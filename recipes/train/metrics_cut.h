@@ -19,15 +19,13 @@ struct MetricsCut {
   int64_t last_step = -1;
   std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
   std::optional<double> first_loss;
-  double loss_sum = 0;  // since the last evaluation
-  int64_t losses = 0;
+  StepSums sums = {};
 };
 
 // Keeps the lines of steps before `step` and all between them; drops later steps and what follows them, a torn last
 // line, ends and stops, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file that is
-// not there counts as empty. `metrics`: figures that an evaluation has.
-MetricsCut cut_metrics(const std::filesystem::path& path, const std::vector<NamedMetric>& metrics, int64_t step,
-                       bool is_due);
+// not there counts as empty.
+MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due);
 
 // Steps of the run whose last line says that it ended; nothing of one that has not.
 std::optional<int64_t> ended_after(const std::filesystem::path& path);

@@ -17,7 +17,7 @@ struct EvaluationReport {
   double epoch = 0;  // epochs done
   Evaluation evaluation;
   std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
-  std::optional<double> train_loss;    // mean over the steps since the last evaluation; none: there were none
+  std::optional<Evaluation> training;  // means over the steps since the last evaluation; none: there were none
   double train_seconds = 0;            // without evaluations
 };
 

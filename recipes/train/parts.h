@@ -24,8 +24,7 @@ bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t don
 struct LoopStart {
   int64_t step = 0;                      // done before
   std::optional<Evaluation> evaluation;  // of the parameters there
-  double loss_sum = 0;                   // of the steps since the last evaluation
-  int64_t losses = 0;
+  StepSums sums = {};
   std::optional<double> first_loss = {};  // of step 0, where that was before
 };
 
@@ -39,7 +38,7 @@ struct LoopParts {
   int loader_threads;  // 0: a step fills its own minibatch
   Session& training;
   Session& inference;
-  const std::vector<NamedMetric>& metrics;  // of the inference program
+  const ComputedMetrics& metrics;
   StateStore& store;
   World& world;
   Observer& observer;

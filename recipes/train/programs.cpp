@@ -61,8 +61,10 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
   return compiled;
 }
 
-Graph training_graph(const Task& task, const RunConfig& config) {
-  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.precision));
+// Returns the graph of a step; `metrics` takes those that it computes.
+Graph training_graph(const Task& task, const RunConfig& config, std::vector<NamedMetric>& metrics) {
+  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.precision),
+                              config.train_metrics ? &metrics : nullptr);
 }
 
 UpdateRule rule_of(const Task& task, const RunConfig& config) {
@@ -88,7 +90,8 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
 }  // namespace
 
 Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
-  return compile_with_tables(training_graph(task, config), task, residency.train,
+  std::vector<NamedMetric> metrics;
+  return compile_with_tables(training_graph(task, config, metrics), task, residency.train,
                              training_options(task, config, target));
 }
 
@@ -96,7 +99,8 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
                            const ParameterSpace& space) {
   const CompileOptions training = training_options(task, config, target);
   CompileState state{training, {}, {}};
-  CheckProgram check{{}, find_probes(differentiate(training_graph(task, config), state))};
+  std::vector<NamedMetric> metrics;
+  CheckProgram check{{}, find_probes(differentiate(training_graph(task, config, metrics), state))};
   CompileOptions options;
   options.target = target;
   options.precision = training.precision;
@@ -109,9 +113,9 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   Programs programs;
   Dumps dumps(config, programs.dumps);
   const DType real = graph_dtype(config.precision);
-  Graph training = training_graph(task, config);
+  Graph training = training_graph(task, config, programs.metrics.training);
   const int64_t n = batch_plan(config).per_worker;
-  Graph inference = build_inference_graph(task, n, real, &programs.metrics);
+  Graph inference = build_inference_graph(task, n, real, &programs.metrics.test);
   std::optional<Graph> statistics;
   if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_same_parameters(training, inference);

@@ -24,11 +24,11 @@ struct Programs {
   Compiled training, inference;
   std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
   std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
-  std::vector<NamedMetric> metrics;    // of the inference program
-  int64_t parameters = 0;              // elements
-  std::vector<std::string> unused;     // names of parameters that never learn
-  std::string training_text;           // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps;         // as config.dump asks
+  ComputedMetrics metrics;
+  int64_t parameters = 0;           // elements
+  std::vector<std::string> unused;  // names of parameters that never learn
+  std::string training_text;        // the graph of a step as the model gave it
+  std::vector<DumpFile> dumps;      // as config.dump asks
 };
 
 // Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
@@ -55,7 +55,7 @@ struct LoadedPrograms {
   int64_t parameters;  // as in Programs, as the next four
   std::vector<std::string> unused;
   std::string training_text;
-  std::vector<NamedMetric> metrics;
+  ComputedMetrics metrics;
   std::vector<DumpFile> dumps;
   StateStore store;
   Session training, inference;

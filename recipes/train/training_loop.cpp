@@ -35,20 +35,19 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics, *parts_.task.test, parts_.world),
+      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
       watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
-      loss_sum_(parts_.start.loss_sum),
-      losses_(parts_.start.losses) {
+      sums_(parts_.start.sums) {
   result_.steps = reported_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
                         parts_.config.recompute_bn);
   if (parts_.averaged)
-    averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics, *parts_.task.test, parts_.world);
+    averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world);
   set_constants(parts_.training, parts_);
   if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
@@ -152,10 +151,17 @@ void TrainingLoop::report_until(int64_t end) {
   while (reported_ < end) report(reported_++);
 }
 
+double TrainingLoop::read(const std::string& output, int age) {
+  parts_.training.read(output, value_, age);
+  return value_.at(0);
+}
+
 // Waits for the step. Its time is what it kept the device: from its start, or from the end of the one before.
 void TrainingLoop::report(int64_t step) {
   const int age = static_cast<int>(result_.steps - 1 - step);
-  parts_.training.read("loss", loss_, age);
+  const double loss = read("loss", age);
+  means_.clear();
+  for (const NamedMetric& metric : parts_.metrics.training) means_.push_back(read(metric.name, age));
   const Started& started = started_[static_cast<size_t>(step) % 2];
   const Clock::time_point end = Clock::now();
   const double seconds = seconds_between(std::max(started.at, last_done_), end);
@@ -163,19 +169,20 @@ void TrainingLoop::report(int64_t step) {
   result_.train_seconds += seconds;
   const StepMetrics metrics{step,
                             parts_.plan.epochs(step),
-                            loss_.at(0),
+                            loss,
                             parts_.scalars.rate().at(step),
                             static_cast<double>(parts_.plan.minibatch) / seconds,
                             started.wait_ms,
-                            loss_scale(age)};
+                            loss_scale(age),
+                            parts_.metrics.training,
+                            means_};
   parts_.observer.step(metrics);
   if (layers_.is_due(step)) parts_.observer.layers(layers_.read(parts_.training, step, age));
   if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
   if (step == parts_.start.step)
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
   note(watch_.step(step, metrics.loss, metrics.lr));
-  loss_sum_ += metrics.loss;
-  ++losses_;
+  sums_.add(metrics.loss, means_);
   if (parts_.observer.wants_progress()) show_progress(metrics);
 }
 
@@ -222,13 +229,12 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   }
   const Evaluation& evaluation = *evaluated;
   const std::optional<Evaluation> averaged = evaluate_averaged(may_stop);
-  parts_.observer.evaluated(
-      {.step = done,
-       .epoch = parts_.plan.epochs(done),
-       .evaluation = evaluation,
-       .averaged = averaged,
-       .train_loss = losses_ > 0 ? std::optional(loss_sum_ / static_cast<double>(losses_)) : std::nullopt,
-       .train_seconds = result_.train_seconds});
+  parts_.observer.evaluated({.step = done,
+                             .epoch = parts_.plan.epochs(done),
+                             .evaluation = evaluation,
+                             .averaged = averaged,
+                             .training = sums_.mean(parts_.metrics.training, parts_.plan.minibatch),
+                             .train_seconds = result_.train_seconds});
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
   if (const std::optional<double> error = evaluation.value("error"))
     note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, *error, evaluation.count));
@@ -237,8 +243,7 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   result_.averaged = averaged;
   evaluated_at_ = done;
   if (is_good_enough(evaluation)) end_ = done;
-  loss_sum_ = 0;
-  losses_ = 0;
+  sums_ = {};
   save_model(done);
 }
 

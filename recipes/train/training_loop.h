@@ -49,6 +49,7 @@ class TrainingLoop {
   void work(int64_t step, int64_t worker);
   void report_until(int64_t end);
   void report(int64_t step);
+  double read(const std::string& output, int age);
   void after_step(int64_t done);
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done, bool may_stop = true);
@@ -82,8 +83,8 @@ class TrainingLoop {
   int64_t end_;  // step at which the loop ends
   const LayerLog layers_;
   std::optional<BatchNormEstimate> batch_norm_;
-  std::vector<double> loss_;
-  std::optional<Profile> drawn_;  // of the step that was just taken
+  std::vector<double> value_, means_;  // an output that was read; the training metrics of the step
+  std::optional<Profile> drawn_;       // of the step that was just taken
   ScheduleHash schedule_;
   LearningWatch watch_;
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
@@ -92,8 +93,7 @@ class TrainingLoop {
   std::array<Started, 2> started_;  // steps that may not have been reported, by number modulo 2
   int64_t reported_ = 0;            // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
-  double loss_sum_;  // since the last evaluation
-  int64_t losses_;
+  StepSums sums_;
   int64_t evaluated_at_ = -1;   // steps done at the last evaluation
   int64_t saved_at_ = -1;       // steps done when model.safetensors was written
   int64_t checkpoint_at_ = -1;  // steps done at the last checkpoint

@@ -59,6 +59,10 @@ BOOST_AUTO_TEST_CASE(points_are_those_of_the_lines) {
   BOOST_TEST(read.test_goal[0].value == 0.25);
   BOOST_TEST(read.test_loss.at(0).value == 0.75);
   BOOST_TEST(read.averaged_goal.empty());
+  BOOST_TEST(read.training_goal.empty());
+  const RunCurves both = read_curves(R"({"kind":"eval","step":1,"epoch":1,"loss":2,"error":0.5,"train_error":0.75})"
+                                     "\n");
+  BOOST_TEST(both.training_goal.at(0).value == 0.75);
 }
 
 // Torn, of other types, not finite, and from before a resume that went back.

@@ -116,6 +116,19 @@ BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
   BOOST_TEST(contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
 }
 
+BOOST_AUTO_TEST_CASE(means_of_training_metrics_go_on) {
+  train({"--train-metrics"});
+  for (const Json& line : lines_of(whole)) {
+    if (line.at("kind") == "step") BOOST_TEST((line.at("error") >= 0.0 && line.at("error") <= 1.0));
+    if (line.at("kind") == "eval") BOOST_TEST((line.at("train_error") > 0.0 && line.at("train_loss") > 0.0));
+  }
+  for (const int64_t step : {0, 3, 5, 13}) {
+    die_after(step);
+    BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+    BOOST_TEST(trace(out) == trace(whole));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(again_and_again) {
   train();
   die_after(3);
@@ -418,13 +431,13 @@ BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
         std::string("{\"kind\":\"step\",\"step\":1e999}\n"), step_line(99), step_line(0), step_line(-4)}) {
     test::write_file(file, before + damaged + after + past);
     fs::remove(directory / kCutMetrics);
-    const MetricsCut cut = cut_metrics(file, {{"error"}}, 60, false);
+    const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 60, false);
     BOOST_TEST(test::read_file(file) == before + damaged + after, damaged);
     BOOST_TEST(cut.dropped == 5, damaged);
     BOOST_TEST(cut.damaged == std::vector<int64_t>{5}, damaged);
     BOOST_TEST(cut.last_step == 59, damaged);
-    BOOST_TEST(cut.losses == 59, damaged);
-    BOOST_TEST(cut.loss_sum == 60 * 61 / 2 - 5, damaged);
+    BOOST_TEST(cut.sums.steps == 59, damaged);
+    BOOST_TEST(cut.sums.loss == 60 * 61 / 2 - 5, damaged);
     BOOST_TEST(cut.first_loss.value() == 1.0, damaged);
     BOOST_TEST(test::read_file(directory / kCutMetrics) == "{\"kind\":\"cut\",\"step\":60}\n" + past, damaged);
   }
@@ -448,7 +461,7 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   const fs::path file = directory / "m";
   auto cut = [&](const std::string& text, int64_t step, bool due) {
     test::write_file(file, text);
-    return cut_metrics(file, {{"error"}}, step, due);
+    return cut_metrics(file, {{{"error"}}}, step, due);
   };
   const std::string steps = "{\"kind\":\"step\",\"step\":0,\"loss\":2}\n{\"kind\":\"step\",\"step\":1,\"loss\":1}\n";
   const std::string eval = "{\"kind\":\"eval\",\"loss\":3,\"error\":0.5,\"count\":37}\n";
@@ -457,15 +470,15 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   BOOST_TEST(test::read_file(file) == steps + eval);
   BOOST_TEST(result.dropped == 1);
   BOOST_TEST(result.evaluation->count == 37);
-  BOOST_TEST(result.losses == 0);
+  BOOST_TEST(result.sums.steps == 0);
   BOOST_TEST(result.last_step == 1);
   result = cut(steps + eval + end, 2, false);  // the evaluation of a Ctrl-C
   BOOST_TEST(test::read_file(file) == steps);
   BOOST_TEST(!result.evaluation);
-  BOOST_TEST(result.loss_sum == 3.0);
-  BOOST_TEST(result.losses == 2);
+  BOOST_TEST(result.sums.loss == 3.0);
+  BOOST_TEST(result.sums.steps == 2);
   result = cut(steps + eval, 1, false);
-  BOOST_TEST(result.loss_sum == 2.0);
+  BOOST_TEST(result.sums.loss == 2.0);
   BOOST_TEST(result.dropped == 2);
   result = cut(steps + "{\"kind\":\"step\",\"st", 9, false);  // torn
   BOOST_TEST(test::read_file(file) == steps);

@@ -99,6 +99,36 @@ BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
   BOOST_TEST(result.loop.evaluation->loss < 0.3 * seen.losses.front());
 }
 
+// "rms" is the root of the mean of values that are the losses themselves.
+BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
+  struct Seen : Observer {
+    double sum = 0;
+    int64_t steps = 0;
+    std::vector<double> reported;
+    void step(const StepMetrics& metrics) override {
+      sum += metrics.loss;
+      ++steps;
+      BOOST_REQUIRE(metrics.metrics.size() == 1u);
+      BOOST_TEST(metrics.metrics[0].name == "rms");
+      BOOST_TEST(metrics.means[0] == metrics.loss, boost::test_tools::tolerance(1e-6));
+    }
+    void evaluated(const EvaluationReport& report) override {
+      BOOST_REQUIRE(report.training.has_value());
+      BOOST_TEST(report.training->count == steps * 32);
+      BOOST_TEST(report.training->loss == sum / static_cast<double>(steps), boost::test_tools::tolerance(1e-12));
+      BOOST_TEST(report.training->goal()->value == std::sqrt(report.training->loss),
+                 boost::test_tools::tolerance(1e-6));
+      sum = 0;
+      steps = 0;
+    }
+  } seen;
+  RunConfig config = small_config();
+  Observer silent;
+  const std::string without = hash(trained(config, silent).state);
+  config.train_metrics = true;
+  BOOST_TEST(hash(trained(config, seen).state) == without);
+}
+
 BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
   RunConfig config = small_config();
   config.steps = 1;
