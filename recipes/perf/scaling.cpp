@@ -16,6 +16,11 @@ std::string duration_text(double seconds) {
   return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
 }
 
+// "-" where a minibatch is larger than the epoch of `epoch` samples.
+std::string epochs_text(const ScaleRow& row, double count, double epoch) {
+  return row.minibatch > epoch ? "-" : duration_text(row.seconds_of(count * epoch));
+}
+
 }  // namespace
 
 int ScaleWorker::at_a_time(int workers) const { return cores == 0 ? 1 : std::clamp(cores / threads, 1, workers); }
@@ -59,13 +64,19 @@ std::string scale_table(const ScaleLine& line, double epoch, int64_t epochs) {
                                  name(line.algorithm), "workers", "kn", "step ms", "images/s", "efficiency",
                                  "of a node", "comm ms", "exposed ms", fmt::format("{} epochs", kPaperEpochs), other);
   for (const ScaleRow& row : line.rows) {
-    text +=
-        fmt::format("{:>7} {:>9.0f} {:>9.2f} {:>10.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>10.2f} {:>10}", row.workers,
-                    row.minibatch, 1e3 * row.step, row.rate, 100 * row.efficiency, 100 * row.of_node,
-                    1e3 * row.communication, 1e3 * row.exposed, duration_text(row.seconds_of(kPaperEpochs * epoch)));
-    if (both) text += fmt::format(" {:>10}", duration_text(row.seconds_of(static_cast<double>(epochs) * epoch)));
+    text += fmt::format("{:>7} {:>9.0f} {:>9.2f} {:>10.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>10.2f} {:>10}", row.workers,
+                        row.minibatch, 1e3 * row.step, row.rate, 100 * row.efficiency, 100 * row.of_node,
+                        1e3 * row.communication, 1e3 * row.exposed, epochs_text(row, kPaperEpochs, epoch));
+    if (both) text += fmt::format(" {:>10}", epochs_text(row, static_cast<double>(epochs), epoch));
     text += "\n";
   }
+  const auto first =
+      std::find_if(line.rows.begin(), line.rows.end(), [&](const ScaleRow& r) { return r.minibatch > epoch; });
+  if (first != line.rows.end())
+    text += fmt::format(
+        "from {} workers on the minibatch kn is larger than the set's {:.0f} samples: it has no epoch "
+        "(-); --samples N forecasts a larger set\n",
+        first->workers, epoch);
   return text;
 }
 

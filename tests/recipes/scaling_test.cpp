@@ -139,6 +139,11 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
     text += scale_table(lines.back(), 1281167, 5) + "\n";
   }
   test::golden("scaling.txt", text);
+  const std::string small = scale_table(lines.front(), 2000, 5);
+  BOOST_TEST(
+      small.find("from 64 workers on the minibatch kn is larger than the set's 2000 samples") != std::string::npos,
+      small);
+  BOOST_TEST(scale_table(lines.front(), 1e9, 5).find("larger") == std::string::npos);
   const std::string picture = scale_picture(
       lines, 1281167, {"a recipe, 32 samples a worker", "a step alone takes 300 ms", "nodes of 8 & <more>"});
   test::golden("scaling.svg", picture);
