@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/run/command_words.h"
+#include "recipes/run/commit.h"
 #include "recipes/train/init_weights.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
@@ -72,6 +73,7 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 nlohmann::ordered_json versions(const std::string& library) {
   nlohmann::ordered_json result;
   result["kilobatch"] = KB_VERSION;
+  result["commit"] = source_commit();
   result["compiler"] = kCompiler;
   const HostCompiler host = find_host_compiler(RuntimeOptions::from_environment());
   result["kernel_compiler"] = host.version;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
+#include <regex>
 
 #include "recipes/run/recorded_flags.h"
 #include "recipes/run/trainer.h"
@@ -379,6 +380,8 @@ BOOST_AUTO_TEST_CASE(the_manifest_repeats_the_run_and_fixes_its_shards) {
   BOOST_REQUIRE(run(out, {"--shards", "3", "--quiet"}) == 0);
   const Json manifest = Json::parse(test::read_file(out / "manifest.json"));
   BOOST_TEST(manifest.at("flags").at("shards") == 3);
+  const auto commit = manifest.at("versions").at("commit").get<std::string>();
+  BOOST_TEST(std::regex_match(commit, std::regex("unknown|[0-9a-f]{12}([+]changes)?")), commit);
   BOOST_REQUIRE(run(directory / "again", manifest.at("arguments").get<std::vector<std::string>>()) == 0);
   BOOST_TEST(trace(directory / "again") == trace(out));
   train();

@@ -1,0 +1,28 @@
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P commit.cmake: writes the C++ source of kb::source_commit() for the commit that lies
+# in FOLDER, and only where the text is another than before.
+cmake_minimum_required(VERSION 3.22)
+set(commit unknown)
+execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
+  OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+execute_process(COMMAND git -C ${SOURCE} rev-parse --show-toplevel
+  OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed_too)
+# A source tree without a history of its own may lie in somebody else's repository.
+if(failed EQUAL 0 AND failed_too EQUAL 0)
+  file(REAL_PATH ${SOURCE} own)
+  if(top STREQUAL own)
+    set(commit ${head})
+    execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no
+      OUTPUT_VARIABLE changes ERROR_QUIET)
+    if(changes)
+      string(APPEND commit "+changes")
+    endif()
+  endif()
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#include \"recipes/run/commit.h\"
+
+namespace kb {
+
+const char* source_commit() { return \"@commit@\"; }
+
+}  // namespace kb
+" @ONLY)
