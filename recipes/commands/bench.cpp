@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/layout_table.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/perf/conv_times.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/inspect.h"
@@ -146,12 +146,12 @@ int bench_command(const ToolArguments& arguments) {
   const RunConfig& config = call->config;
   Device device = choose_device(config);
   const int threads = Pool(static_cast<int>(config.threads)).threads();
-  const InputSpec input = input_spec(image_source(call->recipe, config));
-  Programs programs = compile_programs(task_of(call->recipe, config, input), config, device.backend->target());
+  const Task task = timed_task(call->recipe, config);
+  Programs programs = compile_programs(task, config, device.backend->target());
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(config.seed));
-  fill_timed_inputs(session, timed_task(call->recipe, config, input), config);
+  fill_timed_inputs(session, task, config);
   const StepTimes times = time_steps(session, config.steps);
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();

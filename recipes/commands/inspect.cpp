@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include "recipes/commands/commands.h"
 
-#include "recipes/config/image_run.h"
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/device_kernels.h"
 #include "recipes/perf/inspect.h"
@@ -36,8 +36,7 @@ const Compiled& chosen(const Programs& programs, const InspectOptions& options) 
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
-  const InputSpec input = input_spec(image_source(call.recipe, call.config));
-  const Task task = task_of(call.recipe, call.config, input);
+  const Task task = declared_task(call.recipe, call.config);
   return compile_programs(task, call.config, target, choose_residency(call.config, task, target));
 }
 
@@ -121,12 +120,11 @@ std::string draw_from_rates(const ToolCall& call, const InspectOptions& options,
       options.target);
 }
 
-std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const InputSpec& input) {
-  Programs programs = compile_programs(task_of(call.recipe, call.config, input), call.config, device.backend->target());
+std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const Task& task) {
+  Programs programs = compile_programs(task, call.config, device.backend->target());
   auto loaded =
       std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.config.seed));
-  for (Session* session : {&loaded->training, &loaded->inference})
-    fill_timed_inputs(*session, timed_task(call.recipe, call.config, input), call.config);
+  for (Session* session : {&loaded->training, &loaded->inference}) fill_timed_inputs(*session, task, call.config);
   return loaded;
 }
 
@@ -144,17 +142,16 @@ void explain_overlap(ToolCall call) {
     throw UsageError("--explain-overlap: expected --all-reduce halving-doubling, of which its model is");
   World world(make_local_communicator());
   Device device = choose_device(call.config, &world);
-  const InputSpec input = input_spec(image_source(call.recipe, call.config));
+  const Task task = timed_task(call.recipe, call.config);
   const Target& target = device.backend->target();
   if (call.config.bucket_mb == 0 && target.processor == Processor::gpu) call.config.bucket_mb = kGpuBucketMb;
   if (call.config.bucket_mb == 0) {
-    const BucketChoice choice =
-        choose_bucket(compile_finely(task_of(call.recipe, call.config, input), call.config, target, {}), *network,
-                      measure_rates(static_cast<int>(call.config.threads)));
+    const BucketChoice choice = choose_bucket(compile_finely(task, call.config, target, {}), *network,
+                                              measure_rates(static_cast<int>(call.config.threads)));
     call.config.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }
-  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
+  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
   const Compiled& compiled = loaded->training.compiled();
   print_heading(call, fmt::format("{} ({})", device.backend->description(), device.reason));
   const BatchPlan batch = batch_plan(call.config);
@@ -175,8 +172,8 @@ void explain_overlap(ToolCall call) {
 std::string draw_measured(const ToolCall& call, const InspectOptions& options) {
   World world(make_local_communicator());
   const Device device = choose_device(call.config, &world);
-  const InputSpec input = input_spec(image_source(call.recipe, call.config));
-  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, input);
+  const Task task = timed_task(call.recipe, call.config);
+  const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
   Session& session = options.predict ? loaded->inference : loaded->training;
   return draw(call, session, median_profile(session),
               options.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.minibatch)

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <thread>
 
-#include "recipes/config/image_run.h"
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
 #include "recipes/perf/scaling.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/step_picture.h"
@@ -39,11 +39,11 @@ struct Worker {
   Device device;
   LoadedPrograms loaded;
 
-  Worker(const Recipe& recipe, const RunConfig& config, const InputSpec& input)
+  Worker(const Task& task, const RunConfig& config)
       : device(choose_device(config, &world)),
-        loaded(*device.backend, compile_programs(task_of(recipe, config, input), config, device.backend->target()),
+        loaded(*device.backend, compile_programs(task, config, device.backend->target()),
                static_cast<uint32_t>(config.seed)) {
-    fill_timed_inputs(loaded.training, timed_task(recipe, config, input), config);
+    fill_timed_inputs(loaded.training, task, config);
   }
 };
 
@@ -96,9 +96,8 @@ RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
 }
 
 // By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
-void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, const ScaleOptions& options) {
-  const InputSpec input = input_spec(image_source(call.recipe, call.config));
-  timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
+void time_steps(Timed& timed, const Task& task, const RunConfig& config, const ScaleOptions& options) {
+  timed.workers.push_back(std::make_unique<Worker>(task, config));
   ScaleWorker& one = timed.one;
   one.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_processors();
   one.cores = static_cast<int>(options.cores);
@@ -107,7 +106,7 @@ void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, con
   const int most = std::min(one.at_a_time(static_cast<int>(options.per_node)), usable_processors() / one.threads);
   for (int at_a_time = 1;; at_a_time = std::min(2 * at_a_time, most)) {
     while (timed.workers.size() < static_cast<size_t>(at_a_time))
-      timed.workers.push_back(std::make_unique<Worker>(call.recipe, config, input));
+      timed.workers.push_back(std::make_unique<Worker>(task, config));
     const Neighbours neighbours(std::span(timed.workers).subspan(1));
     one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.training);
     if (at_a_time >= most) break;
@@ -115,10 +114,10 @@ void time_steps(Timed& timed, const ToolCall& call, const RunConfig& config, con
 }
 
 // With --step-ms a worker's steps keep their shares of one of that length.
-Timed time_worker(const ToolCall& call, const ScaleOptions& options) {
+Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& options) {
   const RunConfig config = flags_of_worker(call, options);
   Timed timed;
-  time_steps(timed, call, config, options);
+  time_steps(timed, task, config, options);
   timed.one.samples = static_cast<double>(config.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
@@ -166,12 +165,12 @@ int scale_command(const ToolArguments& arguments) {
   if (!call->config.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
   check_picture_files(call->config);
-  const Timed timed = time_worker(*call, options);
+  const Task task = timed_task(call->recipe, call->config);
+  const Timed timed = time_worker(*call, task, options);
   const std::string nodes = cluster_text(cluster, timed.one);
-  const int64_t epoch =
-      options.samples > 0 ? options.samples : input_spec(image_source(call->recipe, call->config)).train_count;
+  const int64_t epoch = options.samples > 0 ? options.samples : task.train_count;
   const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
-  fmt::print("{}: {}\n{}; an epoch is {} images\n", title, timed.text, nodes, epoch);
+  fmt::print("{}: {}\n{}; an epoch is {} samples\n", title, timed.text, nodes, epoch);
   std::vector<ScaleLine> lines;
   for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
     lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));

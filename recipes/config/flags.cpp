@@ -364,10 +364,6 @@ RunConfig default_config(const Recipe& recipe) {
   return config;
 }
 
-ImageSource image_source(const Recipe& recipe, const RunConfig& config) {
-  return {config.dataset, recipe.synthetic, config.data, recipe.load};
-}
-
 std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
   const RunConfig defaults = default_config(recipe);
   std::vector<HelpRow> rows;

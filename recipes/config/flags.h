@@ -15,9 +15,6 @@ namespace kb {
 // As the recipe has them, and --data from the environment.
 RunConfig default_config(const Recipe& recipe);
 
-// Returns the source of a run's images.
-ImageSource image_source(const Recipe& recipe, const RunConfig& config);
-
 // A flag of a tool's own: a switch, a whole number >= 1, or a word.
 struct ToolSwitch {
   FlagText text;

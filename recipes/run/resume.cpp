@@ -164,7 +164,7 @@ bool goes_on(const RunConfig& config) {
 }
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
-                                                    const LoadedPrograms& programs, const Dataset& data) {
+                                                    const LoadedPrograms& programs, const DataFacts& data) {
   return {{kVersion, kVersionNow},           {"recipe", recipe.name},
           {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
           {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};

@@ -36,7 +36,7 @@ std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& file
 
 // Returns the facts that a checkpoint's run is known by: recipe, flags that change what is computed, graph, data.
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
-                                                    const LoadedPrograms& programs, const Dataset& data);
+                                                    const LoadedPrograms& programs, const DataFacts& data);
 // True for a checkpoint of an earlier Kilobatch, which built other graphs from the same models.
 bool has_earlier_graph(const Checkpoint& checkpoint);
 // Throws Error with the differences where the checkpoint is of another run, graph or data. The graph is not compared

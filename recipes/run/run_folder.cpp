@@ -158,14 +158,10 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
     if (effect != FlagEffect::call) manifest["flags"][name] = flag_json(value);
   manifest["seed"] = facts.config.seed;
-  manifest["data"] = {{"name", facts.data.name},
-                      {"fingerprint", facts.data.fingerprint},
-                      {"train", facts.data.train.count()},
-                      {"test", facts.data.test.count()},
-                      {"class_names", facts.data.class_names},
-                      {"mean", facts.data.statistics.mean},
-                      {"stddev", facts.data.statistics.stddev},
-                      {"resident", facts.residency.is_on()}};
+  manifest["data"] = {
+      {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
+      {"test", facts.task.test_count}, {"class_names", facts.data.class_names}, {"mean", facts.data.mean},
+      {"stddev", facts.data.stddev},   {"resident", facts.residency.is_on()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   manifest["learning_rate"] = facts.learning_rate;

@@ -7,6 +7,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/training_loop.h"
 #include "runtime/state_store.h"
@@ -59,7 +60,8 @@ struct ManifestFacts {
   const RunPlan& plan;
   const Compiled &training, &inference;
   int64_t parameters = 0;  // elements
-  const Dataset& data;
+  const Task& task;
+  const DataFacts& data;
   std::string learning_rate;  // its derivation
   std::string device;
   std::string library;  // Backend::library()

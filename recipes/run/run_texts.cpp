@@ -39,28 +39,19 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& of_
   return text + fmt::format("test loss {:.4f}", evaluation.loss);
 }
 
-std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const InputSpec& input,
-                                    const Dataset& data, const Residency& residency, int loader_threads) {
+std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
+                                    const DataFacts& data, const Residency& residency, int loader_threads) {
   std::vector<std::string> lines;
   const BatchPlan batch = batch_plan(config);
-  if (input.noise)
-    lines.push_back(
-        fmt::format("data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times "
-                    "are real, losses mean nothing",
-                    input.dataset));
-  else
-    lines.push_back(fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes; {}", data.name,
-                                data.variant ? " (variant)" : "", data.train.count(), data.test.count(),
-                                data.shape.channels, data.shape.height, data.shape.width, data.class_count(),
-                                loader_text(loader_threads, residency)));
-  if (const std::string note = one_class_note(data); !note.empty() && !input.noise) lines.push_back(note);
+  lines.push_back(task.is_noise ? data.text : data.text + "; " + loader_text(loader_threads, residency));
+  if (!data.note.empty()) lines.push_back(data.note);
   if (!config.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
   lines.push_back("plan " + plan.derivation(config));
   if (batch.workers() > 1 || batch.per_worker != batch.asked) lines.push_back("workers " + batch.derivation());
   lines.push_back(rate_derivation(config, plan));
   if (const std::string note = rate_note(config, plan); !note.empty()) lines.push_back(note);
-  lines.push_back(
-      fmt::format("{}; label smoothing {}, seed {}", optimizer_text(config), config.label_smoothing, config.seed));
+  const std::string smoothing = task.classes > 0 ? fmt::format("label smoothing {}, ", config.label_smoothing) : "";
+  lines.push_back(fmt::format("{}; {}seed {}", optimizer_text(config), smoothing, config.seed));
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/programs.h"
 
@@ -19,8 +20,8 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& of_
 
 // Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
 // minibatch.
-std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const InputSpec& input,
-                                    const Dataset& data, const Residency& residency, int loader_threads);
+std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
+                                    const DataFacts& data, const Residency& residency, int loader_threads);
 
 // Lines about the compiled programs: times, memory, and parameters that never learn.
 std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config);

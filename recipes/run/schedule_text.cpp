@@ -7,6 +7,7 @@
 #include <set>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
 #include "recipes/report/svg.h"
 #include "runtime/atomic_file.h"
 
@@ -141,9 +142,7 @@ std::string schedule_picture(const Recipe& recipe, const RunConfig& config, cons
 }
 
 void print_schedule(const Recipe& recipe, const RunConfig& config) {
-  const ImageSource source = image_source(recipe, config);
-  const InputSpec input = known_from_data_alone(source) ? load_input(source).spec : input_spec(source);
-  const RunPlan plan = make_plan(config, input.train_count);
+  const RunPlan plan = make_plan(config, declared_task(recipe, config).train_count);
   fmt::print("plan {}\n{}\n{}\n", plan.derivation(config), rate_derivation(config, plan), optimizer_text(config));
   fmt::print("{}", schedule_text(recipe, config, plan));
   if (config.print_schedule == kTableAlone) return;

@@ -8,8 +8,8 @@
 #include <future>
 #include <limits>
 
-#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_task.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
@@ -64,7 +64,7 @@ class Run {
   int go() {
     StateStore& store = programs_->store;
     Session &training = programs_->training, &inference = programs_->inference;
-    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, *data_);
+    std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, *programs_, data_);
     check_resumable(facts);
     facts[kAlgorithmChoices] = algorithm_choices();
     say(program_lines(*programs_, config_));
@@ -148,7 +148,6 @@ class Run {
 
   // At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
   void load_and_compile() {
-    const ImageSource source = image_source(recipe_, config_);
     const auto compile = [this](const Task& task, const Residency& residency) {
       // Until this has ended no other thread of this process uses the communicator.
       Programs programs = compile_alike(world_, *device_.backend, [&] {
@@ -159,27 +158,22 @@ class Run {
     };
     std::future<std::unique_ptr<LoadedPrograms>> compiling;
     Residency expected;
-    if (!known_from_data_alone(source)) {
-      InputSpec spec = input_spec(source);
-      spec.noise = config_.data == kNoise;
-      const Task task = task_of(recipe_, config_, spec);
-      expected = residency(task);
-      choose_bucket_size(task, expected);
-      compiling = std::async(compile, task, expected);  // by get() where no thread can be made
+    if (const std::optional<Task> task = task_before_data(recipe_, config_)) {
+      expected = residency(*task);
+      choose_bucket_size(*task, expected);
+      compiling = std::async(compile, *task, expected);  // by get() where no thread can be made
     }
-    Input input = load_input(source);
-    data_ = std::make_shared<const Dataset>(std::move(input.data));
+    LoadedTask loaded = load_task(recipe_, config_);
+    task_ = std::move(loaded.task);
+    data_ = std::move(loaded.data);
     loader_threads_ = choose_loader_threads(own_part(config_), world_.processors());
-    input_ = input.spec;
-    task_ = task_of(recipe_, config_, input_);
-    set_sources(task_, config_, input_, data_);
     residency_ = residency(task_);
-    plan_ = make_plan(config_, input_.train_count);
-    say(plan_lines(given_, plan_, input_, *data_, residency_, loader_threads_));
+    plan_ = make_plan(config_, task_.train_count);
+    say(plan_lines(given_, plan_, task_, data_, residency_, loader_threads_));
     if (compiling.valid()) programs_ = compiling.get();
     // Whether they compile anew follows from these.
     const std::string resident = fmt::format("{} training and {} test samples", residency_.train, residency_.test);
-    world_.check_alike({{"data", data_->name + " " + data_->fingerprint}, {"what is on the device", resident}});
+    world_.check_alike({{"data", data_.name + " " + data_.fingerprint}, {"what is on the device", resident}});
     if (!programs_ || residency_ != expected) {  // a variant of a published set has other rows
       programs_.reset();
       choose_bucket_size(task_, residency_);
@@ -231,7 +225,8 @@ class Run {
                               training,
                               inference,
                               programs_->parameters,
-                              *data_,
+                              task_,
+                              data_,
                               derivation(),
                               device,
                               device_.backend->library(),
@@ -366,11 +361,10 @@ class Run {
   Device device_;
   const RunConfig config_;
   double bucket_mb_ = 0;  // as given, or chosen for this network
-  InputSpec input_;
   Residency residency_;
   int loader_threads_ = 0;
-  std::shared_ptr<const Dataset> data_;
   Task task_;
+  DataFacts data_;
   RunPlan plan_;
   std::unique_ptr<LoadedPrograms> programs_;
   std::optional<RunFolder> folder_;

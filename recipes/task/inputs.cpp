@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "data/load_dataset.h"
 #include "data/synthetic.h"
 #include "graph/error.h"
@@ -104,6 +107,20 @@ Input load_input(const ImageSource& source) {
   spec.train_count = data.train.count();  // of a variant, other ones
   spec.test_count = data.test.count();
   return input;
+}
+
+std::string one_class_note(const Dataset& data) {
+  for (const auto& [part, split] :
+       {std::pair<const char*, const Split&>{"training", data.train}, {"test", data.test}}) {
+    const std::vector<int32_t>& labels = split.labels;
+    if (labels.size() < 2 || std::adjacent_find(labels.begin(), labels.end(), std::not_equal_to<>()) != labels.end())
+      continue;
+    const auto label = static_cast<size_t>(labels[0]);
+    return fmt::format("NOTE: all {} {} labels of {} are {}{}: {}", labels.size(), part, data.name, label,
+                       label < data.class_names.size() ? fmt::format(" ({})", data.class_names[label]) : "",
+                       part == std::string("test") ? "its error says nothing" : "there is nothing to learn");
+  }
+  return "";
 }
 
 }  // namespace kb

@@ -57,4 +57,7 @@ struct Input {
 };
 Input load_input(const ImageSource& source);
 
+// A NOTE where all labels of a part of the data set are of one class; else empty.
+std::string one_class_note(const Dataset& data);
+
 }  // namespace kb

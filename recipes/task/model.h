@@ -1,5 +1,5 @@
-// A recipe's parts: a model function over labelled images, and its defaults. The model returns per-sample values; the
-// framework normalises the images before it and reduces over the samples behind it.
+// A recipe's parts: a model function over labelled images, or a task of its own, and its defaults. The model returns
+// per-sample values; the framework normalises the images before it and reduces over the samples behind it.
 #pragma once
 #include <string>
 #include <vector>
@@ -48,6 +48,15 @@ struct Defaults {
   std::string augment = "none";  // kinds, separated by commas: crop, flip, cutout, mixup
 };
 
+// What a recipe's own task is made from.
+struct TaskRequest {
+  std::string data;           // --data, a file or a folder; "" where it is not given
+  OptionValues options = {};  // flags of the recipe's own
+};
+
+// Returns a task with its sources. Throws Error where the data are missing or damaged.
+using LoadTask = Task (*)(const TaskRequest& request);
+
 struct Recipe {
   std::string name;     // of its program
   std::string summary;  // one line; the same as behind "// summary:" in its program
@@ -59,6 +68,7 @@ struct Recipe {
   std::vector<RecipeOption> options = {};  // flags of its own
   std::string program = {};                // how its program is started; empty: "./run NAME"
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
+  LoadTask task = nullptr;                 // fields and a model of the recipe's own, in place of `model` over images
 };
 
 }  // namespace kb

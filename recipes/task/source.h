@@ -27,8 +27,7 @@ class Source {
   virtual ~Source() = default;
   virtual int64_t count() const = 0;  // samples
   // Returns what fills the rows [first_row, first_row + rows) of each batch of `order`, as many rows as the memory has
-  // weights. The source must outlive it. It throws Error for fields of
-  // other sizes.
+  // weights. The source must outlive it. It throws Error for fields of other sizes.
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
   // The field of all samples, one behind the other, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }

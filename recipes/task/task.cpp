@@ -87,6 +87,16 @@ std::vector<std::string> Task::fields_in_memory() const {
   return names;
 }
 
+Task with_counts(Task task) {
+  if (!task.train || !task.test)
+    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
+                            task.train ? "no test samples" : "no training samples"));
+  task.train_count = task.train->count();
+  task.test_count = task.test->count();
+  if (!task.plain) task.plain = task.train;
+  return task;
+}
+
 Tensor Inputs::operator[](const std::string& name) {
   for (const auto& [known, tensor] : declared_)
     if (known == name) return tensor;

@@ -97,6 +97,10 @@ struct Task {
   std::vector<std::string> fields_in_memory() const;  // names
 };
 
+// Returns the task with the counts of its sources, and the training part where no other is named for statistics. Throws
+// Error where a source is missing.
+Task with_counts(Task task);
+
 // Training: the fields, "weights" float [N], and the scalars that the model asks for; output "loss", the sum of losses
 // times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its
 // name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N],

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "graph/error.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/run/tool.h"
@@ -107,12 +107,11 @@ int bench_update(const std::vector<std::string>& arguments) {
   const Device device = choose_device(config);
   if (device.backend->target().processor != Processor::cpu)
     throw UsageError("--device: expected a CPU, whose copies the update is held against\n  hint:     --device cpu");
-  const InputSpec input = input_spec(image_source(call->recipe, config));
+  const Task task = timed_task(call->recipe, config);
   StateStore store(*device.backend);
-  Session session(*device.backend, store,
-                  compile_training(task_of(call->recipe, config, input), config, device.backend->target(), {}));
+  Session session(*device.backend, store, compile_training(task, config, device.backend->target(), {}));
   store.initialise(static_cast<uint32_t>(config.seed));
-  fill_timed_inputs(session, timed_task(call->recipe, config, input), config);
+  fill_timed_inputs(session, task, config);
 
   const int threads = Pool(static_cast<int>(config.threads)).threads();
   const Schedule& schedule = session.compiled().program.final;

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_task.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
 #include "recipes/train/feed.h"

@@ -73,18 +73,4 @@ std::string LearningWatch::guessing_note(int64_t done) {
       losses_, classes_, classes_, guess_);
 }
 
-std::string one_class_note(const Dataset& data) {
-  for (const auto& [part, split] :
-       {std::pair<const char*, const Split&>{"training", data.train}, {"test", data.test}}) {
-    const std::vector<int32_t>& labels = split.labels;
-    if (labels.size() < 2 || std::adjacent_find(labels.begin(), labels.end(), std::not_equal_to<>()) != labels.end())
-      continue;
-    const auto label = static_cast<size_t>(labels[0]);
-    return fmt::format("NOTE: all {} {} labels of {} are {}{}: {}", labels.size(), part, data.name, label,
-                       label < data.class_names.size() ? fmt::format(" ({})", data.class_names[label]) : "",
-                       part == std::string("test") ? "its error says nothing" : "there is nothing to learn");
-  }
-  return "";
-}
-
 }  // namespace kb

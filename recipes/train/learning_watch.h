@@ -32,7 +32,4 @@ class LearningWatch {
   bool told_guessing_ = false, told_diverging_ = false, told_perfect_ = false;
 };
 
-// A NOTE where all labels of a part of the data set are of one class; else empty.
-std::string one_class_note(const Dataset& data);
-
 }  // namespace kb

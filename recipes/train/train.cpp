@@ -28,17 +28,6 @@ std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, 
   return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), static_cast<uint32_t>(config.seed));
 }
 
-// Returns the task with the counts of its sources, and the training part where no other is named for statistics.
-Task complete(Task task) {
-  if (!task.train || !task.test)
-    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
-                            task.train ? "no test samples" : "no training samples"));
-  task.train_count = task.train->count();
-  task.test_count = task.test->count();
-  if (!task.plain) task.plain = task.train;
-  return task;
-}
-
 }  // namespace
 
 LocalMachine::LocalMachine(int threads)
@@ -67,7 +56,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
 
 Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
              const TrainingState* from) {
-  const Task task = complete(asked);
+  const Task task = with_counts(asked);
   const Residency residency = choose_residency(given, task, machine.backend.target(), machine.backend.memory_bytes());
   const RunConfig config = settled(given, task, residency, machine);
   const RunPlan plan = make_plan(config, task.train_count);

@@ -2,7 +2,7 @@
 // printed.
 #include <cstdio>
 
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/train/train.h"
 
 using namespace kb;
@@ -26,7 +26,7 @@ int main() {
                            .defaults = {.dataset = "glyphs", .minibatch = 100, .optimizer = "momentum"}};
     RunConfig config = config_of(recipe.defaults);
     config.steps = 200;
-    const Task task = load_task(recipe, config);
+    const Task task = load_task(recipe, config).task;
     LocalMachine machine;
     std::printf("rate   test loss  test error\n");
     for (const double rate : {0.003, 0.03, 0.3}) {

@@ -1,7 +1,7 @@
 #include "recipes/task/augment.h"
 #include "recipes/config/augmentation.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
 
@@ -156,8 +156,7 @@ BOOST_AUTO_TEST_CASE(launches) {
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "mixup", "crop,flip,cutout,mixup"}) {
     const Recipe recipe = resnet_cifar();
     const RunConfig config = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
-    const Programs programs = compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))),
-                                               config, generic_cpu_target());
+    const Programs programs = compile_programs(declared_task(recipe, config), config, generic_cpu_target());
     text += std::string(kinds) + ":\n";
     for (const Step& step : programs.training.program.final.steps) {
       if (name(step.cls) == "library") break;

@@ -1,7 +1,7 @@
 // Running statistics as the mean over minibatches of the training set: what they are, and when.
 #include "recipes/train/batch_norm_estimate.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ struct Prepared {
 
   static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
     Task task = task_of(recipe, config, input.spec);
-    set_sources(task, config, input.spec, std::make_shared<const Dataset>(input.data));
+    set_image_sources(task, input.spec, std::make_shared<const Dataset>(input.data), {});
     return task;
   }
 

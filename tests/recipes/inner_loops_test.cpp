@@ -8,7 +8,7 @@
 #include <map>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
 
@@ -73,8 +73,7 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
         Target target = generic_cpu_target();
         target.library_isa = library_isa;
         const RunConfig config = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
-        const Programs programs =
-            compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target);
+        const Programs programs = compile_programs(declared_task(recipe, config), config, target);
         BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
           check(programs.training.program);
           check(programs.inference.program);

@@ -1,6 +1,6 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,8 +36,7 @@ std::string usage_error(const std::vector<std::string>& words) {
 }
 
 Programs compiled(const Recipe& recipe, const RunConfig& config) {
-  return compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config,
-                          generic_cpu_target());
+  return compile_programs(declared_task(recipe, config), config, generic_cpu_target());
 }
 
 Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }

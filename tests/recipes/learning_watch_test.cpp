@@ -1,5 +1,7 @@
 #include "recipes/train/learning_watch.h"
 
+#include "recipes/task/inputs.h"
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 

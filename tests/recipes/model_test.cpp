@@ -1,5 +1,5 @@
 #include "recipes/task/model.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/run/command_words.h"
 
 #include <boost/test/unit_test.hpp>

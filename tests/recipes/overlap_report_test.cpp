@@ -1,6 +1,6 @@
 #include "recipes/perf/overlap_report.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>

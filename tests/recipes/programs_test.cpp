@@ -1,5 +1,5 @@
 #include "recipes/train/programs.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
 
@@ -20,9 +20,7 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   target.isa = target.library_isa = isa;
   const RunConfig config = *parse_flags(recipe, "", words);
   std::string text;
-  for (const Step& step :
-       compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target)
-           .training.program.final.steps)
+  for (const Step& step : compile_programs(declared_task(recipe, config), config, target).training.program.final.steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }

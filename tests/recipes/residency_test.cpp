@@ -1,7 +1,7 @@
 // A data set on the device whole: who chooses it, what is compiled, and that no bit depends on it.
 #include "recipes/train/residency.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
 
@@ -145,8 +145,7 @@ BOOST_AUTO_TEST_CASE(launches) {
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "crop,flip,cutout,mixup"}) {
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
       const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
-      const Programs programs =
-          compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target, {40, 21});
+      const Programs programs = compile_programs(declared_task(recipe, config), config, target, {40, 21});
       text += fmt::format("{}, {}:\n", kinds, target.isa);
       const Schedule& schedule = programs.training.program.final;
       for (const Step& step : schedule.steps) {

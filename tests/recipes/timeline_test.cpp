@@ -1,7 +1,7 @@
 // A step on its axis, in one structure and in the two files that are written from it.
 #include "recipes/perf/timeline.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -152,8 +152,7 @@ struct Predicted {
                                    "synthetic", "--processes", "2",           "--bucket-mb", "0.1"};
     words.insert(words.end(), more.begin(), more.end());
     const RunConfig config = *parse_flags(recipe, "", words);
-    compiled = compile_training(task_of(recipe, config, input_spec(image_source(recipe, config))), config,
-                                generic_cpu_target(), {});
+    compiled = compile_training(declared_task(recipe, config), config, generic_cpu_target(), {});
     programs = {&compiled.program.prepare, &compiled.program.final};
     std::vector<double> seconds;
     for (const Schedule* schedule : programs)

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "runtime/comm/communicator.h"
 #include "tests/says.h"
 #include "tests/support.h"

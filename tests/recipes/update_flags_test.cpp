@@ -4,8 +4,8 @@
 
 #include "recipes/config/duration.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/export.h"
 #include "recipes/run/schedule_text.h"
@@ -59,9 +59,7 @@ double norm(const NamedTensor& tensor) {
 // Decay and adapt of each segment in words.
 std::string switches(const Words& words) {
   const RunConfig config = *parse_flags(small_recipe(), "", words);
-  const Compiled compiled =
-      compile_training(task_of(small_recipe(), config, input_spec(image_source(small_recipe(), config))), config,
-                       generic_cpu_target(), {});
+  const Compiled compiled = compile_training(declared_task(small_recipe(), config), config, generic_cpu_target(), {});
   std::string text;
   for (const LoggedLayer& layer : logged_layers(compiled.space)) {
     const Segment& segment = *compiled.space.find(layer.name);
@@ -130,9 +128,7 @@ BOOST_AUTO_TEST_CASE(roles_are_switched_off_one_by_one) {
 BOOST_AUTO_TEST_CASE(what_is_not_adapted_is_told_with_its_rate) {
   const auto told = [](const Words& words) {
     const RunConfig config = *parse_flags(small_recipe(), "", words);
-    const Compiled compiled =
-        compile_training(task_of(small_recipe(), config, input_spec(image_source(small_recipe(), config))), config,
-                         generic_cpu_target(), {});
+    const Compiled compiled = compile_training(declared_task(small_recipe(), config), config, generic_cpu_target(), {});
     return adaptation_text(config, make_scalars(small_recipe().optimizers, config, make_plan(config, 100)),
                            compiled.space);
   };

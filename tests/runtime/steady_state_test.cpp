@@ -7,7 +7,7 @@
 #include "data/synthetic.h"
 #include "graph/interpreter.h"
 #include "optim/optimizer.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/task/model.h"
 #include "recipes/train/feed.h"
 #include "runtime/cpu/arena_guard.h"

@@ -1,7 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/matmul_rate.h"
@@ -90,7 +90,7 @@ void memory_changes_no_bit(TestGpu& gpu) {
       StateStore store(*backend);
       Session session(*backend, store, std::move(programs.training));
       store.initialise(1);
-      fill_timed_inputs(session, timed_task(training.recipe, config, input), config);
+      fill_timed_inputs(session, timed_task(training.recipe, config), config);
       session.set_scalar("learning_rate", 0.1);
       for (int step = 0; step < 3; ++step) session.step();
       session.wait();

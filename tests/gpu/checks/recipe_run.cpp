@@ -2,8 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/config/image_run.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_task.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_observer.h"
 #include "recipes/train/device.h"
@@ -30,14 +30,13 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   RunConfig config = *parse_flags(recipe, recipe.name, words);
   config.shards = 2;
   config.processes = world.size();
-  Input input = load_input(image_source(recipe, config));
-  const RunPlan plan = make_plan(config, input.data.train.count());
-  Task task = task_of(recipe, config, input.spec);
-  set_sources(task, config, input.spec, std::make_shared<const Dataset>(input.data));
+  const LoadedTask loaded = load_task(recipe, config);
+  const Task& task = loaded.task;
+  const RunPlan plan = make_plan(config, task.train_count);
   const Residency residency = choose_residency(config, task, backend.target(), backend.memory_bytes());
   const auto compile = [&] { return compile_programs(task, config, backend.target(), residency); };
   LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(config.seed));
-  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, input.data);
+  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, loaded.data);
   LoopStart start;
   if (!from.empty()) {
     const Checkpoint checkpoint = read_checkpoint(from);

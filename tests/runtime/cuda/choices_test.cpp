@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   const auto compile = [](Backend& backend) {
     const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);
     const RunConfig config = *parse_flags(recipe, recipe.name, {"--minibatch", "8"});
-    compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, backend.target());
+    compile_programs(declared_task(recipe, config), config, backend.target());
   };
   std::string text;
   {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/image_run.h"
+#include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
 #include "runtime/cuda/open.h"
@@ -45,8 +45,7 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   Target target = gpu_target(architecture);
   std::shared_ptr<cuda::DeviceLibrary> library = cuda::make_deviceless_library(architecture);
   target.library = std::make_shared<cuda::LibraryAnswers>(library);
-  const Programs programs =
-      compile_programs(task_of(recipe, config, input_spec(image_source(recipe, config))), config, target);
+  const Programs programs = compile_programs(declared_task(recipe, config), config, target);
   Counted counted;
   for (const Compiled* compiled : {&programs.training, &programs.inference})
     for (const Schedule* schedule : compiled->program.all()) plan_all(*library, *schedule, counted);

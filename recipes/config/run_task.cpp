@@ -1,0 +1,127 @@
+#include "recipes/config/run_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "graph/error.h"
+#include "recipes/task/noise.h"
+#include "runtime/sha256.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kFingerprintDigits = 16;
+
+std::string why_images_are_sent(const RunConfig& config, const InputSpec& input) {
+  const AugmentSpec spec = augment_spec(config);
+  if (input.noise) return "--data synthetic is one minibatch of noise and no data set";
+  const bool moves = config.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
+  return moves ? "with --augment-in loader the host moves the pixels" : "";
+}
+
+DataFacts facts_of_images(const InputSpec& input, const Dataset& data) {
+  DataFacts facts{data.name,
+                  data.fingerprint,
+                  "",
+                  one_class_note(data),
+                  data.class_names,
+                  data.statistics.mean,
+                  data.statistics.stddev};
+  const ImageShape& s = data.shape;
+  facts.text = fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes", data.name,
+                           data.variant ? " (variant)" : "", data.train.count(), data.test.count(), s.channels,
+                           s.height, s.width, data.class_count());
+  if (!input.noise) return facts;
+  facts.note = "";
+  facts.text = fmt::format(
+      "data synthetic: one minibatch of noise in the shape of {}, made once; no loader. Times are real, losses mean "
+      "nothing",
+      input.dataset);
+  return facts;
+}
+
+LoadedTask load_images(const Recipe& recipe, const RunConfig& config) {
+  Input input = load_input(image_source(recipe, config));
+  LoadedTask loaded{task_of(recipe, config, input.spec), facts_of_images(input.spec, input.data)};
+  set_image_sources(loaded.task, input.spec, std::make_shared<const Dataset>(std::move(input.data)),
+                    loader_augment(config, input.spec));
+  return loaded;
+}
+
+Task own_task(const Recipe& recipe, const RunConfig& config) {
+  if (config.data == kNoise)
+    throw Error(
+        fmt::format("--data synthetic: noise stands for images alone\n  expected: the data of {}", recipe.name));
+  Task task = recipe.task({config.data, config.options});
+  if (task.name.empty()) task.name = recipe.name;
+  task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
+  return with_counts(std::move(task));
+}
+
+// Of what the sources hold in memory; those that hold nothing there count their samples alone.
+std::string fingerprint_of(const Task& task) {
+  std::string text;
+  for (const Source* source : {task.train.get(), task.test.get()}) {
+    text += fmt::format("{} samples\n", source->count());
+    for (size_t f = 0; f < task.fields.size(); ++f) {
+      const std::span<const std::byte> table = source->table(f);
+      text += fmt::format("{} {}\n", task.fields[f].name,
+                          sha256_hex({reinterpret_cast<const char*>(table.data()), table.size()}));
+    }
+  }
+  return sha256_hex(text).substr(0, kFingerprintDigits);
+}
+
+DataFacts facts_of(const Task& task) {
+  const std::string name = task.data.empty() ? task.name : task.data;
+  std::string fields;
+  for (const Field& field : task.fields)
+    fields +=
+        fmt::format("{}{} {}", fields.empty() ? "" : ", ", field.name, to_string(Type{field.dtype, field.shape, {}}));
+  return {
+      name, fingerprint_of(task),
+      fmt::format("data {}: {} training and {} test samples of {}", name, task.train_count, task.test_count, fields)};
+}
+
+}  // namespace
+
+Task task_of(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
+  Task task = image_task(recipe, input, config.options, graph_augment(config));
+  task.sent_because = why_images_are_sent(config, input);
+  return task;
+}
+
+ImageSource image_source(const Recipe& recipe, const RunConfig& config) {
+  if (recipe.task) throw Error(fmt::format("recipe {}: expected labelled images, got a task of its own", recipe.name));
+  return {config.dataset, recipe.synthetic, config.data, recipe.load};
+}
+
+std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {
+  if (recipe.task || known_from_data_alone(image_source(recipe, config))) return std::nullopt;
+  InputSpec input = input_spec(image_source(recipe, config));
+  input.noise = config.data == kNoise;
+  return task_of(recipe, config, input);
+}
+
+LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
+  if (!recipe.task) return load_images(recipe, config);
+  Task task = own_task(recipe, config);
+  DataFacts facts = facts_of(task);
+  return {std::move(task), std::move(facts)};
+}
+
+Task declared_task(const Recipe& recipe, const RunConfig& config) {
+  if (recipe.task) return own_task(recipe, config);
+  return task_of(recipe, config, input_spec(image_source(recipe, config)));
+}
+
+Task timed_task(const Recipe& recipe, const RunConfig& config) {
+  Task task = declared_task(recipe, config);
+  task.train =
+      recipe.task ? field_noise(task.fields, task.train_count) : noise_source(input_spec(image_source(recipe, config)));
+  return task;
+}
+
+}  // namespace kb

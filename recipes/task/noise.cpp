@@ -1,0 +1,54 @@
+#include "recipes/task/noise.h"
+
+#include <algorithm>
+
+namespace kb {
+namespace {
+
+// A linear congruential generator; its high bits.
+class NoiseWords {
+ public:
+  uint32_t next() { return (word_ = word_ * 1664525u + 1013904223u) >> 8; }
+
+ private:
+  uint32_t word_ = 1;
+};
+
+double noise_value(const Field& field, int64_t position, int64_t rows, NoiseWords& words) {
+  if (field.below != 0) return static_cast<double>(position % (field.below == Field::kRows ? rows : field.below));
+  if (is_float(field.dtype)) return words.next() * 0x1p-23 - 1;
+  return field.dtype == DType::u8 ? words.next() >> 16 : 0;
+}
+
+class FieldNoise : public Source {
+ public:
+  FieldNoise(std::vector<Field> fields, int64_t count) : fields_(std::move(fields)), count_(count) {}
+
+  int64_t count() const override { return count_; }
+  bool is_constant() const override { return true; }
+
+  FieldFill gather(const Order& order, int64_t /*first_row*/) const override {
+    return [this, weight = order.row(0, 0).weight](int64_t, const FieldMemory& memory) {
+      NoiseWords words;
+      for (size_t f = 0; f < fields_.size(); ++f) {
+        const int64_t elements = static_cast<int64_t>(memory.fields[f].size() / size_of(fields_[f].dtype));
+        for (int64_t i = 0; i < elements; ++i)
+          store_element(fields_[f].dtype, memory.fields[f].data(), i,
+                        noise_value(fields_[f], i, static_cast<int64_t>(memory.weights.size()), words));
+      }
+      std::ranges::fill(memory.weights, weight);
+    };
+  }
+
+ private:
+  std::vector<Field> fields_;
+  int64_t count_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> field_noise(std::vector<Field> fields, int64_t count) {
+  return std::make_shared<FieldNoise>(std::move(fields), count);
+}
+
+}  // namespace kb
