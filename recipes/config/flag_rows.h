@@ -64,10 +64,4 @@ FlagRow path(FlagText text, std::string RunConfig::*member, const char* what = "
 FlagRow toggle(FlagText text, bool RunConfig::*member);
 FlagRow optional_real(FlagText text, std::optional<double> RunConfig::*member);  // >= 0
 
-// Optimizer, hyper-parameters and learning rate (recipes/config/learning_flags.cpp).
-std::vector<FlagRow> learning_flags(const Recipe& recipe);
-// Throws UsageError where the flags of a command line do not say one learning rate. `given`: whether a flag stands on
-// it.
-void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
-
 }  // namespace kb

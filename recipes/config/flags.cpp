@@ -10,6 +10,7 @@
 #include "recipes/config/duration.h"
 #include "recipes/config/flag_rows.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/learning_rows.h"
 #include "recipes/config/network.h"
 #include "recipes/task/suggest.h"
 #include "runtime/options.h"
@@ -172,146 +173,18 @@ std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   };
 }
 
-// The stable flags, in the order of the help.
+// The flags that every recipe has, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
-  std::vector<FlagRow> rows = {
-      path({"--data", "DIR",
-            "folder of the data set, or the one above it; $KB_DATA where it is not given; synthetic: noise, made once, "
-            "no loader"},
-           &RunConfig::data)
-          .under("Data")
-          .as(FlagEffect::comfort)
-          .of_a_process(),
-      choice({"--dataset", "NAME", "data set"}, &RunConfig::dataset, input_names(recipe.load)),
-      whole({"--minibatch", "KN", "samples of one step"}, &RunConfig::minibatch, false)
-          .under("Minibatch, workers and processes"),
-      whole({"--per-worker", "N",
-             "samples of one virtual worker, which has its own batch-norm statistics; 0: one worker a process"},
-            &RunConfig::per_worker, true),
-      batch_norm().as(FlagEffect::call),  // a part of --per-worker, see with_plan
-      whole({"--processes", "P", "processes on this machine that share a step; a launcher's own where it starts them"},
-            &RunConfig::processes, false)
-          .as(FlagEffect::comfort),
-      choice({"--all-reduce", "HOW",
-              "processes sum their gradients; all but the first only with --fast; ring, mpi on CPUs, nccl on GPUs"},
-             &RunConfig::all_reduce, kAllReduces),
-      choice({"--reduce-precision", "DTYPE", "dtype to which every sum of gradients over workers is rounded"},
-             &RunConfig::reduce_precision, kReducePrecisions),
-      choice({"--running-statistics", "OF",
-              "whose running statistics of batch norm are kept where a step has several workers: the first one's or "
-              "their mean"},
-             &RunConfig::running_statistics, kStatisticsOf),
-      whole({"--recompute-bn", "N",
-             "training minibatches whose mean batch norm's running statistics are set to before every evaluation; 0: "
-             "they stay the moving average of training"},
-            &RunConfig::recompute_bn, true),
-      bucket_mb().as(FlagEffect::comfort),
-      net().as(FlagEffect::call),
-      whole({"--epochs", "E", "passes over the training set"}, &RunConfig::epochs, true)
-          .under("Length")
-          .as(FlagEffect::length),
-      whole({"--steps", "S", "length of the run in place of --epochs, schedule included; 0: as the epochs say"},
-            &RunConfig::steps, true)
-          .as(FlagEffect::length),
-      stop_at().as(FlagEffect::comfort),
-  };
-  auto append = [&](const std::vector<FlagRow>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
-  append(learning_flags(recipe));
-  append({
-      fraction({"--label-smoothing", "S", "share of the target spread over all classes"}, &RunConfig::label_smoothing)
-          .under("Loss and augmentation"),
-      augment(),
-      whole({"--pad", "N", "pixels of 0 that --augment crop adds on each side"}, &RunConfig::pad, true)
-          .needs("--augment crop", "--augment", augments_by(AugmentKind::crop)),
-      whole({"--cutout-size", "N", "side of the square that --augment cutout paints, pixels"}, &RunConfig::cutout_size,
-            false)
-          .needs("--augment cutout", "--augment", augments_by(AugmentKind::cutout)),
-      positive({"--mixup-alpha", "A", "parameter of the Beta distribution that --augment mixup draws from"},
-               &RunConfig::mixup_alpha)
-          .needs("--augment mixup", "--augment", augments_by(AugmentKind::mixup)),
-      choice({"--augment-in", "WHERE", "who moves the pixels; the same bits"}, &RunConfig::augment_in, kAugmentPlaces)
-          .needs("--augment KINDS", "--augment", [](const RunConfig& config) { return !config.augment.empty(); }),
-      loader_threads().under("Feeding the processor").as(FlagEffect::comfort).of_a_process(),
-      choice(
-          {"--resident", "WHEN",
-           "the data set lives in the device's memory, a step sends the numbers of its samples; the same bits; auto: "
-           "on a GPU, where it takes at most 1 GiB"},
-          &RunConfig::resident, kResidentChoices)
-          .as(FlagEffect::comfort)
-          .of_a_process(),
-      choice({"--precision", "P",
-              "arithmetic; bf16 and f16 are mixed with f32, tf32 likewise (GPUs); f16 scales the loss"},
-             &RunConfig::precision, kPrecisions)
-          .under("Arithmetic and processor"),
-      toggle({"--fast", "",
-              "results may differ in the last bits from run to run, where that is faster (GPUs, --all-reduce)"},
-             &RunConfig::fast),
-      choice({"--device", "D", "processor"}, &RunConfig::device, kDevices),
-      threads().as(FlagEffect::comfort).of_a_process(),
-      whole({"--shards", "N", "parts of a minibatch in library calls: changes the last bits; 0: one a core"},
-            &RunConfig::shards, true),
-      seed_row({"--seed", "N", "seed of initial values, sample order and dropout"}, &RunConfig::seed),
-      path({"--out", "DIR", "the run folder; runs/RECIPE-TIME where it is not given"}, &RunConfig::out)
-          .under("Run folder: results, checkpoints, going on")
-          .as(FlagEffect::call)
-          .of_a_process(),
-      whole({"--eval-every", "E", "evaluate every so many epochs, and at the end; 0: at the end alone"},
-            &RunConfig::eval_every, true)
-          .as(FlagEffect::comfort),
-      toggle({"--train-metrics", "",
-              "compute the metrics (error) in training too, on augmented samples as the parameters move: each step in "
-              "metrics.jsonl, their means beside every evaluation"},
-             &RunConfig::train_metrics),
-      path({"--init", "FILE", "safetensors or run folder with weights to begin with, under PyTorch's names"},
-           &RunConfig::init, "a file")
-          .of_a_process(),
-      toggle({"--init-partial", "", "with --init: tensors that the file lacks or has in another shape start as usual"},
-             &RunConfig::init_partial)
-          .needs("--init FILE", "--init", [](const RunConfig& config) { return !config.init.empty(); }),
-      path({"--resume", "RUN",
-            "go on in this run's folder, with its flags; auto: begin in --out, or go on where it holds the same run"},
-           &RunConfig::resume)
-          .as(FlagEffect::call)
-          .of_a_process(),
-      path({"--checkpoint", "FILE", "with --resume: go on from this one; the newest where it is not given"},
-           &RunConfig::checkpoint, "a file")
-          .as(FlagEffect::call)
-          .of_a_process(),
-      whole({"--save-every", "S", "a checkpoint every so many steps, besides those at evaluations; 0: those alone"},
-            &RunConfig::save_every, true)
-          .as(FlagEffect::comfort),
-      whole({"--keep", "N", "number of checkpoints that are kept"}, &RunConfig::keep, false)
-          .as(FlagEffect::comfort)
-          .of_a_process(),
-      toggle({"--eval-on-stop", "", "evaluate also where a signal stops the run, behind its checkpoint"},
-             &RunConfig::eval_on_stop)
-          .as(FlagEffect::comfort),
-      log_layers().as(FlagEffect::comfort),
-      print_schedule().under("Looking inside").as(FlagEffect::call),
-      toggle({"--dry-run", "", "compile, print the plan and the memory it takes, and stop"}, &RunConfig::dry_run)
-          .as(FlagEffect::call),
-      dump().as(FlagEffect::call).of_a_process(),
-      toggle({"--explain-overlap", "",
-              "print how the all-reduces of a step overlap with its compute, each with its times, at the end"},
-             &RunConfig::explain_overlap)
-          .as(FlagEffect::call),
-      path({"--picture", "FILE.svg",
-            "draw a step: what its lanes did when, of which of your lines, and the live memory"},
-           &RunConfig::picture, "a file")
-          .as(FlagEffect::call),
-      path({"--trace", "FILE.json", "write the same for every process, to open in ui.perfetto.dev or chrome://tracing"},
-           &RunConfig::trace, "a file")
-          .as(FlagEffect::call),
-      toggle({"--sync-steps", "", "wait after every schedule step, capture none: a GPU's fault is told by its step"},
-             &RunConfig::sync_steps)
-          .as(FlagEffect::call),
-      toggle({"--check-finite", "",
-              "look at every value of each step before it is taken, and name the op that makes the first that is not "
-              "finite; the same bits, slower"},
-             &RunConfig::check_finite)
-          .as(FlagEffect::call),
-      toggle({"--quiet", "", "print nothing but errors"}, &RunConfig::quiet).as(FlagEffect::call).of_a_process(),
-  });
+  std::vector<FlagRow> rows;
+#define KB_FLAG(type, name, initial, ...)                      \
+  {                                                            \
+    [[maybe_unused]] constexpr auto member = &RunConfig::name; \
+    rows.push_back(__VA_ARGS__);                               \
+  }
+#define KB_ROW(...) rows.push_back(__VA_ARGS__);
+#define KB_ROWS(...) \
+  for (FlagRow & row : __VA_ARGS__) rows.push_back(std::move(row));
+#include "recipes/config/flags.inc"
   return rows;
 }
 

@@ -61,63 +61,14 @@ inline constexpr Choice<Dump> kDumps[] = {{"graph", Dump::graph},   {"graphviz",
 constexpr const char* kResumeAuto = "auto";
 constexpr const char* kTableAlone = "table";  // print_schedule without a file
 
+// The members are those of the flags, whose help says what they mean and in which unit, and a few that no flag of its
+// own sets.
 struct RunConfig {
-  std::string data, dataset;  // data: the folder, "" = none given
-  int64_t minibatch = 0, epochs = 0;
-  int64_t per_worker = 0;  // samples of a virtual worker; 0: one worker a process
-  NormGroup batch_norm = {};
-  int64_t processes = 1;
-  Algorithm all_reduce = Algorithm::halving_doubling;
-  DType reduce_precision = DType::f32;
-  StatisticsOf running_statistics = StatisticsOf::first;
-  int64_t recompute_bn = 0;        // minibatches of batch norm's statistics at evaluation; 0: as training left them
-  double bucket_mb = 0;            // of the gradient, summed over processes together; 0: as a cost model says
-  std::optional<Network> net;      // to run over as if it lay between the processes; none: as it is
-  int64_t steps = 0;               // 0 = as the epochs say
-  std::string optimizer;           // a row of optimizers(), or one of the recipe's own
+#define KB_FLAG(type, name, initial, ...) type name = initial;
+#include "recipes/config/flags.inc"
   std::vector<NamedScalar> hyper;  // all of the optimizer's
-  double lr = 0;                   // of base_minibatch where there is one, else of any minibatch
-  int64_t base_minibatch = 0;      // samples; 0 = lr holds for any minibatch
-  std::string scaling, schedule, warmup;  // rows of scaling_rules(), schedule_shapes() and warmup_kinds()
-  std::vector<double> milestones;         // epochs
-  double power = 0, end_lr = 0, warmup_epochs = 0, label_smoothing = 0;
-  std::optional<double> warmup_from;  // learning rate of step 0; none: the base's, or warmup_start without a base
-  double warmup_start = 0;
-  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
-  double clip_norm = 0;  // of the gradient; 0 = no limit
-  double ema = 0;        // share of the averaged parameters kept each step; 0 = no average
-  bool eval_ema = false;
-  Precision precision = Precision::f32;
-  DeviceChoice device = DeviceChoice::automatic;
-  int64_t threads = 0;  // 0 = all cores
-  int64_t shards = 0;   // of library calls; 0 = number of cores
-  int64_t seed = 1;
-  std::string out;                     // run folder, "" = runs/RECIPE-TIME
-  int64_t eval_every = 1;              // epochs; 0 = at the end only
-  bool train_metrics = false;          // computed in training steps too
-  int64_t save_every = 0;              // steps; 0 = at evaluations alone
-  int64_t keep = 2;                    // checkpoints
-  std::string init;                    // file or run folder of weights to begin with, "" = none
-  bool init_partial = false;           // it need not have every tensor
-  std::string resume, checkpoint;      // run folder to go on in or kResumeAuto, and the file to go on from: "" = newest
-  std::optional<Duration> log_layers;  // interval; none = never
-  StopAt stop_at;
-  std::string print_schedule;  // kTableAlone or an SVG file, "" = no
-  std::vector<Dump> dump;
-  bool eval_on_stop = false;
-  bool dry_run = false, quiet = false;
-  bool explain_overlap = false;
-  std::string picture, trace;  // files, "" = none
-  bool fast = false;           // bits may differ from run to run
-  bool sync_steps = false;     // on a GPU
-  bool check_finite = false;
-  OptionValues options;  // of the recipe's own
-  std::vector<AugmentKind> augment;
-  int64_t pad = 4, cutout_size = 16;  // pixels
-  double mixup_alpha = 1;
-  AugmentPlace augment_in = AugmentPlace::graph;
-  std::optional<int64_t> loader_threads;  // none: as many as cores are left
-  ResidentChoice resident = ResidentChoice::automatic;
+  double warmup_start = 0;         // learning rate of step 0 where neither --warmup-from nor a base minibatch gives one
+  OptionValues options;            // of the recipe's own
 };
 
 // Dtype in which a model is declared: bf16 is the compiler's rewriting of an f32 graph.

@@ -1,4 +1,5 @@
-// The flags of optimizer, hyper-parameters and learning rate.
+#include "recipes/config/learning_rows.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,29 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "recipes/config/flag_rows.h"
 #include "recipes/config/learning.h"
 
 namespace kb {
 namespace {
-
-template <class Rows>
-std::vector<std::string> names_of(const Rows& rows) {
-  std::vector<std::string> names;
-  for (const auto& row : rows) names.emplace_back(row.name);
-  return names;
-}
-
-FlagRow optimizer(const Recipe& recipe) {
-  static constexpr const char* kName = "--optimizer";
-  const std::vector<std::string> names = names_of(offered_optimizers(recipe.optimizers));
-  return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
-          [=, &recipe](RunConfig& config, const std::string& value) {
-            check_choice(kName, value, names);
-            if (value != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
-          },
-          [](const RunConfig& config) { return config.optimizer; }};
-}
 
 // The optimizer's hyper-parameter of that name, or the end.
 template <class Scalars>
@@ -54,8 +36,22 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
       }};
 }
 
-// One flag for every name, whichever optimizers read it.
-std::vector<FlagRow> hyper_parameters(const Recipe& recipe) {
+constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
+
+}  // namespace
+
+FlagRow optimizer_row(const Recipe& recipe) {
+  static constexpr const char* kName = "--optimizer";
+  const std::vector<std::string> names = names_of(offered_optimizers(recipe.optimizers));
+  return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
+          [=, &recipe](RunConfig& config, const std::string& value) {
+            check_choice(kName, value, names);
+            if (value != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
+          },
+          [](const RunConfig& config) { return config.optimizer; }};
+}
+
+std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe) {
   std::vector<FlagRow> rows;
   std::vector<std::string_view> seen;
   const std::vector<Optimizer> offered = offered_optimizers(recipe.optimizers);
@@ -72,7 +68,7 @@ std::vector<FlagRow> hyper_parameters(const Recipe& recipe) {
   return rows;
 }
 
-FlagRow milestones() {
+FlagRow milestones_row() {
   static constexpr const char* kName = "--milestones";
   return {{kName, "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
           [](RunConfig& config, const std::string& value) {
@@ -84,8 +80,7 @@ FlagRow milestones() {
           [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.milestones, ",")); }};
 }
 
-// The rate itself, or that of the base minibatch: one number, under the name that says which.
-FlagRow rate(FlagText text, bool is_base) {
+FlagRow rate_row(FlagText text, bool is_base) {
   FlagRow row = real(std::move(text), &RunConfig::lr);
   row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
     read(config, value);
@@ -97,9 +92,7 @@ FlagRow rate(FlagText text, bool is_base) {
   return row;
 }
 
-constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
-
-FlagRow roles(FlagText text, std::vector<Role> RunConfig::*member) {
+FlagRow roles_row(FlagText text, std::vector<Role> RunConfig::*member) {
   std::vector<std::string> names;
   for (const Role role : kRoles) names.emplace_back(name(role));
   text.doc += fmt::format(", separated by commas: {}; or none", fmt::join(names, ", "));
@@ -133,25 +126,7 @@ bool reads_end_rate(const RunConfig& config) {
 
 bool asks_for_warmup(const RunConfig& config) { return config.warmup != "none"; }
 
-std::vector<FlagRow> update_flags() {
-  return {
-      roles({"--no-decay", "ROLES", "parameters without weight decay"}, &RunConfig::no_decay),
-      roles({"--no-adapt", "ROLES", "parameters that layer-wise rates (lars, lamb, ...) leave alone"},
-            &RunConfig::no_adapt),
-      real({"--clip-norm", "X", "scale the gradient down where its norm over all parameters exceeds X; 0: never"},
-           &RunConfig::clip_norm),
-      fraction({"--ema", "D",
-                "average the parameters over steps, each time D of the average and 1 - D of the new ones; 0: no "
-                "average; ./run export --ema writes it"},
-               &RunConfig::ema),
-      toggle({"--eval-ema", "", "evaluate the averaged parameters too"}, &RunConfig::eval_ema)
-          .as(FlagEffect::comfort)
-          .needs("--ema D, which averages the parameters,", "--ema",
-                 [](const RunConfig& config) { return config.ema > 0; }),
-  };
-}
-
-}  // namespace
+bool scales_from_a_base(const RunConfig& config) { return config.base_minibatch > 0 || config.scaling == "none"; }
 
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given) {
   constexpr const char* kMeaning =
@@ -163,44 +138,6 @@ void check_learning_flags(const RunConfig& config, const std::function<bool(cons
   if (given("--base-lr") && config.base_minibatch == 0)
     throw UsageError(
         fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
-}
-
-std::vector<FlagRow> learning_flags(const Recipe& recipe) {
-  // Rows are read in this order, not in the command line's: the optimizer sets defaults that later ones replace.
-  std::vector<FlagRow> rows = {
-      optimizer(recipe).under("Optimizer and learning rate"),
-      rate({"--lr", "X", "learning rate after the warmup, as it is; or --base-lr"}, false),
-      rate(
-          {"--base-lr", "X", "learning rate for --base-minibatch samples, from which --scaling derives that of a step"},
-          true),
-      whole({"--base-minibatch", "B", "samples for which --base-lr holds; 0: the rate is --lr for any minibatch"},
-            &RunConfig::base_minibatch, true),
-      choice({"--scaling", "RULE", "how the learning rate follows from --base-minibatch to --minibatch"},
-             &RunConfig::scaling, names_of(scaling_rules()))
-          .needs("--base-minibatch B", "--base-minibatch",
-                 [](const RunConfig& config) { return config.base_minibatch > 0 || config.scaling == "none"; }),
-      choice({"--schedule", "NAME", "learning rate after the warmup"}, &RunConfig::schedule,
-             names_of(schedule_shapes())),
-      milestones().needs("--schedule step", "--schedule", is_scheduled({"step"})),
-      real({"--power", "P", "power of --schedule polynomial, mlperf"}, &RunConfig::power)
-          .needs("--schedule polynomial or mlperf", "--schedule", is_scheduled({"polynomial", "mlperf"})),
-      real({"--end-lr", "X", "learning rate at the end of --schedule polynomial, mlperf, cosine"}, &RunConfig::end_lr)
-          .needs("--schedule polynomial, mlperf or cosine", "--schedule", reads_end_rate),
-      choice({"--warmup", "NAME", "how the learning rate begins"}, &RunConfig::warmup, names_of(warmup_kinds())),
-      real({"--warmup-epochs", "E",
-            "epochs of the warmup; none without --warmup-from where --minibatch does not "
-            "exceed --base-minibatch"},
-           &RunConfig::warmup_epochs)
-          .needs("a --warmup", "--warmup", asks_for_warmup),
-      optional_real({"--warmup-from", "X",
-                     fmt::format("learning rate at which the warmup starts; not given: --base-lr, and {} with --lr",
-                                 recipe.defaults.warmup_start)},
-                    &RunConfig::warmup_from)
-          .needs("a --warmup", "--warmup", asks_for_warmup),
-  };
-  for (const std::vector<FlagRow>& more : {hyper_parameters(recipe), update_flags()})
-    rows.insert(rows.end(), more.begin(), more.end());
-  return rows;
 }
 
 }  // namespace kb
