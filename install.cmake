@@ -24,7 +24,7 @@ function(kb_install)
   install(EXPORT kilobatch NAMESPACE Kilobatch:: FILE KilobatchTargets.cmake DESTINATION ${KB_INSTALL_PACKAGE})
   # Without the backends' own headers.
   install(DIRECTORY ${kb_rooms} DESTINATION ${KB_INSTALL_HEADERS}
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN cpu EXCLUDE PATTERN tools EXCLUDE PATTERN bin EXCLUDE PATTERN tutorial EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN cpu EXCLUDE PATTERN tools EXCLUDE PATTERN tutorial EXCLUDE)
 
   install(DIRECTORY recipes/tutorial DESTINATION ${CMAKE_INSTALL_DATADIR}/kilobatch)
 

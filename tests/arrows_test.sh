@@ -48,7 +48,6 @@ train: config task perf
 run: train config task perf report papers
 commands: run train config task perf report papers
 tools: commands run train config task perf report papers
-bin: commands run config task papers
 tutorial: commands run train config task papers'
 upwards=$(awk -v folders="$folders" '
   BEGIN {

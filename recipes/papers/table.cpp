@@ -9,7 +9,12 @@
 
 namespace kb {
 
-std::vector<Recipe> all_recipes() { return {glyphs(), lenet_mnist(), mlp_mnist(), resnet50(), resnet_cifar()}; }
+std::vector<Recipe> all_recipes() {
+  return {
+#define KB_RECIPE(name) name(),
+#include "recipes/papers/recipes.inc"
+  };
+}
 
 bool is_listed(const std::string& name) {
   const std::vector<Recipe> recipes = all_recipes();

@@ -1,5 +1,4 @@
-// The recipes by name. Each is a file of its own that holds model, defaults and paper, a row here, and a program in
-// recipes/bin/.
+// The recipes by name. Each is a file of its own that holds model, defaults and paper, and a row in recipes.inc.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,11 +7,8 @@
 
 namespace kb {
 
-Recipe glyphs();
-Recipe lenet_mnist();
-Recipe mlp_mnist();
-Recipe resnet50();
-Recipe resnet_cifar();
+#define KB_RECIPE(name) Recipe name();
+#include "recipes/papers/recipes.inc"
 
 std::vector<Recipe> all_recipes();
 bool is_listed(const std::string& name);

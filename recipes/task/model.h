@@ -59,7 +59,7 @@ using LoadTask = Task (*)(const TaskRequest& request);
 
 struct Recipe {
   std::string name;     // of its program
-  std::string summary;  // one line; the same as behind "// summary:" in its program
+  std::string summary;  // one line; ./run list reads it, as a string on a line of its own
   std::string paper;
   Model model = nullptr;
   Defaults defaults = {};
