@@ -173,6 +173,16 @@ std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   };
 }
 
+// Whether a step is shared by several processes. Those of a launcher are not in the flags.
+bool has_processes(const RunConfig& config) {
+  return config.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
+}
+
+bool has_workers(const RunConfig& config) {
+  const bool has_groups = config.batch_norm.kind == NormGroup::Kind::ghost && config.batch_norm.size < config.minibatch;
+  return has_groups || (config.per_worker > 0 && config.per_worker < config.minibatch) || has_processes(config);
+}
+
 // The flags that every recipe has, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   std::vector<FlagRow> rows;
@@ -283,8 +293,10 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
   const auto given = [&](const std::string& flag) { return app.count(flag) > 0; };
   check_learning_flags(config, given);
+  // The flags of a run that is resumed stand in its folder: they are the base of a second reading, which judges.
+  const bool is_whole = base || config.resume.empty() || config.resume == kResumeAuto;
   for (const FlagRow& row : table)
-    if (given(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);
+    if (is_whole && given(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);
   return config;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
@@ -66,8 +67,6 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                        "fashion-mnist",
                        "--minibatch",
                        "32",
-                       "--epochs",
-                       "3",
                        "--steps",
                        "7",
                        "--base-lr",
@@ -114,7 +113,7 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.data == "d");
   BOOST_TEST(f.dataset == "fashion-mnist");
   BOOST_TEST(f.minibatch == 32);
-  BOOST_TEST(f.epochs == 3);
+  BOOST_TEST(parse({"--epochs", "3"}).epochs == 3);
   BOOST_TEST(f.steps == 7);
   BOOST_TEST(f.lr == 1e-3);
   BOOST_TEST(f.schedule == "step");
@@ -165,6 +164,70 @@ BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
   }
   BOOST_TEST(parse({"--augment", "flip,crop", "--pad", "3"}).pad == 3);
   BOOST_TEST(parse({"--scaling", "none"}).scaling == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_of_sums_over_workers_needs_workers) {
+  const char* alone =
+      "--all-reduce: it has no effect here\n  expected: --processes P, P > 1, beside it\n  got:      --processes 1";
+  BOOST_TEST(usage_error({"--all-reduce", "ring", "--fast"}) == alone);
+  BOOST_TEST(usage_error({"--all-reduce", "ring", "--fast", "--per-worker", "8"}) == alone);
+  BOOST_TEST((parse({"--all-reduce", "ring", "--fast", "--processes", "2"}).all_reduce == Algorithm::ring));
+
+  const std::vector<std::string> rounded = {"--minibatch", "32", "--reduce-precision", "bf16"};
+  const auto beside = [&](const std::string& flag, const std::string& value) {
+    std::vector<std::string> words = rounded;
+    words.insert(words.end(), {flag, value});
+    return usage_error(words);
+  };
+  BOOST_TEST(usage_error(rounded) ==
+             "--reduce-precision: it has no effect here\n  expected: several workers, by --per-worker N or --processes "
+             "P, beside it\n  got:      --per-worker 0");
+  BOOST_TEST(beside("--per-worker", "32").ends_with("got:      --per-worker 32"));
+  for (const auto& [flag, value] : {std::pair{"--per-worker", "8"}, {"--processes", "2"}, {"--batch-norm", "ghost(8)"}})
+    BOOST_TEST(beside(flag, value) == "(nothing thrown)", flag);
+  // A flag that would be refused is not among the words of a run.
+  const std::vector<std::string> words = flag_words(lenet_mnist(), parse({}));
+  for (const char* flag : {"--all-reduce", "--reduce-precision"})
+    BOOST_TEST(std::count(words.begin(), words.end(), flag) == 0, flag);
+}
+
+// The processes that a launcher starts are known before they have joined.
+BOOST_AUTO_TEST_CASE(the_processes_of_a_launcher_count) {
+  const auto error_of = [](const char* processes, const std::vector<std::string>& words) {
+    ::setenv("OMPI_COMM_WORLD_SIZE", processes, 1);
+    const std::string error = usage_error(words);
+    ::unsetenv("OMPI_COMM_WORLD_SIZE");
+    return error;
+  };
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--all-reduce", "ring", "--fast"}, {"--reduce-precision", "bf16"}}) {
+    BOOST_TEST(error_of("2", words) == "(nothing thrown)", words[0]);
+    BOOST_TEST(error_of("1", words).starts_with(words[0] + ": it has no effect here"), words[0]);
+  }
+}
+
+// --net slows down messages: where one process is started alone it is refused before anything is compiled.
+BOOST_AUTO_TEST_CASE(a_network_needs_processes) {
+  RunConfig config = parse({"--net", "50us,1GB/s"});
+  BOOST_CHECK_EXCEPTION(join_world(config), UsageError, test::says("--net: expected several processes, got one"));
+}
+
+BOOST_AUTO_TEST_CASE(epochs_beside_steps_are_refused) {
+  BOOST_TEST(usage_error({"--epochs", "3", "--steps", "7"}) ==
+             "--epochs: it has no effect here\n  expected: --steps 0, which leaves the length to --epochs, beside it\n"
+             "  got:      --steps 7");
+  BOOST_TEST(parse({"--epochs", "3", "--steps", "0"}).epochs == 3);
+  const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--steps", "7"}));
+  BOOST_TEST(std::count(words.begin(), words.end(), "--epochs") == 0);
+}
+
+// The folder's flags stand beside those of the command line.
+BOOST_AUTO_TEST_CASE(flags_beside_resume_are_judged_with_those_of_the_run) {
+  BOOST_TEST(usage_error({"--resume", "runs/mine", "--reduce-precision", "bf16"}) == "(nothing thrown)");
+  BOOST_TEST(usage_error({"--resume", "auto", "--reduce-precision", "bf16"}).starts_with("--reduce-precision: it has"));
+  const RunConfig by_steps = parse({"--steps", "7"});
+  BOOST_CHECK_EXCEPTION(parse_flags(lenet_mnist(), "", {"--resume", "runs/mine", "--epochs", "2"}, {}, &by_steps),
+                        UsageError, test::says("--epochs: it has no effect here"));
 }
 
 // A command of a manifest names no flag that it would be refused for.
