@@ -14,18 +14,20 @@ Monoid::Monoid(const Graph& graph, int32_t node) : node_(node) {
 }
 
 Parts Monoid::initial(ir::Builder& b) const {
-  switch (op_) {
-    case Op::reduce_max:
-      return {emit_lowest(b, held_)};
-    case Op::reduce_min:
-      return {emit_highest(b, held_)};
-    case Op::argmax:
-      return {emit_lowest(b, held_), b.constant(DType::i32, 2147483647.0)};
-    case Op::moments:
-      return {b.constant(held_, 0), b.constant(held_, 0)};
-    default:
+  switch (info(op_).neutral) {
+    case Neutral::zero:
       return {b.constant(held_, 0)};
+    case Neutral::one:
+      return {b.constant(held_, 1)};
+    case Neutral::lowest:
+      return {emit_lowest(b, held_)};
+    case Neutral::highest:
+      return {emit_highest(b, held_)};
+    case Neutral::none:
+      break;
   }
+  if (op_ == Op::argmax) return {emit_lowest(b, held_), b.constant(DType::i32, 2147483647.0)};
+  return {b.constant(held_, 0), b.constant(held_, 0)};
 }
 
 Parts Monoid::step(ir::Builder& b, const Parts& parts, Reg x, Reg other) const {
@@ -35,19 +37,12 @@ Parts Monoid::step(ir::Builder& b, const Parts& parts, Reg x, Reg other) const {
 }
 
 Parts Monoid::combine(ir::Builder& b, const Parts& left, const Parts& right) const {
-  switch (op_) {
-    case Op::reduce_max:
-      return {b.compute(Op::maximum, left[0], right[0])};
-    case Op::reduce_min:
-      return {b.compute(Op::minimum, left[0], right[0])};
-    case Op::argmax: {
-      const Reg less = emit_exceeds(b, left[0], right[0]);
-      const Reg first = b.compute(Op::bit_and, b.compute(Op::logical_not, less), b.compute(Op::lt, right[1], left[1]));
-      const Reg takes = b.compute(Op::bit_or, emit_exceeds(b, right[0], left[0]), first);
-      return {b.compute(Op::select, takes, right[0], left[0]), b.compute(Op::select, takes, right[1], left[1])};
-    }
-    default:
-      break;
+  if (is_fold(op_)) return {b.compute(info(op_).combine, left[0], right[0])};
+  if (op_ == Op::argmax) {
+    const Reg less = emit_exceeds(b, left[0], right[0]);
+    const Reg first = b.compute(Op::bit_and, b.compute(Op::logical_not, less), b.compute(Op::lt, right[1], left[1]));
+    const Reg takes = b.compute(Op::bit_or, emit_exceeds(b, right[0], left[0]), first);
+    return {b.compute(Op::select, takes, right[0], left[0]), b.compute(Op::select, takes, right[1], left[1])};
   }
   Parts sum;
   for (size_t i = 0; i < parts(); ++i) sum.push_back(b.compute(Op::add, left[i], right[i]));

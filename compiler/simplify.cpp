@@ -120,8 +120,7 @@ class Simplifier {
     if (Value folded = fold(node, like); folded.valid()) return folded;
     if (is_pointwise(node.op)) return pointwise(node, like);
     if (info(node.op).cls == OpClass::movement) return movement(node, like);
-    if (node.op == Op::reduce_sum || node.op == Op::reduce_max || node.op == Op::reduce_min)
-      return reduction(node, like);
+    if (is_fold(node.op)) return reduction(node, like);
     return {};
   }
 

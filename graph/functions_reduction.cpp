@@ -15,15 +15,17 @@ Tensor reduce(std::string_view called, Op op, Tensor x, Ints axes, bool keep_dim
 
 }  // namespace
 
+#define KB_REDUCTION(op, function, ...)                               \
+  Tensor function(Tensor x, Ints axes, bool keep_dims, Where where) { \
+    const Call call(where);                                           \
+    return reduce(#function, Op::op, x, std::move(axes), keep_dims);  \
+  }
+#include "graph/reductions.inc"
+
 Tensor count(Tensor x, Ints axes, Where where) {
   const Call call(where);
   require_same_graph("count", {x});
   return make(Op::count, {x}, {{"axes", real_axes("count", x.type(), std::move(axes))}, {"dtype", x.dtype()}});
-}
-
-Tensor sum(Tensor x, Ints axes, bool keep_dims, Where where) {
-  const Call call(where);
-  return reduce("sum", Op::reduce_sum, x, std::move(axes), keep_dims);
 }
 
 Tensor mean(Tensor x, Ints axes, bool keep_dims, Where where) {
@@ -32,16 +34,6 @@ Tensor mean(Tensor x, Ints axes, bool keep_dims, Where where) {
   require_float("mean", x.type());
   Tensor total = reduce("mean", Op::reduce_sum, x, axes, keep_dims);
   return total / count(x, std::move(axes));
-}
-
-Tensor max(Tensor x, Ints axes, bool keep_dims, Where where) {
-  const Call call(where);
-  return reduce("max", Op::reduce_max, x, std::move(axes), keep_dims);
-}
-
-Tensor min(Tensor x, Ints axes, bool keep_dims, Where where) {
-  const Call call(where);
-  return reduce("min", Op::reduce_min, x, std::move(axes), keep_dims);
 }
 
 Tensor argmax(Tensor x, int64_t axis, Where where) {

@@ -25,12 +25,30 @@ void fold(const Work& work, const Ints& axes, std::vector<double>& result, F&& f
           [&](const auto& at) { f(result[static_cast<size_t>(at[0])], in.data[i++], static_cast<size_t>(at[0])); });
 }
 
-void extremum(const Work& work, double sign) {
+double initial(Neutral neutral) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (neutral) {
+    case Neutral::zero:
+      return 0;
+    case Neutral::one:
+      return 1;
+    case Neutral::lowest:
+      return -kInfinity;
+    case Neutral::highest:
+      return kInfinity;
+    case Neutral::none:
+      break;
+  }
+  throw InternalError("interpreter: no reduction by one op");
+}
+
+void fold_by_op(const Work& work) {
+  const OpInfo& op = info(work.node.op);
+  const auto combine = info(op.combine).real;
   std::vector<double>& out = work.out[0].data;
-  out.assign(out.size(), -sign * std::numeric_limits<double>::infinity());
-  fold(work, work.node.attrs.ints("axes"), out, [&](double& best, double x, size_t) {
-    if (sign * x > sign * best || std::isnan(x)) best = x;
-  });
+  out.assign(out.size(), initial(op.neutral));
+  fold(work, work.node.attrs.ints("axes"), out,
+       [&](double& so_far, double x, size_t) { so_far = combine(x, so_far, 0); });
 }
 
 void argmax(const Work& work) {
@@ -63,13 +81,8 @@ void moments(const Work& work) {
 }  // namespace
 
 void reduction(const Work& work) {
+  if (is_fold(work.node.op)) return fold_by_op(work);
   switch (work.node.op) {
-    case Op::reduce_sum:
-      return fold(work, work.node.attrs.ints("axes"), work.out[0].data, [](double& s, double x, size_t) { s += x; });
-    case Op::reduce_max:
-      return extremum(work, 1);
-    case Op::reduce_min:
-      return extremum(work, -1);
     case Op::argmax:
       return argmax(work);
     case Op::moments:

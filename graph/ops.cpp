@@ -71,9 +71,9 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::pad, "pad", 1, kMove, "one value put before, behind and between the elements"},
     {Op::concat, "concat", -1, kMove, "tensors joined along one axis"},
 
-    {Op::reduce_sum, "reduce_sum", 1, kReduce, "sum over axes"},
-    {Op::reduce_max, "reduce_max", 1, kReduce, "greatest over axes; NaN if one is"},
-    {Op::reduce_min, "reduce_min", 1, kReduce, "least over axes; NaN if one is"},
+#define KB_REDUCTION(f, function, text, ...) \
+  {.op = Op::f, .name = #f, .arity = 1, .cls = kReduce, .doc = text, __VA_ARGS__},
+#include "graph/reductions.inc"
     {Op::argmax, "argmax", 1, kReduce, "where the greatest lies on an axis, the first of equals; the first NaN if there is one"},
     {Op::moments, "moments", 1, kReduce, "mean and biased variance over axes; neither is finite where an element is not"},
 

@@ -29,10 +29,9 @@ enum class Op : uint8_t {
   slice,
   pad,
   concat,
-  // reductions
-  reduce_sum,
-  reduce_max,
-  reduce_min,
+// reductions
+#define KB_REDUCTION(name, ...) name,
+#include "graph/reductions.inc"
   argmax,
   moments,
   // windows
@@ -70,6 +69,10 @@ enum class TypeRule : uint8_t { none, floats, arithmetic, compare, bits, integer
 // at least what its formula calls.
 enum class OpCost : uint8_t { cheap, slow, function };
 
+// The value that an op on two arguments leaves the other argument with: none where there is no such value. lowest and
+// highest are those of the dtype.
+enum class Neutral : uint8_t { none, zero, one, lowest, highest };
+
 struct OpDomain {
   double low = 0, high = 0;
 };
@@ -105,12 +108,18 @@ struct OpInfo {
   double ulps = 0;
   double ulps_to = std::numeric_limits<double>::infinity();
   OpDomain smooth = {-2, 2};  // of arguments where the op has a derivative, but at single points: tests draw from it
+
+  // Of a row of graph/reductions.inc alone: the point-wise op that joins two elements, and its neutral value.
+  Op combine = Op::kCount;
+  Neutral neutral = Neutral::none;
 };
 
 const OpInfo& info(Op op);
 std::span<const OpInfo> all_ops();
 inline std::string_view name(Op op) { return info(op).name; }
 inline bool is_pointwise(Op op) { return info(op).cls == OpClass::pointwise; }
+// Whether the op reduces by one point-wise op.
+inline bool is_fold(Op op) { return info(op).neutral != Neutral::none; }
 // Whether both languages write the op on this dtype as a call of `helper`.
 inline bool is_helper_call(Op op, DType dtype) {
   return !info(op).helper.empty() && (info(op).infix.empty() || !is_float(dtype));

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 
@@ -215,6 +216,27 @@ BOOST_AUTO_TEST_CASE(derivatives_are_simplified) {
   BOOST_TEST((one->kind == Formula::Kind::number && one->number == 1));
   const FormulaRef y = derivative_of(Op::mul, 0);
   BOOST_TEST((y->kind == Formula::Kind::argument && y->argument == 1));
+}
+
+// A reduction begins at a value that leaves every element as it is, and joins by an op of two numbers.
+BOOST_AUTO_TEST_CASE(a_reduction_begins_at_the_neutral_value_of_its_op) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::map<Neutral, double> values = {
+      {Neutral::zero, 0}, {Neutral::one, 1}, {Neutral::lowest, -kInfinity}, {Neutral::highest, kInfinity}};
+  int rows = 0;
+  for (const OpInfo& op : all_ops()) {
+    if (!is_fold(op.op)) continue;
+    ++rows;
+    BOOST_TEST((op.cls == OpClass::reduction));
+    const OpInfo& combine = info(op.combine);
+    BOOST_TEST_REQUIRE(combine.real != nullptr);
+    BOOST_TEST(int{combine.arity} == 2);
+    for (const double x : {-kInfinity, -2.5, 1.0, 3e300, kInfinity}) {
+      BOOST_TEST(combine.real(x, values.at(op.neutral), 0) == x, op.name);
+      BOOST_TEST(combine.real(values.at(op.neutral), x, 0) == x, op.name);
+    }
+  }
+  BOOST_TEST(rows >= 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
