@@ -19,10 +19,9 @@ Tensor filled(std::string_view op, Graph& graph, DType dtype, double value, cons
                 {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{number_in(op, dtype, value)}}})};
 }
 
-}  // namespace
-
-Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
-  const Call call(where);
+// `function` is the DSL function that calls this one.
+Tensor apply(Op op, const std::vector<Operand>& arguments, Where where, Where function = Where::current()) {
+  const Call call(where, function);
   if (!is_pointwise(op) || op == Op::cast)
     report("pointwise", {"the op cannot be called so", "an op described by a scalar formula", std::string(name(op)),
                          op == Op::cast ? "cast(x, dtype)" : "call it by its name"});
@@ -46,6 +45,10 @@ Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) {
   return {graph, graph.add(op, std::move(values))};
 }
 
+}  // namespace
+
+Tensor pointwise(Op op, std::vector<Operand> arguments, Where where) { return apply(op, arguments, where); }
+
 Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where) {
   const Call call(where);
   return filled("constant", graph, dtype, value, shape);
@@ -65,23 +68,23 @@ Tensor full_like(Tensor x, double value, Where where) {
 }
 
 #define KB_UNARY(name, ...) \
-  Tensor name(Tensor x, Where where) { return pointwise(Op::name, {x}, where); }
+  Tensor name(Tensor x, Where where) { return apply(Op::name, {x}, where); }
 #define KB_BINARY(name, ...) \
-  Tensor name(Operand a, Operand b, Where where) { return pointwise(Op::name, {a, b}, where); }
+  Tensor name(Operand a, Operand b, Where where) { return apply(Op::name, {a, b}, where); }
 #include "graph/pointwise_ops.inc"
 
-Tensor operator+(Operand a, Operand b) { return pointwise(Op::add, {a, b}, a.where); }
-Tensor operator-(Operand a, Operand b) { return pointwise(Op::sub, {a, b}, a.where); }
-Tensor operator*(Operand a, Operand b) { return pointwise(Op::mul, {a, b}, a.where); }
-Tensor operator/(Operand a, Operand b) { return pointwise(Op::div, {a, b}, a.where); }
-Tensor operator-(Operand a) { return pointwise(Op::neg, {a}, a.where); }
-Tensor operator<(Operand a, Operand b) { return pointwise(Op::lt, {a, b}, a.where); }
-Tensor operator<=(Operand a, Operand b) { return pointwise(Op::le, {a, b}, a.where); }
-Tensor operator>(Operand a, Operand b) { return pointwise(Op::gt, {a, b}, a.where); }
-Tensor operator>=(Operand a, Operand b) { return pointwise(Op::ge, {a, b}, a.where); }
+Tensor operator+(Operand a, Operand b) { return apply(Op::add, {a, b}, a.where); }
+Tensor operator-(Operand a, Operand b) { return apply(Op::sub, {a, b}, a.where); }
+Tensor operator*(Operand a, Operand b) { return apply(Op::mul, {a, b}, a.where); }
+Tensor operator/(Operand a, Operand b) { return apply(Op::div, {a, b}, a.where); }
+Tensor operator-(Operand a) { return apply(Op::neg, {a}, a.where); }
+Tensor operator<(Operand a, Operand b) { return apply(Op::lt, {a, b}, a.where); }
+Tensor operator<=(Operand a, Operand b) { return apply(Op::le, {a, b}, a.where); }
+Tensor operator>(Operand a, Operand b) { return apply(Op::gt, {a, b}, a.where); }
+Tensor operator>=(Operand a, Operand b) { return apply(Op::ge, {a, b}, a.where); }
 
 Tensor select(Tensor condition, Operand a, Operand b, Where where) {
-  return pointwise(Op::select, {condition, a, b}, where);
+  return apply(Op::select, {condition, a, b}, where);
 }
 
 Tensor cast(Tensor x, DType dtype, Where where) {

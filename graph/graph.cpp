@@ -206,8 +206,9 @@ int32_t Graph::intern_frame(const Frame& frame) {
 
 int32_t Graph::frame_here() {
   int32_t frame = -1;
-  for (const std::source_location& call : call_stack())
-    frame = intern_frame({call.file_name(), static_cast<int32_t>(call.line()), frame});
+  const std::vector<std::source_location>& calls = call_stack();
+  for (size_t i = 0; i < calls.size(); ++i)
+    frame = intern_frame({calls[i].file_name(), static_cast<int32_t>(calls[i].line()), frame, called_functions()[i]});
   return frame;
 }
 
@@ -218,14 +219,24 @@ int32_t Graph::import_scope(const Graph& other, int32_t scope) {
 int32_t Graph::import_frame(const Graph& other, int32_t frame) {
   if (frame < 0 || &other == this) return frame;
   const Frame source = other.frames[static_cast<size_t>(frame)];
-  return intern_frame({source.file, source.line, import_frame(other, source.caller)});
+  return intern_frame({source.file, source.line, import_frame(other, source.caller), source.function});
+}
+
+const Frame* Graph::outermost_frame(const Node& node) const {
+  if (node.frame < 0) return nullptr;
+  const Frame* frame = &frames[static_cast<size_t>(node.frame)];
+  while (frame->caller >= 0) frame = &frames[static_cast<size_t>(frame->caller)];
+  return frame;
 }
 
 std::string Graph::place(const Node& node) const {
-  if (node.frame < 0) return "";
-  const Frame* frame = &frames[static_cast<size_t>(node.frame)];
-  while (frame->caller >= 0) frame = &frames[static_cast<size_t>(frame->caller)];
-  return std::string(base_name(frame->file)) + ":" + std::to_string(frame->line);
+  const Frame* frame = outermost_frame(node);
+  return frame ? std::string(base_name(frame->file)) + ":" + std::to_string(frame->line) : "";
+}
+
+std::string_view Graph::called(const Node& node) const {
+  const Frame* frame = outermost_frame(node);
+  return frame ? function_name(frame->function) : "";
 }
 
 }  // namespace kb

@@ -36,11 +36,12 @@ struct ValueHash {
 };
 
 // A source line that a node comes from: that of the innermost DSL call, or of a call it was made from (`caller`).
-// `file` has static storage (source_location).
+// `file` and `function` have static storage (source_location).
 struct Frame {
   const char* file = "";
   int32_t line = 0;
-  int32_t caller = -1;  // index into Graph::frames, -1 = outermost: the user's own line
+  int32_t caller = -1;        // index into Graph::frames, -1 = outermost: the user's own line
+  const char* function = "";  // that is called there, with its signature as the compiler writes it
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
@@ -144,6 +145,8 @@ class Graph {
   int32_t intern_frame(const Frame& frame);
   // "file:line" of the user's own line for a node (outermost frame; its file's base name), "" when unknown.
   std::string place(const Node& node) const;
+  // "batch_norm": the DSL function that the user's own line calls for a node (outermost frame), "" when unknown.
+  std::string_view called(const Node& node) const;
 
  private:
   Value add_called(std::string_view called, Op op, std::vector<Value> inputs, Attrs attrs);
@@ -152,6 +155,7 @@ class Graph {
   int32_t import_scope(const Graph& other, int32_t scope);
   int32_t import_frame(const Graph& other, int32_t frame);
   int32_t frame_here();
+  const Frame* outermost_frame(const Node& node) const;
 
   // Indices over the vectors above; the first `indexed_variables_` variables and `indexed_writes_` writes are in them.
   std::unordered_map<std::string, int32_t> scope_index_;

@@ -20,16 +20,6 @@ Place& place() {
   return here;
 }
 
-// "linear" of "kb::Tensor kb::linear(const std::string&, ...)".
-std::string_view function_name(std::string_view signature) {
-  size_t end = signature.find('(');
-  while (end != std::string_view::npos && signature.substr(end).starts_with("(anonymous"))
-    end = signature.find('(', end + 1);
-  const std::string_view head = signature.substr(0, end);
-  const size_t cut = head.find_last_of(": *&");
-  return cut == std::string_view::npos ? head : head.substr(cut + 1);
-}
-
 // "model.cpp:42 (in layer1.0.fc, called through linear)".
 std::string place_text() {
   const auto& calls = place().calls;
@@ -54,6 +44,16 @@ std::string indented(const std::string& text) {
 }
 
 }  // namespace
+
+std::string_view function_name(std::string_view signature) {
+  size_t end = signature.find('(');
+  while (end != std::string_view::npos && signature.substr(end).starts_with("(anonymous"))
+    end = signature.find('(', end + 1);
+  const std::string_view head = signature.substr(0, end);
+  if (const size_t name = head.rfind("operator"); name != std::string_view::npos) return head.substr(name);
+  const size_t cut = head.find_last_of(": *&");
+  return cut == std::string_view::npos ? head : head.substr(cut + 1);
+}
 
 Scope::Scope(const std::string& name) {
   Place& here = place();
@@ -87,6 +87,7 @@ const Origin* current_origin() { return place().origin; }
 const std::string& scope_path() { return place().path; }
 std::string scoped(const std::string& name) { return scope_path().empty() ? name : scope_path() + "." + name; }
 const std::vector<std::source_location>& call_stack() { return place().calls; }
+const std::vector<const char*>& called_functions() { return place().composites; }
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 

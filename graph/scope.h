@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kb {
@@ -52,5 +53,9 @@ const std::string& scope_path();
 std::string scoped(const std::string& name);
 // Outermost first.
 const std::vector<std::source_location>& call_stack();
+// The functions that these calls are of, as the compiler writes them.
+const std::vector<const char*>& called_functions();
+// "linear" of "kb::Tensor kb::linear(const std::string&, ...)".
+std::string_view function_name(std::string_view signature);
 
 }  // namespace kb

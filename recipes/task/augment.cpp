@@ -13,6 +13,7 @@ Tensor reached(Tensor images, int64_t axis, Tensor records, int64_t which) {
 }  // namespace
 
 Tensor cut_out(Tensor images, Tensor box, const std::vector<uint8_t>& fill) {
+  const Call call(Where::current());
   Tensor paint =
       constant(images.graph(), DType::u8, {images.size(1), 1, 1}, std::vector<double>(fill.begin(), fill.end()));
   Tensor rows = bit_and(reached(images, 2, box, 0), logical_not(reached(images, 2, box, 2)));
@@ -21,6 +22,7 @@ Tensor cut_out(Tensor images, Tensor box, const std::vector<uint8_t>& fill) {
 }
 
 Tensor mix_images(Tensor images, Tensor partner, Tensor weight) {
+  const Call call(Where::current());
   Tensor own = broadcast_axes(weight, images.shape(), {0});
   return own * cast(images, own.dtype()) + (1.0 - own) * cast(gather(images, partner), own.dtype());
 }

@@ -28,7 +28,8 @@ std::vector<Field> image_fields(const InputSpec& input) {
 
 // (x / 255 - mean) / stddev for x in 0 to 255, as one product and one difference: a division for each pixel would cost
 // more than all the memory it touches.
-Tensor normalise(Tensor images, const InputSpec& input, DType real) {
+Tensor normalise_images(Tensor images, const InputSpec& input, DType real) {
+  const Call call(Where::current());
   Dims per_channel = {input.shape.channels, 1, 1};
   Graph& graph = images.graph();
   std::vector<double> scale, shift;
@@ -69,7 +70,7 @@ struct ImageModel {
       pixels = mix_images(pixels, partner, batch.label_weight);
       batch.other_labels = gather(batch.labels, partner);
     }
-    batch.images = normalise(pixels, input, in.real());
+    batch.images = normalise_images(pixels, input, in.real());
     in.weights();  // declared before the model's own nodes
     ModelOutput output = model(batch);
     check_mixed_labels(in.graph(), recipe, batch);

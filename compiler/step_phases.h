@@ -1,0 +1,20 @@
+// Which nodes of a program belong to the forward pass, to the backward pass and to the update.
+#pragma once
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace kb {
+
+struct NodePhases {
+  enum Part : uint8_t { forward, backward, update };
+  std::vector<Part> part;        // by node
+  std::vector<int32_t> same_as;  // by node: an earlier node of the same value, which this one computes again; or itself
+  std::vector<uint8_t> gradient_of_parameters;  // by node: it becomes a part of the flat gradient
+
+  bool again(int32_t node) const { return same_as[static_cast<size_t>(node)] != node; }
+};
+
+NodePhases node_phases(const Graph& graph);
+
+}  // namespace kb
