@@ -7,15 +7,17 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "compiler/describe_steps.h"
 #include "compiler/layout_table.h"
 #include "recipes/config/run_task.h"
 #include "recipes/perf/conv_times.h"
 #include "recipes/perf/copy_bandwidth.h"
-#include "recipes/perf/inspect.h"
 #include "recipes/perf/measured_step.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/multiply_rate.h"
+#include "recipes/perf/schedule_table.h"
 #include "recipes/perf/step_times.h"
+#include "recipes/run/console.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
@@ -60,20 +62,28 @@ std::vector<StepTime> profile(Session& session) {
   return best;
 }
 
-std::string share_text(double rate, double limit, const char* what) {
-  return fmt::format(" {:>5.0f} % of {}", 100 * rate / limit, what);
-}
+// A launch's rate as text, and its share of what this machine can do.
+struct RateText {
+  std::string rate;  // "21.3 GB/s"
+  double share = 0;  // of the copy bandwidth; of the multiply rate where it multiplies
+};
 
-std::string rate_text(const Step& step, double ms, const Limits& limits) {
-  if (ms <= 0) return "";
+RateText rate_text(const Step& step, double ms, const Limits& limits) {
+  if (ms <= 0) return {"-", 0};
   if (step.cls == FusionClass::library && step.flops > 0) {
     const double rate = 1e3 * static_cast<double>(step.flops) / ms;
-    return fmt::format("{:>8.1f} GFLOP/s{}", rate / 1e9, share_text(rate, limits.multiply, "the multiply rate"));
+    return {fmt::format("{:.1f} GFLOP/s", rate / 1e9), rate / limits.multiply};
   }
   const double rate = 1e3 * static_cast<double>(step.bytes) / ms;
-  // Memory gives no more than a copy: what is faster finds a part of its bytes in the processor's cache.
-  return fmt::format("{:>8.1f} GB/s   {}{}", rate / 1e9, share_text(rate, limits.copy, "copy bandwidth"),
-                     rate > limits.copy ? " (in cache)" : "");
+  return {fmt::format("{:.1f} GB/s", rate / 1e9), rate / limits.copy};
+}
+
+void print_limits(const Limits& limits, bool in_cache) {
+  fmt::print(
+      "of: GB/s over the copy bandwidth {:.1f} GB/s (read + write),\n    GFLOP/s over the multiply rate {:.1f} "
+      "GFLOP/s\n",
+      limits.copy / 1e9, limits.multiply / 1e9);
+  if (in_cache) fmt::print("*: above 100 %, for a part of the bytes is in the processor's cache\n");
 }
 
 void print_table(Session& session, int threads) {
@@ -81,17 +91,24 @@ void print_table(Session& session, int threads) {
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
-  fmt::print("copy bandwidth {:.1f} GB/s (read + write), multiply rate {:.1f} GFLOP/s\n\n", limits.copy / 1e9,
-             limits.multiply / 1e9);
-  fmt::print("{:>4} {:>9} {:>6}  {:<13} {:<44} {}\n", "step", "ms", "share", "class", "name", "rate");
+  constexpr int kNumbers = 46;  // letters before the words
+  const auto room = static_cast<size_t>(std::max(30, usable_columns(kTableColumns) - kNumbers));
+  fmt::print("\n{:>4} {:>9} {:>6} {:>14} {:>6}   {}\n", "step", "ms", "share", "rate", "of", "what it does");
   size_t at = 0;
-  for (const Schedule* schedule : session.profiled())
-    for (const Step& step : schedule->steps) {
+  bool in_cache = false;
+  for (const Schedule* schedule : session.profiled()) {
+    const std::vector<StepDescription> words = describe_steps(*schedule);
+    for (size_t s = 0; s < schedule->steps.size(); ++s) {
       const double ms = times.at(at).milliseconds;
-      fmt::print("{:>4} {:>9.4f} {:>5.1f}%  {:<13} {:<44} {}\n", at++, ms, 100 * ms / total, name(step.cls), step.name,
-                 rate_text(step, ms, limits));
+      const RateText rate = rate_text(schedule->steps[s], ms, limits);
+      const bool above = rate.rate.ends_with(" GB/s") && rate.share > 1;
+      in_cache |= above;
+      fmt::print("{:>4} {:>9.4f} {:>5.1f}% {:>14} {:>5.0f}%{}  {}\n", at++, ms, 100 * ms / total, rate.rate,
+                 100 * rate.share, above ? "*" : " ", words[s].text(room));
     }
+  }
   fmt::print("{:>4} {:>9.4f}\n", "sum", total);
+  print_limits(limits, in_cache);
 }
 
 // Returns the bytes that a step takes on its device; a GPU has two slots for inputs.
@@ -127,7 +144,8 @@ void print_convolutions(Session& session, int threads, const Target& target) {
   std::sort(ratios.begin(), ratios.end());
   std::sort(alone.begin(), alone.end());
   fmt::print(
-      "convolutions alone, each in the fastest of NHWC and blocks of 8 and 16: median {:.1f} ms; the step over them, "
+      "convolutions alone, each in the fastest of NHWC and blocks of 8 and 16:\n  median {:.1f} ms; the step over "
+      "them, "
       "median of {} interleaved rounds: {:.3f}\n",
       alone[kRounds / 2], kRounds, ratios[kRounds / 2]);
   for (const auto& [dtype, times] : convolutions.layouts()) {
@@ -156,7 +174,7 @@ int bench_command(const ToolArguments& arguments) {
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
   const std::string note = precision_note(*device.backend, config);
-  fmt::print("{} on {} ({}), minibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
              config.minibatch, word_of(kPrecisions, config.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
              1e3 * static_cast<double>(config.minibatch) / median,
@@ -164,7 +182,8 @@ int bench_command(const ToolArguments& arguments) {
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   if (device.backend->target().processor == Processor::gpu) {
     const double copy = device_copy_rate(*device.backend, device_copy_bytes(*device.backend));
-    fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy}));
+    fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy},
+                                    usable_columns(kTableColumns)));
     return 0;
   }
   print_table(session, threads);

@@ -23,13 +23,15 @@ Collected collect(const Program& program) {
   all.batch.prelude = cuda_prelude();
   std::map<std::string, size_t> known;
   for (const Schedule* schedule : program.all()) {
-    for (const Step& step : schedule->steps) {
+    const std::vector<StepDescription> words = describe_steps(*schedule);
+    for (size_t s = 0; s < schedule->steps.size(); ++s) {
+      const Step& step = schedule->steps[s];
       const ir::Kernel* kernel = schedule->kernel_of(step);
       if (!kernel) continue;
       const auto [at, is_new] = known.try_emplace(kernel->name, all.kernels.size());
       if (is_new) {
         all.batch.kernels.push_back({kernel->name, print_cuda(*kernel)});
-        all.kernels.push_back({{.name = kernel->name}, kernel->kind, step.name, 0, kernel->block_threads});
+        all.kernels.push_back({{.name = kernel->name}, kernel->kind, words[s], 0, kernel->block_threads});
       }
       all.kernels[at->second].launches++;
     }
@@ -103,12 +105,13 @@ DeviceKernels compile_device_kernels(const Program& program, const std::string& 
 
 std::string to_text(const DeviceKernels& kernels) {
   if (kernels.compiler.empty()) return fmt::format("\nkernels are not compiled: {}\n", kernels.missing);
-  std::string text = fmt::format("\n{:<18} {:<14} {:>8} {:>7} {:>9} {:>7} {:>6}  {}\n", "kernel", "class", "launches",
-                                 "threads", "registers", "shared", "spills", "first step");
+  constexpr size_t kWords = 58;  // letters, so that a line has 120
+  std::string text = fmt::format("\n{:>8} {:>7} {:>9} {:>6} {:>6}  {:<{}}  {}\n", "launches", "threads", "registers",
+                                 "shared", "spills", "first of its launches", kWords, "kernel");
   for (const DeviceKernel& kernel : kernels.kernels)
-    text += fmt::format("{:<18} {:<14} {:>8} {:>7} {:>9} {:>7} {:>6}  {}\n", kernel.resources.name, kernel.kind,
-                        kernel.launches, kernel.block_threads, kernel.resources.registers,
-                        kernel.resources.shared_bytes, kernel.resources.local_bytes, kernel.step);
+    text += fmt::format("{:>8} {:>7} {:>9} {:>6} {:>6}  {:<{}}  {}\n", kernel.launches, kernel.block_threads,
+                        kernel.resources.registers, kernel.resources.shared_bytes, kernel.resources.local_bytes,
+                        kernel.step.text(kWords), kWords, kernel.resources.name);
   for (const std::string& warning : kernels.warnings) text += "NOTE: " + warning + "\n";
   return text + fmt::format(
                     "{}: {} distinct kernels, at most {} registers, {} bytes spilled; {:.1f} ms ({} compiled, {} "

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/describe_steps.h"
 #include "compiler/schedule.h"
 #include "recipes/perf/step_model.h"
 #include "runtime/cuda/cubin.h"
@@ -13,7 +14,7 @@ namespace kb {
 struct DeviceKernel {
   cuda::KernelResources resources;
   std::string kind;      // "pointwise"
-  std::string step;      // name of the first step that launches it
+  StepDescription step;  // the first step that launches it
   int64_t launches = 0;  // in a step
   int64_t block_threads = 0;
 };

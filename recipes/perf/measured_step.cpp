@@ -9,7 +9,7 @@
 
 namespace kb {
 
-std::string measured_table(const Session& session, const Backend& backend, const MeasuredStep& measured) {
+std::string measured_table(const Session& session, const Backend& backend, const MeasuredStep& measured, int columns) {
   const RuntimeOptions options = RuntimeOptions::from_environment();
   const DeviceKernels kernels =
       compile_device_kernels(session.compiled().program, backend.target().isa, options.cache_dir.string(),
@@ -24,7 +24,7 @@ std::string measured_table(const Session& session, const Backend& backend, const
     sum += time.milliseconds;
   }
   std::string text = fmt::format("copy bandwidth {:.1f} GB/s (read + write)\n", measured.copy / 1e9);
-  text += to_text(model, programs, rates, times, measured.copy);
+  text += to_text(model, programs, rates, times, measured.copy, columns);
   for (const std::string& warning : kernels.warnings) text += "NOTE: " + warning + "\n";
   return text +
          fmt::format("measured {:.3f} ms as one graph; {:.3f} ms is the sum of its launches, each between two events\n",

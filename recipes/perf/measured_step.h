@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/perf/schedule_table.h"
 #include "runtime/session.h"
 
 namespace kb {
@@ -15,6 +16,7 @@ struct MeasuredStep {
 
 // A line a launch. Launches of less than 100 MB are not judged: the events around them take as long as they do. Without
 // cuobjdump the model knows no instructions, and the table says so.
-std::string measured_table(const Session& session, const Backend& backend, const MeasuredStep& measured);
+std::string measured_table(const Session& session, const Backend& backend, const MeasuredStep& measured,
+                           int columns = kTableColumns);
 
 }  // namespace kb

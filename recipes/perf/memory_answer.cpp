@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/describe_steps.h"
 #include "compiler/plan_memory.h"
 
 namespace kb {
@@ -28,12 +29,41 @@ int64_t input_bytes(const Program& program) {
   return bytes;
 }
 
-LiveTensor describe(const Schedule& schedule, const Buffer& buffer) {
-  if (buffer.node < 0) return {buffer.name.empty() ? "scratch" : buffer.name, "", "", buffer.bytes};
+// The step that writes a buffer first; of one that several steps fill, words for all of them. Empty: none writes it.
+StepDescription writer_of(const Schedule& schedule, int32_t buffer, const std::vector<StepDescription>& words) {
+  std::vector<size_t> writers;
+  for (size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    for (size_t o = static_cast<size_t>(step.inputs); o < step.operands.size(); ++o)
+      if (step.operands[o].buffer == buffer && (writers.empty() || writers.back() != s)) writers.push_back(s);
+  }
+  const int32_t node = schedule.buffers[static_cast<size_t>(buffer)].node;
+  const bool joined = node >= 0 && schedule.graph->nodes[static_cast<size_t>(node)].op == Op::concat;
+  if (joined && writers.size() > 1)
+    return {words[writers[0]].phase == Phase::forward ? "concat" : "all gradients", "", words[writers[0]].phase};
+  return writers.empty() ? StepDescription{} : words[writers[0]];
+}
+
+LiveTensor describe(const Schedule& schedule, int32_t b, const std::vector<StepDescription>& words) {
+  const Buffer& buffer = schedule.buffers[static_cast<size_t>(b)];
+  if (buffer.node < 0) return {{buffer.name.empty() ? "scratch" : buffer.name, "", {}}, "", "", buffer.bytes};
   const Node& node = schedule.graph->nodes[static_cast<size_t>(buffer.node)];
-  const std::string& scope = schedule.graph->scopes[static_cast<size_t>(node.scope)];
-  std::string name(kb::name(node.op));
-  return {scope.empty() ? name : name + " " + scope, to_string(node.type()), schedule.graph->place(node), buffer.bytes};
+  StepDescription made_by = writer_of(schedule, b, words);
+  if (made_by.what.empty()) made_by.what = std::string(name(node.op));
+  return {std::move(made_by), to_string(node.type()), schedule.graph->place(node), buffer.bytes};
+}
+
+// Parts with commas between them, in lines of at most kLine letters; `taken` letters stand before the first.
+std::string broken_lines(const std::vector<std::string>& parts, size_t taken) {
+  constexpr size_t kLine = 80;
+  std::string text;
+  for (const std::string& part : parts) {
+    const bool breaks = !text.empty() && taken + part.size() + 3 > kLine;
+    text += text.empty() ? "" : breaks ? ",\n  " : ", ";
+    taken = (breaks ? 2 : taken + 2) + part.size();
+    text += part;
+  }
+  return text;
 }
 
 }  // namespace
@@ -71,15 +101,18 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
 }
 
 std::string to_text(const MemoryAnswer& a) {
-  double packing = a.liveness_bound > 0 ? static_cast<double>(a.arena) / static_cast<double>(a.liveness_bound) : 1;
-  std::string text = fmt::format("memory {}: parameters {}, optimizer state {}", bytes_text(a.total()),
-                                 bytes_text(a.parameters), bytes_text(a.optimizer));
-  if (a.statistics > 0) text += fmt::format(", running statistics {}", bytes_text(a.statistics));
-  if (a.data > 0) text += fmt::format(", data set {}", bytes_text(a.data));
-  if (a.prepared > 0) text += fmt::format(", prepared copies {}", bytes_text(a.prepared));
-  if (a.partial_sums > 0) text += fmt::format(", partial sums over workers {}", bytes_text(a.partial_sums));
-  text += fmt::format(", inputs {}, activations + gradients + workspace {}", bytes_text(a.inputs), bytes_text(a.arena));
-  return text + fmt::format(" ({:.3f} x the liveness bound {})", packing, bytes_text(a.liveness_bound));
+  const double packing =
+      a.liveness_bound > 0 ? static_cast<double>(a.arena) / static_cast<double>(a.liveness_bound) : 1;
+  std::vector<std::string> parts = {"parameters " + bytes_text(a.parameters),
+                                    "optimizer state " + bytes_text(a.optimizer)};
+  if (a.statistics > 0) parts.push_back("running statistics " + bytes_text(a.statistics));
+  if (a.data > 0) parts.push_back("data set " + bytes_text(a.data));
+  if (a.prepared > 0) parts.push_back("prepared copies " + bytes_text(a.prepared));
+  if (a.partial_sums > 0) parts.push_back("partial sums over workers " + bytes_text(a.partial_sums));
+  parts.push_back("inputs " + bytes_text(a.inputs));
+  parts.push_back(fmt::format("activations + gradients + workspace {} ({:.3f} x the liveness bound {})",
+                              bytes_text(a.arena), packing, bytes_text(a.liveness_bound)));
+  return "memory " + bytes_text(a.total()) + ": " + broken_lines(parts, 16);
 }
 
 Peak memory_peak(const Program& program, size_t most) {
@@ -97,10 +130,13 @@ Peak memory_peak(const Schedule& schedule, size_t most) {
   Peak peak;
   peak.step = static_cast<size_t>(std::max_element(live.begin(), live.end()) - live.begin());
   peak.bytes = live[peak.step];
-  for (const Buffer& buffer : schedule.buffers)
+  const std::vector<StepDescription> words = describe_steps(schedule);
+  for (size_t b = 0; b < schedule.buffers.size(); ++b) {
+    const Buffer& buffer = schedule.buffers[b];
     if (in_arena(buffer) && buffer.first <= static_cast<int32_t>(peak.step) &&
         static_cast<int32_t>(peak.step) <= buffer.last)
-      peak.tensors.push_back(describe(schedule, buffer));
+      peak.tensors.push_back(describe(schedule, static_cast<int32_t>(b), words));
+  }
   std::stable_sort(peak.tensors.begin(), peak.tensors.end(),
                    [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
   if (peak.tensors.size() > most) peak.tensors.resize(most);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/describe_steps.h"
 #include "compiler/pipeline.h"
 
 namespace kb {
@@ -26,9 +27,9 @@ MemoryAnswer memory_answer(const Compiled& compiled);
 std::string to_text(const MemoryAnswer& answer);
 
 struct LiveTensor {
-  std::string name;
-  std::string type;   // "f32[16,64,112,112]"; empty for scratch
-  std::string place;  // "resnet.cpp:40"
+  StepDescription made_by;  // the step that writes it
+  std::string type;         // "f32[16,64,112,112]"; empty for scratch
+  std::string place;        // "resnet.cpp:40"
   int64_t bytes = 0;
 };
 

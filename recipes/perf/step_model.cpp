@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/describe_steps.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {
@@ -89,12 +90,30 @@ std::string number_text(double value, const char* format) {
   return value > 0 ? fmt::format(fmt::runtime(format), value) : "-";
 }
 
+double copy_share(const Step& step, double ms, double copy) {
+  return 1e5 * static_cast<double>(step.bytes) / ms / copy;
+}
+
 // "0.123 0.98x 91 %": measured, over the predicted time, of the copy's rate.
 std::string measured_text(const LaunchModel& launch, const Step& step, double ms, double copy) {
   std::string text = fmt::format("  {:>8.4f}", ms);
   if (!launch.is_judged || ms <= 0) return text + fmt::format("{:>16}", "");
   text += fmt::format("  {:>5.2f}x", ms / launch.total_ms);
-  return text + (copy > 0 ? fmt::format("  {:>4.0f} %", 1e5 * static_cast<double>(step.bytes) / ms / copy) : "");
+  return text + (copy > 0 ? fmt::format("  {:>4.0f} %", copy_share(step, ms, copy)) : "");
+}
+
+// Empty where no judged launch is faster than a copy.
+std::string cache_note(const StepModel& model, const std::vector<const Schedule*>& programs,
+                       const std::vector<double>& measured, double copy) {
+  if (measured.empty() || copy <= 0) return "";
+  size_t at = 0;
+  for (const Schedule* schedule : programs)
+    for (const Step& step : schedule->steps) {
+      const double ms = measured.at(at);
+      if (model.launches[at++].is_judged && ms > 0 && copy_share(step, ms, copy) > 100)
+        return "above 100 % of a copy: a part of the bytes was in the cache, which is faster than memory\n";
+    }
+  return "";
 }
 
 }  // namespace
@@ -120,25 +139,30 @@ StepModel model_step(const std::vector<const Schedule*>& programs, const KernelW
 }
 
 std::string to_text(const StepModel& model, const std::vector<const Schedule*>& programs, const GpuRates& rates,
-                    const std::vector<double>& measured, double copy) {
+                    const std::vector<double>& measured, double copy, int columns) {
   std::string text = fmt::format(
       "\npredicted for {}: {:.3g} TB/s copied, {}\n", rates.name, rates.bytes / 1e12,
       rates.multiply > 0 ? fmt::format("{:.0f} TFLOP/s", rates.multiply / 1e12) : "the matmul rate not known");
-  text += fmt::format("{:>4} {:<13} {:>9} {:>8} {:>8} {:>6} {:>8}{}  {}\n", "step", "class", "bytes", "DRAM ms",
-                      "code ms", "ALU", "predicted", measured.empty() ? "" : "  measured   ratio  of copy", "name");
+  const std::string head = fmt::format("{:>4} {:>9} {:>8} {:>8} {:>6} {:>9}{}", "step", "bytes", "DRAM ms", "code ms",
+                                       "ALU", "predicted", measured.empty() ? "" : "  measured   ratio  of copy");
+  const auto room = static_cast<size_t>(std::max(30, columns - static_cast<int>(head.size()) - 2));
+  text += fmt::format("{}  what it does\n", head);
   size_t at = 0;
-  for (const Schedule* schedule : programs)
-    for (const Step& step : schedule->steps) {
+  for (const Schedule* schedule : programs) {
+    const std::vector<StepDescription> words = describe_steps(*schedule);
+    for (size_t s = 0; s < schedule->steps.size(); ++s, ++at) {
+      const Step& step = schedule->steps[s];
       const LaunchModel& launch = model.launches[at];
-      text += fmt::format("{:>4} {:<13} {:>9} {:>8} {:>8} {:>6} {:>9.4f}{}  {}\n", at, name(step.cls),
-                          bytes_text(step.bytes), number_text(launch.dram_ms, "{:.4f}"),
-                          number_text(launch.code_ms, "{:.4f}"), number_text(launch.alu, "{:.1f}"), launch.total_ms,
-                          measured.empty() ? "" : measured_text(launch, step, measured.at(at), copy), step.name);
-      ++at;
+      const std::string beside =
+          measured.empty() ? "" : fmt::format("{:<27}", measured_text(launch, step, measured.at(at), copy));
+      text += fmt::format("{:>4} {:>9} {:>8} {:>8} {:>6} {:>9.4f}{}  {}\n", at, bytes_text(step.bytes),
+                          number_text(launch.dram_ms, "{:.4f}"), number_text(launch.code_ms, "{:.4f}"),
+                          number_text(launch.alu, "{:.1f}"), launch.total_ms, beside, words[s].text(room));
     }
-  return text +
+  }
+  return text + cache_note(model, programs, measured, copy) +
          fmt::format(
-             "predicted {:.2f} ms: generated kernels {:.2f} ms for {}, library calls and copies {:.2f} ms for {}; "
+             "predicted {:.2f} ms: generated kernels {:.2f} ms for {}, library calls and copies {:.2f} ms for {}\n"
              "ALU: operations of the integer and logic pipe an element\n",
              model.milliseconds(), model.generated_ms, bytes_text(model.generated_bytes), model.library_ms,
              bytes_text(model.library_bytes));

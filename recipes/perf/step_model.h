@@ -9,6 +9,7 @@
 #include "compiler/schedule.h"
 #include "compiler/target.h"
 #include "recipes/perf/gpu_rates.h"
+#include "recipes/perf/schedule_table.h"
 #include "runtime/cuda/sass.h"
 
 namespace kb {
@@ -36,7 +37,8 @@ StepModel model_step(const std::vector<const Schedule*>& programs, const KernelW
 
 // A line a launch with its bytes, times and ALU operations, and one of sums. `measured`: milliseconds of each launch,
 // for a column beside the predicted ones; empty: none. `copy`: bytes a second, which judged launches are compared with.
+// No line of a launch is longer than `columns`, or than what its numbers and some words need.
 std::string to_text(const StepModel& model, const std::vector<const Schedule*>& programs, const GpuRates& rates,
-                    const std::vector<double>& measured = {}, double copy = 0);
+                    const std::vector<double>& measured = {}, double copy = 0, int columns = kTableColumns);
 
 }  // namespace kb

@@ -66,19 +66,23 @@ std::vector<std::string> written_buffers(const Step& step) {
   return buffers;
 }
 
-Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const std::vector<std::string>& places) {
+Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const StepDescription& words,
+           const std::vector<std::string>& places) {
   const Step& step = schedule.steps[s];
-  return {fmt::format("{}.{}", schedule.name, s),
-          Lane::compute,
-          time.start,
-          time.milliseconds,
-          step.name,
-          std::string(name(step.cls)),
-          places_text(places),
-          step.bytes,
-          step.flops,
-          written_buffers(step),
-          step.reduction()};
+  return {.id = fmt::format("{}.{}", schedule.name, s),
+          .lane = Lane::compute,
+          .start = time.start,
+          .milliseconds = time.milliseconds,
+          .name = words.text(),
+          .what = words.what,
+          .kind = std::string(name(step.cls)),
+          .place = places_text(places),
+          .bytes = step.bytes,
+          .flops = step.flops,
+          .writes = written_buffers(step),
+          .reduction = step.reduction(),
+          .phase = words.phase,
+          .step = step.name};
 }
 
 // Returns the box of an all-reduce, between the step that starts it and the one that waits for it.
@@ -89,7 +93,8 @@ Box reduction_box(const Schedule& schedule, const Box& starts, const StepTime& w
   box.lane = Lane::communication;
   box.start = wait.reduction_start;
   box.milliseconds = wait.reduction_end - wait.reduction_start;
-  box.name = fmt::format("all_reduce {}: {}", starts.reduction, reduction_name(starts.reduction));
+  box.what = fmt::format("all-reduce {}", starts.reduction);
+  box.name = fmt::format("{}: {}", box.what, reduction_name(starts.reduction));
   box.kind = "all_reduce";
   return box;
 }
@@ -97,11 +102,12 @@ Box reduction_box(const Schedule& schedule, const Box& starts, const StepTime& w
 void add_program(Timeline& timeline, const Schedule& schedule, std::span<const StepTime> times,
                  const ReductionName& reduction_name) {
   const std::vector<std::vector<std::string>> places = places_of(schedule);
+  const std::vector<StepDescription> words = describe_steps(schedule);
   const std::vector<int64_t> live = live_bytes(schedule);
   std::vector<Box> starts;
   for (size_t s = 0; s < times.size(); ++s) {
     const Step& step = schedule.steps[s];
-    const Box box = box_of(schedule, s, times[s], places[s]);
+    const Box box = box_of(schedule, s, times[s], words[s], places[s]);
     timeline.boxes.push_back(box);
     timeline.memory.push_back({box.start, live[s]});
     if (step.cls == FusionClass::exchange) starts.push_back(box);
@@ -126,11 +132,25 @@ std::string_view name(Lane lane) {
   return kNames[static_cast<size_t>(lane)];
 }
 
+std::string milliseconds_text(double milliseconds) {
+  if (milliseconds >= 1000) return fmt::format("{:.3g} s", 1e-3 * milliseconds);
+  return milliseconds >= 0.1 ? fmt::format("{:.3g} ms", milliseconds) : fmt::format("{:.3g} us", 1e3 * milliseconds);
+}
+
 std::vector<const Box*> Timeline::of(Lane lane) const {
   std::vector<const Box*> result;
   for (const Box& box : boxes)
     if (box.lane == lane) result.push_back(&box);
   return result;
+}
+
+std::vector<PhaseRun> phase_runs(const Timeline& timeline) {
+  std::vector<PhaseRun> runs;
+  for (const Box* box : timeline.of(Lane::compute)) {
+    if (runs.empty() || runs.back().phase != box->phase) runs.push_back({box->phase, box->start, box->end()});
+    runs.back().end = box->end();
+  }
+  return runs;
 }
 
 Timeline make_timeline(std::span<const Schedule* const> programs, const Profile& profile,
@@ -145,8 +165,16 @@ Timeline make_timeline(std::span<const Schedule* const> programs, const Profile&
   }
   ensure(rest.empty(), "make_timeline: a step for every time");
   for (const CopyTime& copy : profile.copies)
-    timeline.boxes.push_back(
-        {"copy." + copy.name, Lane::copy, copy.start, copy.milliseconds, copy.name, "copy", "", copy.bytes, 0, {}, -1});
+    timeline.boxes.push_back({.id = "copy." + copy.name,
+                              .lane = Lane::copy,
+                              .start = copy.start,
+                              .milliseconds = copy.milliseconds,
+                              .name = copy.name,
+                              .what = copy.name,
+                              .kind = "copy",
+                              .place = "",
+                              .bytes = copy.bytes,
+                              .writes = {}});
   std::stable_sort(timeline.boxes.begin(), timeline.boxes.end(),
                    [](const Box& a, const Box& b) { return std::pair(a.lane, a.start) < std::pair(b.lane, b.start); });
   for (const Box& box : timeline.boxes) timeline.milliseconds = std::max(timeline.milliseconds, box.end());

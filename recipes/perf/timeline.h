@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/describe_steps.h"
 #include "recipes/perf/memory_answer.h"
 #include "runtime/profile.h"
 
@@ -21,15 +22,21 @@ struct Box {
   std::string id;
   Lane lane = Lane::compute;
   double start = 0, milliseconds = 0;
-  std::string name;   // "conv2d layer1.0.conv1"
+  std::string name;   // "conv 3x3  layer1.0.conv1"
+  std::string what;   // "conv 3x3": `name` without its scope
   std::string kind;   // a fusion class; "all_reduce"; "copy"
   std::string place;  // "resnet.cpp:21, resnet.cpp:27": the user's lines of its nodes, or of what it hands on
   int64_t bytes = 0, flops = 0;
   std::vector<std::string> writes;  // buffers, as --dump schedule names them
   int32_t reduction = -1;           // that it starts, is, or waits for
+  Phase phase = Phase::forward;     // of Lane::compute alone
+  std::string step = {};            // "conv2d layer1.0.conv1", as --dump schedule names it
 
   double end() const { return start + milliseconds; }
 };
+
+// "1.23 s", "12.3 ms", "45.6 us".
+std::string milliseconds_text(double milliseconds);
 
 // Bytes that are live from `start` until the next.
 struct LiveBytes {
@@ -51,6 +58,13 @@ struct Timeline {
 
   std::vector<const Box*> of(Lane lane) const;
 };
+
+// Boxes of Lane::compute one behind the other that are of one phase.
+struct PhaseRun {
+  Phase phase = Phase::forward;
+  double start = 0, end = 0;
+};
+std::vector<PhaseRun> phase_runs(const Timeline& timeline);
 
 // Function that returns what an all-reduce sums, for people.
 using ReductionName = std::function<std::string(int32_t reduction)>;

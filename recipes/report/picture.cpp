@@ -6,30 +6,37 @@
 #include <cmath>
 #include <map>
 
+#include "recipes/report/box_label.h"
 #include "recipes/report/svg.h"
 
 namespace kb {
 namespace {
 
 // Pixels.
-constexpr double kStepWidth = 1600, kStepLeft = 118, kStepRight = 28, kBandGap = 12;
+constexpr double kStepWidth = 1600, kStepLeft = 118, kStepRight = 210, kBandGap = 12;
 constexpr double kTitle = 34, kLine = 20, kMemoryHeight = 150, kTableLine = 17;
-constexpr double kLeastLabel = 10;    // narrower boxes have none
-constexpr double kLeastUpright = 60;  // lower boxes have none that stands upright
-constexpr double kLetter = 5.6;
+constexpr double kPhaseHeight = 22, kPhaseGap = 4, kLegendLine = 19;
 
 struct Colour {
   std::string_view kind, fill;
 };
-// In the order of the legend.
+// In the order of the legend; dark enough for white letters.
 constexpr Colour kColours[] = {
-    {"library", "#4e79a7"},     {"pointwise", "#59a14f"}, {"row_reduce", "#c9a227"}, {"column_reduce", "#f28e2b"},
-    {"full_reduce", "#b07aa1"}, {"window", "#76b7b2"},    {"scatter", "#9c755f"},    {"copy", "#bab0ac"},
-    {"carry", "#86bcb6"},       {"exchange", "#d37295"},  {"all_reduce", "#a0467a"}, {"wait", "#e15759"},
+    {"library", "#4e79a7"},     {"pointwise", "#4a8c41"}, {"row_reduce", "#9c7c12"}, {"column_reduce", "#c76b12"},
+    {"full_reduce", "#94608a"}, {"window", "#3f8d87"},    {"scatter", "#8a6450"},    {"copy", "#857b77"},
+    {"carry", "#5b938d"},       {"exchange", "#c05a80"},  {"all_reduce", "#a0467a"}, {"wait", "#d4464a"},
 };
+// By phase; light enough for dark letters.
+constexpr std::string_view kPhaseFills[] = {"#d9d9d9", "#cfe2f6", "#fbdcc0", "#d3ecc9"};
+constexpr Phase kPhases[] = {Phase::prepare, Phase::forward, Phase::backward, Phase::update};
 
-std::string box_time(double milliseconds) {
-  return milliseconds >= 0.1 ? fmt::format("{:.3g} ms", milliseconds) : fmt::format("{:.3g} us", 1e3 * milliseconds);
+std::string_view fill_of(Phase phase) { return kPhaseFills[static_cast<size_t>(phase)]; }
+
+// "column reduce" of "column_reduce".
+std::string words_of_kind(std::string_view kind) {
+  std::string words(kind);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 // 1, 2 or 5 times a power of ten, so that about `count` of them make `whole`.
@@ -51,7 +58,8 @@ double height_of(Lane lane) { return lane == Lane::compute ? 300 : lane == Lane:
 class Picture {
  public:
   explicit Picture(const Timeline& timeline) : timeline_(timeline) {
-    double top = kTitle + kLine * static_cast<double>(timeline.notes.size() + 3);
+    phases_ = {kTitle + kLine * static_cast<double>(timeline.notes.size() + 2), kPhaseHeight};
+    double top = phases_.bottom() + kPhaseGap;
     for (const Lane lane : kLanes) {
       if (timeline.of(lane).empty()) continue;
       bands_[lane] = {top, height_of(lane)};
@@ -63,8 +71,9 @@ class Picture {
 
   std::string draw() {
     heading();
-    legend();
+    phases();
     axis();
+    legend();
     for (const auto& [lane, band] : bands_) draw(lane, band);
     links();
     memory();
@@ -91,36 +100,64 @@ class Picture {
     std::string styles;
     for (const Colour& colour : kColours) styles += fmt::format(".{}{{fill:{}}}", colour.kind, colour.fill);
     return fmt::format(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1:.0f}" width="{0}" height="{1:.0f}">
+        R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1:.0f}" width="{0}" height="{1:.0f}" xml:space="preserve">
 <style>text{{font-family:system-ui,sans-serif;font-size:12px;fill:#222}}.t{{font-size:18px;font-weight:600}}.m{{fill:#555}}
 .e{{text-anchor:end;fill:#555}}.c{{text-anchor:middle;fill:#555}}.l{{font-size:10px;fill:#fff;pointer-events:none}}.b{{font-weight:600}}
-.k{{stroke:#fff;stroke-width:.4}}.g{{stroke:#ddd}}.a{{stroke:#d37295;fill:none;stroke-width:1.1}}{2}</style>
+.p{{text-anchor:middle}}.k{{stroke:#fff;stroke-width:.4}}.g{{stroke:#ddd}}.a{{stroke:#d37295;fill:none;stroke-width:1.1}}{2}</style>
 <rect width="100%" height="100%" fill="#fff"/>
 )",
         kStepWidth, height(), styles);
   }
 
   void heading() {
-    say(kStepLeft - 90, kTitle, "t", timeline_.title);
+    const double left = kStepLeft - 90, room = kStepWidth - left - kBandGap;
+    say(left, kTitle, "t", shortened(timeline_.title, room, 20));  // bold letters of 18 pixels are wider
     double base = kTitle + kLine + 2;
-    say(kStepLeft - 90, base, "m", timeline_.device);
-    for (const std::string& note : timeline_.notes) say(kStepLeft - 90, base += kLine, "m", note);
+    say(left, base, "m", shortened(timeline_.device, room, 12));
+    for (const std::string& note : timeline_.notes) say(left, base += kLine, "m", shortened(note, room, 12));
   }
 
-  // The kinds there are, with what they take of the time.
-  void legend() {
-    std::map<std::string, double> sums;
-    for (const Box& box : timeline_.boxes) sums[box.kind] += box.milliseconds;
-    const double base = kTitle + kLine * static_cast<double>(timeline_.notes.size() + 2) + 4;
-    double left = kStepLeft - 90;
-    for (const Colour& colour : kColours) {
-      const auto at = sums.find(std::string(colour.kind));
-      if (at == sums.end()) continue;
-      const std::string words = fmt::format("{} {}", at->first, box_time(at->second));
-      add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" class="{}"/>)", left, base - 10, colour.kind);
-      say(left + 17, base, "m", words);
-      left += 17 + 7 * static_cast<double>(words.size()) + 14;
+  // A labelled strip over the lanes, and its colours behind all that lies under it.
+  void phases() {
+    for (const PhaseRun& run : phase_runs(timeline_)) {
+      const double left = x(run.start), width = x(run.end) - left;
+      const std::string time = milliseconds_text(run.end - run.start);
+      const std::string phase(name(run.phase));
+      add(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}" fill="{}" fill-opacity=".4"/>)", left,
+          phases_.bottom(), width, memory_.bottom() - phases_.bottom(), fill_of(run.phase));
+      add(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}" fill="{}"><title>{} {}</title></rect>)", left,
+          phases_.top, width, phases_.height, fill_of(run.phase), phase, time);
+      const std::string words = text_width(phase + "  " + time, 12) + 6 <= width ? phase + "  " + time
+                                : text_width(phase, 12) + 6 <= width             ? phase
+                                                                                 : "";
+      if (!words.empty()) say(left + width / 2, phases_.bottom() - 7, "p", words);
     }
+  }
+
+  // To the right of the lanes: the kinds and the phases there are, with what they take of the time.
+  void legend() {
+    std::map<std::string, double> kinds;
+    std::map<Phase, double> phases;
+    for (const Box& box : timeline_.boxes) {
+      kinds[box.kind] += box.milliseconds;
+      if (box.lane == Lane::compute) phases[box.phase] += box.milliseconds;
+    }
+    double base = phases_.bottom() - 7;
+    for (const Phase phase : kPhases)
+      if (phases.contains(phase))
+        legend_line(base, fmt::format("fill=\"{}\"", fill_of(phase)), name(phase), phases[phase]);
+    base += kLegendLine / 2;
+    for (const Colour& colour : kColours)
+      if (const auto at = kinds.find(std::string(colour.kind)); at != kinds.end())
+        legend_line(base, fmt::format("class=\"{}\"", colour.kind), words_of_kind(colour.kind), at->second);
+  }
+
+  void legend_line(double& base, const std::string& fill, std::string_view words, double milliseconds) {
+    const double left = kStepWidth - kStepRight + 18;
+    add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" {}/>)", left, base - 10, fill);
+    say(left + 18, base, "m", words);
+    say(kStepWidth - kBandGap, base, "e", milliseconds_text(milliseconds));
+    base += kLegendLine;
   }
 
   // Through the lanes and the memory.
@@ -146,38 +183,26 @@ class Picture {
     const double left = x(box.start), width = std::max(0.5, x(box.end()) - left);
     add(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}" class="{}{}"><title>{}</title></rect>)", left,
         band.top, width, band.height, width > 3 ? "k " : "", box.kind, xml_text(tooltip(box)));
-    if (width >= kLeastLabel) label(box, left, width, band);
+    label(box, left, width, band);
   }
 
-  // Along the box where it fits, upright where only that does.
   void label(const Box& box, double left, double width, const Band& band) {
-    const std::string what =  // the lane says that it is an all-reduce
-        box.lane == Lane::communication ? box.name.substr(box.name.find(' ') + 1) : box.name;
-    const std::string all = box.place.empty() ? what : what + "  " + box.place.substr(0, box.place.find(','));
-    const double length = kLetter * static_cast<double>(all.size());
-    if (length + 6 <= width || band.height <= std::max(width, kLeastUpright)) {
-      const std::string words = shortened(all, width - 6);
-      if (!words.empty())
-        add(R"(<text x="{:.1f}" y="{:.1f}" class="l">{}</text>)", left + 3, band.top + band.height / 2 + 3.5,
-            xml_text(words));
-      return;
-    }
-    add(R"-(<text transform="translate({:.1f} {:.1f}) rotate(-90)" class="l">{}</text>)-", left + width / 2 + 3.5,
-        band.bottom() - 4, xml_text(shortened(all, band.height - 8)));
-  }
-
-  static std::string shortened(const std::string& words, double room) {
-    const auto letters = static_cast<size_t>(std::max(0.0, room / kLetter));
-    if (words.size() <= letters) return words;
-    if (letters < 4) return "";
-    size_t end = letters - 1;
-    while (end > 0 && (words[end] & 0xC0) == 0x80) --end;  // not inside a letter of UTF-8
-    return words.substr(0, end) + "…";
+    const auto in_lane = [&](const std::string& words) {  // the lane says that it is an all-reduce
+      return box.lane == Lane::communication ? words.substr(words.find(' ') + 1) : words;
+    };
+    const BoxLabel label = box_label(in_lane(box.name), in_lane(box.what), width, band.height);
+    if (label.words.empty()) return;
+    if (label.upright)
+      add(R"-(<text transform="translate({:.1f} {:.1f}) rotate(-90)" class="l">{}</text>)-", left + width / 2 + 3.5,
+          band.bottom() - 4, xml_text(label.words));
+    else
+      add(R"(<text x="{:.1f}" y="{:.1f}" class="l">{}</text>)", left + 3, band.top + band.height / 2 + 3.5,
+          xml_text(label.words));
   }
 
   static std::string tooltip(const Box& box) {
-    std::string text =
-        fmt::format("{}  {}\n{} at {:.3f} ms, {}", box.id, box.name, box_time(box.milliseconds), box.start, box.kind);
+    std::string text = fmt::format("{}  {}\n{} at {:.3f} ms, {}", box.id, box.name, milliseconds_text(box.milliseconds),
+                                   box.start, words_of_kind(box.kind));
     if (box.bytes > 0) text += fmt::format("\n{}", bytes_text(box.bytes));
     if (box.bytes > 0 && box.milliseconds > 0)
       text += fmt::format(", {:.3g} GB/s", 1e-6 * static_cast<double>(box.bytes) / box.milliseconds);
@@ -216,8 +241,8 @@ class Picture {
     say(kStepLeft - kBandGap, memory_.top + memory_.height / 2, "e", "live memory");
     std::string path = fmt::format("M{:.1f} {:.1f}", kStepLeft, memory_.bottom());
     for (const LiveBytes& live : timeline_.memory) path += fmt::format("H{:.1f}V{:.1f}", x(live.start), y(live.bytes));
-    add(R"(<path d="{}H{:.1f}V{:.1f}Z" fill="#c6dbef" stroke="#4e79a7"/>)", path, x(timeline_.milliseconds),
-        memory_.bottom());
+    add(R"(<path d="{}H{:.1f}V{:.1f}Z" fill="#9fbfdf" fill-opacity=".75" stroke="#4e79a7"/>)", path,
+        x(timeline_.milliseconds), memory_.bottom());
     const double arena = y(timeline_.arena_bytes);
     add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}" stroke="#222" stroke-dasharray="5 4"/>)", kStepLeft,
         kStepWidth - kStepRight, arena, arena);
@@ -228,20 +253,22 @@ class Picture {
   }
 
   void peak_table() {
+    constexpr double kNames = 84, kTypes = 520, kPlaces = 860;  // pixels right of the lanes' begin
     double base = table_ - kLine;
     say(kStepLeft, base, "b",
         fmt::format("live at the peak, {} at {}:", bytes_text(timeline_.peak.bytes), timeline_.peak_id));
     for (const LiveTensor& tensor : timeline_.peak.tensors) {
       base += kTableLine;
       say(kStepLeft + 70, base, "e", bytes_text(tensor.bytes));
-      say(kStepLeft + 84, base, "m", tensor.place);
-      say(kStepLeft + 250, base, "m", fmt::format("{} {}", tensor.name, tensor.type));
+      say(kStepLeft + kNames, base, "m", shortened(tensor.made_by.text(), kTypes - kNames - kBandGap, 12));
+      say(kStepLeft + kTypes, base, "m", shortened(tensor.type, kPlaces - kTypes - kBandGap, 12));
+      say(kStepLeft + kPlaces, base, "m", tensor.place);
     }
   }
 
   const Timeline& timeline_;
   std::map<Lane, Band> bands_;
-  Band memory_;
+  Band phases_, memory_;
   double table_ = 0;  // the base of its first line
   std::string text_;
 };

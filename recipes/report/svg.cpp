@@ -27,6 +27,24 @@ std::vector<double> round_ticks(double most) {
   return ticks;
 }
 
+// Widths are those of DejaVu Sans, in its size.
+double text_width(std::string_view text, double size) {
+  constexpr std::string_view kNarrow = "ijl|'", kSlim = " ftr.,:;!()[]I-/J", kWide = "mwMW@%+=<>#&";
+  double width = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // inside a letter of UTF-8
+    const auto is_in = [&](std::string_view letters) { return letters.find(c) != std::string_view::npos; };
+    const bool plain = static_cast<unsigned char>(c) < 0x80;
+    width += !plain                 ? 1
+             : is_in(kNarrow)       ? 0.3
+             : is_in(kSlim)         ? 0.41
+             : is_in(kWide)         ? 0.97
+             : 'A' <= c && c <= 'Z' ? 0.73
+                                    : 0.635;
+  }
+  return width * size;
+}
+
 std::string xml_text(std::string_view text) {
   std::string result;
   for (const char c : text) {

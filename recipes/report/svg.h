@@ -42,6 +42,9 @@ class Svg {
 // Ticks of an axis from 0 to at least `most` in steps of 1, 2 or 5 times a power of ten, some five of them.
 std::vector<double> round_ticks(double most);
 
+// Pixels that a text takes in a sans-serif font of `size` pixels, one of the wider ones.
+double text_width(std::string_view text, double size);
+
 // As it may stand in XML.
 std::string xml_text(std::string_view text);
 

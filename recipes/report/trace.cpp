@@ -24,6 +24,7 @@ class Events {
   void box(const Box& box) {
     Json args = {
         {"id", box.id}, {"place", box.place}, {"bytes", box.bytes}, {"flops", box.flops}, {"writes", box.writes}};
+    if (box.lane == Lane::compute) args.update({{"phase", name(box.phase)}, {"step", box.step}});
     add({{"ph", "X"},
          {"name", box.name},
          {"cat", box.kind},

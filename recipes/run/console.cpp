@@ -17,14 +17,13 @@ constexpr std::chrono::milliseconds kTerminalInterval{200};
 constexpr std::chrono::seconds kFileInterval{60};
 constexpr int kUsualColumns = 80;
 
-// Columns of the terminal that may be written without a line break: some terminals break behind the last one.
-int usable_columns() {
+}  // namespace
+
+int usable_columns(int elsewhere) {
   winsize size{};
   const bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return (is_known ? size.ws_col : kUsualColumns) - 1;
+  return is_known ? size.ws_col - 1 : elsewhere;
 }
-
-}  // namespace
 
 Console::Console(bool quiet, bool may_rewrite)
     : quiet_(quiet), terminal_(may_rewrite && ::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
@@ -69,7 +68,7 @@ void Console::progress(const Progress& progress) {
   if (quiet_) return;
   shown_ = Clock::now();
   if (!terminal_) return line(progress_line(progress, kUnlimited));
-  const std::string text = progress_line(progress, usable_columns());
+  const std::string text = progress_line(progress, usable_columns(kUsualColumns - 1));
   clear();
   std::fwrite(text.data(), 1, text.size(), stdout);
   flush();

@@ -10,6 +10,10 @@
 
 namespace kb {
 
+// Columns of the terminal at standard output that may be written without a line break: some terminals break behind the
+// last one. `elsewhere` where there is no terminal.
+int usable_columns(int elsewhere);
+
 class Console {
  public:
   explicit Console(bool quiet, bool may_rewrite = true);  // a launcher makes a terminal of everything

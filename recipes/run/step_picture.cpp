@@ -30,9 +30,10 @@ std::string sums_text(const Timeline& timeline) {
     if (box.lane == Lane::communication) communication += box.milliseconds;
     if (box.kind == name(FusionClass::wait)) exposed += box.milliseconds;
   }
-  const std::string text = fmt::format("{:.3g} ms", timeline.milliseconds);
+  const std::string text = milliseconds_text(timeline.milliseconds);
   if (timeline.of(Lane::communication).empty()) return text;
-  return fmt::format("{}; communication {:.3g} ms, of which compute waits for {:.3g} ms", text, communication, exposed);
+  return fmt::format("{}; communication {}, of which compute waits for {}", text, milliseconds_text(communication),
+                     milliseconds_text(exposed));
 }
 
 std::string beside_the_arena(const Compiled& compiled) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "compiler/describe_steps.h"
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
 #include "recipes/perf/copy_bandwidth.h"
@@ -93,14 +94,16 @@ int bench_norm(int argc, char** argv) {
       session.compiled().program.final.steps.size(), repeats, median_of([](const Round& r) { return r.step; }),
       median_of([&](const Round& r) { return 2 * bytes / r.plain / 1e6; }),
       median_of([&](const Round& r) { return 2 * bytes / r.streaming / 1e6; }));
-  fmt::print("share of copy bandwidth {:.3f}\n",
-             median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; }));
+  const double share = median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
+  fmt::print("share of copy bandwidth {:.3f}{}\n", share,
+             share > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   const std::vector<StepTime> times = session.profile().steps;
   const auto& steps = session.compiled().program.final.steps;
+  const std::vector<StepDescription> words = describe_steps(session.compiled().program.final);
   for (size_t s = 0; s < steps.size(); ++s)
-    fmt::print("  {:<14} {:<40} {:7.2f} ms {:6.1f} MB {:6.1f} GB/s\n", name(steps[s].cls), steps[s].name,
-               times[s].milliseconds, static_cast<double>(steps[s].bytes) / 1e6,
-               static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6);
+    fmt::print("{:7.2f} ms {:6.1f} MB {:6.1f} GB/s  {}\n", times[s].milliseconds,
+               static_cast<double>(steps[s].bytes) / 1e6,
+               static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6, words[s].text());
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compiler/describe_steps.h"
 #include "graph/error.h"
 #include "recipes/config/run_task.h"
 #include "recipes/perf/copy_bandwidth.h"
@@ -90,11 +91,12 @@ double median(const std::vector<Round>& rounds, const auto& figure) {
 }
 
 void print_launches(const Schedule& schedule, const std::vector<size_t>& steps, const std::vector<Round>& rounds) {
+  const std::vector<StepDescription> words = describe_steps(schedule);
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& step = schedule.steps[steps[i]];
     const double ms = median(rounds, [&](const Round& round) { return round.launches[i]; });
-    fmt::print("  {:<10} {:<44} {:8.3f} ms {:8.1f} MB {:6.1f} GB/s\n", name(step.cls), step.name, ms,
-               static_cast<double>(step.bytes) / 1e6, static_cast<double>(step.bytes) / ms / 1e6);
+    fmt::print("{:8.3f} ms {:8.1f} MB {:6.1f} GB/s  {}\n", ms, static_cast<double>(step.bytes) / 1e6,
+               static_cast<double>(step.bytes) / ms / 1e6, words[steps[i]].text());
   }
 }
 
@@ -141,8 +143,10 @@ int bench_update(const std::vector<std::string>& arguments) {
              bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)), config.optimizer,
              steps.size(), threads, kRounds);
   print_launches(schedule, steps, rounds);
-  fmt::print("update {:.2f} ms, must move {:.0f} MB; copy {:.1f} GB/s (read + write)\nshare of copy bandwidth {:.3f}\n",
-             update, least / 1e6, copied / 1e9, ratio);
+  fmt::print(
+      "update {:.2f} ms, must move {:.0f} MB; copy {:.1f} GB/s (read + write)\nshare of copy bandwidth {:.3f}{}\n",
+      update, least / 1e6, copied / 1e9, ratio,
+      ratio > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   return 0;
 }
 

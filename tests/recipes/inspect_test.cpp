@@ -2,7 +2,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+
 #include "graph/layers.h"
+#include "recipes/perf/parameter_table.h"
 #include "tests/compile_check.h"
 #include "tests/support.h"
 
@@ -33,6 +36,22 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   const Compiled training = compile(small_net(), options);
   test::golden("parameters.txt", parameter_lines(training.space));
   BOOST_TEST(inspection_text(training, LoadReport{}).starts_with(parameter_lines(training.space)));
+}
+
+// On a terminal of 80 columns and in a file; a narrow table has no line of the model.
+BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.optimizer = test::momentum_sgd();
+  const Compiled training = compile(small_net(), options);
+  for (const int columns : {80, 100, 120, 160}) {
+    const std::string table = schedule_lines(training.program, columns) + peak_lines(training.program, columns);
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= static_cast<size_t>(columns), line);
+    BOOST_TEST(table.find("gradient of conv 3x3, weights  conv2") != std::string::npos, table);
+    BOOST_TEST((table.find("inspect_test.cpp:") != std::string::npos) == (columns >= 100), table);
+    BOOST_TEST((table.find("column_reduce") != std::string::npos) == (columns >= 160), table);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

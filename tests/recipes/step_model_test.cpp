@@ -84,6 +84,11 @@ BOOST_AUTO_TEST_CASE(the_table_has_a_line_a_launch_and_the_measured_time_beside_
   }();
   const std::string beside = to_text(model, programs, kRates, twice, 1e12);
   BOOST_TEST(beside.find(" 2.00x") != std::string::npos, beside);
+  BOOST_TEST(beside.find("  multiply + add") != std::string::npos, beside);
+  // Twice as long as predicted none is as fast as a copy; told of a slower copy, all are, and the table says why.
+  BOOST_TEST(beside.find("in the cache") == std::string::npos, beside);
+  const std::string above = to_text(model, programs, kRates, twice, 1e11);
+  BOOST_TEST(above.find("above 100 % of a copy: a part of the bytes was in the cache") != std::string::npos, above);
 }
 
 BOOST_AUTO_TEST_CASE(rates_are_given_by_name_or_by_numbers) {

@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(boxes_of_a_hand_made_step) {
   BOOST_TEST((sum.lane == Lane::communication));
   BOOST_TEST(sum.start == 3.375);
   BOOST_TEST(sum.end() == 5.5);
-  BOOST_TEST(sum.name == "all_reduce 0: fc.*");
+  BOOST_TEST(sum.name == "all-reduce 0: fc.*");
   BOOST_TEST(sum.bytes == 1024);
   BOOST_TEST(sum.place == box(timeline, "net.1").place);
   BOOST_TEST((box(timeline, "copy.inputs").lane == Lane::copy));
@@ -291,6 +291,39 @@ BOOST_AUTO_TEST_CASE(the_memory_peaks_where_the_planner_says) {
   BOOST_TEST(most <= one.timeline.arena_bytes);
   BOOST_TEST(most == one.compiled.program.final.liveness_bound_bytes);
   BOOST_TEST(!one.timeline.peak.tensors.empty());
+}
+
+// Forward, backward and update stand one behind the other, over all compute.
+BOOST_AUTO_TEST_CASE(a_step_has_a_run_of_every_phase) {
+  const Timeline timeline = Predicted().timeline;
+  const std::vector<PhaseRun> runs = phase_runs(timeline);
+  std::vector<Phase> phases;
+  for (const PhaseRun& run : runs) phases.push_back(run.phase);
+  if (phases.at(0) == Phase::prepare) phases.erase(phases.begin());  // without a library none is prepared
+  std::string boxes;
+  for (const Box* one : timeline.of(Lane::compute)) boxes += std::string(name(one->phase)) + ": " + one->name + "\n";
+  BOOST_TEST((phases == std::vector<Phase>{Phase::forward, Phase::backward, Phase::update}), boxes);
+  BOOST_TEST(runs.front().start == timeline.of(Lane::compute).front()->start);
+  BOOST_TEST(runs.back().end == timeline.of(Lane::compute).back()->end());
+  for (size_t i = 1; i < runs.size(); ++i) BOOST_TEST(runs[i].start == runs[i - 1].end, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(a_picture_has_a_band_a_phase) {
+  Timeline timeline = Hand().timeline();
+  std::vector<Box*> compute;
+  for (Box& one : timeline.boxes)
+    if (one.lane == Lane::compute) compute.push_back(&one);
+  for (size_t i = 0; i < compute.size(); ++i)
+    compute[i]->phase = i < 3 ? Phase::forward : i < 6 ? Phase::backward : Phase::update;
+  const std::string picture = picture_svg(timeline);
+  for (const char* phase : {"forward", "backward", "update"}) {
+    const std::string tip = std::string("<title>") + phase + " ";
+    const size_t first = picture.find(tip);
+    BOOST_TEST(first != std::string::npos, phase);
+    BOOST_TEST(picture.find(tip, first + 1) == std::string::npos, phase);
+    BOOST_TEST(picture.find(std::string(">") + phase + "</text>") != std::string::npos, phase);  // of the legend
+  }
+  BOOST_TEST(picture.find("<title>prepare ") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_has_a_colour) {

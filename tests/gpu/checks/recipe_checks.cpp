@@ -107,7 +107,7 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
   train(net, 0, 2);
   net.fill(2);
   const std::string table = measured_table(net.session, *backend, {net.session.profile().steps, 1.5, 1e12});
-  for (const char* part : {"copy bandwidth 1000.0 GB/s", "predicted for", "conv2d", "measured   ratio  of copy",
+  for (const char* part : {"copy bandwidth 1000.0 GB/s", "predicted for", "conv 3x3", "measured   ratio  of copy",
                            "measured 1.500 ms as one graph"})
     BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
 }
