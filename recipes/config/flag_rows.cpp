@@ -37,6 +37,11 @@ FlagRow FlagRow::of_a_process() && {
   return std::move(*this);
 }
 
+FlagRow FlagRow::of_images() && {
+  is_of_images = true;
+  return std::move(*this);
+}
+
 FlagRow FlagRow::under(std::string title) && {
   heading = std::move(title);
   return std::move(*this);

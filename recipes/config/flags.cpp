@@ -236,13 +236,17 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
   std::vector<FlagRow> table;
   for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
   if (!table.empty()) table.front().heading = "This recipe";
-  for (FlagRow& row : stable_flags(recipe)) table.push_back(std::move(row));
+  for (FlagRow& row : stable_flags(recipe))
+    if (!recipe.task || !row.is_of_images) table.push_back(std::move(row));
   return table;
 }
 
 RunConfig default_config(const Recipe& recipe) {
   RunConfig config = config_of(recipe.defaults, recipe.optimizers);
-  config.data = RuntimeOptions::from_environment().data_dir.string();
+  if (recipe.task)
+    config.dataset = recipe.name;
+  else
+    config.data = RuntimeOptions::from_environment().data_dir.string();
   config.options = OptionValues(recipe.options);
   return config;
 }

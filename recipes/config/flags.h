@@ -12,7 +12,7 @@
 
 namespace kb {
 
-// As the recipe has them, and --data from the environment.
+// As the recipe has them; --data of images from the environment.
 RunConfig default_config(const Recipe& recipe);
 
 // A flag of a tool's own: a switch, a whole number >= 1, or a word.
