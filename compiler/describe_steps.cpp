@@ -1,6 +1,7 @@
 #include "compiler/describe_steps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -64,13 +65,10 @@ bool is_linear_map(std::string_view function) {
   return function == "conv1d" || function == "conv2d" || function == "linear";
 }
 
-// "3x3": height and width of a filter, whose axes lie otherwise on some targets.
-std::string filter_extents(const Type& filter) {
-  const size_t rows = filter.names.find('H'), columns = filter.names.find('W');
-  const size_t rank = filter.shape.size();
-  if (rank < 2) return "";
-  const bool named = rows < rank && columns < rank;
-  return fmt::format("{}x{}", filter.shape[named ? rows : rank - 2], filter.shape[named ? columns : rank - 1]);
+// Returns "3x3": height and width of the filters [O, I, H, W] of a convolution, [O, H, W, I] where channels lie last.
+std::string filter_extents(const Node& convolution, const Type& filters) {
+  const size_t height = convolution.attrs.integer("weights_last", 0) != 0 ? 1 : 2;
+  return fmt::format("{}x{}", filters.shape.at(height), filters.shape.at(height + 1));
 }
 
 std::string window_extents(const Node& node) { return fmt::format("{}", fmt::join(node.attrs.ints("kernel"), "x")); }
@@ -235,7 +233,7 @@ class Describer {
     switch (one.op) {
       case Op::conv2d:
       case Op::conv2d_input_grad:
-        return "conv " + filter_extents(graph_.type(one.inputs[1]));
+        return "conv " + filter_extents(one, graph_.type(one.inputs[1]));
       case Op::conv2d_weight_grad:
         return "conv " + window_extents(one);
       case Op::matmul:
@@ -248,7 +246,7 @@ class Describer {
                            window_extents(one));
       default:
         if (is_linear_map(function)) return is_gradient(n) && one.op != Op::reduce_sum ? "sum" : "bias";
-        const bool is_unnamed = function.empty() || function == "pointwise" || function.starts_with("operator()");
+        const bool is_unnamed = function.empty() || function == "pointwise" || function == "operator";
         return words_of(is_unnamed ? name(one.op) : function);
     }
   }
@@ -331,7 +329,7 @@ std::string StepDescription::text(size_t columns) const {
   if (whole.size() <= columns || scope.empty()) return first_letters(whole, columns);
   constexpr size_t kGap = 2, kLeast = 12;  // letters of `what` that stay
   std::string last = scope;
-  while (last.size() + kGap + kLeast > columns && last.find('.') != std::string::npos)
+  while (last.size() + kGap + what.size() > columns && last.find('.') != std::string::npos)
     last.erase(0, last.find('.') + 1);
   if (last.size() + kGap + kLeast > columns) return first_letters(whole, columns);
   return first_letters(what, columns - kGap - last.size()) + "  " + last;

@@ -109,7 +109,7 @@ struct OpInfo {
   double ulps_to = std::numeric_limits<double>::infinity();
   OpDomain smooth = {-2, 2};  // of arguments where the op has a derivative, but at single points: tests draw from it
 
-  // Of a row of graph/reductions.inc alone: the point-wise op that joins two elements, and its neutral value.
+  // Set by the rows of graph/reductions.inc alone: the point-wise op that joins two elements, and its neutral value.
   Op combine = Op::kCount;
   Neutral neutral = Neutral::none;
 };

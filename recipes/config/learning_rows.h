@@ -31,8 +31,8 @@ std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shap
 bool reads_end_rate(const RunConfig& config);
 bool asks_for_warmup(const RunConfig& config);
 
-// Throws UsageError where the flags of a command line do not say one learning rate. `given`: whether a flag stands on
-// it.
+// Throws UsageError where the flags of a command line do not say one learning rate. `given`: returns
+// true for a flag of the command line.
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

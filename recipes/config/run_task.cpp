@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-
 #include "graph/error.h"
 #include "recipes/task/noise.h"
 #include "runtime/sha256.h"
@@ -60,7 +57,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
   return with_counts(std::move(task));
 }
 
-// Of what the sources hold in memory; those that hold nothing there count their samples alone.
+// Hashes the tables that the sources hold in memory; of a source that holds none it takes the number of samples.
 std::string fingerprint_of(const Task& task) {
   std::string text;
   for (const Source* source : {task.train.get(), task.test.get()}) {
@@ -118,9 +115,14 @@ Task declared_task(const Recipe& recipe, const RunConfig& config) {
 }
 
 Task timed_task(const Recipe& recipe, const RunConfig& config) {
-  Task task = declared_task(recipe, config);
-  task.train =
-      recipe.task ? field_noise(task.fields, task.train_count) : noise_source(input_spec(image_source(recipe, config)));
+  if (recipe.task) {
+    Task task = own_task(recipe, config);
+    task.train = field_noise(task.fields, task.train_count);
+    return task;
+  }
+  const InputSpec input = input_spec(image_source(recipe, config));
+  Task task = task_of(recipe, config, input);
+  task.train = noise_source(input);
   return task;
 }
 

@@ -1,6 +1,5 @@
 // The task of a run, as its recipe and its configuration ask for it: that of labelled images, or the recipe's own.
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 
 namespace kb {
 
-// The schedule's table has lines of no more than `columns` letters.
+// The schedule's table fits into `columns`, as schedule_lines() tells.
 std::string inspection_text(const Compiled& compiled, const LoadReport& load, int columns = kTableColumns);
 
 // Reports on a program for a GPU that need not be there.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/describe_steps.h"
+#include "compiler/parameter_space.h"
 #include "compiler/plan_memory.h"
 
 namespace kb {
@@ -39,8 +40,12 @@ StepDescription writer_of(const Schedule& schedule, int32_t buffer, const std::v
   }
   const int32_t node = schedule.buffers[static_cast<size_t>(buffer)].node;
   const bool joined = node >= 0 && schedule.graph->nodes[static_cast<size_t>(node)].op == Op::concat;
-  if (joined && writers.size() > 1)
-    return {words[writers[0]].phase == Phase::forward ? "concat" : "all gradients", "", words[writers[0]].phase};
+  if (joined && writers.size() > 1) {
+    const Variable* parameters = schedule.graph->find_variable(kFlatParameters);
+    const Type& type = schedule.graph->nodes[static_cast<size_t>(node)].type();
+    const bool is_flat = parameters && type.shape == parameters->type.shape;
+    return {is_flat ? "all gradients" : "concat", "", words[writers[0]].phase};
+  }
   return writers.empty() ? StepDescription{} : words[writers[0]];
 }
 

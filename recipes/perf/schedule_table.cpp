@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kPeakRows = 10;
 
-// Letters of the columns that are left out of narrow tables, with the gap before each, and of those that always stand.
+// Widths in letters, with the gap before each: of the columns that narrow tables leave out, and of those that all have.
 constexpr int kClassColumn = 15, kPlaceColumn = 24, kFirstColumns = 33, kLeastText = 40, kWideText = 60;
 constexpr int kWithPlaces = 110;  // columns, from which on the tensors' lines of the model stand beside them
 

@@ -9,8 +9,8 @@ namespace kb {
 // Columns of a table that goes to a file.
 constexpr int kTableColumns = 120;
 
-// A table for every program that has steps, and for `prepare`; no line is longer than `columns`. A narrow table leaves
-// out the class, then the line.
+// Returns a table for every program that has steps. Its lines fit into `columns` from 73 on, long file names apart; a
+// narrow table leaves out the class, then the line.
 std::string schedule_lines(const Program& program, int columns = kTableColumns);
 
 // The tensors that are live where most bytes are.

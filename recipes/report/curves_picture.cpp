@@ -23,7 +23,7 @@ constexpr size_t kMostPoints = 400;        // of any other line
 constexpr size_t kMostDots = 100;          // more evaluations are a line alone
 constexpr size_t kSmoothingShare = 100;    // the window is this part of the steps
 constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
-constexpr double kGoalRatio = 20;          // likewise of the goal
+constexpr double kGoalRatio = 10;          // likewise of the goal
 constexpr double kLeastDrawn = 1e-40;      // on a logarithmic axis
 constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
 

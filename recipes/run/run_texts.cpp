@@ -8,7 +8,6 @@
 #include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/train/learning_watch.h"
 
 namespace kb {
 namespace {

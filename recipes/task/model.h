@@ -48,7 +48,7 @@ struct Defaults {
   std::string augment = "none";  // kinds, separated by commas: crop, flip, cutout, mixup
 };
 
-// What a recipe's own task is made from.
+// Arguments of a function that makes a recipe's own task.
 struct TaskRequest {
   std::string data;           // --data, a file or a folder; "" where it is not given
   OptionValues options = {};  // flags of the recipe's own

@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// A linear congruential generator; its high bits.
+// Gives the high 24 bits of a linear congruential generator.
 class NoiseWords {
  public:
   uint32_t next() { return (word_ = word_ * 1664525u + 1013904223u) >> 8; }

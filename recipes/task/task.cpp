@@ -25,6 +25,19 @@ void check_per_sample(const std::string& recipe, const std::string& what, Tensor
                           hint));
 }
 
+// Keys of the lines of metrics.jsonl, where a metric stands by its name (recipes/train/metrics.h).
+constexpr const char* kKeys[] = {"kind", "step",          "epoch",        "wall_s",     "loss",
+                                 "lr",   "samples_per_s", "data_wait_ms", "loss_scale", "count"};
+
+void check_metric_name(const std::string& task, const std::string& name) {
+  const bool is_mean = name.ends_with("_mean") || name.starts_with("train_") || name.starts_with("ema_");
+  if (!is_mean && std::find(std::begin(kKeys), std::end(kKeys), name) == std::end(kKeys)) return;
+  throw Error(
+      fmt::format("task {}: a metric is called '{}'\n  expected: another name\n  hint:     lines of "
+                  "metrics.jsonl have values of their own by it, and NAME_mean, train_NAME and ema_NAME",
+                  task, name));
+}
+
 struct Declared {
   Tensor weights;
   ModelOutput output;
@@ -34,6 +47,7 @@ Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) 
   Inputs inputs(graph, task.fields, minibatch, real);
   ModelOutput output = task.model(inputs);
   check_per_sample(task.name, "loss", output.loss, minibatch);
+  for (const Metric& metric : output.metrics) check_metric_name(task.name, metric.name);
   for (const Metric& metric : output.metrics)
     check_per_sample(task.name, fmt::format("metric '{}'", metric.name), metric.values, minibatch);
   return {inputs.weights(), std::move(output)};

@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "data/dataset.h"
-
 namespace kb {
 
 class LearningWatch {

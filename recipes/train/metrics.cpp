@@ -86,8 +86,8 @@ void append(fmt::memory_buffer& out, const Prefixed& prefixed) {
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
 }
 
-// The training metrics of a step; "NAME_mean" is what a figure that is not the mean itself was finished from, which a
-// run that goes on sums.
+// The training metrics of a step. A figure that is not the mean of its metric's values (a root of it) has that mean
+// beside it as "NAME_mean", which a run that goes on adds up.
 struct StepFigures {
   const StepMetrics& step;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "recipes/train/metrics.h"
 #include "runtime/atomic_file.h"
@@ -30,6 +31,12 @@ double number(const JsonValue& json, const std::string& key) {
   return !json.has(key) || json.at(key).kind() == JsonValue::Kind::null ? 0 : json.get<double>(key);
 }
 
+// A metric that was not finite makes the mean over the steps NaN, as it did in the run that wrote it.
+double mean_of(const JsonValue& json, const std::string& key) {
+  const bool is_null = json.has(key) && json.at(key).kind() == JsonValue::Kind::null;
+  return is_null ? std::numeric_limits<double>::quiet_NaN() : number(json, key);
+}
+
 Kind kind_named(const std::string& kind) {
   if (kind == "step") return Kind::step;
   if (kind == "eval") return Kind::evaluation;
@@ -45,7 +52,7 @@ void parse(MetricsLine& line, const ComputedMetrics& metrics) {
   if (kind == "step") {
     line.step = json.get<int64_t>("step");
     for (const auto& [name, how] : metrics.training)
-      line.means.push_back(number(json, how.finish ? name + kMeanSuffix : name));
+      line.means.push_back(mean_of(json, how.finish ? name + kMeanSuffix : name));
   }
   if (kind == "eval") {
     line.evaluation.count = json.get<int64_t>("count");

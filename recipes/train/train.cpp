@@ -1,7 +1,5 @@
 #include "recipes/train/train.h"
 
-#include <fmt/format.h>
-
 #include "recipes/config/learning.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/programs.h"

@@ -50,6 +50,7 @@ Graph convnet() {
     x = max_pool2d(x, {.kernel = 2});
   }
   x = relu(conv2d("conv2", x, 16, {.kernel = 5, .padding = 2, .bias = true}));
+  x = conv2d("conv3", x, 32, {.kernel = 1});
   const Tensor logits = linear("fc", flatten(x), 10);
   graph.outputs.push_back({"loss", sum(cross_entropy(logits, labels)).value(), Merge::sum});
   return graph;
@@ -81,6 +82,8 @@ BOOST_AUTO_TEST_CASE(a_training_step_is_described_by_what_it_does) {
 BOOST_AUTO_TEST_CASE(a_step_for_a_gpu_is_described_by_what_it_does) {
   const Described net(convnet(), test::momentum_sgd(), {}, gpu_target("sm_90"));
   net.has(Phase::forward, "conv 3x3  block1.conv");
+  net.has(Phase::forward, "conv 1x1  conv3");
+  net.has(Phase::backward, "gradient of conv 1x1, input  conv3");
   net.has(Phase::forward, "batch norm statistics  block1.bn");
   net.has(Phase::forward, "cross-entropy and its gradient");
   net.has(Phase::backward, "gradient of conv 5x5, weights  conv2");
@@ -139,9 +142,10 @@ BOOST_AUTO_TEST_CASE(a_description_is_cut_to_its_column) {
   const StepDescription step{"gradient of conv 3x3, weights", "layer1.0.conv2", Phase::backward};
   BOOST_TEST(step.text(60) == "gradient of conv 3x3, weights  layer1.0.conv2");
   BOOST_TEST(step.text(45) == "gradient of conv 3x3, weights  layer1.0.conv2");
-  BOOST_TEST(step.text(40) == "gradient of ..., weights  layer1.0.conv2");
+  BOOST_TEST(step.text(40) == "gradient of conv 3x3, weights  0.conv2");
+  BOOST_TEST(step.text(30) == "gradient of..., weights  conv2");
   for (size_t columns = 4; columns < 60; ++columns) BOOST_TEST(step.text(columns).size() <= columns);
-  BOOST_TEST(step.text(24) == "gradient of ...  0.conv2");
+  BOOST_TEST(step.text(24) == "gradient of co...  conv2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -41,7 +41,14 @@ std::string usage_error(const std::vector<std::string>& words) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(config)
+// Flags are judged as where no launcher started the tests.
+struct NoLauncher {
+  NoLauncher() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"}) ::unsetenv(name);
+  }
+};
+
+BOOST_FIXTURE_TEST_SUITE(config, NoLauncher)
 
 BOOST_AUTO_TEST_CASE(without_flags_a_recipe_runs_as_it_says) {
   RunConfig config = parse({});
@@ -196,7 +203,7 @@ BOOST_AUTO_TEST_CASE(the_processes_of_a_launcher_count) {
   const auto error_of = [](const char* processes, const std::vector<std::string>& words) {
     ::setenv("OMPI_COMM_WORLD_SIZE", processes, 1);
     const std::string error = usage_error(words);
-    ::unsetenv("OMPI_COMM_WORLD_SIZE");
+    ::unsetenv("OMPI_COMM_WORLD_SIZE");  // as NoLauncher left it
     return error;
   };
   for (const std::vector<std::string>& words :

@@ -125,6 +125,18 @@ BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
 }
 
 // A label without an output of its own would be learnt as no class at all, and the loss would look better for it.
+ModelOutput metric_of_a_key(Batch& batch) {
+  ModelOutput output = linear_model(batch);
+  output.metrics.push_back({"lr", output.loss});
+  return output;
+}
+
+BOOST_AUTO_TEST_CASE(a_metric_has_no_name_that_lines_have) {
+  const std::string text =
+      message([] { build_training_graph(image_task(recipe(metric_of_a_key), tiny_input(), {}), 2); });
+  BOOST_TEST(text.find("a metric is called 'lr'\n  expected: another name") != std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   AugmentSpec mixup;
   mixup.mixup = 1;

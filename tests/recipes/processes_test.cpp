@@ -165,6 +165,29 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
   BOOST_TEST(test::state_sha256(out) == whole);
 }
 
+// The means of training metrics go on from the leading process's folder; a flag that one process has no use for does
+// not keep a run from going on.
+BOOST_AUTO_TEST_CASE(metrics_of_training_go_on_whatever_the_split) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path whole = folder.path() / "whole", out = folder.path() / "run";
+  const std::string more = "--steps 9 --save-every 1 --train-metrics";
+  state_after(whole, 1, more);
+  const Ended begun = run_shell(kProgram + words(out, 2, more + " --all-reduce ring --fast --stop-at 3st"));
+  BOOST_TEST(begun.code == 0, begun.text);
+  for (const auto& [processes, steps] : {std::pair{"1", "5st"}, {"2", "7st"}, {"2", "9st"}}) {
+    const Ended ended =
+        run_shell(kProgram + " --resume " + out.string() + " --processes " + processes + " --stop-at " + steps);
+    BOOST_TEST(ended.code == 0, ended.text);
+  }
+  const auto means = [](const fs::path& run) {
+    const nlohmann::json evaluation = test::of_kind(test::lines_of(run), "eval").back();
+    return std::pair(evaluation.at("train_error").get<double>(), evaluation.at("train_loss").get<double>());
+  };
+  BOOST_TEST(means(out).first == means(whole).first, boost::test_tools::tolerance(0.2));
+  BOOST_TEST(means(out).second == means(whole).second, boost::test_tools::tolerance(1e-3));
+}
+
 // Also in what they would send each other before that.
 BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   if (!can_share()) return;

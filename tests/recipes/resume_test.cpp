@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <regex>
 
 #include "recipes/run/recorded_flags.h"
@@ -458,6 +459,19 @@ BOOST_AUTO_TEST_CASE(what_resumes_cut_off_is_kept) {
   const std::string kept = torn.substr(0, torn.find("{\"kind\":\"step\",\"step\":15,"));
   BOOST_TEST(cut == head + torn.substr(kept.size()) + "\n");
   BOOST_TEST(test::read_file(out / "metrics.jsonl").starts_with(kept));
+}
+
+// A metric that was not finite in one step makes their mean NaN, as in a run that was never stopped.
+BOOST_AUTO_TEST_CASE(a_metric_that_was_not_finite_stays_so) {
+  const fs::path file = directory / "m";
+  test::write_file(file,
+                   "{\"kind\":\"step\",\"step\":0,\"loss\":2,\"error\":0.5,\"rms\":3,\"rms_mean\":9}\n"
+                   "{\"kind\":\"step\",\"step\":1,\"loss\":1,\"error\":null,\"rms\":4,\"rms_mean\":16}\n");
+  const ComputedMetrics metrics{{}, {{"error"}, {"rms", {.finish = std::sqrt}}}};
+  const StepSums sums = cut_metrics(file, metrics, 2, false).sums;
+  BOOST_REQUIRE(sums.metrics.size() == 2u);
+  BOOST_TEST(std::isnan(sums.metrics[0]));
+  BOOST_TEST(sums.metrics[1] == 25.0);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {

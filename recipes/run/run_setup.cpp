@@ -1,0 +1,134 @@
+#include "recipes/run/run_setup.h"
+
+#include <fmt/format.h>
+
+#include <future>
+
+#include "recipes/config/flags.h"
+#include "recipes/run/resume.h"
+#include "recipes/run/run_texts.h"
+#include "recipes/train/bucket_choice.h"
+#include "recipes/train/init_weights.h"
+
+namespace kb {
+namespace {
+
+// Before anything that the processes do together.
+World& with_equal_flags(World& world, const Recipe& recipe, const RunConfig& config) {
+  world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, config)}});
+  return world;
+}
+
+RunConfig settled_config(const RunConfig& given, const Target& target) {
+  RunConfig config = with_plan(with_absolute_paths(given));
+  if (config.shards == 0) config.shards = target.shards;
+  return config;
+}
+
+}  // namespace
+
+RunSetup::RunSetup(const Recipe& of, const RunConfig& asked, World& all, Console& to, const Checkpoint* checkpoint)
+    : recipe(of),
+      given(asked),
+      world(with_equal_flags(all, of, asked)),
+      console(to),
+      from(checkpoint),
+      device(choose_device(own_part(asked), &all)),
+      config(settled_config(asked, device.backend->target())) {
+  tell_device();
+  load_and_compile();
+}
+
+void RunSetup::tell_device() {
+  const Backend& backend = *device.backend;
+  console.line(fmt::format("{} on {} ({})", recipe.name, backend.description(), device.reason));
+  if (world.size() > 1) console.line(world.communicator().description());
+  if (!device.sums.empty()) console.line("GPUs sum their gradients: " + device.sums);
+  const std::string choices = from ? use_algorithm_choices(*device.backend, from->fact(kAlgorithmChoices)) : "";
+  for (const std::string& note : {world.note(), threads_note(given.threads, world.processors()),
+                                  precision_note(backend, given), without_effect_note(backend, given), choices})
+    if (!note.empty()) console.line(note);
+}
+
+// Returns the flags with this process's share of the threads of a machine, which other processes may use too.
+RunConfig RunSetup::own_part(RunConfig of) const {
+  of.threads = threads_of(of, world);
+  return of;
+}
+
+RunConfig RunSetup::with_bucket() const {
+  RunConfig result = config;
+  result.bucket_mb = bucket_mb_;
+  return result;
+}
+
+Residency RunSetup::residency_of(const Task& of) const {
+  return choose_residency(config, of, device.backend->target(), device.backend->memory_bytes());
+}
+
+void RunSetup::choose_bucket_size(const Task& of, const Residency& at) {
+  const BucketChoice choice = bucket_of_run(of, own_part(config), device.backend->target(), at, world);
+  bucket_mb_ = choice.megabytes;
+  if (!choice.text.empty()) console.line(choice.text);
+}
+
+// At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
+void RunSetup::load_and_compile() {
+  const auto compile = [this](const Task& of, const Residency& at) {
+    // Until this has ended no other thread of this process uses the communicator.
+    Programs compiled = compile_alike(
+        world, *device.backend, [&] { return compile_programs(of, with_bucket(), device.backend->target(), at); });
+    return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), static_cast<uint32_t>(config.seed));
+  };
+  std::future<std::unique_ptr<LoadedPrograms>> compiling;
+  Residency expected;
+  if (const std::optional<Task> known = task_before_data(recipe, config)) {
+    expected = residency_of(*known);
+    choose_bucket_size(*known, expected);
+    compiling = std::async(compile, *known, expected);  // by get() where no thread can be made
+  }
+  LoadedTask loaded = load_task(recipe, config);
+  task = std::move(loaded.task);
+  data = std::move(loaded.data);
+  loader_threads = choose_loader_threads(own_part(config), world.processors());
+  residency = residency_of(task);
+  plan = make_plan(config, task.train_count);
+  for (const std::string& line : plan_lines(given, plan, task, data, residency, loader_threads)) console.line(line);
+  if (compiling.valid()) programs = compiling.get();
+  // Whether they compile anew follows from these.
+  const std::string resident = fmt::format("{} training and {} test samples", residency.train, residency.test);
+  world.check_alike({{"data", data.name + " " + data.fingerprint}, {"what is on the device", resident}});
+  if (!programs || residency != expected) {  // a variant of a published set has other rows
+    programs.reset();
+    choose_bucket_size(task, residency);
+    programs = compile(task, residency);
+  }
+}
+
+void RunSetup::load_state(const std::function<void(const std::string&)>& say) const {
+  if (from)
+    load_checkpoint(programs->store, *from);
+  else if (!config.init.empty())
+    init_weights(programs->store, config.init, config.init_partial ? InitExtent::partial : InitExtent::whole, say);
+}
+
+std::string RunSetup::algorithm_choices() const {
+  const std::string own = algorithm_choices_text(*device.backend);
+  return own.empty() && from ? from->fact(kAlgorithmChoices) : own;
+}
+
+void RunSetup::check_alike(const std::map<std::string, std::string>& facts) const {
+  if (world.size() == 1) return;
+  World::Facts all{{"shards", std::to_string(config.shards)},
+                   {"the library of convolutions and matmuls", device.backend->library()},
+                   {"graph", facts.at("graph")}};
+  std::string schedule;
+  for (const Schedule* program : programs->training.compiled().program.all()) schedule += to_text(*program);
+  all.emplace_back("schedule", std::move(schedule));
+  all.emplace_back("state", programs->store.state_sha256());
+  if (device.backend->target().processor == Processor::gpu) all.emplace_back("device", device.backend->description());
+  all.emplace_back("library's implementations", algorithm_choices());
+  world.check_alike(all);
+}
+
+}  // namespace kb

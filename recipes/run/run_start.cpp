@@ -1,0 +1,85 @@
+#include "recipes/run/run_start.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "recipes/run/run_folder.h"
+#include "recipes/run/run_texts.h"
+#include "recipes/train/metrics_cut.h"
+
+namespace kb {
+namespace {
+
+// Numbers in the order in which they are put in and taken out, to send from process to process. A value that is not
+// there is sent as 0 behind a 0.
+class Numbers {
+ public:
+  void put(double value) { values_.push_back(value); }
+  void put(const std::optional<double>& value) {
+    put(value ? 1.0 : 0.0);
+    put(value.value_or(0));
+  }
+  double take() { return values_.at(taken_++); }
+  int64_t take_whole() { return static_cast<int64_t>(take()); }
+  std::optional<double> take_optional() {
+    const bool is_there = take() != 0;
+    const double value = take();
+    return is_there ? std::optional(value) : std::nullopt;
+  }
+
+  // Collective call. Every process has the leading one's numbers behind it, of which it has as many.
+  void share(World& world) {
+    const size_t bytes = values_.size() * sizeof(double);
+    std::memcpy(values_.data(), world.broadcast({reinterpret_cast<const char*>(values_.data()), bytes}).data(), bytes);
+  }
+
+ private:
+  std::vector<double> values_;
+  size_t taken_ = 0;
+};
+
+}  // namespace
+
+LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
+                             bool is_due, Console& console) {
+  const MetricsCut cut = cut_metrics(metrics_file, metrics, step, is_due);
+  if (cut.dropped > 0)
+    console.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
+                             cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
+  if (!cut.damaged.empty())
+    console.line(fmt::format("NOTE: {}: what cannot be read or is out of order was left as it is and passed over: {}",
+                             kMetrics, line_numbers(cut.damaged)));
+  if (cut.last_step + 1 < step)
+    console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
+  return {step, cut.evaluation, cut.sums, cut.first_loss};
+}
+
+LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics) {
+  Evaluation evaluation = own.evaluation.value_or(no_evaluation(metrics.test));
+  own.sums.metrics.resize(metrics.training.size());
+  Numbers numbers;
+  numbers.put(static_cast<double>(own.step));
+  numbers.put(own.first_loss);
+  numbers.put(static_cast<double>(own.sums.steps));
+  numbers.put(own.sums.loss);
+  for (const double sum : own.sums.metrics) numbers.put(sum);
+  numbers.put(own.evaluation ? 1.0 : 0.0);
+  numbers.put(static_cast<double>(evaluation.count));
+  numbers.put(evaluation.loss);
+  for (const Figure& figure : evaluation.figures) numbers.put(figure.value);
+  numbers.share(world);
+  own.step = numbers.take_whole();
+  own.first_loss = numbers.take_optional();
+  own.sums.steps = numbers.take_whole();
+  own.sums.loss = numbers.take();
+  for (double& sum : own.sums.metrics) sum = numbers.take();
+  const bool is_evaluated = numbers.take() != 0;
+  evaluation.count = numbers.take_whole();
+  evaluation.loss = numbers.take();
+  for (Figure& figure : evaluation.figures) figure.value = numbers.take();
+  own.evaluation = is_evaluated ? std::optional(evaluation) : std::nullopt;
+  return own;
+}
+
+}  // namespace kb

@@ -1,0 +1,18 @@
+// State in which a run's loop begins: at step 0, or as the metrics of its folder tell up to the checkpoint.
+#pragma once
+#include <filesystem>
+
+#include "recipes/run/console.h"
+#include "recipes/train/parts.h"
+
+namespace kb {
+
+// Cuts the metrics file of a run to the steps before `step` (recipes/train/metrics_cut.h), tells the console what that
+// took away, and returns the start. `is_due`: an evaluation of the state at `step` is.
+LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
+                             bool is_due, Console& console);
+
+// Collective call. Returns the leading process's start.
+LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics);
+
+}  // namespace kb
