@@ -29,8 +29,8 @@ std::string recomputed_text(const Compiled& compiled) {
 std::string program_text(const Compiled& compiled, int columns) {
   const Program& program = compiled.program;
   const ProgramTotals t = program_totals(program);
-  return parameter_lines(compiled.space) + "\n" + pass_lines(compiled) + schedule_lines(program, columns) + "\n" +
-         to_text(memory_answer(compiled)) + recomputed_text(compiled) + "\n" + peak_lines(program, columns) +
+  return parameter_lines(compiled.space, columns) + "\n" + pass_lines(compiled) + schedule_lines(program, columns) +
+         "\n" + to_text(memory_answer(compiled)) + recomputed_text(compiled) + "\n" + peak_lines(program, columns) +
          fmt::format("\n{} nodes, {} steps, {} launches of {} distinct kernels\ngraph {}\n", t.nodes, t.steps,
                      t.launches, t.distinct_kernels, compiled.graph_hash);
 }

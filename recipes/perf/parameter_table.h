@@ -3,10 +3,12 @@
 #include <string>
 
 #include "compiler/parameter_space.h"
+#include "recipes/perf/schedule_table.h"
 
 namespace kb {
 
-// A line for every parameter - name, shape, role, number of elements, initial distribution - and one of totals.
-std::string parameter_lines(const ParameterSpace& space);
+// A line for every parameter - name, shape, role, number of elements, initial distribution - and one of totals. A table
+// that is wider than `columns` leaves out the rule of the initial values, then the role, then the values.
+std::string parameter_lines(const ParameterSpace& space, int columns = kTableColumns);
 
 }  // namespace kb

@@ -36,6 +36,15 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   const Compiled training = compile(small_net(), options);
   test::golden("parameters.txt", parameter_lines(training.space));
   BOOST_TEST(inspection_text(training, LoadReport{}).starts_with(parameter_lines(training.space)));
+  size_t columns = 1000;
+  for (const auto& [width, left_out] :
+       {std::pair{200, "none"}, {85, "uniform_fan_in"}, {72, "role"}, {58, "initial"}}) {
+    const std::string text = parameter_lines(training.space, width);
+    BOOST_TEST(text.find(left_out) == std::string::npos, text);
+    const size_t now = text.find('\n');
+    BOOST_TEST(now <= columns);
+    columns = now;
+  }
 }
 
 // On a terminal of 80 columns and in a file; a narrow table has no line of the model.
