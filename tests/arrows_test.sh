@@ -46,8 +46,9 @@ config: task
 papers: config task
 train: config task perf
 run: train config task perf report papers
-commands: run train config task perf report papers
-tools: commands run train config task perf report papers
+study: run train config task perf report papers
+commands: study run train config task perf report papers
+tools: commands study run train config task perf report papers
 tutorial: commands run train config task papers'
 upwards=$(awk -v folders="$folders" '
   BEGIN {

@@ -2,9 +2,12 @@
 
 #include "graph/error.h"
 #include "recipes/commands/commands.h"
+#include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
+#include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
+#include "recipes/study/seeds.h"
 
 namespace kb {
 namespace {
@@ -13,8 +16,11 @@ struct Command {
   const char* name;
   int (*run)(const ToolArguments& arguments);
 };
-constexpr Command kCommands[] = {
-    {"inspect", inspect_command}, {"bench", bench_command}, {"scale", scale_command}, {"export", export_command}};
+constexpr Command kCommands[] = {{"inspect", inspect_command},
+                                 {"bench", bench_command},
+                                 {"scale", scale_command},
+                                 {"export", export_command},
+                                 {"trial", trial_command}};
 
 const Command* find_command(const std::string& name) {
   for (const Command& command : kCommands)
@@ -24,12 +30,23 @@ const Command* find_command(const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+// One training, or one under each of --seeds.
+int train_or_study(const Recipe& recipe, const std::vector<std::string>& words) {
+  const std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), words);
+  if (!config) return 0;
+  return config->seeds.empty() ? train_recipe(recipe, words) : train_seeds(recipe, *config);
+}
+
+}  // namespace
+
 int run_recipe(Recipe recipe, int argc, char** argv) {
   if (!is_listed(recipe.name)) recipe.program = argv[0];
   std::vector<std::string> words(argv + 1, argv + argc);
   return guarded_main(recipe.name, [&] {
     const Command* command = words.empty() ? nullptr : find_command(words.front());
-    if (!command) return train_recipe(recipe, words);
+    if (!command) return train_or_study(recipe, words);
     words.erase(words.begin());
     return command->run({command->name, recipe, words});
   });

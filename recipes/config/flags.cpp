@@ -71,6 +71,15 @@ FlagRow threads() {
           [](const RunConfig& config) { return fmt::to_string(config.threads); }};
 }
 
+FlagRow seeds_row() {
+  return {
+      {"--seeds", "A..B",
+       "train once under each seed, by itself, and tell mean and standard deviation: a range such as 1..5, or numbers "
+       "separated by commas"},
+      [](RunConfig& config, const std::string& value) { config.seeds = parse_seeds("--seeds", value); },
+      [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.seeds, ",")); }};
+}
+
 FlagRow bucket_mb() {
   static constexpr const char* kName = "--bucket-mb";
   return {{kName, "MB",

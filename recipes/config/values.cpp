@@ -65,4 +65,23 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return words;
 }
 
+std::vector<int64_t> parse_seeds(const std::string& flag, const std::string& text) {
+  const std::string expected =
+      fmt::format("a range of seeds such as 1..5, or numbers such as 1,4,7, at most {}, no seed twice", kMostSeeds);
+  const auto seed = [&](const std::string& word) { return parse_whole(flag, word, expected, 0, int64_t{1} << 32); };
+  std::vector<int64_t> seeds;
+  for (const std::string& word : comma_separated(text)) {
+    const size_t dots = word.find("..");
+    const int64_t first = seed(word.substr(0, dots));
+    const int64_t last = dots == std::string::npos ? first : seed(word.substr(dots + 2));
+    if (last < first || last - first >= kMostSeeds) refuse_value(flag, expected, text);
+    for (int64_t s = first; s <= last; ++s) {
+      if (std::find(seeds.begin(), seeds.end(), s) != seeds.end()) refuse_value(flag, expected, text);
+      seeds.push_back(s);
+    }
+  }
+  if (seeds.empty() || std::ssize(seeds) > kMostSeeds) refuse_value(flag, expected, text);
+  return seeds;
+}
+
 }  // namespace kb

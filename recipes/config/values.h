@@ -30,6 +30,9 @@ int64_t parse_whole(const std::string& flag, const std::string& text, const std:
 double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);
 double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below);
 void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices);
+// "1..3,7" -> {1, 2, 3, 7}. Refuses a seed that stands there twice, and more than kMostSeeds.
+inline constexpr int64_t kMostSeeds = 1000;
+std::vector<int64_t> parse_seeds(const std::string& flag, const std::string& text);
 // "a, b" -> {"a", "b"}.
 std::vector<std::string> comma_separated(const std::string& text);
 

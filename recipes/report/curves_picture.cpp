@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "recipes/report/curves.h"
-#include "recipes/report/svg.h"
+#include "recipes/report/curve_chart.h"
 
 namespace kb {
 namespace {
@@ -14,30 +13,14 @@ namespace {
 constexpr double kCurvesWidth = 860, kCurvesLeft = 74, kCurvesRight = 26, kCurvesTop = 84, kCurvesBelow = 46;
 constexpr double kCurvesAcross = kCurvesWidth - kCurvesLeft - kCurvesRight, kChartGap = 50;
 constexpr double kLossDown = 300, kGoalDown = 190, kRateDown = 110;
-constexpr const char *kQuiet = "#555", *kGridColor = "#e4e4e4";
 const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#0072b2", .width = 2},
     kTestStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
     kRateStroke{.color = "#009e73", .width = 2};
 constexpr size_t kLossColumns = 380;       // of the training loss; two points each
-constexpr size_t kMostPoints = 400;        // of any other line
-constexpr size_t kMostDots = 100;          // more evaluations are a line alone
 constexpr size_t kSmoothingShare = 100;    // the window is this part of the steps
 constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
 constexpr double kGoalRatio = 10;          // likewise of the goal
-constexpr double kLeastDrawn = 1e-40;      // on a logarithmic axis
 constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
-
-struct CurveRange {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  bool is_empty() const { return !(low <= high); }
-  void take(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void take(const Curve& curve) {
-    for (const CurvePoint& point : curve) take(point.value);
-  }
-};
 
 // Mean over a window around each point, as much of it as there is.
 Curve smoothed(const Curve& curve) {
@@ -49,14 +32,6 @@ Curve smoothed(const Curve& curve) {
     const size_t begin = i - std::min(half, i), end = std::min(i + half + 1, curve.size());
     result.push_back({curve[i].epoch, (sums[end] - sums[begin]) / static_cast<double>(end - begin)});
   }
-  return result;
-}
-
-// At most `most` points of a curve, evenly chosen; the first and the last among them.
-Curve thinned(const Curve& curve, size_t most) {
-  if (curve.size() <= most) return curve;
-  Curve result;
-  for (size_t i = 0; i < most; ++i) result.push_back(curve[i * (curve.size() - 1) / (most - 1)]);
   return result;
 }
 
@@ -106,36 +81,6 @@ CurveRange range_of_most(const Curve& curve) {
   return range;
 }
 
-struct ValueAxis {
-  double low = 0, high = 1;
-  bool is_logarithmic = false;
-  std::vector<double> ticks = {};
-  double part(double value) const {
-    const double at =
-        is_logarithmic ? std::log(std::max(value, low) / low) / std::log(high / low) : (value - low) / (high - low);
-    return std::clamp(at, 0.0, 1.0);
-  }
-};
-
-ValueAxis linear_values(const CurveRange& range) {
-  ValueAxis axis;
-  axis.ticks = round_ticks(range.is_empty() ? 1 : std::max(range.high, 0.0));
-  axis.low = axis.ticks.front();
-  axis.high = axis.ticks.back();
-  return axis;
-}
-
-// Ticks at 1, 2 and 5 times the powers of ten; at the powers alone over many decades.
-ValueAxis logarithmic_values(const CurveRange& range) {
-  ValueAxis axis{std::max(range.low, kLeastDrawn) / 1.1, std::max(range.high, kLeastDrawn) * 1.1, true};
-  const bool is_wide = axis.high / axis.low > 1e4;
-  for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade <= axis.high; decade *= 10)
-    for (const double factor : {1.0, 2.0, 5.0})
-      if ((factor == 1 || !is_wide) && factor * decade >= axis.low && factor * decade <= axis.high)
-        axis.ticks.push_back(factor * decade);
-  return axis;
-}
-
 // A loss below 0 (a density) has an axis from its least value on.
 ValueAxis loss_axis(const CurveRange& range) {
   if (range.is_empty() || range.high <= 0 || range.low < 0) {
@@ -149,55 +94,6 @@ ValueAxis loss_axis(const CurveRange& range) {
   return range.low > 0 && range.high / range.low > kLogarithmicRatio ? logarithmic_values(range) : linear_values(range);
 }
 
-class CurveChart {
- public:
-  // `epochs`: ticks of the axis, which ends with `last_epoch`.
-  CurveChart(Svg& svg, double top, double down, ValueAxis axis, const std::vector<double>& epochs, double last_epoch)
-      : svg_(svg), top_(top), down_(down), axis_(std::move(axis)), epochs_(epochs), last_epoch_(last_epoch) {}
-
-  void draw_axes(const std::string& title) {
-    svg_.text(kCurvesLeft, top_ - 12, title, {.size = 13, .bold = true});
-    for (const double epoch : epochs_) svg_.line(x(epoch), top_, x(epoch), bottom(), {.color = kGridColor});
-    for (const double tick : axis_.ticks) {
-      svg_.line(kCurvesLeft, y(tick), kCurvesLeft + kCurvesAcross, y(tick), {.color = kGridColor});
-      svg_.text(kCurvesLeft - 8, y(tick) + 4, fmt::format("{:.4g}", tick),
-                {.size = 11, .anchor = "end", .color = kQuiet});
-    }
-    for (const double epoch : epochs_)
-      svg_.text(x(epoch), bottom() + 16, fmt::format("{:.4g}", epoch),
-                {.size = 11, .anchor = "middle", .color = kQuiet});
-    svg_.line(kCurvesLeft, bottom(), kCurvesLeft + kCurvesAcross, bottom(), {});
-    svg_.line(kCurvesLeft, top_, kCurvesLeft, bottom(), {});
-  }
-
-  void line(const Curve& curve, const Svg::Stroke& stroke) {
-    Svg::Points points;
-    for (const CurvePoint& point : curve) points.emplace_back(x(point.epoch), y(point.value));
-    if (points.size() > 1) svg_.lines(points, stroke);
-  }
-
-  // A line with a dot an evaluation; `what`: of the values, in the dots' tips.
-  void evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what) {
-    line(thinned(curve, kMostPoints), stroke);
-    if (curve.size() > kMostDots) return;
-    for (const CurvePoint& point : curve)
-      svg_.circle(x(point.epoch), y(point.value), 2.5, stroke.color,
-                  fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
-  }
-
-  double bottom() const { return top_ + down_; }
-
- private:
-  double x(double epoch) const { return kCurvesLeft + kCurvesAcross * epoch / last_epoch_; }
-  double y(double value) const { return top_ + down_ * (1 - axis_.part(value)); }
-
-  Svg& svg_;
-  double top_, down_;
-  ValueAxis axis_;
-  const std::vector<double>& epochs_;
-  double last_epoch_;
-};
-
 struct LegendEntry {
   std::string text;
   Svg::Stroke stroke;
@@ -208,7 +104,7 @@ void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
   double x = 24;
   for (const LegendEntry& entry : entries) {
     svg.line(x, kLegendY - 4, x + 24, kLegendY - 4, entry.stroke);
-    svg.text(x + 30, kLegendY, entry.text, {.color = kQuiet});
+    svg.text(x + 30, kLegendY, entry.text, {.color = kQuietColor});
     x += 56 + kLetterWidth * static_cast<double>(entry.text.size());
   }
 }
@@ -238,14 +134,7 @@ std::string goal_title(const Curve& drawn, const GoalCurve& goal) {
 
 class CurvesPicture {
  public:
-  explicit CurvesPicture(const RunCurves& curves) : curves_(curves) {
-    CurveRange epochs;
-    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_goal})
-      if (!curve->empty()) epochs.take(curve->back().epoch);
-    epochs_ = round_ticks(epochs.is_empty() ? 1 : epochs.high);
-    last_epoch_ = epochs.is_empty() || epochs.high < 1e-9 ? epochs_.back() : epochs.high;
-    while (epochs_.back() > last_epoch_ * (1 + 1e-9)) epochs_.pop_back();
-  }
+  explicit CurvesPicture(const RunCurves& curves) : curves_(curves), epochs_(last_epochs(curves)) {}
 
   std::string str(const std::string& title) {
     constexpr double kGoalTop = kCurvesTop + kLossDown + kChartGap, kRateTop = kGoalTop + kGoalDown + kChartGap;
@@ -255,22 +144,30 @@ class CurvesPicture {
     draw_goal(svg, kGoalTop);
     draw_rate(svg, kRateTop);
     svg.text(kCurvesLeft + kCurvesAcross / 2, kRateTop + kRateDown + 36, "epochs",
-             {.anchor = "middle", .color = kQuiet});
+             {.anchor = "middle", .color = kQuietColor});
     return svg.str();
   }
 
  private:
+  static CurveRange last_epochs(const RunCurves& curves) {
+    CurveRange epochs;
+    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_goal})
+      if (!curve->empty()) epochs.take(curve->back().epoch);
+    return epochs;
+  }
+  static CurveChart::Box box(double top, double down) { return {kCurvesLeft, top, kCurvesAcross, down}; }
+
   void draw_losses(Svg& svg, double top) const {
     const Curve mean = smoothed(curves_.training_loss);
     const bool is_smoothed = mean.size() >= 2 * kSmoothingShare;  // else the window is one step
     CurveRange range = range_of_most(curves_.training_loss);
     for (const Curve* curve : {&mean, &curves_.test_loss, &curves_.averaged_loss}) range.take(*curve);
-    CurveChart chart(svg, top, kLossDown, loss_axis(range), epochs_, last_epoch_);
+    CurveChart chart(svg, box(top, kLossDown), loss_axis(range), epochs_);
     chart.draw_axes("loss");
     std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRawStroke : kTrainingStroke}};
     chart.line(envelope(curves_.training_loss), legend[0].stroke);
     if (is_smoothed) {
-      chart.line(thinned(mean, kMostPoints), kTrainingStroke);
+      chart.line(thinned(mean, kMostCurvePoints), kTrainingStroke);
       legend.push_back({"training, mean over a 100th of the steps", kTrainingStroke});
     }
     chart.evaluations(curves_.test_loss, kTestStroke, "test loss");
@@ -287,8 +184,7 @@ class CurvesPicture {
     CurveRange range;
     for (const Curve* curve : {&figure, &averaged, &training}) range.take(*curve);
     const bool spans = range.low > 0 && range.high / range.low > kGoalRatio;
-    CurveChart chart(svg, top, kGoalDown, spans ? logarithmic_values(range) : linear_values(range), epochs_,
-                     last_epoch_);
+    CurveChart chart(svg, box(top, kGoalDown), spans ? logarithmic_values(range) : linear_values(range), epochs_);
     chart.draw_axes(goal_title(figure, goal));
     chart.evaluations(training, kTrainingStroke, fmt::format("training {}{}", goal.name, goal.is_share ? ", %" : ""));
     chart.evaluations(figure, kTestStroke, goal_label(goal));
@@ -299,14 +195,13 @@ class CurvesPicture {
   void draw_rate(Svg& svg, double top) const {
     CurveRange range;
     range.take(curves_.learning_rate);
-    CurveChart chart(svg, top, kRateDown, linear_values(range), epochs_, last_epoch_);
+    CurveChart chart(svg, box(top, kRateDown), linear_values(range), epochs_);
     chart.draw_axes("learning rate");
-    chart.line(column_ends(curves_.learning_rate, kMostPoints), kRateStroke);
+    chart.line(column_ends(curves_.learning_rate, kMostCurvePoints), kRateStroke);
   }
 
   const RunCurves& curves_;
-  std::vector<double> epochs_;  // ticks
-  double last_epoch_ = 1;
+  const EpochAxis epochs_;
 };
 
 }  // namespace

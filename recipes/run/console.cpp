@@ -65,12 +65,16 @@ bool Console::wants_progress() {
 }
 
 void Console::progress(const Progress& progress) {
+  status(progress_line(progress, terminal_ ? usable_columns(kUsualColumns - 1) : kUnlimited));
+}
+
+void Console::status(std::string_view text) {
   if (quiet_) return;
   shown_ = Clock::now();
-  if (!terminal_) return line(progress_line(progress, kUnlimited));
-  const std::string text = progress_line(progress, usable_columns(kUsualColumns - 1));
+  if (!terminal_) return line(text);
+  const std::string_view shown = text.substr(0, static_cast<size_t>(usable_columns(kUsualColumns - 1)));
   clear();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   flush();
   open_ = true;
 }

@@ -26,6 +26,8 @@ class Console {
   // True when it is time to show progress again; so that nobody gathers it for nothing.
   bool wants_progress();
   void progress(const Progress& progress);
+  // Likewise, with a text that is cut where the terminal ends.
+  void status(std::string_view text);
 
  private:
   using Clock = std::chrono::steady_clock;

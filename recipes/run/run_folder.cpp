@@ -164,6 +164,11 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
       {"stddev", facts.data.stddev},   {"resident", facts.residency.is_on()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
+  if (!facts.metrics.empty()) {
+    const NamedMetric& goal = facts.metrics.front();
+    manifest["goal"] = {
+        {"name", goal.name}, {"is_share", goal.kind.is_share}, {"higher_is_better", goal.kind.higher_is_better}};
+  }
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
   if (facts.config.log_layers)

@@ -61,6 +61,7 @@ struct ManifestFacts {
   const Compiled &training, &inference;
   int64_t parameters = 0;  // elements
   const Task& task;
+  const std::vector<NamedMetric>& metrics;  // of an evaluation; the first is the goal
   const DataFacts& data;
   std::string learning_rate;  // its derivation
   std::string device;

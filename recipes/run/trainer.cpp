@@ -103,6 +103,7 @@ class Run {
                               inference,
                               programs_.parameters,
                               setup_.task,
+                              programs_.metrics.test,
                               setup_.data,
                               rate_derivation(config_, plan_),
                               device,

@@ -1,0 +1,50 @@
+// Runs the trials of a study, each in a process of its own that may die, several at once. The run folders are the
+// truth: a study that is started again trains what is not done yet, from the last checkpoint, and nothing twice.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/study/trial.h"
+
+namespace kb {
+
+struct ExecutorOptions {
+  std::filesystem::path store;       // a trial's run folder is store / name
+  std::vector<std::string> command;  // starts a trial: a program's path and words, behind which the trial's stand
+  int jobs = 1;                      // trials at once
+};
+
+enum class TrialEnd : uint8_t { trained, diverged, failed };
+
+struct TrialOutcome {
+  TrialEnd end = TrialEnd::failed;
+  bool was_done = false;     // before this call
+  std::string message = {};  // of a failed trial: what it printed
+};
+
+// All functions are called by the thread that calls run_trials().
+class TrialObserver {
+ public:
+  virtual ~TrialObserver() = default;
+
+  virtual void ended(const Trial&, const TrialOutcome&) {}
+  // Some times a second, while trials run. `done`: trials done, as a sum of shares: 2.5 are two and a half.
+  virtual void progress(double /*done*/, size_t /*running*/) {}
+  // True asks the trials that run to make a checkpoint and end.
+  virtual bool wants_to_stop() { return false; }
+};
+
+// Returns an outcome for each trial, in their order; nothing where the observer asked to stop. Calls ended() for every
+// trial once, those that were done before first. A trial that was killed is started once more, from its checkpoint; a
+// trial that fails otherwise has failed, and the others go on. Throws Error where another process executes trials in
+// the same store, and where a trial cannot be started at all.
+std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& trials, const ExecutorOptions& options,
+                                                    TrialObserver& observer);
+
+// Returns how many trials fit on this machine at once, each with at least one processor.
+int choose_jobs(int64_t asked, size_t trials, bool on_gpu);
+
+}  // namespace kb

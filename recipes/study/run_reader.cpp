@@ -1,0 +1,97 @@
+#include "recipes/study/run_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recipes/run/run_folder.h"
+#include "runtime/flat_json.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double number_at(const JsonValue& object, const std::string& key) {
+  if (!object.has(key) || object.at(key).kind() != JsonValue::Kind::number) return kNaN;
+  return object.get<double>(key);
+}
+
+// The text of a flag, which the manifest may hold as a number or a truth value.
+std::string flag_text(const JsonValue& value) {
+  switch (value.kind()) {
+    case JsonValue::Kind::text:
+      return value.as<std::string>();
+    case JsonValue::Kind::boolean:
+      return value.as<bool>() ? "true" : "false";
+    default:
+      return fmt::format("{}", value.as<double>());
+  }
+}
+
+void take_manifest(const JsonValue& manifest, RunReport& report) {
+  report.recipe = manifest.get<std::string>("recipe");
+  report.command = manifest.get<std::string>("command");
+  report.seed = manifest.get<int64_t>("seed");
+  for (const auto& [name, value] : manifest.at("flags").members()) report.flags[name] = flag_text(value);
+  if (manifest.has("goal")) {
+    const JsonValue goal = manifest.at("goal");
+    report.goal = goal.get<std::string>("name");
+    report.goal_kind.is_share = goal.get<bool>("is_share");
+    report.goal_kind.higher_is_better = goal.get<bool>("higher_is_better");
+  }
+  if (!manifest.has("ended")) return;
+  report.how = manifest.at("ended").get<std::string>("how");
+  report.steps = manifest.at("ended").get<int64_t>("step");
+  const JsonValue result = manifest.at("result");
+  report.diverged = result.get<bool>("diverged", false);
+  report.result = number_at(result, report.goal);
+  report.loss = number_at(result, "loss");
+}
+
+// Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.
+void take_evaluation(const FlatJson& line, RunReport& report) {
+  const auto step = static_cast<int64_t>(line.number("step"));
+  while (!report.evaluations.empty() && report.evaluations.back().step >= step) report.evaluations.pop_back();
+  report.evaluations.push_back(
+      {step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
+}
+
+}  // namespace
+
+RunReport read_run(const std::filesystem::path& folder) {
+  const std::filesystem::path manifest = folder / kManifest, metrics = folder / kMetrics;
+  RunReport report;
+  report.folder = folder;
+  take_manifest(parse_json(read_file(manifest), manifest.string()), report);
+  if (!is_there(metrics)) return report;
+  for_each_flat_json(read_file(metrics), [&](const FlatJson& line) {
+    const std::string_view kind = line.text("kind");
+    if (kind == "eval") take_evaluation(line, report);
+    if (kind != "end") return;
+    report.state_sha256 = line.text("state_sha256");
+    report.seconds = line.number("wall_s");
+  });
+  return report;
+}
+
+double share_of_run(const std::filesystem::path& folder) {
+  constexpr size_t kLines = 4096;  // bytes: several lines of steps
+  try {
+    const JsonValue manifest = parse_json(read_file(folder / kManifest), "manifest");
+    const InputFile file(folder / kMetrics);
+    const size_t bytes = std::min(kLines, file.size());
+    double step = 0;
+    for_each_flat_json(file.read(file.size() - bytes, bytes), [&](const FlatJson& line) {
+      if (line.text("kind") == "step") step = line.number("step") + 1;
+    });
+    const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
+    return steps > 0 ? std::clamp(step / steps, 0.0, 1.0) : 0;
+  } catch (const Error&) {
+    return 0;  // not begun
+  }
+}
+
+}  // namespace kb

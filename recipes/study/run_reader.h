@@ -1,0 +1,49 @@
+// Reads what a run left in its folder: manifest.json and metrics.jsonl.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/train/evaluation.h"
+
+namespace kb {
+
+// An evaluation in the course of a run. NaN stands for a number that is not there or not finite.
+struct EvaluationPoint {
+  int64_t step = 0;  // steps done
+  double epoch = 0;  // epochs done
+  double loss = 0, goal = 0, train_loss = 0;
+};
+
+struct RunReport {
+  std::filesystem::path folder;
+  std::string recipe, command;
+  std::string how;        // it ended: "finished", "--stop-at", "diverged", "interrupted"; empty: it has not
+  bool diverged = false;  // never true of a run that has not ended
+  int64_t steps = 0;      // done
+  int64_t seed = 0;
+  MetricKind goal_kind = {};
+  std::string goal = "error";                                 // name of the metric that the run is judged by
+  double result = std::numeric_limits<double>::quiet_NaN();   // goal's value at the end
+  double loss = std::numeric_limits<double>::quiet_NaN();     // likewise
+  double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
+  std::string state_sha256;                                   // of parameters and optimizer state at the end
+  std::map<std::string, std::string> flags;                   // as the manifest has them
+  std::vector<EvaluationPoint> evaluations;
+
+  bool is_done() const { return !how.empty() && how != "interrupted"; }
+};
+
+// Throws Error where the folder holds no manifest or one that cannot be read. Damaged lines of the metrics are passed
+// over.
+RunReport read_run(const std::filesystem::path& folder);
+
+// Returns the share of its steps that a run has done, by the last line of its metrics; 0 where there is none. Costs
+// little: reads the end of the file alone.
+double share_of_run(const std::filesystem::path& folder);
+
+}  // namespace kb

@@ -1,0 +1,90 @@
+#include "recipes/study/study_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStudyFile = "study.json";
+
+std::string study_text(const std::vector<Trial>& trials) {
+  nlohmann::ordered_json json;
+  json["trials"] = nlohmann::ordered_json::array();
+  for (const Trial& trial : trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
+  return json.dump(2) + "\n";
+}
+
+std::vector<Trial> read_trials(const fs::path& file) {
+  std::vector<Trial> trials;
+  for (const JsonValue& trial : parse_json(read_file(file), file.string()).at("trials").items())
+    trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
+  return trials;
+}
+
+[[noreturn]] void refuse_other(const fs::path& folder, const std::string& trial, const std::vector<std::string>& there,
+                               const std::vector<std::string>& asked) {
+  const auto [a, b] = std::mismatch(there.begin(), there.end(), asked.begin(), asked.end());
+  const auto from = [](const std::vector<std::string>& words, auto at) {
+    const auto begin = at == words.begin() ? at : std::prev(at);
+    return fmt::format("{}", fmt::join(begin, words.end() - begin > 2 ? begin + 2 : words.end(), " "));
+  };
+  throw Error(
+      fmt::format("--out: {} holds a study with other flags: trial {}\n  expected: {}\n  got:      {}\n  hint:     the "
+                  "same flags go on "
+                  "with it; for others name another folder",
+                  folder.string(), trial, from(there, a), from(asked, b)));
+}
+
+// Trials of both: those that are there, and behind them the others that are asked for.
+std::vector<Trial> joined(const fs::path& folder, std::vector<Trial> there, const std::vector<Trial>& asked) {
+  for (const Trial& trial : asked) {
+    const auto same = std::find_if(there.begin(), there.end(), [&](const Trial& t) { return t.name == trial.name; });
+    if (same == there.end())
+      there.push_back(trial);
+    else if (same->words != trial.words)
+      refuse_other(folder, trial.name, same->words, trial.words);
+  }
+  return there;
+}
+
+fs::path dated_folder(const std::string& name) {
+  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", name, now);
+  fs::path path = base;
+  for (int number = 2; is_there(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  return path;
+}
+
+}  // namespace
+
+fs::path open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials) {
+  const fs::path folder = fs::absolute(out.empty() ? dated_folder(name) : fs::path(out));
+  const fs::path file = folder / kStudyFile;
+  if (is_there(file)) {
+    write_file_atomically(file, study_text(joined(folder, read_trials(file), trials)));
+    return folder;
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
+  if (!fs::is_empty(folder))
+    throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
+                            folder.string(), fs::directory_iterator(folder)->path().filename().string()));
+  write_file_atomically(file, study_text(trials));
+  return folder;
+}
+
+}  // namespace kb

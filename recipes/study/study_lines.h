@@ -1,0 +1,12 @@
+// What a picture of a study shows of its runs.
+#pragma once
+#include "recipes/report/study_picture.h"
+#include "recipes/study/summary.h"
+
+namespace kb {
+
+// The run's evaluations; what is not finite has no point.
+StudyLine line_of(const RunReport& run, const std::string& label);
+GoalCurve goal_curve(const Summary& summary);
+
+}  // namespace kb

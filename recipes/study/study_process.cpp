@@ -1,0 +1,55 @@
+#include "recipes/study/study_process.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "recipes/study/executor.h"
+#include "runtime/input_file.h"
+#include "runtime/usable_processors.h"
+
+namespace kb {
+namespace {
+
+// Opening the device itself would take its memory for as long as the trials run.
+bool takes_gpu(const RunConfig& config) {
+  return config.device == DeviceChoice::cuda ||
+         (config.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));
+}
+
+}  // namespace
+
+TrialResources resources_of(const RunConfig& config, size_t trials) {
+  const int processors = usable_processors();
+  TrialResources resources;
+  resources.jobs = choose_jobs(config.jobs, trials, takes_gpu(config));
+  resources.threads = config.threads > 0
+                          ? static_cast<int>(config.threads)
+                          : std::max(1, processors / (resources.jobs * static_cast<int>(config.processes)));
+  resources.shards = config.shards > 0 ? static_cast<int>(config.shards) : processors;
+  return resources;
+}
+
+RunConfig with_resources(RunConfig config, const TrialResources& resources) {
+  config.threads = resources.threads;
+  config.shards = resources.shards;
+  return config;
+}
+
+std::vector<std::string> trial_program(const std::string& recipe) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "trial"};
+  if (!recipe.empty()) words.push_back(recipe);
+  return words;
+}
+
+void become_trial() {
+  const pid_t parent = ::getppid();
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::raise(SIGTERM);
+}
+
+}  // namespace kb

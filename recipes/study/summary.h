@@ -1,0 +1,42 @@
+// What several runs of one configuration say together: seeds of a study.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/study/run_reader.h"
+#include "recipes/study/statistics.h"
+
+namespace kb {
+
+// The error of a run is the median of its last five evaluations in Goyal et al. 2017, section 5.1.
+inline constexpr size_t kLastEvaluations = 5;
+
+// Returns the median of the goal over the run's last five evaluations, of fewer where there are fewer; nothing where
+// there is none, or one of them is not finite.
+std::optional<double> median_of_last(const RunReport& run);
+
+struct Summary {
+  std::string goal = "error";
+  MetricKind goal_kind = {};
+  std::vector<RunReport> runs;      // that are done
+  size_t diverged = 0, failed = 0;  // no part of the means
+  std::optional<MeanOf> last;       // goal at the end
+  std::optional<MeanOf> median;     // median_of_last
+  std::optional<MeanOf> train_loss;
+};
+
+// `failed`: runs that are not among these.
+Summary summary_of(std::vector<RunReport> runs, size_t failed = 0);
+
+// "10.27 %", "0.1234".
+std::string goal_text(const Summary& summary, double value);
+// "10.27 +- 0.12 %"; "10.27 %" of one run; "diverged", "1 of 3 diverged: 10.27 %", "-".
+std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean);
+
+// A table, a line a run and one for all.
+std::string summary_table(const Summary& summary);
+// {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": ..}, ...}
+std::string summary_json(const Summary& summary, const std::string& command);
+
+}  // namespace kb

@@ -1,0 +1,13 @@
+// A training that a study asks for: a command line and the name of its run folder.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace kb {
+
+struct Trial {
+  std::string name;                // of its folder within the study; no two have the same
+  std::vector<std::string> words;  // recipe's command line, without --out, --resume and --quiet
+};
+
+}  // namespace kb
