@@ -181,6 +181,12 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   return manifest;
 }
 
+const char* ending_text(const LoopResult& result) {
+  if (result.ending == Ending::diverged) return "diverged";
+  if (result.ending == Ending::interrupted) return "interrupted";
+  return result.is_cut ? "--stop-at" : "finished";
+}
+
 }  // namespace
 
 std::string manifest_text(const ManifestFacts& facts) {
@@ -196,8 +202,7 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
 
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation) {
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
-  const char* how = result.ending == Ending::interrupted ? "interrupted" : result.is_cut ? "--stop-at" : "finished";
-  json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", how}};
+  json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}};
   nlohmann::ordered_json figures;
   for (const Figure& figure : evaluation.figures) figures[figure.name] = figure.value;
   figures["loss"] = evaluation.loss;

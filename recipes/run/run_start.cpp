@@ -42,8 +42,8 @@ class Numbers {
 }  // namespace
 
 LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
-                             bool is_due, Console& console) {
-  const MetricsCut cut = cut_metrics(metrics_file, metrics, step, is_due);
+                             bool is_due, int64_t epoch_begin, Console& console) {
+  const MetricsCut cut = cut_metrics(metrics_file, metrics, step, is_due, epoch_begin);
   if (cut.dropped > 0)
     console.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
                              cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
@@ -52,7 +52,7 @@ LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const Co
                              kMetrics, line_numbers(cut.damaged)));
   if (cut.last_step + 1 < step)
     console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
-  return {step, cut.evaluation, cut.sums, cut.first_loss};
+  return {step, cut.evaluation, cut.sums, cut.first_loss, cut.epoch};
 }
 
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics) {
@@ -64,6 +64,8 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   numbers.put(static_cast<double>(own.sums.steps));
   numbers.put(own.sums.loss);
   for (const double sum : own.sums.metrics) numbers.put(sum);
+  numbers.put(static_cast<double>(own.epoch.steps));
+  numbers.put(own.epoch.loss);
   numbers.put(own.evaluation ? 1.0 : 0.0);
   numbers.put(static_cast<double>(evaluation.count));
   numbers.put(evaluation.loss);
@@ -74,6 +76,8 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   own.sums.steps = numbers.take_whole();
   own.sums.loss = numbers.take();
   for (double& sum : own.sums.metrics) sum = numbers.take();
+  own.epoch.steps = numbers.take_whole();
+  own.epoch.loss = numbers.take();
   const bool is_evaluated = numbers.take() != 0;
   evaluation.count = numbers.take_whole();
   evaluation.loss = numbers.take();

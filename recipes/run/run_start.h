@@ -8,9 +8,10 @@
 namespace kb {
 
 // Cuts the metrics file of a run to the steps before `step` (recipes/train/metrics_cut.h), tells the console what that
-// took away, and returns the start. `is_due`: an evaluation of the state at `step` is.
+// took away, and returns the start. `is_due`: an evaluation of the state at `step` is. `epoch_begin`: the first step of
+// the epoch under way there.
 LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
-                             bool is_due, Console& console);
+                             bool is_due, int64_t epoch_begin, Console& console);
 
 // Collective call. Returns the leading process's start.
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics);

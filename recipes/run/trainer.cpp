@@ -9,6 +9,7 @@
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
+#include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
 #include "recipes/run/processes.h"
 #include "recipes/run/resume.h"
@@ -21,6 +22,7 @@
 #include "recipes/train/train.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
@@ -80,7 +82,8 @@ class Run {
     LoopStart own;
     if (resumed_ && folder_)
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
-                               evaluation_is_due(config_, plan_, first_step()), console_);
+                               evaluation_is_due(config_, plan_, first_step()),
+                               first_step() - first_step() % plan_.steps_per_epoch, console_);
     return resumed_ && world_.size() > 1 ? leaders_start(world_, own, programs_.metrics) : own;
   }
 
@@ -137,7 +140,8 @@ class Run {
 
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
     const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_.metrics.test));
-    record.end({result.steps, evaluation, store.state_sha256()});
+    if (result.ending != Ending::diverged)
+      record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged});
     if (folder_)
       write_file_atomically(folder_->file(kManifest),
                             ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation));
@@ -153,7 +157,7 @@ class Run {
     if (!result.overlaps.empty())
       console_.line(fmt::format("the step of median time, of rank 0\n{}",
                                 overlap_text(programs_.training.compiled(), median_step(result.overlaps))));
-    const int code = result.ending == Ending::interrupted ? 128 + world_.stop_reason() : 0;
+    const int code = exit_code(result);
     if (!folder_) return code;
     draw_layers();
     console_.line(fmt::format(
@@ -166,7 +170,16 @@ class Run {
     return code;
   }
 
+  // Tells why the run diverged, if it ended so.
+  int exit_code(const LoopResult& result) const {
+    if (result.ending == Ending::interrupted) return 128 + world_.stop_reason();
+    if (!result.reason.empty() && world_.leads()) print_error(recipe_.name + ": " + result.reason);
+    const bool goes_on = config_.keep_going && result.ending != Ending::diverged;
+    return result.is_diverged && !goes_on ? kDivergedExitCode : 0;
+  }
+
   std::string closing_advice(const LoopResult& result) const {
+    if (result.ending == Ending::diverged) return "";
     if (result.is_cut) return how_to_go_on(fmt::format(" --stop-at {}st", plan_.steps));
     if (result.ending == Ending::interrupted) return how_to_go_on();
     return result.is_diverged ? "" : what_next(recipe_, setup_.given, plan_);

@@ -157,7 +157,8 @@ Task image_task(const Recipe& recipe, const InputSpec& input, const OptionValues
           .data = input.dataset,
           .train_count = input.train_count,
           .test_count = input.test_count,
-          .is_noise = input.noise};
+          .is_noise = input.noise,
+          .is_learnable = input.dataset != kSynthetic};
 }
 
 std::shared_ptr<const Source> noise_source(const InputSpec& input) {

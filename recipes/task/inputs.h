@@ -29,6 +29,8 @@ struct Synthetic {
 
 // In place of a folder: noise in the shape of the data set, so that a step can be timed without it.
 constexpr const char* kNoise = "synthetic";
+// Data set of noise (data/synthetic.h), which is read and shuffled like another.
+constexpr const char* kSynthetic = "synthetic";
 
 // A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);

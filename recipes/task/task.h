@@ -89,6 +89,7 @@ struct Task {
   std::string data = {};                    // name of the data set
   int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
   bool is_noise = false;                    // of the training part: its losses mean nothing
+  bool is_learnable = true;                 // false where the labels do not follow from the samples
   std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
   // augmentation; null: as `train`.

@@ -12,18 +12,25 @@ namespace {
 constexpr double kDiverged = 1000;          // times the first loss
 constexpr double kAtGuess = 0.98;           // of ln K: a loss from here on is no better than guessing
 constexpr double kGuessError = 0.9;         // of 1 - 1/K, likewise; a small test set scatters
-constexpr int64_t kFewest = 50;             // steps that are judged together
+constexpr int64_t kFewest = kFewestJudged;  // steps that are judged together
 constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
 
 }  // namespace
 
-LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss)
-    : guess_(std::log(static_cast<double>(classes))), classes_(classes), warmup_(warmup), first_loss_(first_loss) {}
+LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
+                             std::vector<int64_t> test_counts)
+    : guess_(std::log(static_cast<double>(classes))),
+      classes_(classes),
+      warmup_(warmup),
+      test_counts_(std::move(test_counts)),
+      first_loss_(first_loss),
+      has_loss_of_start_(first_loss.has_value()) {}
 
 std::string LearningWatch::step(int64_t step, double loss, double lr) {
   if (!first_loss_) first_loss_ = loss;
+  has_loss_of_start_ = has_loss_of_start_ || step == 0;
   if (!told_diverging_ && *first_loss_ > 0 && loss > kDiverged * std::max(*first_loss_, guess_)) {
-    told_diverging_ = true;
+    told_diverging_ = is_diverging_ = true;
     return fmt::format(
         "NOTE: the training loss is {:.4g} at step {}, over 1,000 times the first, {:.4g}: the run diverges\n"
         "  check: --lr, which is {:.4g} there: a tenth of it, or a longer warmup (--warmup-epochs)",
@@ -50,6 +57,8 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
     loss_sum_ = 0;
     losses_ = 0;
   }
+  if (const std::string one_class = one_class_note(done, error, count); !one_class.empty())
+    note += (note.empty() ? "" : "\n") + one_class;
   if (in_first_epoch && done > 0 && error == 0 && !told_perfect_) {
     told_perfect_ = true;
     note += fmt::format(
@@ -59,6 +68,30 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
         note.empty() ? "" : "\n", count);
   }
   return note;
+}
+
+std::string LearningWatch::epoch(int64_t done, int64_t steps, double mean_loss) {
+  if (done - steps < warmup_ || done < warmup_ + kFewestJudged) return "";
+  if (!has_loss_of_start_ || *first_loss_ <= 0) return "";
+  is_diverging_ = !(mean_loss < kLearningShare * *first_loss_);
+  if (!is_diverging_) return "";
+  return fmt::format(
+      "the mean training loss of epoch {} is {:.4g}, no better than {} x that of step 0, which is {:.4g}", done / steps,
+      mean_loss, kLearningShare, *first_loss_);
+}
+
+// Told where so many samples are wrong as are of no class but one.
+std::string LearningWatch::one_class_note(int64_t done, double error, int64_t count) {
+  if (told_one_class_ || done < kFewestJudged) return "";
+  const int64_t right = count - std::llround(error * static_cast<double>(count));
+  const auto at = std::find(test_counts_.begin(), test_counts_.end(), right);
+  if (at == test_counts_.end() || right == 0) return "";
+  told_one_class_ = true;
+  return fmt::format(
+      "NOTE: {} of {} test samples are right after {} steps: as many as class {} has, so one class is predicted for "
+      "all, as it seems\n"
+      "  check: --lr, which may be far too large or too small, and that training labels differ from each other",
+      right, count, done, at - test_counts_.begin());
 }
 
 std::string LearningWatch::guessing_note(int64_t done) {

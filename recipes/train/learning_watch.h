@@ -3,13 +3,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kb {
 
+// An epoch's mean training loss has to be below this share of the loss of step 0, or the run diverged.
+inline constexpr double kLearningShare = 0.98;
+// Steps behind the warmup before which no epoch is judged: few steps and small minibatches scatter.
+inline constexpr int64_t kFewestJudged = 50;
+
 class LearningWatch {
  public:
-  // `warmup`: steps. `first_loss`: of step 0, where that was taken before.
-  LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss);
+  // `warmup`: steps. `first_loss`: of step 0, where that was taken before. `test_counts`: samples of each class in the
+  // part that is evaluated; empty where they are not known.
+  LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
+                std::vector<int64_t> test_counts = {});
 
   // A NOTE, or empty. Of every step, in order.
   std::string step(int64_t step, double loss, double lr);
@@ -17,17 +25,28 @@ class LearningWatch {
   // `error`: fraction of `count` test samples that are classified wrongly.
   std::string evaluation(int64_t done, bool in_first_epoch, double error, int64_t count);
 
-  bool is_diverging() const { return told_diverging_; }
+  // Judges a whole epoch that ends after `done` steps of which it took `steps`, by its mean training loss. Returns why
+  // the run diverged, or empty. An epoch that began in the warmup is not judged, nor one that ends less than
+  // kFewestJudged steps behind it, nor any where the loss of step 0 is not known or not > 0.
+  std::string epoch(int64_t done, int64_t steps, double mean_loss);
+
+  // True from a loss over 1,000 times the first on, or from an epoch that was judged as diverged, until an epoch is
+  // judged as none.
+  bool is_diverging() const { return is_diverging_; }
 
  private:
   std::string guessing_note(int64_t done);
+  std::string one_class_note(int64_t done, double error, int64_t count);
 
   const double guess_;  // the loss of guessing, with equal weight on each class: ln K
   const int64_t classes_, warmup_;
-  std::optional<double> first_loss_;
-  double loss_sum_ = 0;  // of the steps behind the warmup that were not judged yet
+  const std::vector<int64_t> test_counts_;
+  std::optional<double> first_loss_;  // of the first step seen
+  bool has_loss_of_start_;            // that step is step 0
+  double loss_sum_ = 0;               // of the steps behind the warmup that were not judged yet
   int64_t losses_ = 0;
-  bool told_guessing_ = false, told_diverging_ = false, told_perfect_ = false;
+  bool is_diverging_ = false;
+  bool told_guessing_ = false, told_diverging_ = false, told_perfect_ = false, told_one_class_ = false;
 };
 
 }  // namespace kb

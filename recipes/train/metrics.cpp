@@ -28,6 +28,11 @@ struct Count {
   int64_t value;
 };
 
+struct Truth {
+  std::string_view key;
+  bool value;
+};
+
 // `value` holds nothing that JSON would escape.
 struct Text {
   std::string_view key;
@@ -46,6 +51,11 @@ void append(fmt::memory_buffer& out, const Pair& pair) {
 void append(fmt::memory_buffer& out, const Count& count) {
   append_key(out, count.key);
   fmt::format_to(std::back_inserter(out), "{}", count.value);
+}
+
+void append(fmt::memory_buffer& out, const Truth& truth) {
+  append_key(out, truth.key);
+  fmt::format_to(std::back_inserter(out), "{}", truth.value);
 }
 
 struct Numbers {
@@ -172,12 +182,12 @@ void MetricsFile::evaluation(const EvalMetrics& m) {
 
 void MetricsFile::end(const EndMetrics& m) {
   object("end", Count{"steps", m.steps}, Figures{"", m.evaluation.figures}, Pair{"loss", m.evaluation.loss},
-         Text{"state_sha256", m.state_sha256});
+         Text{"state_sha256", m.state_sha256}, Truth{"diverged", m.is_diverged});
   flush();
 }
 
 void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
-  object("stop", Count{"step", step}, Pair{"lr", lr}, Text{"reason", reason});
+  object("stop", Count{"step", step}, Pair{"lr", lr}, Text{"reason", reason}, Truth{"diverged", true});
   flush();
 }
 

@@ -46,6 +46,7 @@ struct EndMetrics {
   int64_t steps = 0;  // done
   Evaluation evaluation;
   std::string state_sha256;
+  bool is_diverged = false;
 };
 
 // A number as JSON has it: the shortest that reads back the same; null where it is not finite.
@@ -71,7 +72,7 @@ class MetricsFile {
   // Written at once, as the next two.
   void evaluation(const EvalMetrics& metrics);
   void end(const EndMetrics& metrics);
-  // The run ended early: {"kind":"stop","step":..,"lr":..,"reason":".."}.
+  // The run diverged, and ends here: {"kind":"stop","step":..,"lr":..,"reason":"..","diverged":true}.
   void stop(int64_t step, double lr, std::string_view reason);
   void flush();
   // Forces what was flushed onto the disk itself. May be called by another thread than the rest.

@@ -108,6 +108,8 @@ size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
 // Sums over the lines as a run makes them.
 class LossTotals {
  public:
+  explicit LossTotals(int64_t epoch_begin) : epoch_begin_(epoch_begin) {}
+
   void take(MetricsLine& line) {
     if (line.kind == Kind::step) take_step(line);
     if (line.kind == Kind::evaluation) take_evaluation(line);
@@ -129,6 +131,7 @@ class LossTotals {
     cut_.evaluation.reset();
     cut_.last_step = line.step;
     cut_.sums.add(loss, line.means);
+    if (line.step >= epoch_begin_) cut_.epoch.add(loss, {});
   }
 
   void take_evaluation(MetricsLine& line) {
@@ -139,6 +142,7 @@ class LossTotals {
     cut_.sums = {};
   }
 
+  const int64_t epoch_begin_;
   MetricsCut cut_, earlier_;
   MetricsLine* evaluation_ = nullptr;
 };
@@ -151,11 +155,12 @@ void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string
 
 }  // namespace
 
-MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due) {
+MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due,
+                       int64_t epoch_begin) {
   const std::string text = text_of(path);
   std::vector<MetricsLine> lines = metrics_lines(text, metrics);
   const size_t end = check_order(lines, step);
-  LossTotals totals;
+  LossTotals totals(epoch_begin);
   for (size_t i = 0; i < lines.size(); ++i)
     if (i < end)
       totals.take(lines[i]);

@@ -21,7 +21,7 @@ struct EvaluationReport {
   double train_seconds = 0;            // without evaluations
 };
 
-// A training that cannot go on: a value is not finite.
+// A training that diverged and does not go on: a value is not finite, or it learns nothing.
 struct Failure {
   int64_t step = 0;
   double learning_rate = 0;

@@ -1,5 +1,7 @@
 #include "recipes/train/parts.h"
 
+#include <cstring>
+
 #include "compiler/loss_scale.h"
 #include "optim/wrapped_rules.h"
 
@@ -36,6 +38,24 @@ void set_constants(Session& session, const LoopParts& parts) {
 void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
   for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("step", static_cast<double>(step));
+}
+
+std::vector<int64_t> class_counts(const Task& task) {
+  if (task.classes <= 0) return {};
+  for (size_t f = 0; f < task.fields.size(); ++f) {
+    const Field& field = task.fields[f];
+    if (field.below != task.classes || field.dtype != DType::i32 || !field.shape.empty()) continue;
+    const std::span<const std::byte> table = task.test->table(f);
+    std::vector<int64_t> counts(table.empty() ? 0 : static_cast<size_t>(task.classes));
+    for (size_t at = 0; at + sizeof(int32_t) <= table.size(); at += sizeof(int32_t)) {
+      int32_t label = 0;
+      std::memcpy(&label, table.data() + at, sizeof(label));
+      if (label < 0 || label >= task.classes) return {};
+      ++counts[static_cast<size_t>(label)];
+    }
+    return counts;
+  }
+  return {};
 }
 
 }  // namespace kb

@@ -26,6 +26,7 @@ struct LoopStart {
   std::optional<Evaluation> evaluation;  // of the parameters there
   StepSums sums = {};
   std::optional<double> first_loss = {};  // of step 0, where that was before
+  StepSums epoch = {};                    // of the steps of the epoch under way, losses alone
 };
 
 // Things that the loop works on; all must outlive it.
@@ -55,5 +56,9 @@ FieldFill training_fill(const LoopParts& parts);
 int64_t first_worker(const LoopParts& parts);  // virtual, of this process
 void set_constants(Session& session, const LoopParts& parts);
 void set_scalars(Session& session, StepScalars& scalars, int64_t step);
+
+// Samples of each class in the part that is evaluated; empty for a task without classes, or whose labels lie in no
+// memory.
+std::vector<int64_t> class_counts(const Task& task);
 
 }  // namespace kb

@@ -41,9 +41,9 @@ struct Result {
 
 // Trains the task, whose sources are set, as `config` says: minibatch, epochs or steps, optimizer, learning rate,
 // precision, workers; names of data sets, files and folders are not looked at. Begins at `from` where it is given, and
-// gives the bits that the training it comes from would have given. Throws Error for a mistake in model or config, for a
-// loss that is not finite, and what an observer throws. A collective call: every process of the machine's world makes
-// it, with the same task, config and state.
+// gives the bits that the training it comes from would have given. A training that diverges ends as
+// Ending::diverged (TrainingLoop::run). Throws Error for a mistake in model or config, and what an observer throws. A
+// collective call: every process of the machine's world makes it, with the same task, config and state.
 Result train(const Task& task, const RunConfig& config, Machine machine, Observer& observer,
              const TrainingState* from = nullptr);
 

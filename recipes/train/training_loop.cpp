@@ -39,8 +39,10 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
-      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss),
-      sums_(parts_.start.sums) {
+      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss,
+             class_counts(parts_.task)),
+      sums_(parts_.start.sums),
+      epoch_(parts_.start.epoch) {
   result_.steps = reported_ = parts_.start.step;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
@@ -77,6 +79,19 @@ double TrainingLoop::next_batch() {
 }
 
 LoopResult TrainingLoop::run() {
+  try {
+    loop();
+  } catch (const Divergence& divergence) {
+    result_.ending = Ending::diverged;
+    result_.is_diverged = true;
+    result_.reason = divergence.text;
+    if (evaluated_at_ != result_.steps) result_.evaluation.reset();
+    parts_.observer.finish();
+  }
+  return result_;
+}
+
+void TrainingLoop::loop() {
   begin();
   while (result_.ending == Ending::finished && result_.steps < end_) {
     if (check_) check_before(result_.steps);
@@ -93,7 +108,6 @@ LoopResult TrainingLoop::run() {
   result_.is_diverged = watch_.is_diverging();
   result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
   parts_.observer.finish();
-  return result_;
 }
 
 void TrainingLoop::stop() {
@@ -183,6 +197,7 @@ void TrainingLoop::report(int64_t step) {
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
   note(watch_.step(step, metrics.loss, metrics.lr));
   sums_.add(metrics.loss, means_);
+  epoch_.add(metrics.loss, {});
   if (parts_.observer.wants_progress()) show_progress(metrics);
 }
 
@@ -211,6 +226,22 @@ void TrainingLoop::after_step(int64_t done) {
   if (drawn_) parts_.observer.profiled(parts_.training, *std::exchange(drawn_, std::nullopt));
   if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
+  if (result_.ending == Ending::finished && done % parts_.plan.steps_per_epoch == 0) judge_epoch(done);
+}
+
+// With --init the loss of step 0 is that of weights that were trained.
+bool TrainingLoop::judges_epochs() const {
+  return !parts_.task.is_noise && parts_.task.is_learnable && parts_.config.init.empty();
+}
+
+void TrainingLoop::judge_epoch(int64_t done) {
+  report_until(done);
+  const StepSums epoch = std::exchange(epoch_, {});
+  if (epoch.steps < parts_.plan.steps_per_epoch || !judges_epochs()) return;
+  const std::string fault = watch_.epoch(done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
+  if (fault.empty()) return;
+  if (!parts_.config.keep_going) stop_at_epoch(fault, done);
+  if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {

@@ -14,13 +14,14 @@
 
 namespace kb {
 
-enum class Ending : uint8_t { finished, interrupted };
+enum class Ending : uint8_t { finished, interrupted, diverged };
 
 struct LoopResult {
   Ending ending = Ending::finished;
   int64_t steps = 0;                     // done
   bool is_cut = false;                   // by --stop-at
-  bool is_diverged = false;              // as LearningWatch tells
+  bool is_diverged = false;              // ended so, or as LearningWatch tells at the end
+  std::string reason;                    // for a person: why a run that diverged did, what is kept, a hint; else empty
   double train_seconds = 0;              // without evaluations
   double host_seconds = 0;               // that taking the steps kept the host, data apart
   std::optional<Evaluation> evaluation;  // of the final parameters
@@ -35,13 +36,19 @@ class TrainingLoop {
   // Steps until the plan is done, --stop-at ends it or a signal asks to stop (World::begin): a step or an evaluation
   // that is under way is then left, where no process has begun what ends it, and has changed nothing. model.safetensors
   // holds the parameters that were evaluated last, at first those of the start. A checkpoint is made at every
-  // evaluation, every --save-every steps, and at the end. Throws Error, with the step and its learning rate, where the
-  // loss or the state is not finite, and where a file cannot be written. The op that made the first such value is named
-  // where that is in the first step, and with --check-finite in any.
+  // evaluation, every --save-every steps, and at the end. Ends as diverged, in all processes after the same step, where
+  // the loss or the state is not finite, and without --keep-going where a whole epoch behind the warmup has a mean loss
+  // that is no better than kLearningShare of that of step 0 (not with --init, nor for noise). The op that made the
+  // first value that is not finite is named where that is in the first step, and with --check-finite in any. Throws
+  // Error where a file cannot be written.
   LoopResult run();
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Divergence {
+    std::string text;
+  };
+  void loop();
   void open_loader();
   double next_batch();  // of the next virtual worker
   void begin();
@@ -51,6 +58,8 @@ class TrainingLoop {
   void report(int64_t step);
   double read(const std::string& output, int age);
   void after_step(int64_t done);
+  void judge_epoch(int64_t done);
+  bool judges_epochs() const;
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done, bool may_stop = true);
   void stop();
@@ -66,6 +75,7 @@ class TrainingLoop {
   std::string maker_in_first_step();
   [[noreturn]] void stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained);
   [[noreturn]] void stop_at_state(const std::string& fault, int64_t updates);
+  [[noreturn]] void stop_at_epoch(const std::string& fault, int64_t done);
   [[noreturn]] void fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint);
   void save_model(int64_t done);
   void save_checkpoint(int64_t done);
@@ -94,9 +104,11 @@ class TrainingLoop {
   int64_t reported_ = 0;            // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
   StepSums sums_;
-  int64_t evaluated_at_ = -1;   // steps done at the last evaluation
-  int64_t saved_at_ = -1;       // steps done when model.safetensors was written
-  int64_t checkpoint_at_ = -1;  // steps done at the last checkpoint
+  StepSums epoch_;                // of the epoch under way, losses alone
+  bool told_keep_going_ = false;  // that the run goes on though it diverges
+  int64_t evaluated_at_ = -1;     // steps done at the last evaluation
+  int64_t saved_at_ = -1;         // steps done when model.safetensors was written
+  int64_t checkpoint_at_ = -1;    // steps done at the last checkpoint
 };
 
 }  // namespace kb

@@ -1,4 +1,5 @@
-// A run whose values are no longer finite: which op is named, what is kept, how it ends.
+// A run that diverges: its values are no longer finite, or it learns nothing. Which op is named, what is kept, how it
+// ends.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -73,11 +74,18 @@ void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
   fail(text, updates - 1, "", fmt::format("{}; --resume with --check-finite names the op that makes it", kLowerRate));
 }
 
+// The state is finite, and is kept.
+void TrainingLoop::stop_at_epoch(const std::string& fault, int64_t done) {
+  save_checkpoint(done);
+  parts_.observer.finish();
+  fail(fault, done, "", fmt::format("{}; --keep-going goes on all the same", kLowerRate));
+}
+
 void TrainingLoop::fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint) {
   const double lr = parts_.scalars.rate().at(step);
   const std::string kept = parts_.observer.failed({step, lr, what.substr(0, what.find(':')), saved_at_});
-  throw Error(fmt::format("{} at step {}, with learning rate {}: stopped{}\n  kept: {}\n  hint: {}", what, step, lr,
-                          maker.empty() ? "" : "\n  made by: " + maker, kept, hint));
+  throw Divergence{fmt::format("{} at step {}, with learning rate {}: stopped{}\n  kept: {}\n  hint: {}", what, step,
+                               lr, maker.empty() ? "" : "\n  made by: " + maker, kept, hint)};
 }
 
 }  // namespace kb

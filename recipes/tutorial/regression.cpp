@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
     LocalMachine machine;
     Observer silent;
     const Result result = train(task, config, machine, silent);
+    if (result.loop.ending == Ending::diverged) throw Error(result.loop.reason);
     const Figure* goal = result.loop.evaluation->goal();
     std::printf("%s of %zu rows: %.4f\n", goal->name.c_str(), y[1].size(), goal->value);
     return 0;

@@ -32,8 +32,11 @@ int main() {
     for (const double rate : {0.003, 0.03, 0.3}) {
       config.lr = rate;
       Observer silent;  // one of your own is told of every step
-      const Evaluation end = *train(task, config, machine, silent).loop.evaluation;
-      std::printf("%-5g  %9.4f  %8.2f %%\n", rate, end.loss, 100 * end.goal()->value);
+      const LoopResult end = train(task, config, machine, silent).loop;
+      if (end.ending == Ending::diverged)
+        std::printf("%-5g   diverged\n", rate);
+      else
+        std::printf("%-5g  %9.4f  %8.2f %%\n", rate, end.evaluation->loss, 100 * end.evaluation->goal()->value);
     }
     return 0;
   } catch (const std::exception& error) {

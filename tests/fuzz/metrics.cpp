@@ -17,9 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool is_due = steering.byte() & 1;
   write_file_atomically(file, steering.rest());
   ended_after(file);
-  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due);
+  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due, step / 2);
   const std::string once = read_file(file);
-  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due);
+  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due, step / 2);
   fuzz::require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
   fuzz::require(curves_picture("run", read_curves(once)).size() < 300'000, "a picture stays small");
   fuzz::require(metrics_csv(once).starts_with("kind,"), "a table has titles");

@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
         std::string("{\"kind\":\"step\",\"step\":1e999}\n"), step_line(99), step_line(0), step_line(-4)}) {
     test::write_file(file, before + damaged + after + past);
     fs::remove(directory / kCutMetrics);
-    const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 60, false);
+    const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 60, false, 0);
     BOOST_TEST(test::read_file(file) == before + damaged + after, damaged);
     BOOST_TEST(cut.dropped == 5, damaged);
     BOOST_TEST(cut.damaged == std::vector<int64_t>{5}, damaged);
@@ -468,7 +468,7 @@ BOOST_AUTO_TEST_CASE(a_metric_that_was_not_finite_stays_so) {
                    "{\"kind\":\"step\",\"step\":0,\"loss\":2,\"error\":0.5,\"rms\":3,\"rms_mean\":9}\n"
                    "{\"kind\":\"step\",\"step\":1,\"loss\":1,\"error\":null,\"rms\":4,\"rms_mean\":16}\n");
   const ComputedMetrics metrics{{}, {{"error"}, {"rms", {.finish = std::sqrt}}}};
-  const StepSums sums = cut_metrics(file, metrics, 2, false).sums;
+  const StepSums sums = cut_metrics(file, metrics, 2, false, 0).sums;
   BOOST_REQUIRE(sums.metrics.size() == 2u);
   BOOST_TEST(std::isnan(sums.metrics[0]));
   BOOST_TEST(sums.metrics[1] == 25.0);
@@ -478,7 +478,7 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   const fs::path file = directory / "m";
   auto cut = [&](const std::string& text, int64_t step, bool due) {
     test::write_file(file, text);
-    return cut_metrics(file, {{{"error"}}}, step, due);
+    return cut_metrics(file, {{{"error"}}}, step, due, 0);
   };
   const std::string steps = "{\"kind\":\"step\",\"step\":0,\"loss\":2}\n{\"kind\":\"step\",\"step\":1,\"loss\":1}\n";
   const std::string eval = "{\"kind\":\"eval\",\"loss\":3,\"error\":0.5,\"count\":37}\n";

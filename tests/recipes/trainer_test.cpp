@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   BOOST_TEST(evals[1].at("count") == 37);
   const Json& end = lines.back();
   BOOST_TEST(end.at("kind") == "end");
+  BOOST_TEST(end.at("diverged") == false);
   BOOST_TEST(end.at("steps") == 20);
   BOOST_TEST(end.at("error") == evals[1].at("error"));
   BOOST_TEST(end.at("state_sha256").get<std::string>().size() == 64u);
@@ -87,6 +88,7 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   BOOST_TEST(manifest.at("command").get<std::string>().starts_with("small --"));
   BOOST_TEST(manifest.at("ended").at("how") == "finished");
   BOOST_TEST(manifest.at("result").at("error").get<double>() <= 1);
+  BOOST_TEST(manifest.at("result").at("diverged") == false);
   BOOST_TEST(!manifest.at("host").get<std::string>().empty());
   for (const char* file :
        {"model.safetensors", "checkpoints/step-00000016.safetensors", "checkpoints/step-00000020.safetensors"})
@@ -184,9 +186,14 @@ BOOST_AUTO_TEST_CASE(f64_follows_f32) {
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_stops_the_run) {
   test::TemporaryDirectory directory;
   std::filesystem::path out = directory / "run";
-  BOOST_TEST(run(out, {"--lr", "1e30", "--schedule", "constant"}) == 1);
+  BOOST_TEST(run(out, {"--lr", "1e30", "--schedule", "constant", "--keep-going"}) == 4);
   std::vector<Json> lines = lines_of(out);
   BOOST_TEST(lines.back().at("kind") == "stop");
+  BOOST_TEST(lines.back().at("diverged") == true);
+  const Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(manifest.at("ended").at("how") == "diverged");
+  BOOST_TEST(manifest.at("result").at("diverged") == true);
+  BOOST_TEST(manifest.at("result").at("error").is_null());
   BOOST_TEST(lines.back().at("lr") == 1e30);
   BOOST_TEST(of_kind(lines, "end").empty());
   BOOST_TEST(lines.back().at("step") == of_kind(lines, "step").back().at("step"));
