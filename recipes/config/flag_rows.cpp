@@ -112,6 +112,13 @@ FlagRow path(FlagText text, std::string RunConfig::*member, const char* what) {
           [=](const RunConfig& config) { return config.*member; }};
 }
 
+FlagRow period(FlagText text, Period RunConfig::*member, Period::Unit plain) {
+  std::string name = text.name;
+  return {std::move(text),
+          [=](RunConfig& config, const std::string& value) { config.*member = parse_period(name, value, plain); },
+          [=](const RunConfig& config) { return (config.*member).text(plain); }};
+}
+
 FlagRow toggle(FlagText text, bool RunConfig::*member) {
   return {std::move(text), [=](RunConfig& config, const std::string&) { config.*member = true; },
           [=](const RunConfig& config) { return config.*member ? "true" : "false"; }};

@@ -64,6 +64,8 @@ FlagRow choice(FlagText text, Value RunConfig::*member, const Choice<Value> (&ch
 }
 FlagRow path(FlagText text, std::string RunConfig::*member, const char* what = "a folder");
 FlagRow toggle(FlagText text, bool RunConfig::*member);
+// `plain`: unit of a number without one.
+FlagRow period(FlagText text, Period RunConfig::*member, Period::Unit plain);
 FlagRow optional_real(FlagText text, std::optional<double> RunConfig::*member);  // >= 0
 
 }  // namespace kb

@@ -43,6 +43,35 @@ RunPlan make_plan(const RunConfig& config, int64_t samples) {
   return plan;
 }
 
+namespace {
+
+// A multiple of a count such as 0.1 that is a hair short of one counts as one.
+constexpr double kHair = 1e-9;
+
+double position(Period::Unit unit, const RunPlan& plan, int64_t done) {
+  if (unit == Period::Unit::epochs) return plan.epochs(done);
+  const auto steps = static_cast<double>(done);
+  return unit == Period::Unit::steps ? steps : steps * static_cast<double>(plan.minibatch) / 1000;
+}
+
+bool is_power(double ratio, int64_t done) {
+  const double nearest = std::round(std::log(static_cast<double>(done)) / std::log(ratio));
+  for (const double k : {nearest - 1, nearest, nearest + 1})
+    if (k >= 0 && std::ceil(std::pow(ratio, k)) == static_cast<double>(done)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_due(const Period& every, const RunPlan& plan, int64_t done) {
+  if (every.count == 0 || done <= 0) return false;
+  if (every.unit == Period::Unit::geometric) return is_power(every.count, done);
+  const auto passed = [&](int64_t steps) {
+    return std::floor(position(every.unit, plan, steps) / every.count + kHair);
+  };
+  return passed(done) > passed(done - 1);
+}
+
 int64_t last_step(const StopAt& stop, const RunPlan& plan) {
   return stop.duration ? std::min(stop.duration->steps(plan.steps_per_epoch), plan.steps) : plan.steps;
 }

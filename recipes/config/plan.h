@@ -18,6 +18,10 @@ struct RunPlan {
   std::string derivation(const RunConfig& config) const;
 };
 
+// True where `done` steps are the first that reach a multiple of the period, or pass one; of a geometric period, where
+// they are ceil(count^k) for a k = 0, 1, ...
+bool is_due(const Period& every, const RunPlan& plan, int64_t done);
+
 // Paths of what is read, so that they mean the same in whatever folder they are given.
 RunConfig with_absolute_paths(RunConfig config);
 // How the flags share a step. Throws Error where they do not divide.

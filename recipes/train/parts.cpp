@@ -13,8 +13,7 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 }  // namespace
 
 bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done) {
-  const int64_t every = config.eval_every * plan.steps_per_epoch;
-  return done == plan.steps || (every > 0 && done % every == 0);
+  return done == plan.steps || is_due(config.eval_every, plan, done);
 }
 
 FieldFill training_fill(const LoopParts& parts) {

@@ -245,8 +245,7 @@ void TrainingLoop::judge_epoch(int64_t done) {
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
-  const int64_t every = parts_.config.save_every;
-  return evaluation_is_due(parts_.config, parts_.plan, done) || (every > 0 && done % every == 0);
+  return evaluation_is_due(parts_.config, parts_.plan, done) || is_due(parts_.config.save_every, parts_.plan, done);
 }
 
 void TrainingLoop::evaluate(int64_t done, bool may_stop) {

@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.threads == 2);
   BOOST_TEST(f.seed == 4294967295);
   BOOST_TEST(f.out == "o");
-  BOOST_TEST(f.eval_every == 0);
-  BOOST_TEST(f.save_every == 9);
+  BOOST_TEST((f.eval_every == Period{0, Period::Unit::epochs}));
+  BOOST_TEST((f.save_every == Period{9, Period::Unit::steps}));
   BOOST_TEST(f.dry_run);
   BOOST_TEST(f.fast);
   BOOST_TEST(f.sync_steps);

@@ -1,0 +1,69 @@
+#include "recipes/config/period.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "recipes/config/values.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kGeometric = "geo:";
+
+struct UnitWord {
+  const char* word;
+  Period::Unit unit;
+};
+constexpr UnitWord kUnits[] = {
+    {"ep", Period::Unit::epochs}, {"st", Period::Unit::steps}, {"ks", Period::Unit::kilosamples}};
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && value >= 0 && value < static_cast<double>(kWholeBelow) ? std::optional(value) : std::nullopt;
+}
+
+bool is_whole(double value) { return std::floor(value) == value; }
+
+std::optional<Period> find_period(std::string_view text, Period::Unit plain) {
+  if (text.starts_with(kGeometric)) {
+    const std::optional<double> ratio = number_of(text.substr(std::string_view(kGeometric).size()));
+    return ratio && *ratio > 1 ? std::optional(Period{*ratio, Period::Unit::geometric}) : std::nullopt;
+  }
+  for (const auto& [word, unit] : kUnits)
+    if (text.ends_with(word)) {
+      const std::optional<double> count = number_of(text.substr(0, text.size() - std::string_view(word).size()));
+      const bool is_taken = count && *count > 0 && (unit != Period::Unit::steps || is_whole(*count));
+      return is_taken ? std::optional(Period{*count, unit}) : std::nullopt;
+    }
+  const std::optional<double> count = number_of(text);
+  return count && is_whole(*count) ? std::optional(Period{*count, plain}) : std::nullopt;
+}
+
+}  // namespace
+
+std::string Period::text(Unit plain) const {
+  if (count == 0) return "0";
+  if (unit == Unit::geometric) return fmt::format("{}{}", kGeometric, count);
+  if (unit == plain && is_whole(count)) return fmt::format("{}", count);
+  for (const auto& [word, of] : kUnits)
+    if (of == unit) return fmt::format("{}{}", count, word);
+  throw InternalError("an period has no unit");
+}
+
+Period parse_period(const std::string& flag, const std::string& text, Period::Unit plain) {
+  const std::optional<Period> period = find_period(text, plain);
+  if (!period)
+    refuse_value(flag,
+                 fmt::format("a whole number of {}, or 1ep (epochs), 200st (steps), 50ks (1,000 samples), geo:1.1 "
+                             "(after 1.1^k steps)",
+                             plain == Period::Unit::steps ? "steps" : "epochs"),
+                 text);
+  return *period;
+}
+
+}  // namespace kb
