@@ -73,10 +73,20 @@ Order Order::evaluation(int64_t count, int64_t minibatch) {
   return order;
 }
 
+Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
+  if (std::ssize(*members) != count_)
+    throw DataError({"sample order", "its members are not as many as its samples", fmt::to_string(count_),
+                     fmt::to_string(members->size()), ""});
+  Order order = *this;
+  order.members_ = std::move(members);
+  return order;
+}
+
 OrderRow Order::row(int64_t step, int64_t row) const {
   const int64_t position = step % steps_per_epoch_ * minibatch_ + row;
-  if (position >= count_) return {count_ - 1, 0};
-  return {shuffled_ ? Permutation(seed_, epoch(step), count_)(position) : position, weight_};
+  const auto at = [this](int64_t sample) { return members_ ? (*members_)[static_cast<size_t>(sample)] : sample; };
+  if (position >= count_) return {at(count_ - 1), 0};
+  return {at(shuffled_ ? Permutation(seed_, epoch(step), count_)(position) : position), weight_};
 }
 
 }  // namespace kb

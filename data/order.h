@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace kb {
 
@@ -46,6 +48,10 @@ class Order {
   /// Throws DataError if count or minibatch is below 1.
   static Order evaluation(int64_t count, int64_t minibatch);
 
+  /// The same order of other samples: `members[i]` stands where this one has sample i. Throws DataError unless there
+  /// are as many members as samples.
+  Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
+
   int64_t minibatch() const { return minibatch_; }
   /// floor(count / minibatch) in training, ceil(count / minibatch) in evaluation.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
@@ -60,6 +66,7 @@ class Order {
   uint64_t seed_ = 0;
   int64_t count_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
   float weight_ = 1;
+  std::shared_ptr<const std::vector<int64_t>> members_;  // null: every sample stands for itself
 };
 
 }  // namespace kb

@@ -143,17 +143,17 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
   patch(kStep, fmt::format("{:0{}}", cursor.step, kNumberDigits));
   patch(kSamples, fmt::format("{:0{}}", cursor.samples, kNumberDigits));
   patch(kSchedule, cursor.schedule_sha256);
-  pending_ = std::async([this, step = cursor.step] { write(step); });
+  pending_ = std::async([this, step = cursor.step, is_best = cursor.is_best] { write(step, is_best); });
   // No thread can be made: what is deferred to a wait is not on the disk before it.
   if (pending_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) pending_.wait();
 }
 
-void CheckpointWriter::write(int64_t step) {
+void CheckpointWriter::write(int64_t step, bool is_best) {
   try {
     if (const std::string fault = not_finite_text(copies_); !fault.empty())
       throw Error(
           fmt::format("no checkpoint is made of the state after step {}, which is not finite: {}", step, fault));
-    write_file(step);
+    write_file(step, is_best);
   } catch (const Error& error) {
     const std::vector<fs::path> kept = list_checkpoints(folder_.path);
     throw Error(fmt::format("{}\n  kept: {}\n  hint: once that is mended, --resume goes on from there", error.what(),
@@ -161,7 +161,7 @@ void CheckpointWriter::write(int64_t step) {
   }
 }
 
-void CheckpointWriter::write_file(int64_t step) {
+void CheckpointWriter::write_file(int64_t step, bool is_best) {
   patch(kState, state_sha256(copies_));
   patch(kHeader, std::string(kHashDigits, '0'));
   patch(kHeader, sha256_hex(header_));
@@ -170,6 +170,7 @@ void CheckpointWriter::write_file(int64_t step) {
   file.write(header_);
   file.write(body_.data(), body_.size());
   file.commit();
+  if (is_best) keep_best_checkpoint(folder_.path, step);
   prune(folder_.path, step, folder_.keep);
 }
 
@@ -221,6 +222,17 @@ std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
   for (const NamedTensor& tensor : checkpoint.tensors)
     if (!is_slot(tensor.name)) result.push_back(tensor);
   return result;
+}
+
+// A second name for the file, or a copy where the file system has no such names.
+void keep_best_checkpoint(const fs::path& folder, int64_t step) {
+  const fs::path from = file_of(folder, step), best = folder / kBestCheckpoint, fresh = best.string() + ".tmp";
+  std::error_code error;
+  fs::remove(fresh, error);
+  fs::create_hard_link(from, fresh, error);
+  if (error) fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(fresh, best, error);
+  if (error) throw_file_error("write", best, error.value());
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& folder) {

@@ -14,11 +14,15 @@
 
 namespace kb {
 
+// File of a folder that holds the best state so far; it stays when the checkpoint of its step goes.
+inline constexpr const char* kBestCheckpoint = "best.safetensors";
+
 // The point that a run has reached. Randomness is a function of seed and step, so that there is nothing else to save.
 struct CheckpointCursor {
   int64_t step = 0;             // done
   int64_t samples = 0;          // seen
   std::string schedule_sha256;  // 64 digits: of the scalars of all steps done
+  bool is_best = false;         // so far: kept as kBestCheckpoint too
 };
 
 struct CheckpointFolder {
@@ -43,8 +47,8 @@ class CheckpointWriter {
   void wait();
 
  private:
-  void write(int64_t step);
-  void write_file(int64_t step);
+  void write(int64_t step, bool is_best);
+  void write_file(int64_t step, bool is_best);
   void patch(const char* key, std::string_view value);
 
   const StateStore& store_;
@@ -69,6 +73,9 @@ struct Checkpoint {
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 // The checkpoint without optimizer state, as PyTorch knows a model.
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);
+
+// Makes the checkpoint of `step` in the folder its kBestCheckpoint. Throws Error where it cannot.
+void keep_best_checkpoint(const std::filesystem::path& folder, int64_t step);
 
 // Files of the folder by their names alone, the newest first; none where there is no folder.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);

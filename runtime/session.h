@@ -40,7 +40,7 @@ class Session {
   // offer more than a graph reads).
   void set_scalar(std::string_view name, double value);
 
-  // A table without values of its own (InitKind::constant) holds what its user puts there whole, zeros before.
+  // A table without values of its own (InitKind::constant) holds what its user puts into its first bytes, zeros before.
   bool has_table(const std::string& name) const { return own_.contains(name); }
   void fill_table(const std::string& name, const void* data, int64_t bytes);
 

@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "recipes/task/noise.h"
+#include "recipes/task/validation.h"
 #include "runtime/sha256.h"
 
 namespace kb {
@@ -82,6 +83,26 @@ DataFacts facts_of(const Task& task) {
       fmt::format("data {}: {} training and {} test samples of {}", name, task.train_count, task.test_count, fields)};
 }
 
+LoadedTask load_own(const Recipe& recipe, const RunConfig& config) {
+  Task task = own_task(recipe, config);
+  DataFacts facts = facts_of(task);
+  return {std::move(task), std::move(facts)};
+}
+
+// The fingerprint is then that of the parts: other samples are trained on.
+LoadedTask held_out(LoadedTask loaded, int64_t count) {
+  if (count == 0) return loaded;
+  const int64_t all = loaded.task.train_count;
+  loaded.task = with_validation(std::move(loaded.task), count);
+  const std::string parts = fmt::format("{} validation {}", loaded.data.fingerprint, count);
+  loaded.data.fingerprint = sha256_hex(parts).substr(0, kFingerprintDigits);
+  loaded.data.text += fmt::format(
+      "; {} of the {} training samples are held out: evaluations judge on them, the test part is evaluated once, at "
+      "the end",
+      count, all);
+  return loaded;
+}
+
 }  // namespace
 
 Task task_of(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
@@ -99,14 +120,11 @@ std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& conf
   if (recipe.task || known_from_data_alone(image_source(recipe, config))) return std::nullopt;
   InputSpec input = input_spec(image_source(recipe, config));
   input.noise = config.data == kNoise;
-  return task_of(recipe, config, input);
+  return with_validation(task_of(recipe, config, input), config.validation);
 }
 
 LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
-  if (!recipe.task) return load_images(recipe, config);
-  Task task = own_task(recipe, config);
-  DataFacts facts = facts_of(task);
-  return {std::move(task), std::move(facts)};
+  return held_out(recipe.task ? load_own(recipe, config) : load_images(recipe, config), config.validation);
 }
 
 Task declared_task(const Recipe& recipe, const RunConfig& config) {

@@ -160,8 +160,8 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["seed"] = facts.config.seed;
   manifest["data"] = {
       {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
-      {"test", facts.task.test_count}, {"class_names", facts.data.class_names}, {"mean", facts.data.mean},
-      {"stddev", facts.data.stddev},   {"resident", facts.residency.is_on()}};
+      {"test", facts.task.test_count}, {"valid", facts.task.valid_count},       {"class_names", facts.data.class_names},
+      {"mean", facts.data.mean},       {"stddev", facts.data.stddev},           {"resident", facts.residency.is_on()}};
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   if (!facts.metrics.empty()) {
@@ -179,6 +179,20 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
   manifest["versions"] = versions(facts.library);
   return manifest;
+}
+
+nlohmann::ordered_json figures_json(const Evaluation& evaluation) {
+  nlohmann::ordered_json figures;
+  for (const Figure& figure : evaluation.figures) figures[figure.name] = figure.value;
+  figures["loss"] = evaluation.loss;
+  return figures;
+}
+
+nlohmann::ordered_json best_json(const BestState& best, const std::string& judged_part) {
+  nlohmann::ordered_json json = {{"step", best.step}, {"chosen_on", judged_part}};
+  json[judged_part] = figures_json(best.evaluation);
+  if (best.test) json[kTestPart] = figures_json(*best.test);
+  return json;
 }
 
 const char* ending_text(const LoopResult& result) {
@@ -200,14 +214,14 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
   return continued_manifest(manifest_of(facts).dump(), old, step, note);
 }
 
-std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation) {
+std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
+                                const std::string& judged_part) {
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
   json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}};
-  nlohmann::ordered_json figures;
-  for (const Figure& figure : evaluation.figures) figures[figure.name] = figure.value;
-  figures["loss"] = evaluation.loss;
-  figures["diverged"] = result.is_diverged;
-  json["result"] = std::move(figures);
+  json["result"] = figures_json(evaluation);
+  json["result"]["part"] = result.part;
+  json["result"]["diverged"] = result.is_diverged;
+  if (result.best) json["result"]["best"] = best_json(*result.best, judged_part);
   return json.dump(2) + "\n";
 }
 

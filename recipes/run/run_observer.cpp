@@ -17,10 +17,11 @@ void RunObserver::step(const StepMetrics& metrics) {
 
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
-  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training});
+  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
-  for (const Figure& figure : evaluation.figures) figures += fmt::format("test {} {}  ", figure.name, figure.text());
+  for (const Figure& figure : evaluation.figures)
+    figures += fmt::format("{} {} {}  ", report.part, figure.name, figure.text());
   if (report.training) {
     trained = fmt::format("train loss {:.4f}", report.training->loss);
     for (const Figure& figure : report.training->figures)
@@ -31,8 +32,12 @@ void RunObserver::evaluated(const EvaluationReport& report) {
     for (const Figure& figure : report.averaged->figures) averaged += figure.text() + ", ";
     averaged += fmt::format("{:.4f}", report.averaged->loss);
   }
-  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}test loss {:.4f}  {}  {:.0f} s{}", report.epoch, report.step,
-                            figures, evaluation.loss, trained, report.train_seconds, averaged));
+  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}", report.epoch, report.step,
+                            figures, report.part, evaluation.loss, trained, report.train_seconds, averaged));
+}
+
+void RunObserver::tested(const TestReport& report) {
+  record_.test({report.step, report.epoch, report.is_best, report.evaluation, report.averaged});
 }
 
 std::string RunObserver::failed(const Failure& failure) {

@@ -22,6 +22,7 @@ class RunObserver : public Observer {
   void step(const StepMetrics& metrics) override;
   void layers(const LayerNorms& norms) override { record_.layers(norms); }
   void evaluated(const EvaluationReport& report) override;
+  void tested(const TestReport& report) override;
   void save_model(int64_t steps) override { record_.save_model(steps); }
   void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
   bool wants_profile(int64_t step) override { return picture_.is_of(step); }

@@ -44,6 +44,10 @@ void RunRecord::evaluation(const EvalMetrics& metrics) {
   files_->views.refresh();
 }
 
+void RunRecord::test(const TestMetrics& metrics) {
+  if (files_) files_->metrics.test(metrics);
+}
+
 void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
   if (!files_) return;
   files_->metrics.stop(step, lr, reason);

@@ -23,6 +23,7 @@ class RunRecord {
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
   void evaluation(const EvalMetrics& metrics);
+  void test(const TestMetrics& metrics);
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);
 

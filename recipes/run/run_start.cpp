@@ -7,6 +7,8 @@
 #include "recipes/run/run_folder.h"
 #include "recipes/run/run_texts.h"
 #include "recipes/train/metrics_cut.h"
+#include "runtime/checkpoint.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
@@ -19,6 +21,21 @@ class Numbers {
   void put(const std::optional<double>& value) {
     put(value ? 1.0 : 0.0);
     put(value.value_or(0));
+  }
+  // `like`: has the figures of every evaluation.
+  void put(const std::optional<Evaluation>& value, const Evaluation& like) {
+    put(value ? 1.0 : 0.0);
+    const Evaluation& evaluation = value ? *value : like;
+    put(static_cast<double>(evaluation.count));
+    put(evaluation.loss);
+    for (const Figure& figure : evaluation.figures) put(figure.value);
+  }
+  std::optional<Evaluation> take_evaluation(Evaluation like) {
+    const bool is_there = take() != 0;
+    like.count = take_whole();
+    like.loss = take();
+    for (Figure& figure : like.figures) figure.value = take();
+    return is_there ? std::optional(std::move(like)) : std::nullopt;
   }
   double take() { return values_.at(taken_++); }
   int64_t take_whole() { return static_cast<int64_t>(take()); }
@@ -52,11 +69,26 @@ LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const Co
                              kMetrics, line_numbers(cut.damaged)));
   if (cut.last_step + 1 < step)
     console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
-  return {step, cut.evaluation, cut.sums, cut.first_loss, cut.epoch};
+  return {step, cut.evaluation, cut.sums, cut.first_loss, cut.epoch, cut.best};
+}
+
+void load_best_model(World& world, const std::filesystem::path& checkpoints, BestState& best) {
+  std::vector<std::filesystem::path> files = list_checkpoints(checkpoints);
+  files.insert(files.begin(), checkpoints / kBestCheckpoint);
+  for (const std::filesystem::path& file : files) {
+    if (!is_there(file) || !best.model.empty()) continue;
+    try {
+      const Checkpoint checkpoint = read_checkpoint(file);
+      if (checkpoint.step == best.step) best.model = model_tensors(checkpoint);
+    } catch (const Error&) {
+      // Another file may be whole.
+    }
+  }
+  for (const std::string& found : world.communicator().all_gather(best.model.empty() ? "" : "found"))
+    if (found.empty()) best.model.clear();
 }
 
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics) {
-  Evaluation evaluation = own.evaluation.value_or(no_evaluation(metrics.test));
   own.sums.metrics.resize(metrics.training.size());
   Numbers numbers;
   numbers.put(static_cast<double>(own.step));
@@ -66,10 +98,10 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   for (const double sum : own.sums.metrics) numbers.put(sum);
   numbers.put(static_cast<double>(own.epoch.steps));
   numbers.put(own.epoch.loss);
-  numbers.put(own.evaluation ? 1.0 : 0.0);
-  numbers.put(static_cast<double>(evaluation.count));
-  numbers.put(evaluation.loss);
-  for (const Figure& figure : evaluation.figures) numbers.put(figure.value);
+  const Evaluation none = no_evaluation(metrics.test);
+  numbers.put(own.evaluation, none);
+  numbers.put(own.best ? static_cast<double>(own.best->step) : 0.0);
+  numbers.put(own.best ? std::optional(own.best->evaluation) : std::nullopt, none);
   numbers.share(world);
   own.step = numbers.take_whole();
   own.first_loss = numbers.take_optional();
@@ -78,11 +110,11 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   for (double& sum : own.sums.metrics) sum = numbers.take();
   own.epoch.steps = numbers.take_whole();
   own.epoch.loss = numbers.take();
-  const bool is_evaluated = numbers.take() != 0;
-  evaluation.count = numbers.take_whole();
-  evaluation.loss = numbers.take();
-  for (Figure& figure : evaluation.figures) figure.value = numbers.take();
-  own.evaluation = is_evaluated ? std::optional(evaluation) : std::nullopt;
+  own.evaluation = numbers.take_evaluation(none);
+  const int64_t best_step = numbers.take_whole();
+  const std::optional<Evaluation> best = numbers.take_evaluation(none);
+  own.best.reset();
+  if (best) own.best = {best_step, *best, std::nullopt, {}};
   return own;
 }
 

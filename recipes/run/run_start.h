@@ -13,6 +13,10 @@ namespace kb {
 LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
                              bool is_due, int64_t epoch_begin, Console& console);
 
+// Collective call. Puts the model of the best state into it, from the checkpoints of the run; leaves it empty where it
+// is in none of them, or is not found by every process.
+void load_best_model(World& world, const std::filesystem::path& checkpoints, BestState& best);
+
 // Collective call. Returns the leading process's start.
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics);
 

@@ -8,6 +8,7 @@
 #include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "recipes/perf/memory_answer.h"
+#include "runtime/checkpoint.h"
 
 namespace kb {
 namespace {
@@ -27,15 +28,24 @@ std::string line_numbers(std::span<const int64_t> lines) {
                      fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
-std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what) {
+std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what, std::string_view part) {
   std::string text;
   for (const Figure& figure : evaluation.figures) {
-    text += fmt::format("test {} {}", figure.name, figure.text());
+    text += fmt::format("{} {} {}", part, figure.name, figure.text());
     if (figure.kind.is_share && of_what.empty())
       text += fmt::format(" ({:.0f} of {})", figure.value * static_cast<double>(evaluation.count), evaluation.count);
     text += of_what + ", ";
   }
-  return text + fmt::format("test loss {:.4f}", evaluation.loss);
+  return text + fmt::format("{} loss {:.4f}", part, evaluation.loss);
+}
+
+std::string best_text(const BestState& best, const LoopResult& result, std::string_view judged_part) {
+  if (best.step == result.steps && judged_part == kTestPart) return "";
+  const Figure figure = judged_figure(best.evaluation);
+  std::string text = fmt::format("best {} {} {} after {} steps: checkpoints/{}", judged_part, figure.name,
+                                 figure.text(), best.step, kBestCheckpoint);
+  if (judged_part == kTestPart) return text + ", chosen on the test set itself (--validation N holds out samples)";
+  return best.test ? text + "; there " + evaluation_text(*best.test) : text;
 }
 
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,

@@ -8,15 +8,20 @@
 #include "recipes/config/run_task.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/programs.h"
+#include "recipes/train/training_loop.h"
 
 namespace kb {
 
 // "line 5"; "lines 5, 6 and 3 more".
 std::string line_numbers(std::span<const int64_t> lines);
 
-// "test error 3.70 % (370 of 10000), test loss 0.1234"; with `of_what` " of the averaged parameters" that stands behind
-// each figure in place of the counts.
-std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "");
+// "test error 3.70 % (370 of 10000), test loss 0.1234", `part` being "test"; with `of_what` " of the averaged
+// parameters" that stands behind each figure in place of the counts.
+std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "",
+                            std::string_view part = kTestPart);
+// Says by which evaluation the best state was chosen, and what the test part says of it; empty where it is the final
+// one and was chosen by the test part.
+std::string best_text(const BestState& best, const LoopResult& result, std::string_view judged_part);
 
 // Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
 // minibatch.

@@ -84,7 +84,9 @@ class Run {
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
                                evaluation_is_due(config_, plan_, first_step()),
                                first_step() - first_step() % plan_.steps_per_epoch, console_);
-    return resumed_ && world_.size() > 1 ? leaders_start(world_, own, programs_.metrics) : own;
+    if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
+    if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
+    return own;
   }
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
@@ -141,14 +143,17 @@ class Run {
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
     const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_.metrics.test));
     if (result.ending != Ending::diverged)
-      record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged});
+      record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part});
     if (folder_)
-      write_file_atomically(folder_->file(kManifest),
-                            ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation));
+      write_file_atomically(folder_->file(kManifest), ended_manifest_text(read_file(folder_->file(kManifest)), result,
+                                                                          evaluation, judged_part_name(setup_.task)));
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(steps * plan_.minibatch);
-    if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation));
+    if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation, "", result.part));
     if (result.averaged) console_.line(evaluation_text(*result.averaged, " of the averaged parameters"));
+    if (result.best)
+      if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
+        console_.line(text);
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
     if (steps > 0 && programs_.training.lag() > 0)

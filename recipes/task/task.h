@@ -88,12 +88,13 @@ struct Task {
   int64_t classes = 0;                      // where the loss is a cross-entropy over classes; else 0
   std::string data = {};                    // name of the data set
   int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
+  int64_t valid_count = 0;                  // of the samples held out; 0: there are none
   bool is_noise = false;                    // of the training part: its losses mean nothing
   bool is_learnable = true;                 // false where the labels do not follow from the samples
   std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
-  // augmentation; null: as `train`.
-  std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr;
+  // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is.
+  std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
 
   std::vector<std::string> fields_in_memory() const;  // names
 };

@@ -10,6 +10,9 @@
 
 namespace kb {
 
+// Parts of a data set that are evaluated, as metrics name them.
+inline constexpr const char *kTestPart = "test", *kValidPart = "valid";
+
 struct Figure {
   std::string name;
   double value = 0;

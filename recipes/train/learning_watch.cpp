@@ -18,11 +18,12 @@ constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
 }  // namespace
 
 LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
-                             std::vector<int64_t> test_counts)
+                             std::vector<int64_t> test_counts, std::string part)
     : guess_(std::log(static_cast<double>(classes))),
       classes_(classes),
       warmup_(warmup),
       test_counts_(std::move(test_counts)),
+      part_(std::move(part)),
       first_loss_(first_loss),
       has_loss_of_start_(first_loss.has_value()) {}
 
@@ -62,10 +63,10 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
   if (in_first_epoch && done > 0 && error == 0 && !told_perfect_) {
     told_perfect_ = true;
     note += fmt::format(
-        "{}NOTE: not one of {} test samples is wrong in the first epoch\n"
-        "  check: that test labels differ from each other, and that images do not hold their labels; data that are as "
+        "{}NOTE: not one of {} {} samples is wrong in the first epoch\n"
+        "  check: that {} labels differ from each other, and that images do not hold their labels; data that are as "
         "easy as that are rare",
-        note.empty() ? "" : "\n", count);
+        note.empty() ? "" : "\n", count, part_, part_);
   }
   return note;
 }
@@ -88,10 +89,10 @@ std::string LearningWatch::one_class_note(int64_t done, double error, int64_t co
   if (at == test_counts_.end() || right == 0) return "";
   told_one_class_ = true;
   return fmt::format(
-      "NOTE: {} of {} test samples are right after {} steps: as many as class {} has, so one class is predicted for "
+      "NOTE: {} of {} {} samples are right after {} steps: as many as class {} has, so one class is predicted for "
       "all, as it seems\n"
       "  check: --lr, which may be far too large or too small, and that training labels differ from each other",
-      right, count, done, at - test_counts_.begin());
+      right, count, part_, done, at - test_counts_.begin());
 }
 
 std::string LearningWatch::guessing_note(int64_t done) {

@@ -15,14 +15,14 @@ inline constexpr int64_t kFewestJudged = 50;
 class LearningWatch {
  public:
   // `warmup`: steps. `first_loss`: of step 0, where that was taken before. `test_counts`: samples of each class in the
-  // part that is evaluated; empty where they are not known.
+  // part that is evaluated, whose name is `part`; empty where they are not known.
   LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
-                std::vector<int64_t> test_counts = {});
+                std::vector<int64_t> test_counts = {}, std::string part = "test");
 
   // A NOTE, or empty. Of every step, in order.
   std::string step(int64_t step, double loss, double lr);
   // Returns a NOTE, or empty, about an evaluation after `done` steps, in the first epoch or not.
-  // `error`: fraction of `count` test samples that are classified wrongly.
+  // `error`: fraction of `count` evaluated samples that are classified wrongly.
   std::string evaluation(int64_t done, bool in_first_epoch, double error, int64_t count);
 
   // Judges a whole epoch that ends after `done` steps of which it took `steps`, by its mean training loss. Returns why
@@ -41,6 +41,7 @@ class LearningWatch {
   const double guess_;  // the loss of guessing, with equal weight on each class: ln K
   const int64_t classes_, warmup_;
   const std::vector<int64_t> test_counts_;
+  const std::string part_;
   std::optional<double> first_loss_;  // of the first step seen
   bool has_loss_of_start_;            // that step is step 0
   double loss_sum_ = 0;               // of the steps behind the warmup that were not judged yet

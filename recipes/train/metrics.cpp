@@ -174,15 +174,22 @@ void MetricsFile::layers(const LayerNorms& norms) {
 }
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
-  object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.evaluation.loss},
+  object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
          Prefixed{"train_", m.training});
   flush();
 }
 
+void MetricsFile::test(const TestMetrics& m) {
+  object("test", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", kTestPart},
+         Text{"state", m.is_best ? "best" : "final"}, Pair{"loss", m.evaluation.loss},
+         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged});
+  flush();
+}
+
 void MetricsFile::end(const EndMetrics& m) {
-  object("end", Count{"steps", m.steps}, Figures{"", m.evaluation.figures}, Pair{"loss", m.evaluation.loss},
-         Text{"state_sha256", m.state_sha256}, Truth{"diverged", m.is_diverged});
+  object("end", Count{"steps", m.steps}, Text{"part", m.part}, Figures{"", m.evaluation.figures},
+         Pair{"loss", m.evaluation.loss}, Text{"state_sha256", m.state_sha256}, Truth{"diverged", m.is_diverged});
   flush();
 }
 

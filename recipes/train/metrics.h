@@ -40,6 +40,16 @@ struct EvalMetrics {
   Evaluation evaluation;
   std::optional<Evaluation> averaged = std::nullopt;  // of the averaged parameters: "ema_loss" and so on
   std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
+  std::string_view part = kTestPart;                  // that was evaluated
+};
+
+// The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.
+struct TestMetrics {
+  int64_t step = 0;
+  double epoch = 0;
+  bool is_best = false;
+  Evaluation evaluation;
+  std::optional<Evaluation> averaged = std::nullopt;
 };
 
 struct EndMetrics {
@@ -47,6 +57,7 @@ struct EndMetrics {
   Evaluation evaluation;
   std::string state_sha256;
   bool is_diverged = false;
+  std::string_view part = kTestPart;  // of the evaluation
 };
 
 // A number as JSON has it: the shortest that reads back the same; null where it is not finite.
@@ -69,8 +80,10 @@ class MetricsFile {
   // Kept back for up to a second; allocates nothing.
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
-  // Written at once, as the next two.
+  // Written at once, as the next three.
   void evaluation(const EvalMetrics& metrics);
+  // {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
+  void test(const TestMetrics& metrics);
   void end(const EndMetrics& metrics);
   // The run diverged, and ends here: {"kind":"stop","step":..,"lr":..,"reason":"..","diverged":true}.
   void stop(int64_t step, double lr, std::string_view reason);

@@ -15,12 +15,13 @@ namespace {
 
 std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
 
-enum class Kind : uint8_t { step, evaluation, end, stop, other, damaged, torn };
+// final: an end, a stop, or a test of the state at an end.
+enum class Kind : uint8_t { step, evaluation, end, final, other, damaged, torn };
 
 struct MetricsLine {
   std::string_view text;  // with its end
   Kind kind = Kind::damaged;
-  int64_t step = 0, steps = 0;     // of a step, of an end
+  int64_t step = 0, steps = 0;     // of a step or an evaluation, of an end
   Evaluation evaluation = {};      // of a step the loss alone
   std::vector<double> means = {};  // of a step's training metrics
   bool is_kept = true;
@@ -41,7 +42,7 @@ Kind kind_named(const std::string& kind) {
   if (kind == "step") return Kind::step;
   if (kind == "eval") return Kind::evaluation;
   if (kind == "end") return Kind::end;
-  return kind == "stop" ? Kind::stop : Kind::other;
+  return kind == "stop" || kind == "test" ? Kind::final : Kind::other;
 }
 
 // Throws Error where the line is damaged.
@@ -55,6 +56,7 @@ void parse(MetricsLine& line, const ComputedMetrics& metrics) {
       line.means.push_back(mean_of(json, how.finish ? name + kMeanSuffix : name));
   }
   if (kind == "eval") {
+    if (json.has("step")) line.step = json.get<int64_t>("step");
     line.evaluation.count = json.get<int64_t>("count");
     for (const auto& [name, how] : metrics.test) line.evaluation.figures.push_back({name, number(json, name), how});
   }
@@ -113,7 +115,7 @@ class LossTotals {
   void take(MetricsLine& line) {
     if (line.kind == Kind::step) take_step(line);
     if (line.kind == Kind::evaluation) take_evaluation(line);
-    line.is_kept = line.kind != Kind::end && line.kind != Kind::stop && line.kind != Kind::torn;
+    line.is_kept = line.kind != Kind::end && line.kind != Kind::final && line.kind != Kind::torn;
   }
 
   void drop_evaluation() {
@@ -139,6 +141,7 @@ class LossTotals {
     earlier_ = cut_;
     earlier_.evaluation.reset();
     cut_.evaluation = line.evaluation;
+    if (is_better(line.evaluation, cut_.best)) cut_.best = {line.step, line.evaluation, std::nullopt, {}};
     cut_.sums = {};
   }
 

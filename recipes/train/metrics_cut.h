@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "recipes/train/evaluation.h"
+#include "recipes/train/best_state.h"
 
 namespace kb {
 
@@ -20,12 +20,13 @@ struct MetricsCut {
   std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
   std::optional<double> first_loss;
   StepSums sums = {};
-  StepSums epoch = {};  // of the losses since the epoch under way began
+  StepSums epoch = {};                 // of the losses since the epoch under way began
+  std::optional<BestState> best = {};  // by the evaluations that are kept
 };
 
 // Keeps the lines of steps before `step` and all between them; drops later steps and what follows them, a torn last
-// line, ends and stops, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file that is
-// not there counts as empty. `epoch_begin`: first step of the epoch under way.
+// line, ends, stops and tests, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file
+// that is not there counts as empty. `epoch_begin`: first step of the epoch under way.
 MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due,
                        int64_t epoch_begin);
 

@@ -19,6 +19,16 @@ struct EvaluationReport {
   std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
   std::optional<Evaluation> training;  // means over the steps since the last evaluation; none: there were none
   double train_seconds = 0;            // without evaluations
+  const char* part = kTestPart;        // that was evaluated
+};
+
+// An evaluation of the test part at the end of a training that held out samples (Task::valid).
+struct TestReport {
+  int64_t step = 0;      // after which the state stood
+  double epoch = 0;      // likewise
+  bool is_best = false;  // the best state by the samples held out; else the final one
+  Evaluation evaluation;
+  std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
 };
 
 // A training that diverged and does not go on: a value is not finite, or it learns nothing.
@@ -41,6 +51,7 @@ class Observer {
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
   virtual void evaluated(const EvaluationReport&) {}
+  virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last
   virtual void save_checkpoint(const CheckpointCursor&) {}
   // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it.

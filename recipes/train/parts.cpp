@@ -39,12 +39,16 @@ void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
   session.set_scalar("step", static_cast<double>(step));
 }
 
+const Source& judged_part(const Task& task) { return task.valid ? *task.valid : *task.test; }
+
+const char* judged_part_name(const Task& task) { return task.valid ? kValidPart : kTestPart; }
+
 std::vector<int64_t> class_counts(const Task& task) {
   if (task.classes <= 0) return {};
   for (size_t f = 0; f < task.fields.size(); ++f) {
     const Field& field = task.fields[f];
     if (field.below != task.classes || field.dtype != DType::i32 || !field.shape.empty()) continue;
-    const std::span<const std::byte> table = task.test->table(f);
+    const std::span<const std::byte> table = judged_part(task).table(f);
     std::vector<int64_t> counts(table.empty() ? 0 : static_cast<size_t>(task.classes));
     for (size_t at = 0; at + sizeof(int32_t) <= table.size(); at += sizeof(int32_t)) {
       int32_t label = 0;

@@ -6,6 +6,7 @@
 
 #include "data/order.h"
 #include "recipes/config/learning.h"
+#include "recipes/train/best_state.h"
 #include "recipes/train/evaluate.h"
 #include "recipes/train/observer.h"
 #include "recipes/train/world.h"
@@ -27,6 +28,7 @@ struct LoopStart {
   StepSums sums = {};
   std::optional<double> first_loss = {};  // of step 0, where that was before
   StepSums epoch = {};                    // of the steps of the epoch under way, losses alone
+  std::optional<BestState> best = {};     // of the evaluations before
 };
 
 // Things that the loop works on; all must outlive it.
@@ -57,7 +59,11 @@ int64_t first_worker(const LoopParts& parts);  // virtual, of this process
 void set_constants(Session& session, const LoopParts& parts);
 void set_scalars(Session& session, StepScalars& scalars, int64_t step);
 
-// Samples of each class in the part that is evaluated; empty for a task without classes, or whose labels lie in no
+// Returns the part that evaluations in the course of a training judge on, and its name.
+const Source& judged_part(const Task& task);
+const char* judged_part_name(const Task& task);
+
+// Samples of each class in that part; empty for a task without classes, or whose labels lie in no
 // memory.
 std::vector<int64_t> class_counts(const Task& task);
 

@@ -38,6 +38,9 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
+// The table of an evaluation holds one part at a time.
+int64_t evaluated_rows(const Task& task) { return std::max(task.test_count, task.valid_count); }
+
 [[noreturn]] void refuse(const std::string& why) {
   throw UsageError(fmt::format("--resident on: {}; --resident auto or off sends the samples step by step", why));
 }
@@ -48,11 +51,11 @@ int64_t resident_bytes(const Task& task) {
   int64_t sample = 0;
   for (const Field& field : task.fields)
     if (field.in_memory) sample += field.sample_bytes();
-  return (task.train_count + task.test_count) * sample;
+  return (task.train_count + evaluated_rows(task)) * sample;
 }
 
 Residency choose_residency(const RunConfig& config, const Task& task, const Target& target, int64_t device_bytes) {
-  const Residency all{task.train_count, task.test_count};
+  const Residency all{task.train_count, evaluated_rows(task)};
   const bool possible = task.sent_because.empty() && !task.fields_in_memory().empty();
   if (config.resident == ResidentChoice::automatic)
     return possible && target.processor == Processor::gpu && resident_bytes(task) <= kResidentBytes ? all : Residency{};

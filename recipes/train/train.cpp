@@ -1,6 +1,7 @@
 #include "recipes/train/train.h"
 
 #include "recipes/config/learning.h"
+#include "recipes/task/validation.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/programs.h"
 
@@ -54,7 +55,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
 
 Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
              const TrainingState* from) {
-  const Task task = with_counts(asked);
+  const Task task = with_validation(with_counts(asked), given.validation);
   const Residency residency = choose_residency(given, task, machine.backend.target(), machine.backend.memory_bytes());
   const RunConfig config = settled(given, task, residency, machine);
   const RunPlan plan = make_plan(config, task.train_count);

@@ -35,21 +35,24 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(std::move(parts)),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world),
+      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task), parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
       schedule_(parts_.scalars),
       watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss,
-             class_counts(parts_.task)),
+             class_counts(parts_.task), judged_part_name(parts_.task)),
       sums_(parts_.start.sums),
       epoch_(parts_.start.epoch) {
   result_.steps = reported_ = parts_.start.step;
+  result_.part = judged_part_name(parts_.task);
+  result_.best = parts_.start.best;
   if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
                         parts_.config.recompute_bn);
   if (parts_.averaged)
-    averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world);
+    averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
+                      parts_.world);
   set_constants(parts_.training, parts_);
   if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
@@ -105,6 +108,7 @@ void TrainingLoop::loop() {
   const bool evaluates = result_.ending == Ending::finished || parts_.config.eval_on_stop;
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
+  if (result_.ending == Ending::finished) evaluate_test_part();
   result_.is_diverged = watch_.is_diverging();
   result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
   parts_.observer.finish();
@@ -121,11 +125,12 @@ void TrainingLoop::begin() {
   save_model(done);
   if (parts_.start.evaluation) {
     result_.evaluation = *parts_.start.evaluation;
-    note_best(*result_.evaluation);
     evaluated_at_ = done;
     if (is_good_enough(*result_.evaluation)) end_ = done;
   } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
     evaluate(done);
+    if (result_.best && result_.best->step == done) checkpoint_at_ = -1;  // that state is kept as the best
+    save_checkpoint(done);
   }
 }
 
@@ -215,7 +220,7 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
                             .epochs = parts_.plan.epochs(end_),
                             .loss = m.loss,
                             .learning_rate = m.lr,
-                            .best = best_,
+                            .best = best_figure(),
                             .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
                             .seconds_left = static_cast<double>(end_ - done) * seconds,
                             .data_wait_ms = m.data_wait_ms});
@@ -264,11 +269,12 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
                              .evaluation = evaluation,
                              .averaged = averaged,
                              .training = sums_.mean(parts_.metrics.training, parts_.plan.minibatch),
-                             .train_seconds = result_.train_seconds});
+                             .train_seconds = result_.train_seconds,
+                             .part = judged_part_name(parts_.task)});
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
   if (const std::optional<double> error = evaluation.value("error"))
     note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, *error, evaluation.count));
-  note_best(evaluation);
+  note_best(evaluation, done);
   result_.evaluation = evaluation;
   result_.averaged = averaged;
   evaluated_at_ = done;
@@ -281,9 +287,16 @@ std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
   return averaged_ ? averaged_->run(may_stop) : std::nullopt;
 }
 
-void TrainingLoop::note_best(const Evaluation& evaluation) {
-  const Figure* goal = evaluation.goal();
-  if (goal && (!best_ || goal->is_better_than(*best_))) best_ = *goal;
+// An evaluation that is not due is made where a run stops, and is no part of it once it goes on.
+void TrainingLoop::note_best(const Evaluation& evaluation, int64_t done) {
+  if (!evaluation_is_due(parts_.config, parts_.plan, done) || !is_better(evaluation, result_.best)) return;
+  result_.best = {done, evaluation, std::nullopt, {}};
+  if (parts_.task.valid) result_.best->model = parts_.store.canonical(false);
+}
+
+std::optional<Figure> TrainingLoop::best_figure() const {
+  return result_.best && result_.best->evaluation.goal() ? std::optional(*result_.best->evaluation.goal())
+                                                         : std::nullopt;
 }
 
 // As --stop-at 8.5% asks.
@@ -306,7 +319,8 @@ void TrainingLoop::save_checkpoint(int64_t done) {
   report_until(done);
   if (checkpoint_at_ == done) return;
   parts_.world.at("checkpoint");
-  parts_.observer.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done)});
+  const bool is_best = result_.best && result_.best->step == done;
+  parts_.observer.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done), is_best});
   checkpoint_at_ = done;
 }
 

@@ -24,8 +24,10 @@ struct LoopResult {
   std::string reason;                    // for a person: why a run that diverged did, what is kept, a hint; else empty
   double train_seconds = 0;              // without evaluations
   double host_seconds = 0;               // that taking the steps kept the host, data apart
-  std::optional<Evaluation> evaluation;  // of the final parameters
+  std::optional<Evaluation> evaluation;  // of the final parameters, on `part`
   std::optional<Evaluation> averaged;    // of the averaged ones, likewise
+  const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
+  std::optional<BestState> best;         // by the evaluations in its course
   std::vector<Overlap> overlaps;         // of every step, where --explain-overlap asks
 };
 
@@ -66,7 +68,10 @@ class TrainingLoop {
   std::optional<double> loss_scale(int age) const;
   std::optional<Evaluation> evaluate_averaged(bool may_stop);
   void note(const std::string& text);
-  void note_best(const Evaluation& evaluation);
+  void note_best(const Evaluation& evaluation, int64_t done);
+  void evaluate_test_part();
+  Evaluation evaluate_with(const std::vector<NamedTensor>& model, Evaluator& evaluator);
+  std::optional<Figure> best_figure() const;
   bool is_good_enough(const Evaluation& evaluation) const;
   void show_progress(const StepMetrics& metrics);
   // recipes/train/training_loop_faults.cpp. `updates`: made before.
@@ -99,7 +104,6 @@ class TrainingLoop {
   LearningWatch watch_;
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;
-  std::optional<Figure> best_;      // goal of the evaluations of this process
   std::array<Started, 2> started_;  // steps that may not have been reported, by number modulo 2
   int64_t reported_ = 0;            // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};

@@ -132,6 +132,20 @@ BOOST_AUTO_TEST_CASE(the_split_of_a_minibatch_does_not_matter) {
   BOOST_TEST(order.row(1000003, 31).sample == Permutation(3, 1000003 / 15, 500)(1000003 % 15 * 32 + 31));
 }
 
+BOOST_AUTO_TEST_CASE(an_order_of_members_is_that_of_their_positions) {
+  const auto members = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{2, 3, 5, 7, 11, 13, 17});
+  for (const Order& plain : {Order::training(3, 7, 2), Order::evaluation(7, 3)}) {
+    const Order order = plain.within(members);
+    BOOST_TEST(order.steps_per_epoch() == plain.steps_per_epoch());
+    for (int64_t step = 0; step < plain.steps_per_epoch(); ++step)
+      for (int64_t row = 0; row < plain.minibatch(); ++row) {
+        const kb::OrderRow expected = plain.row(step, row);
+        BOOST_TEST(order.row(step, row).sample == (*members)[static_cast<size_t>(expected.sample)]);
+        BOOST_TEST(order.row(step, row).weight == expected.weight);
+      }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(error_texts) {
   const auto text = [](auto action) { return kb::test::data_error({}, action); };
   BOOST_TEST(text([] { Order::training(1, 100, 128); }) ==
@@ -145,6 +159,8 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: no samples to order\n  expected: at least 1\n  got:      0");
   BOOST_TEST(text([] { Permutation(1, 0, -3); }) ==
              "sample order: no samples to order\n  expected: at least 1\n  got:      -3");
+  BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(3)); }) ==
+             "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -34,8 +34,9 @@ BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
       text ==
       "{\"kind\":\"step\",\"step\":12,\"epoch\":0.25,\"loss\":2.5,\"lr\":0.1,\"samples_per_s\":1000,"
       "\"data_wait_ms\":0.5}\n"
-      "{\"kind\":\"eval\",\"step\":13,\"epoch\":1,\"loss\":0.5,\"error\":0.0625,\"count\":10000}\n"
-      "{\"kind\":\"end\",\"steps\":937,\"error\":0.0625,\"loss\":0.5,\"state_sha256\":\"abc\",\"diverged\":false}\n");
+      "{\"kind\":\"eval\",\"step\":13,\"epoch\":1,\"part\":\"test\",\"loss\":0.5,\"error\":0.0625,\"count\":10000}\n"
+      "{\"kind\":\"end\",\"steps\":937,\"part\":\"test\",\"error\":0.0625,\"loss\":0.5,\"state_sha256\":\"abc\","
+      "\"diverged\":false}\n");
   BOOST_REQUIRE(times.size() == 3u);
   BOOST_TEST(std::is_sorted(times.begin(), times.end()));
   BOOST_TEST(times.front() >= 90);

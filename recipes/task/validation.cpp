@@ -1,0 +1,89 @@
+#include "recipes/task/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+namespace kb {
+namespace {
+
+using Members = std::shared_ptr<const std::vector<int64_t>>;
+
+// Some samples of a source, which count from 0 in their order.
+class SourcePart : public Source {
+ public:
+  SourcePart(std::shared_ptr<const Source> whole, Members members, const std::vector<Field>& fields)
+      : whole_(std::move(whole)), members_(std::move(members)), tables_(fields.size()) {
+    for (const Field& field : fields) sample_bytes_.push_back(field.in_memory ? field.sample_bytes() : 0);
+  }
+
+  int64_t count() const override { return std::ssize(*members_); }
+
+  FieldFill gather(const Order& order, int64_t first_row) const override {
+    return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,
+                                                                                        const FieldMemory& memory) {
+      fill(step, memory);
+      for (size_t row = 0; row < memory.samples.size(); ++row)
+        memory.samples[row] = static_cast<int32_t>(order.row(step, first_row + static_cast<int64_t>(row)).sample);
+    };
+  }
+
+  // Copied when it is first asked for.
+  std::span<const std::byte> table(size_t field) const override {
+    const std::span<const std::byte> all = whole_->table(field);
+    const auto bytes = static_cast<size_t>(sample_bytes_.at(field));
+    if (all.empty() || bytes == 0) return {};
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::byte>& own = tables_[field];
+    if (!own.empty()) return own;
+    own.reserve(members_->size() * bytes);
+    for (const int64_t sample : *members_) {
+      const auto row = all.subspan(static_cast<size_t>(sample) * bytes, bytes);
+      own.insert(own.end(), row.begin(), row.end());
+    }
+    return own;
+  }
+
+ private:
+  const std::shared_ptr<const Source> whole_;
+  const Members members_;
+  std::vector<int64_t> sample_bytes_;  // 0 for a field that is in no memory
+  mutable std::mutex mutex_;           // of the tables
+  mutable std::vector<std::vector<std::byte>> tables_;
+};
+
+// The samples at positions [begin, end) of the permutation, in the order of their numbers.
+Members members_at(int64_t begin, int64_t end, int64_t all) {
+  constexpr uint64_t kSeed = 0;
+  const Permutation permutation(kSeed, 0, all);
+  std::vector<int64_t> members;
+  for (int64_t position = begin; position < end; ++position) members.push_back(permutation(position));
+  std::sort(members.begin(), members.end());
+  return std::make_shared<const std::vector<int64_t>>(std::move(members));
+}
+
+}  // namespace
+
+Task with_validation(Task task, int64_t count) {
+  if (count == 0 || task.valid_count > 0) return task;
+  const int64_t all = task.train_count, left = all - count;
+  const std::string& name = task.data.empty() ? task.name : task.data;
+  if (task.is_noise || (task.train && task.train->is_constant()))
+    throw Error(fmt::format("--validation: expected samples to hold out, got noise in the shape of {}", name));
+  if (left < 1)
+    throw Error(
+        fmt::format("--validation: expected less than the {} training samples of {}, got {}", all, name, count));
+  task.train_count = left;
+  task.valid_count = count;
+  if (!task.train) return task;
+  const Members train = members_at(0, left, all), valid = members_at(left, all, all);
+  const std::shared_ptr<const Source> plain = task.plain ? task.plain : task.train;
+  task.train = std::make_shared<SourcePart>(task.train, train, task.fields);
+  task.plain = std::make_shared<SourcePart>(plain, train, task.fields);
+  task.valid = std::make_shared<SourcePart>(plain, valid, task.fields);
+  return task;
+}
+
+}  // namespace kb

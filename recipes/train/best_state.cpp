@@ -1,0 +1,17 @@
+#include "recipes/train/best_state.h"
+
+#include <cmath>
+
+namespace kb {
+
+Figure judged_figure(const Evaluation& evaluation) {
+  const Figure* goal = evaluation.goal();
+  return goal ? *goal : Figure{"loss", evaluation.loss, {}};
+}
+
+bool is_better(const Evaluation& evaluation, const std::optional<BestState>& than) {
+  const Figure own = judged_figure(evaluation);
+  return std::isfinite(own.value) && (!than || own.is_better_than(judged_figure(than->evaluation)));
+}
+
+}  // namespace kb
