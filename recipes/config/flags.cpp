@@ -12,6 +12,7 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/learning_rows.h"
 #include "recipes/config/network.h"
+#include "recipes/config/preset.h"
 #include "recipes/task/suggest.h"
 #include "runtime/options.h"
 
@@ -160,6 +161,10 @@ FlagRow batch_norm() {
 
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
+  if (option.is_switch)
+    return {{flag, "", option.doc},
+            [=](RunConfig& config, const std::string&) { config.options.set(option.name, 1); },
+            [=](const RunConfig& config) { return config.options.real(option.name) == 0 ? "false" : "true"; }};
   if (!option.words.empty())
     return {{flag, "WORD", fmt::format("{}: {}", option.doc, option.expectation())},
             [=](RunConfig& config, const std::string& text) {
@@ -251,35 +256,25 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
 }
 
 RunConfig default_config(const Recipe& recipe) {
-  RunConfig config = config_of(recipe.defaults, recipe.optimizers);
-  if (recipe.task)
-    config.dataset = recipe.name;
-  else
-    config.data = RuntimeOptions::from_environment().data_dir.string();
-  config.options = OptionValues(recipe.options);
-  return config;
+  return preset_config(recipe, OptionValues(recipe.options), std::nullopt);
 }
 
-std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
-  const RunConfig defaults = default_config(recipe);
+namespace {
+
+std::string help_with(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches,
+                      const RunConfig& defaults) {
   std::vector<HelpRow> rows;
   for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
   for (const FlagRow& row : flag_table(recipe))
     rows.push_back({row.heading, row.text, row.text.value.empty() ? "" : row.print(defaults)});
   rows.push_back({"", {"--help", "", "this text"}});
-  return help_text(fmt::format("{}: {}\n{}\n\nusage: {} [flags]; defaults stand in brackets", recipe.name,
-                               recipe.summary, recipe.paper, usage),
-                   rows);
+  std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags]; defaults stand in brackets", recipe.name,
+                                  recipe.summary, recipe.paper, usage);
+  for (const std::string& note : preset_notes(recipe, defaults)) title += "\n" + note;
+  return help_text(title, rows);
 }
 
-std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
-                                     const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
-                                     const RunConfig* base) {
-  RunConfig config = base ? *base : default_config(recipe);
-  const std::vector<FlagRow> table = flag_table(recipe);
-  CLI::App app;
-  app.set_help_flag("--help,-h");
-  app.allow_extras();
+void add_switches(CLI::App& app, const std::vector<ToolSwitch>& switches) {
   for (const ToolSwitch& item : switches) {
     if (item.set) app.add_flag(item.text.name, *item.set);
     if (item.number)
@@ -288,28 +283,53 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
       });
     if (item.word) app.add_option(item.text.name, *item.word);
   }
+}
+
+GivenFlags given_flags(const std::vector<FlagRow>& table, const CLI::App& app) {
+  GivenFlags given;
+  for (const FlagRow& row : table)
+    if (const CLI::Option* option = app.get_option(row.text.name); option->count() > 0)
+      given[row.text.name] = row.text.value.empty() ? "" : option->results().back();
+  return given;
+}
+
+}  // namespace
+
+std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
+  return help_with(recipe, usage, switches, default_config(recipe));
+}
+
+std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
+                                     const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
+                                     const RunConfig* base) {
+  const std::vector<FlagRow> table = flag_table(recipe);
+  CLI::App app;
+  app.set_help_flag("--help,-h");
+  app.allow_extras();
+  add_switches(app, switches);
   for (const FlagRow& row : table) {
     if (row.text.value.empty())
-      app.add_flag_callback(row.text.name, [&] { row.read(config, ""); });
+      app.add_flag(row.text.name);
     else
-      app.add_option_function<std::string>(row.text.name, [&](const std::string& value) { row.read(config, value); })
-          ->type_name(row.text.value);
+      app.add_option(row.text.name)->type_name(row.text.value);
   }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", flags_help(recipe, usage, switches));
+    fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given_flags(table, app))));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
+  const GivenFlags given = given_flags(table, app);
+  RunConfig config = base ? *base : preset_config(recipe, given);
+  read_flags(table, given, config);
   if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
-  const auto given = [&](const std::string& flag) { return app.count(flag) > 0; };
-  check_learning_flags(config, given);
+  check_learning_flags(config, [&](const std::string& flag) { return given.contains(flag); });
   // The flags of a run that is resumed stand in its folder: they are the base of a second reading, which judges.
   const bool is_whole = base || config.resume.empty() || config.resume == kResumeAuto;
   for (const FlagRow& row : table)
-    if (is_whole && given(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);
+    if (is_whole && given.contains(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);
   return config;
 }
 

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/flag_rows.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/preset.h"
 #include "recipes/run/command_words.h"
 
 namespace kb {
 namespace {
 
-// The recipe's, with what the optimizer that `config` name brings by itself.
+// The defaults that hold beside `config`: of its options and its minibatch, and what its optimizer brings by itself.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
-  RunConfig defaults = default_config(recipe);
-  use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.optimizer);
-  defaults.optimizer = recipe.defaults.optimizer;
+  RunConfig defaults = preset_config(recipe, config.options, config.minibatch);
+  const std::string own = defaults.optimizer;
+  if (own != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.optimizer);
+  defaults.optimizer = own;
+  defaults.options = OptionValues(recipe.options);
+  defaults.minibatch = preset_config(recipe, config.options, std::nullopt).minibatch;
   return defaults;
 }
 
@@ -32,7 +35,10 @@ std::map<std::string, std::string> linear_rule(const Recipe& recipe, const RunCo
 
 std::string command_with(const Recipe& recipe, const RunConfig& config,
                          const std::map<std::string, std::string>& changes) {
-  const RunConfig defaults = defaults_beside(recipe, config);
+  RunConfig changed = config;
+  if (const auto minibatch = changes.find("--minibatch"); minibatch != changes.end())
+    changed.minibatch = parse_whole("--minibatch", minibatch->second, whole_expectation(1), 1);
+  const RunConfig defaults = defaults_beside(recipe, changed);
   std::string text = start_words(recipe);
   for (const FlagRow& row : flag_table(recipe)) {
     const auto change = changes.find(row.text.name);

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "recipes/config/flag_rows.h"
+#include "recipes/config/preset.h"
 
 namespace kb {
 
 RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& words) {
   const std::vector<FlagRow> table = flag_table(recipe);
-  std::map<std::string, std::string> given;
+  GivenFlags given;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto row = std::find_if(table.begin(), table.end(), [&](const FlagRow& r) { return r.text.name == word; });
@@ -28,9 +27,8 @@ RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& 
     given["--base-lr"] = lr->second;
     given.erase(lr);
   }
-  RunConfig config = default_config(recipe);
-  for (const FlagRow& row : table)  // in its order: an optimizer brings defaults of the flags behind it
-    if (const auto at = given.find(row.text.name); at != given.end()) row.read(config, at->second);
+  RunConfig config = preset_config(recipe, given);
+  read_flags(table, given, config);
   return config;
 }
 

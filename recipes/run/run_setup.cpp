@@ -5,6 +5,7 @@
 #include <future>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/preset.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_texts.h"
 #include "recipes/train/bucket_choice.h"
@@ -42,6 +43,7 @@ RunSetup::RunSetup(const Recipe& of, const RunConfig& asked, World& all, Console
 void RunSetup::tell_device() {
   const Backend& backend = *device.backend;
   console.line(fmt::format("{} on {} ({})", recipe.name, backend.description(), device.reason));
+  for (const std::string& note : preset_notes(recipe, given)) console.line(note);
   if (world.size() > 1) console.line(world.communicator().description());
   if (!device.sums.empty()) console.line("GPUs sum their gradients: " + device.sums);
   const std::string choices = from ? use_algorithm_choices(*device.backend, from->fact(kAlgorithmChoices)) : "";

@@ -1,6 +1,7 @@
 // A recipe's parts: a model function over labelled images, or a task of its own, and its defaults. The model returns
 // per-sample values; the framework normalises the images before it and reduces over the samples behind it.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,16 @@ struct Defaults {
   std::string augment = "none";  // kinds, separated by commas: crop, flip, cutout, mixup
 };
 
+// Flags that a recipe gives itself, and lines that its help and the start of a run say about them.
+struct Preset {
+  std::vector<std::string> flags = {};  // words of a command line, each flag with its value: "--lr", "30"
+  std::vector<std::string> notes = {};
+};
+// Returns the flags that go with these values of the recipe's options and with --minibatch; where that is not given,
+// nothing stands for the minibatch that the flags or the defaults have. Flags of a command line replace them. Throws
+// UsageError for options that contradict the minibatch.
+using ChoosePreset = Preset (*)(const OptionValues& options, std::optional<int64_t> minibatch);
+
 // Arguments of a function that makes a recipe's own task.
 struct TaskRequest {
   std::string data;           // --data, a file or a folder; "" where it is not given
@@ -66,6 +77,7 @@ struct Recipe {
   Synthetic synthetic = {};                // what `--dataset synthetic` looks like for this model
   std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
   std::vector<RecipeOption> options = {};  // flags of its own
+  ChoosePreset preset = nullptr;           // over the defaults, where these depend on options or on the minibatch
   std::string program = {};                // how its program is started; empty: "./run NAME"
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
   LoadTask task = nullptr;                 // fields and a model of the recipe's own, in place of `model` over images

@@ -32,6 +32,10 @@ RecipeOption word_option(std::string name, std::vector<std::string> words, std::
   return {.name = std::move(name), .doc = std::move(doc), .words = std::move(words)};
 }
 
+RecipeOption switch_option(std::string name, std::string doc) {
+  return {.name = std::move(name), .doc = std::move(doc), .low = 0, .below = 2, .is_switch = true};
+}
+
 OptionValues::OptionValues(const std::vector<RecipeOption>& options) {
   for (const RecipeOption& option : options)
     entries_.push_back({option.name, option.value, option.whole, option.words.empty() ? "" : option.words.front()});

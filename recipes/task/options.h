@@ -17,6 +17,7 @@ struct RecipeOption {
   bool whole = true;                 // whole numbers alone
   // Not empty: the option is one of these words and no number; the first word is its default.
   std::vector<std::string> words = {};
+  bool is_switch = false;  // a flag without a value: 1 where it is given, else 0
 
   bool allows(double candidate) const;
   // "one of 8, 20", "a whole number in [1, 2^31)", "a number in [0, 1)", "one of none, batch".
@@ -28,6 +29,9 @@ RecipeOption fraction_option(std::string name, double value, std::string doc);
 
 // One of the words, by default the first: --norm none|batch.
 RecipeOption word_option(std::string name, std::vector<std::string> words, std::string doc);
+
+// A flag without a value, as --baseline; OptionValues::real is 1 where it is given, else 0.
+RecipeOption switch_option(std::string name, std::string doc);
 
 // A value for each option of a recipe.
 class OptionValues {
