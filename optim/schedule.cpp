@@ -45,12 +45,23 @@ double one_cycle(const ScheduleSpec&, const SchedulePoint& at) {
   return line(kLow, kEnd, (at.progress - 2 * kHalf) / (1 - 2 * kHalf));
 }
 
+// Akiba et al. 2017, section 3.2: the lower rates of their slow start, by epochs from the start of the run.
+double slow_start(const ScheduleSpec&, const SchedulePoint& at) {
+  struct Phase {
+    double end_epoch, multiplier;
+  };
+  for (const Phase& phase : {Phase{40, 0.5}, {70, 0.075}, {85, 0.01}})
+    if (at.epoch < phase.end_epoch) return phase.multiplier;
+  return 0.001;
+}
+
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
     {"step", "the reference, times a factor at each milestone", steps},
     {"polynomial", "from the reference to the end rate as (1 - progress)^power", polynomial, true},
     {"mlperf", "polynomial over one step more than are left, as in the MLPerf reference", mlperf, true},
     {"cosine", "half a cosine from the reference to the end rate", cosine, true},
+    {"slow-start", "0.5 of the reference for 40 epochs, 0.075 for 30, 0.01 for 15, then 0.001", slow_start},
     {"one-cycle", "linear from 1/25 of the reference up to it and back, then to 1/250000", one_cycle},
 };
 

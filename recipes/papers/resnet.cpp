@@ -28,6 +28,11 @@ Tensor bottleneck(const std::string& name, Tensor x, int64_t channels, int64_t s
   return relu(y + shortcut(x, wide, stride));
 }
 
+std::vector<int64_t> resnet_stages(int64_t depth) {
+  ensure(depth == 50 || depth == 101, "a residual network of 50 or 101 layers");
+  return {3, 4, depth == 50 ? 6 : 23, 3};
+}
+
 Tensor resnet(Tensor images, int64_t classes, const ResNetOptions& options) {
   Tensor x = relu(batch_norm("bn1", conv2d("conv1", images, 64, {.kernel = 7, .stride = 2, .padding = 3})));
   x = max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1});

@@ -19,6 +19,8 @@ struct ResNetOptions {
   ResidualBlock block = bottleneck;
   std::vector<int64_t> blocks = {3, 4, 6, 3};  // of each stage; stage s has 64 2^s channels
 };
+// Returns the stages of bottlenecks of a network of 50 or 101 layers (He et al. 2016, table 1).
+std::vector<int64_t> resnet_stages(int64_t depth);
 // images (N, C, H, W) -> logits [N, classes]: conv1 7x7/2, max pool 3x3/2, layer1 to layer4, fc ~ N(0, 0.01^2).
 Tensor resnet(Tensor images, int64_t classes, const ResNetOptions& options = {});
 

@@ -142,6 +142,17 @@ BOOST_AUTO_TEST_CASE(one_cycle_goes_up_and_down_and_ends_far_below) {
   }
 }
 
+// Akiba et al. 2017, section 3.2.
+BOOST_AUTO_TEST_CASE(slow_start_has_the_papers_phases) {
+  ScheduleSpec spec = shaped("slow-start");
+  spec.learning_rate = 12.8;
+  spec.total_steps = 9000;
+  const LearningRate rate(spec);
+  const std::pair<int64_t, double> points[] = {{0, 0.5},     {3999, 0.5},  {4000, 0.075}, {6999, 0.075},
+                                               {7000, 0.01}, {8499, 0.01}, {8500, 0.001}, {8999, 0.001}};
+  for (const auto& [step, multiplier] : points) check_near(rate.at(step), 12.8 * multiplier);
+}
+
 BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
   ScheduleSpec spec = imagenet_hour();
   spec.warmup = "constant";
@@ -165,7 +176,7 @@ BOOST_AUTO_TEST_CASE(every_row_has_words_and_keeps_below_the_reference) {
       BOOST_TEST(rate.at(step) > 0);
       most = std::max(most, rate.at(step));
     }
-    check_near(most, 0.05);
+    check_near(most, shape.name == "slow-start" ? 0.025 : 0.05);
   }
 }
 
@@ -175,7 +186,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   flat.milestones = {};
   slow.warmup = "slow";
   BOOST_TEST(message(shaped("sine")) ==
-             "schedule: expected one of constant, step, polynomial, mlperf, cosine, one-cycle, got 'sine'");
+             "schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, got 'sine'");
   BOOST_TEST(message(slow) == "warmup: expected one of none, constant, gradual, got 'slow'");
   BOOST_TEST(message(negative) == "schedule: learning rate: expected a finite number >= 0, got -1");
   BOOST_TEST(message(cosine(-1)) == "schedule: warmup epochs: expected a number >= 0, got -1");

@@ -274,9 +274,10 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"--learning-rate=1"}) == "there is no flag '--learning-rate'; did you mean '--lr'?");
   BOOST_TEST(usage_error({"--zzzzzzzzzzzz"}) == "there is no flag '--zzzzzzzzzzzz'; --help lists all");
   BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
-  BOOST_TEST(usage_error({"--schedule", "cosin"}) ==
-             "--schedule: expected one of constant, step, polynomial, mlperf, cosine, one-cycle, got 'cosin'; did you "
-             "mean 'cosine'?");
+  BOOST_TEST(
+      usage_error({"--schedule", "cosin"}) ==
+      "--schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, got 'cosin'; "
+      "did you mean 'cosine'?");
   BOOST_TEST(usage_error({"--dataset", "minst"}) ==
              "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic, got "
              "'minst'; did you mean 'mnist'?");

@@ -1,0 +1,36 @@
+// AlexNet by the reference run of You et al. 2017 (their table of AlexNet: minibatch 512, rate 0.02, 100 epochs, 58.8 %
+// accuracy), which imagenet_lars takes to larger minibatches. On images of 32x32 it is a variant of our own.
+#include "recipes/papers/alexnet_net.h"
+#include "recipes/papers/imagenet.h"
+#include "recipes/papers/table.h"
+
+namespace kb {
+namespace {
+
+ModelOutput alexnet_model(Batch& batch) {
+  const AlexNetOptions options{batch.options.word("norm") == "batch", batch.options.whole("hidden"),
+                               batch.options.real("dropout")};
+  return classification(batch, alexnet_logits(batch.images, batch.classes, options));
+}
+
+}  // namespace
+
+Recipe alexnet() {
+  return {.name = "alexnet",
+          .summary = "AlexNet with one tower on ImageNet; a small form on CIFAR-10",
+          .paper = "Krizhevsky 2014, One weird trick for parallelizing convolutional neural networks",
+          .model = alexnet_model,
+          .defaults = {.dataset = kImageNet,
+                       .minibatch = 512,
+                       .epochs = 100,
+                       .hyper = {{"weight_decay", 5e-4}},
+                       .lr = 0.02,
+                       .schedule = "polynomial"},
+          .synthetic = kImageNetNoise,
+          .options = {word_option("norm", {"none", "batch"},
+                                  "normalisation behind the convolutions, in place of their bias (AlexNet-BN)"),
+                      {.name = "hidden", .value = 4096, .doc = "units of a hidden linear layer"},
+                      fraction_option("dropout", 0.5, "share of the linear layers' inputs left out in training")}};
+}
+
+}  // namespace kb

@@ -1,0 +1,50 @@
+#include "recipes/papers/alexnet_net.h"
+
+namespace kb {
+namespace {
+
+constexpr int64_t kLeastOfPaper = 63;  // pixels a side for which all three poolings have an output
+
+struct Features {
+  Tensor x;
+  bool batch_norm;
+  int64_t layer = 0;  // of the Sequential
+
+  void convolve(int64_t channels, ConvOptions options) {
+    options.bias = !batch_norm;
+    x = conv2d(std::to_string(layer++), x, channels, options);
+    if (batch_norm) x = kb::batch_norm(std::to_string(layer++), x);
+    x = relu(x);
+    ++layer;
+  }
+  void pool() {
+    x = max_pool2d(x, {.kernel = 3, .stride = 2});
+    ++layer;
+  }
+};
+
+Tensor features(Tensor images, bool batch_norm) {
+  Scope scope("features");
+  Features f{images, batch_norm};
+  const bool is_small = images.dim("H") < kLeastOfPaper;
+  f.convolve(64, is_small ? ConvOptions{.kernel = 5, .stride = 2, .padding = 2}
+                          : ConvOptions{.kernel = 11, .stride = 4, .padding = 2});
+  f.pool();
+  f.convolve(192, {.kernel = 5, .padding = 2});
+  f.pool();
+  for (const int64_t channels : {384, 256, 256}) f.convolve(channels, {.kernel = 3, .padding = 1});
+  f.pool();
+  return f.x;
+}
+
+}  // namespace
+
+Tensor alexnet_logits(Tensor images, int64_t classes, const AlexNetOptions& options) {
+  Tensor x = flatten(features(images, options.batch_norm));
+  Scope scope("classifier");
+  x = relu(linear("1", dropout("0", x, options.dropout), options.hidden));
+  x = relu(linear("4", dropout("3", x, options.dropout), options.hidden));
+  return linear("6", x, classes);
+}
+
+}  // namespace kb

@@ -1,0 +1,109 @@
+#include "recipes/papers/mlperf_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "recipes/papers/batch_rows.h"
+#include "recipes/papers/imagenet.h"
+#include "recipes/papers/reference_points.h"
+
+namespace kb {
+namespace {
+
+// Weight decay where no source of ours has a row's: the rules allow 1e-4 x 2^N.
+constexpr double kUnknownDecay = 0, kUsualDecay = 1e-4;
+
+enum class Method : uint8_t { step_sgd, polynomial_sgd, lars };
+
+struct LogRow {
+  int64_t minibatch;
+  Method method;
+  double rate, warmup_epochs;
+  int64_t epochs;  // of the schedule where the log has it, else those that it took to the target at most
+  double momentum = 0.9, weight_decay = kUnknownDecay;
+};
+
+// Drops at epochs 30, 60 and 80.
+constexpr LogRow kRound05[] = {
+    {1664, Method::step_sgd, 0.6, 5, 90}, {4096, Method::step_sgd, 1.8, 8, 90}, {16640, Method::step_sgd, 4.1, 15, 90}};
+constexpr LogRow kRound06[] = {{1664, Method::lars, 5, 5, 60, 0.9, 2e-4},
+                               {4096, Method::lars, 10, 5, 64},
+                               {16384, Method::lars, 25, 5, 68},
+                               {32768, Method::lars, 31.2, 25, 76, 0.9, 1e-4},
+                               {54080, Method::lars, 38, 25, 86},
+                               {59904, Method::lars, 40.7, 33, 90},
+                               {86016, Method::lars, 13, 36, 90, 0.9, 5e-5}};
+constexpr LogRow kRound07[] = {
+    {832, Method::polynomial_sgd, 3, 3, 40},           {1664, Method::lars, 7.4, 2, 37, 0.9, 1e-4},
+    {3264, Method::polynomial_sgd, 6, 5, 41},          {3328, Method::polynomial_sgd, 3.1, 6, 41, 0.95},
+    {34560, Method::lars, 21.6, 17, 59, 0.94, 2.5e-5}, {65536, Method::lars, 23.08, 33, 92, 0.9537}};
+
+struct Round {
+  const char* name;
+  std::span<const LogRow> rows;
+  double target;  // top-1 accuracy, per cent
+};
+constexpr Round kRounds[] = {{"v0.5", kRound05, 74.9}, {"v0.6", kRound06, 75.9}, {"v0.7", kRound07, 75.9}};
+
+void append(std::vector<std::string>& to, std::vector<std::string> more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// The reference's schedule: warmup from 0, then a polynomial of power 2 to 1e-4.
+const std::vector<std::string> kReferenceSchedule = {"--schedule", "mlperf", "--power", "2", "--end-lr", "1e-4"};
+
+Preset of_log(const Round& round, int64_t minibatch) {
+  const LogRow& row = row_of(round.rows, minibatch);
+  const bool has_decay = row.weight_decay != kUnknownDecay, is_lars = row.method == Method::lars;
+  Preset preset{flags_of({is_lars ? "lars-mlperf" : "momentum", row.rate, row.warmup_epochs, row.epochs, row.momentum,
+                          has_decay ? row.weight_decay : kUsualDecay})};
+  if (row.method == Method::step_sgd)
+    append(preset.flags, {"--schedule", "step", "--milestones", "30,60,80"});
+  else
+    append(preset.flags, kReferenceSchedule);
+  preset.notes.push_back(
+      fmt::format("MLPerf {}, {}; target {} % top-1", round.name, row_words(row.minibatch, minibatch), round.target));
+  if (!has_decay)
+    preset.notes.push_back(fmt::format("not confirmed in a source: the row's weight decay; {} stands in", kUsualDecay));
+  if (row.method != Method::step_sgd)
+    preset.notes.push_back(
+        fmt::format("not confirmed in a source: the length of the row's schedule; {} epochs, what its logs took to "
+                    "the target, stand in",
+                    row.epochs));
+  return preset;
+}
+
+// The decay's steps are those behind the warmup, plus 1: with the row's minibatch they are whole epochs.
+int64_t epochs_of(const ReferencePoint& point) {
+  const double decay = static_cast<double>(point.decay_steps * point.minibatch) / static_cast<double>(kImageNetSamples);
+  return std::llround(decay + point.warmup_epochs);
+}
+
+Preset of_reference(int64_t minibatch) {
+  const ReferencePoint& point = row_of(reference_points(), minibatch);
+  Preset preset{
+      flags_of({"lars-mlperf", point.rate, point.warmup_epochs, epochs_of(point), point.momentum, point.weight_decay})};
+  append(preset.flags, kReferenceSchedule);
+  preset.notes.push_back(fmt::format("MLPerf reference convergence points, {}; target {} % top-1",
+                                     row_words(point.minibatch, minibatch), kReferenceTarget));
+  if (minibatch % point.norm_span == 0)
+    append(preset.flags, {"--per-worker", fmt::format("{}", point.norm_span)});
+  else
+    preset.notes.push_back(
+        fmt::format("the row's batch norm spans {} samples, which do not divide kn {}: --per-worker says its n",
+                    point.norm_span, minibatch));
+  return preset;
+}
+
+}  // namespace
+
+Preset mlperf_preset(const std::string& round, int64_t minibatch) {
+  const Round* found =
+      std::find_if(std::begin(kRounds), std::end(kRounds), [&](const Round& r) { return r.name == round; });
+  return found == std::end(kRounds) ? of_reference(minibatch) : of_log(*found, minibatch);
+}
+
+}  // namespace kb
