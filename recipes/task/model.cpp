@@ -7,7 +7,7 @@ ModelOutput classification(const Batch& batch, Tensor logits, Where where) {
   if (batch.other_labels.valid())
     loss = batch.label_weight * loss +
            (1.0 - batch.label_weight) * cross_entropy(logits, batch.other_labels, batch.label_smoothing, where);
-  return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where), {.is_share = true}}}};
+  return {loss, {{"error", 1.0 - argmax_equals(logits, batch.labels, where), {.is_share = true}}}, logits};
 }
 
 }  // namespace kb

@@ -164,6 +164,16 @@ Graph build_inference_graph(const Task& task, int64_t minibatch, DType real, std
   return graph;
 }
 
+Graph build_logits_graph(const Task& task, int64_t minibatch, DType real) {
+  Graph graph(task.name + ".logits", Mode::inference);
+  const Declared declared = declare(graph, task, minibatch, real);
+  if (!declared.output.logits.valid())
+    throw Error(fmt::format("recipe {}: expected a model whose output has logits (classification), got one without",
+                            task.name));
+  add_output(graph, "logits", declared.output.logits);
+  return graph;
+}
+
 Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real) {
   Graph graph(task.name + ".statistics", Mode::statistics);
   Declared declared = declare(graph, task, minibatch, real);

@@ -78,6 +78,7 @@ struct ComputedMetrics {
 struct ModelOutput {
   Tensor loss;                  // float [N]; never reduced over N
   std::vector<Metric> metrics;  // the first is the goal: what "best" and --stop-at are about
+  Tensor logits = {};           // float [N, classes] of a classification, for build_logits_graph; else none
 };
 
 struct Task {
@@ -113,6 +114,9 @@ Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DTy
                            std::vector<NamedMetric>* metrics = nullptr);
 Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
                             std::vector<NamedMetric>* metrics = nullptr);
+
+// Returns inference up to the model's logits: output "logits". Throws Error where the model gives none.
+Graph build_logits_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
 
 // Returns the graph that estimates batch norm's running statistics anew. It has the inputs of inference that they
 // depend on, without augmentation or dropout, and `statistics_share` (graph/layers.h); output "count". Throws Error

@@ -4,7 +4,8 @@
 // "labels.S" of each step S), gradient.safetensors (of step 0), final.safetensors (parameters, running statistics, the
 // optimizer's slots as "SLOT.NAME", such as "velocity.fc.weight") and trace.json (losses, the optimizer with its
 // hyper-parameters, the learning rate of each step, which tensors decay and are adapted, and all else that a step
-// depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S". The optimizer and the learning
+// depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S"; with --logits logits.safetensors:
+// "logits", what the state behind the last step gives for its images in evaluation. The optimizer and the learning
 // rates are those of a run of as many steps with the same flags; the training images come in their own order and are
 // not augmented.
 #include <fmt/format.h>
@@ -51,8 +52,9 @@ NamedTensor tensor_of(std::string name, Type type, const void* data) {
 
 class Trace {
  public:
-  Trace(const ToolCall& call, bool every_gradient)
+  Trace(const ToolCall& call, bool every_gradient, bool logits)
       : every_gradient_(every_gradient),
+        has_logits_(logits),
         recipe_(call.recipe),
         config_(with_steps(call.config)),
         input_(load_input(image_source(recipe_, config_))),
@@ -71,7 +73,7 @@ class Trace {
     session_.set_scalar("label_smoothing", config_.label_smoothing);
     session_.set_scalar("seed", static_cast<double>(config_.seed));
     for (int64_t step = 0; step < plan_.steps; ++step) {
-      feed_rows(input_.data.train, step);
+      feed_rows(step);
       set_scalars(step);
       session_.step();
       losses_.push_back(session_.read_scalar("loss"));
@@ -83,6 +85,7 @@ class Trace {
     std::vector<NamedTensor> state = store_.canonical();
     std::erase_if(state, [](const NamedTensor& tensor) { return tensor.name.starts_with(kGradient); });
     write("final", state);
+    if (has_logits_) write("logits", {logits_of(plan_.steps - 1)});
     write_file_atomically(path("trace.json"), description().dump(1) + "\n");
     fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, config_.out, losses_.front(),
                losses_.back());
@@ -108,21 +111,46 @@ class Trace {
     for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
   }
 
-  void feed_rows(const Split& split, int64_t step) {
+  void fill_rows(HostBatch& batch, int64_t step) const {
+    const Split& split = input_.data.train;
     const int64_t n = config_.minibatch, size = input_.spec.shape.size();
-    const std::span<std::byte> images = batch_.field(0), labels = batch_.field(1);
+    const std::span<std::byte> images = batch.field(0), labels = batch.field(1);
     for (int64_t row = 0; row < n; ++row) {
       const int64_t from = (step * n + row) % split.count();
       std::memcpy(images.data() + row * size, split.image(from).data(), static_cast<size_t>(size));
       store_element(DType::i32, labels.data(), row, split.labels[static_cast<size_t>(from)]);
     }
+  }
+
+  void feed_rows(int64_t step) {
+    const int64_t n = config_.minibatch;
+    fill_rows(batch_, step);
     batch_.feed(session_);
     // A weight has the program's own precision, which a loader's f32 weights have not.
     const Type& weights = session_.input_type("weights");
     for (int64_t row = 0; row < n; ++row)
       store_element(weights.dtype, session_.input("weights"), row, 1.0 / static_cast<double>(n));
-    batches_.push_back(tensor_of(fmt::format("images.{}", step), session_.input_type("images"), images.data()));
-    batches_.push_back(tensor_of(fmt::format("labels.{}", step), session_.input_type("labels"), labels.data()));
+    batches_.push_back(
+        tensor_of(fmt::format("images.{}", step), session_.input_type("images"), batch_.field(0).data()));
+    batches_.push_back(
+        tensor_of(fmt::format("labels.{}", step), session_.input_type("labels"), batch_.field(1).data()));
+  }
+
+  // In evaluation, of the images of a step.
+  NamedTensor logits_of(int64_t step) {
+    CompileOptions options;
+    options.target = device_.backend->target();
+    options.precision = config_.precision;
+    options.space = &store_.space();
+    const Graph graph = build_logits_graph(task_, config_.minibatch, graph_dtype(config_.precision));
+    Session session(*device_.backend, store_, compile(graph, options));
+    HostBatch batch(session, task_.fields);
+    fill_rows(batch, step);
+    batch.feed(session);
+    session.step();
+    std::vector<double> values;
+    session.read("logits", values);
+    return tensor_of("logits", {DType::f64, {config_.minibatch, input_.spec.classes}, ""}, values.data());
   }
 
   std::vector<NamedTensor> gradients() const {
@@ -176,7 +204,7 @@ class Trace {
             {"losses", losses_}};
   }
 
-  bool every_gradient_;
+  bool every_gradient_, has_logits_;
   const Recipe& recipe_;
   RunConfig config_;
   Input input_;
@@ -193,14 +221,16 @@ class Trace {
 
 int trace_steps(const std::vector<std::string>& arguments) {
   int64_t side = 0;
-  bool every_gradient = false;
-  std::optional<ToolCall> call = parse_tool_call(
-      {"trace_steps", {}, arguments}, {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
-                                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient}});
+  bool every_gradient = false, logits = false;
+  std::optional<ToolCall> call =
+      parse_tool_call({"trace_steps", {}, arguments},
+                      {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
+                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient},
+                       {{"--logits", "", "write the logits of the last images in evaluation"}, &logits}});
   if (!call) return 0;
   if (call->config.out.empty()) throw UsageError("--out: the folder to write is not given");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;
-  Trace(*call, every_gradient).run();
+  Trace(*call, every_gradient, logits).run();
   return 0;
 }
 
