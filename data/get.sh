@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# get.sh NAME [DIR]: fetches a public data set into DIR/NAME from its official address, each file under a temporary
+# name first, and checks every file's MD5. DIR is $KB_DATA where it is not given, else datasets. A file that is there and
+# right is kept. KB_SETS names another table of sets, for tests.
+set -euo pipefail
+sets=${KB_SETS:-$(dirname "${BASH_SOURCE[0]}")/public_sets.txt}
+
+say() { echo "get: $*" >&2; }
+names() { sed -n 's/^\([a-z0-9-]*\) .*/\1/p' "$sets" | sort -u; }
+usage() { echo "usage: ./run get NAME [DIR]; sets: $(names | xargs | sed 's/ /, /g')"; }
+
+is_right() { # FILE MD5
+  [[ -f $1 ]] && md5sum "$1" | grep -q "^$2 "
+}
+
+fetch() { # URL FILE
+  if command -v curl >/dev/null; then
+    curl --fail --location --silent --show-error --connect-timeout 20 --output "$2" "$1"
+  elif command -v wget >/dev/null; then
+    wget --quiet --timeout 20 --output-document "$2" "$1"
+  else
+    say "neither curl nor wget is installed: apt-get install curl"
+    return 1
+  fi
+}
+
+fail() { # FILE URL MD5 TEXT
+  say "$1: $4"
+  say "  expected: the file of $2, MD5 $3"
+  say "  hint:     where there is a network: curl -LO $2; then put it into $folder and give this command again"
+  exit 1
+}
+
+temporary=
+trap 'rm -rf "$temporary"' EXIT
+
+get_file() { # URL MD5
+  local file=$folder/${1##*/}
+  if is_right "$file" "$2"; then
+    say "$file is there"
+    return
+  fi
+  temporary=$file.$$.tmp
+  say "fetching $1"
+  fetch "$1" "$temporary" || fail "$file" "$1" "$2" "it could not be fetched"
+  is_right "$temporary" "$2" ||
+    fail "$file" "$1" "$2" "another file came, MD5 $(md5sum "$temporary" | cut -d' ' -f1)"
+  mv "$temporary" "$file"
+}
+
+unpack() { # an archive's folders beside it, whole or not at all
+  local archive part
+  for archive in "$folder"/*.tar.gz; do
+    [[ -f $archive ]] || continue
+    temporary=$folder/unpacked.$$.tmp
+    rm -rf "$temporary"
+    mkdir "$temporary"
+    tar -xzf "$archive" -C "$temporary"
+    for part in "$temporary"/*; do
+      rm -rf "${folder:?}/${part##*/}"
+      mv "$part" "$folder"
+    done
+    rmdir "$temporary"
+    say "unpacked $archive"
+  done
+}
+
+name=${1:-}
+case $name in
+  "" | -h | --help) usage && exit 0 ;;
+esac
+if [[ $# -gt 2 ]] || ! names | grep -qxF -- "$name"; then
+  say "there is no set '$name'; $(usage)"
+  exit 2
+fi
+folder=${2:-${KB_DATA:-datasets}}/$name
+mkdir -p "$folder"
+while read -r set url md5; do
+  if [[ $set == "$name" ]]; then get_file "$url" "$md5" </dev/null; fi
+done < <(grep -v '^#' "$sets")
+unpack
+echo "$name is in $folder: --data $(dirname "$folder")"
