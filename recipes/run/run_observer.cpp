@@ -17,6 +17,7 @@ void RunObserver::step(const StepMetrics& metrics) {
 
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
+  log_.evaluated(report);
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
@@ -41,6 +42,7 @@ void RunObserver::tested(const TestReport& report) {
 }
 
 std::string RunObserver::failed(const Failure& failure) {
+  log_.run_ends(false);
   record_.stop(failure.step, failure.learning_rate, failure.reason);
   return record_.kept(failure.saved_at);
 }

@@ -1,8 +1,10 @@
-// The observer of a run that a command line began: its console, the files of its run folder, and its picture of a step.
+// The observer of a run that a command line began: its console, the files of its run folder, its
+// picture of a step, and MLPerf's log.
 #pragma once
 #include <chrono>
 
 #include "recipes/run/console.h"
+#include "recipes/run/mlperf_log.h"
 #include "recipes/run/run_record.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/train/observer.h"
@@ -12,15 +14,16 @@ namespace kb {
 class RunObserver : public Observer {
  public:
   // All must outlive it. `started`: the process.
-  RunObserver(Console& console, RunRecord& record, const StepPicture& picture,
+  RunObserver(Console& console, RunRecord& record, const StepPicture& picture, MlperfLog& log,
               std::chrono::steady_clock::time_point started)
-      : console_(console), record_(record), picture_(picture), started_(started) {}
+      : console_(console), record_(record), picture_(picture), log_(log), started_(started) {}
 
   void note(const std::string& line) override { console_.line(line); }
   bool wants_progress() override { return console_.wants_progress(); }
   void progress(const Progress& progress) override { console_.progress(progress); }
   void step(const StepMetrics& metrics) override;
   void layers(const LayerNorms& norms) override { record_.layers(norms); }
+  void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;
   void tested(const TestReport& report) override;
   void save_model(int64_t steps) override { record_.save_model(steps); }
@@ -35,6 +38,7 @@ class RunObserver : public Observer {
   Console& console_;
   RunRecord& record_;
   const StepPicture& picture_;
+  MlperfLog& log_;
   const std::chrono::steady_clock::time_point started_;
   bool has_stepped_ = false;
 };

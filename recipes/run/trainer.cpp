@@ -62,7 +62,9 @@ class Run {
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, setup_.device.backend->description(), world_, console_, start.step,
                               plan_.steps);
-    RunObserver observer(console_, record, picture, started_);
+    MlperfLog log = mlperf_log();
+    log.run_begins(plan_.epochs(start.step));
+    RunObserver observer(console_, record, picture, log, started_);
     const LoopResult result = run_loop({setup_.task,
                                         config_,
                                         plan_,
@@ -71,6 +73,7 @@ class Run {
                                         setup_.loader_threads,
                                         [this] { setup_.load_state([](const std::string&) {}); }},
                                        start, observer);
+    log.run_ends(result.ending == Ending::finished);
     return finish(result, store, record);
   }
 
@@ -87,6 +90,13 @@ class Run {
     if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
     if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
     return own;
+  }
+
+  // Logs the settings; a process that does not lead logs nothing.
+  MlperfLog mlperf_log() const {
+    if (!world_.leads()) return {};
+    return MlperfLog({recipe_.name, setup_.device.backend->description(), config_, plan_, batch_plan(config_),
+                      make_rate(config_, plan_).spec().learning_rate, setup_.task.test_count});
   }
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
@@ -222,6 +232,7 @@ class Run {
 // Before anything is compiled.
 void check_files(const RunConfig& config, bool resumes) {
   check_picture_files(config);
+  check_mlperf_file(config);
   const bool has_folder = !config.dry_run || !config.dump.empty();
   if (!resumes && has_folder && !config.out.empty()) check_unused(config.out);
 }

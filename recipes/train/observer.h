@@ -50,6 +50,7 @@ class Observer {
   virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
+  virtual void evaluation_begins(double) {}  // after so many epochs
   virtual void evaluated(const EvaluationReport&) {}
   virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last

@@ -256,6 +256,7 @@ bool TrainingLoop::checkpoint_is_due(int64_t done) const {
 void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   report_until(done);
   parts_.world.at("evaluation");
+  parts_.observer.evaluation_begins(parts_.plan.epochs(done));
   if (batch_norm_) batch_norm_->run();
   const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
   if (!evaluated) {

@@ -1,0 +1,187 @@
+#include "recipes/run/mlperf_log.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "graph/error.h"
+#include "recipes/run/start_time.h"
+#include "runtime/atomic_file.h"
+
+namespace kb {
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+
+int64_t milliseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+int64_t milliseconds_of_start() {
+  using namespace std::chrono;
+  return milliseconds_now() - duration_cast<milliseconds>(steady_clock::now() - program_start()).count();
+}
+
+std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+std::string epoch_number(double epoch) { return fmt::format("\"epoch_num\": {}", std::llround(epoch)); }
+
+double hyper_or_zero(const RunConfig& config, const char* name) {
+  for (const NamedScalar& scalar : config.hyper)
+    if (scalar.name == name) return scalar.value;
+  return 0;
+}
+
+}  // namespace
+
+void check_mlperf_file(const RunConfig& config) {
+  std::error_code error;
+  if (config.mllog.empty() || config.mllog == kStandardOutput) return;
+  if (std::filesystem::exists(config.mllog, error))
+    throw Error(fmt::format(
+        "--mllog: {}: expected a file that is not there yet\n  hint:     another name, or remove it", config.mllog));
+  const std::filesystem::path folder = std::filesystem::path(config.mllog).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw Error(fmt::format("--mllog: {}: there is no folder {}", config.mllog, folder.string()));
+}
+
+MlperfLog::MlperfLog(MlperfFacts facts) : facts_(std::move(facts)), is_on_(!facts_.config.mllog.empty()) {
+  if (is_on_) settings();
+}
+
+void MlperfLog::line(const char* type, const char* key, const std::string& value, const std::string& more,
+                     Place place) {
+  if (!is_on_) return;
+  const std::string text = fmt::format(
+      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": \"{}\", \"value\": {}, "
+      "\"metadata\": {{\"file\": {}, \"lineno\": {}{}{}}}}}\n",
+      time_ms_ > 0 ? time_ms_ : milliseconds_now(), type, key, value, json_string(place.file_name()), place.line(),
+      more.empty() ? "" : ", ", more);
+  if (facts_.config.mllog != kStandardOutput) {
+    text_ += text;
+    return;
+  }
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+void MlperfLog::start(const char* key, const std::string& more, Place place) {
+  line("INTERVAL_START", key, "null", more, place);
+}
+
+void MlperfLog::stop(const char* key, const std::string& more, Place place) {
+  line("INTERVAL_END", key, "null", more, place);
+}
+
+void MlperfLog::event(const char* key, const std::string& value, const std::string& more, Place place) {
+  line("POINT_IN_TIME", key, value, more, place);
+}
+
+void MlperfLog::write() const {
+  if (is_on_ && facts_.config.mllog != kStandardOutput) write_file_atomically(facts_.config.mllog, text_);
+}
+
+void MlperfLog::settings() {
+  const RunConfig& config = facts_.config;
+  time_ms_ = milliseconds_of_start();
+  event("submission_benchmark", json_string(facts_.recipe));
+  event("submission_org", json_string("kilobatch"));
+  event("submission_platform", json_string(facts_.platform));
+  event("submission_division", json_string("open"));
+  event("submission_status", json_string("research"));
+  event("cache_clear", "false");  // the system's caches stay as they are
+  start("init_start");
+  time_ms_ = 0;
+  event("seed", fmt::to_string(config.seed));
+  event("global_batch_size", fmt::to_string(facts_.plan.minibatch));
+  event("train_samples", fmt::to_string(facts_.plan.samples));
+  event("eval_samples", fmt::to_string(facts_.eval_samples));
+  event("model_bn_span", fmt::to_string(facts_.batch.per_worker));
+  event("gradient_accumulation_steps", fmt::to_string(facts_.batch.virtual_workers));
+  optimizer_settings();
+}
+
+// The keys that the rules have for LARS and for SGD; those of a decay that is no polynomial are its epochs.
+void MlperfLog::optimizer_settings() {
+  const RunConfig& config = facts_.config;
+  const bool is_lars = config.optimizer.starts_with("lars");
+  const bool is_sgd = config.optimizer == "sgd" || config.optimizer.find("momentum") != std::string::npos ||
+                      config.optimizer == "nesterov";
+  const std::string name = is_lars ? "lars" : is_sgd ? "sgd" : config.optimizer;
+  const auto setting = [&](const char* key, const std::string& value) {
+    event(fmt::format("{}_{}", name, key).c_str(), value);
+  };
+  const bool is_polynomial = config.schedule == "polynomial" || config.schedule == "mlperf";
+  const double warmup = config.warmup_epochs * static_cast<double>(facts_.plan.steps_per_epoch);
+  const int64_t rest = facts_.plan.steps - std::llround(warmup) + (config.schedule == "mlperf" ? 1 : 0);
+  event("opt_name", json_string(name));
+  setting("opt_base_learning_rate", number(facts_.peak_rate));
+  setting("opt_end_learning_rate", number(config.end_lr));
+  if (is_polynomial) {
+    setting("opt_learning_rate_decay_poly_power", number(config.power));
+    setting("opt_learning_rate_decay_steps", fmt::to_string(rest));
+  }
+  if (config.schedule == "step")
+    event("opt_learning_rate_decay_boundary_epochs", fmt::format("[{}]", fmt::join(config.milestones, ", ")));
+  if (is_lars) event("lars_epsilon", number(hyper_or_zero(config, "epsilon")));
+  if (is_lars) setting("opt_learning_rate_warmup_epochs", number(config.warmup_epochs));
+  if (!is_lars) event("opt_learning_rate_warmup_epochs", number(config.warmup_epochs));
+  setting("opt_momentum", number(hyper_or_zero(config, "momentum")));
+  setting("opt_weight_decay", number(hyper_or_zero(config, "weight_decay")));
+}
+
+void MlperfLog::run_begins(double epoch) {
+  stop("init_stop");
+  start("run_start");
+  begin_block(epoch);
+}
+
+void MlperfLog::begin_block(double epoch) {
+  const double last = facts_.plan.epochs(facts_.plan.steps);
+  if (epoch >= last || is_reached_) return;
+  const int64_t left = std::max<int64_t>(1, std::llround(last - epoch)), every = facts_.config.eval_every;
+  block_ = std::llround(std::floor(epoch)) + 1;
+  start("block_start",
+        fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_, every > 0 ? std::min(every, left) : left));
+}
+
+void MlperfLog::end_block() {
+  if (block_ > 0) stop("block_stop", fmt::format("\"first_epoch_num\": {}", block_));
+  block_ = 0;
+}
+
+void MlperfLog::evaluation_begins(double epoch) {
+  end_block();
+  start("eval_start", epoch_number(epoch));
+}
+
+void MlperfLog::evaluated(const EvaluationReport& report) {
+  const Figure* goal = report.evaluation.goal();
+  const std::string epoch = epoch_number(report.epoch);
+  if (goal) {
+    const bool is_error = goal->kind.is_share && !goal->kind.higher_is_better;
+    event("eval_accuracy", number(is_error ? 1 - goal->value : goal->value), epoch);
+    is_reached_ = goal->kind.is_share && facts_.config.stop_at.is_reached(goal->value);
+  }
+  stop("eval_stop", epoch);
+  begin_block(report.epoch);
+  write();
+}
+
+void MlperfLog::run_ends(bool finished) {
+  const bool success = finished && (is_reached_ || !facts_.config.stop_at.percent);
+  end_block();
+  stop("run_stop", fmt::format("\"status\": \"{}\"", success ? "success" : "aborted"));
+  write();
+}
+
+}  // namespace kb
