@@ -1,0 +1,129 @@
+#include "recipes/papers/reference_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "graph/error.h"
+
+namespace kb {
+namespace {
+
+constexpr double kAlpha = 0.05;
+
+std::vector<double> trimmed(std::span<const double> epochs) {
+  if (epochs.size() < 3)
+    throw Error(
+        fmt::format("convergence: expected at least 3 runs, of which the fastest and the slowest do not count, "
+                    "got {}",
+                    epochs.size()));
+  std::vector<double> sorted(epochs.begin(), epochs.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {sorted.begin() + 1, sorted.end() - 1};
+}
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double population_deviation(std::span<const double> values) {
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+// Linear between two points; the statistics of a point that is not there.
+ConvergencePoint between(const ConvergencePoint& low, const ConvergencePoint& high, int64_t minibatch) {
+  const double share =
+      static_cast<double>(minibatch - low.minibatch) / static_cast<double>(high.minibatch - low.minibatch);
+  return {minibatch, std::lerp(low.mean, high.mean, share), std::lerp(low.deviation, high.deviation, share),
+          std::min(low.runs, high.runs)};
+}
+
+// The probability that |T| is below t: Abramowitz and Stegun 26.7.3 and 26.7.4, finite sums for whole degrees.
+double two_sided(double t, int64_t degrees) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
+  const double c = std::cos(angle), s = std::sin(angle);
+  const bool is_odd = degrees % 2 == 1;
+  double term = is_odd ? c : 1, sum = degrees == 1 ? 0 : term;
+  for (int64_t k = is_odd ? 3 : 2; k <= degrees - 2; k += 2) {
+    term *= c * c * static_cast<double>(k - 1) / static_cast<double>(k);
+    sum += term;
+  }
+  return is_odd ? 2 / std::numbers::pi * (angle + s * sum) : s * sum;
+}
+
+}  // namespace
+
+ConvergencePoint convergence_point(int64_t minibatch, std::span<const double> epochs, Deviation deviation) {
+  const std::vector<double> counted = trimmed(epochs);
+  return {minibatch, mean_of(counted),
+          population_deviation(deviation == Deviation::of_rules ? std::span<const double>(counted) : epochs),
+          static_cast<int64_t>(counted.size())};
+}
+
+std::vector<ConvergencePoint> pruned(std::vector<ConvergencePoint> points) {
+  const auto faster = [](const ConvergencePoint& a, const ConvergencePoint& b) { return a.mean < b.mean; };
+  points.erase(points.begin(), std::min_element(points.begin(), points.end(), faster));
+  for (size_t i = 1; i + 1 < points.size();) {
+    if (points[i].mean <= between(points[i - 1], points[i + 1], points[i].minibatch).mean) {
+      ++i;
+      continue;
+    }
+    points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));
+    i = 1;  // its neighbours have other neighbours now
+  }
+  return points;
+}
+
+ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t minibatch) {
+  ensure(!points.empty(), "a test of convergence without points");
+  if (minibatch > points.back().minibatch)
+    throw Error(
+        fmt::format("convergence: expected a minibatch of at most {}, the largest reference point's, got {}\n"
+                    "  hint:     the rules ask for a new reference point above it",
+                    points.back().minibatch, minibatch));
+  const auto above = std::find_if(points.begin(), points.end(),
+                                  [&](const ConvergencePoint& point) { return point.minibatch >= minibatch; });
+  if (above == points.begin() || above->minibatch == minibatch) return *above;
+  return between(*(above - 1), *above, minibatch);
+}
+
+double student_t(double alpha, int64_t degrees) {
+  double low = 0, high = 1;
+  while (two_sided(high, degrees) < 1 - 2 * alpha) high *= 2;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = std::midpoint(low, high);
+    (two_sided(middle, degrees) < 1 - 2 * alpha ? low : high) = middle;
+  }
+  return std::midpoint(low, high);
+}
+
+double least_mean(const ConvergencePoint& reference, int64_t runs) {
+  const double shares = 1 / static_cast<double>(reference.runs) + 1 / static_cast<double>(runs);
+  return reference.mean - student_t(kAlpha, reference.runs + runs - 2) * reference.deviation * std::sqrt(shares);
+}
+
+ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, int64_t minibatch,
+                                     std::span<const double> epochs) {
+  const std::vector<double> counted = trimmed(epochs);
+  ConvergenceVerdict verdict{point_at(points, minibatch), mean_of(counted)};
+  verdict.least = least_mean(verdict.reference, static_cast<int64_t>(counted.size()));
+  verdict.passes = verdict.mean >= verdict.least;
+  if (verdict.passes && verdict.mean < verdict.reference.mean)
+    verdict.score_factor = verdict.reference.mean / verdict.mean;
+  return verdict;
+}
+
+std::vector<ConvergencePoint> resnet_points(Deviation deviation) {
+  std::vector<ConvergencePoint> points;
+  for (const ReferencePoint& point : reference_points())
+    points.push_back(convergence_point(point.minibatch, point.epochs, deviation));
+  return pruned(std::move(points));
+}
+
+}  // namespace kb

@@ -1,0 +1,33 @@
+// How long a run took to a goal, from its folder.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kb {
+
+struct EpochsToGoal {
+  std::filesystem::path run;
+  std::string recipe;
+  int64_t minibatch = 0;
+  double samples_per_epoch = 0;  // steps of an epoch x minibatch
+  std::optional<double> epochs;  // at the first evaluation that reached the goal; nothing: none did
+};
+
+// Reads manifest.json and metrics.jsonl of a run folder. `percent`: the greatest test error, in per cent, that reaches
+// the goal. Throws Error with the file where one is missing or damaged.
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent);
+
+// Mean and standard deviation of a sample (n - 1; 0 of one value).
+struct SampleStatistics {
+  double mean = 0, deviation = 0;
+};
+SampleStatistics sample_statistics(std::span<const double> values);
+
+// Throws Error unless all runs are of one recipe and one minibatch.
+void check_comparable(std::span<const EpochsToGoal> runs);
+
+}  // namespace kb

@@ -1,0 +1,87 @@
+// summary: epochs and samples of runs to a test error; with --rcp MLPerf's test of convergence
+//
+// ./run compare RUN... --goal 24.1 gives mean and standard deviation over the runs, which are of one recipe and one
+// minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
+// (recipes/papers/reference_points.h): too few epochs are no better training than the reference's, but another one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "recipes/config/values.h"
+#include "recipes/papers/reference_check.h"
+#include "recipes/run/epochs_to_goal.h"
+#include "recipes/run/guarded_main.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr double kReferenceError = 100 - kReferenceTarget;
+
+void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std::span<const double> epochs) {
+  const ConvergenceVerdict v = check_convergence(resnet_points(deviation), minibatch, epochs);
+  fmt::print(
+      "{}\n  reference  {:.2f} epochs, standard deviation {:.3f}, {} runs count\n  these      {:.2f} epochs, at "
+      "least {:.2f} allowed: {}\n",
+      name, v.reference.mean, v.reference.deviation, v.reference.runs, v.mean, v.least, v.passes ? "pass" : "FAIL");
+  if (v.score_factor > 1) fmt::print("  a time counts x {:.4f}: faster than the reference's mean\n", v.score_factor);
+}
+
+int compare(const std::vector<std::string>& folders, double goal, bool wants_reference) {
+  std::vector<EpochsToGoal> runs;
+  std::vector<double> epochs;
+  for (const std::string& folder : folders) {
+    runs.push_back(epochs_to_goal(folder, goal));
+    const EpochsToGoal& run = runs.back();
+    if (run.epochs) epochs.push_back(*run.epochs);
+    const std::string text =
+        run.epochs ? fmt::format("{:g} epochs, {:.0f} samples", *run.epochs, *run.epochs * run.samples_per_epoch)
+                   : "not reached";
+    fmt::print("{:<40} {}\n", folder, text);
+  }
+  check_comparable(runs);
+  const EpochsToGoal& first = runs.front();
+  fmt::print("{}, kn {}: {} of {} runs reached a test error of {} %\n", first.recipe, first.minibatch, epochs.size(),
+             runs.size(), goal);
+  if (epochs.empty()) return 1;
+  const SampleStatistics s = sample_statistics(epochs);
+  fmt::print("epochs to it: mean {:.4g}, standard deviation {:.3g}; samples: mean {:.5g}\n", s.mean, s.deviation,
+             s.mean * first.samples_per_epoch);
+  if (!wants_reference) return 0;
+  if (epochs.size() + 1 < runs.size())
+    throw Error(
+        fmt::format("compare: --rcp: expected at most one run that did not reach the goal, which counts as the "
+                    "slowest, got {}",
+                    runs.size() - epochs.size()));
+  if (epochs.size() < runs.size()) epochs.push_back(std::numeric_limits<double>::infinity());
+  print_verdict("by the rules' standard deviation (of the runs that count)", Deviation::of_rules, first.minibatch,
+                epochs);
+  print_verdict("by the checker's standard deviation (of all runs)", Deviation::of_checker, first.minibatch, epochs);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> folders;
+  double goal = kReferenceError;
+  bool wants_reference = false;
+  CLI::App app("Epochs and samples that runs took to a test error.", "./run compare");
+  app.add_option("RUN", folders, "run folders, of one recipe and one minibatch")->required();
+  app.add_option("--goal", goal, "test error that a run is to reach, per cent")->capture_default_str();
+  app.add_flag("--rcp", wants_reference,
+               "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
+  return guarded_main("compare", [&] {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      fmt::print("{}", app.help());
+      return 0;
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(fmt::format("{}; usage: ./run compare RUN... [--goal PERCENT] [--rcp]", error.what()));
+    }
+    return compare(folders, goal, wants_reference);
+  });
+}
