@@ -12,6 +12,7 @@
 
 #include "graph/error.h"
 #include "recipes/run/start_time.h"
+#include "recipes/train/parts.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -139,19 +140,21 @@ void MlperfLog::optimizer_settings() {
   setting("opt_weight_decay", number(hyper_or_zero(config, "weight_decay")));
 }
 
-void MlperfLog::run_begins(double epoch) {
+void MlperfLog::run_begins(int64_t steps) {
   stop("init_stop");
   start("run_start");
-  begin_block(epoch);
+  begin_block(steps);
 }
 
-void MlperfLog::begin_block(double epoch) {
-  const double last = facts_.plan.epochs(facts_.plan.steps);
-  if (epoch >= last || is_reached_) return;
-  const int64_t left = std::max<int64_t>(1, std::llround(last - epoch)), every = facts_.config.eval_every;
-  block_ = std::llround(std::floor(epoch)) + 1;
-  start("block_start",
-        fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_, every > 0 ? std::min(every, left) : left));
+// Up to the next evaluation.
+void MlperfLog::begin_block(int64_t steps) {
+  const RunPlan& plan = facts_.plan;
+  if (steps >= plan.steps || is_reached_) return;
+  int64_t end = steps + 1;
+  while (end < plan.steps && !evaluation_is_due(facts_.config, plan, end)) ++end;
+  block_ = static_cast<int64_t>(std::floor(plan.epochs(steps))) + 1;
+  start("block_start", fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_,
+                                   std::max<int64_t>(1, std::llround(plan.epochs(end - steps)))));
 }
 
 void MlperfLog::end_block() {
@@ -173,7 +176,7 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
     is_reached_ = goal->kind.is_share && facts_.config.stop_at.is_reached(goal->value);
   }
   stop("eval_stop", epoch);
-  begin_block(report.epoch);
+  begin_block(report.step);
   write();
 }
 

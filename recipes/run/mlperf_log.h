@@ -28,7 +28,7 @@ class MlperfLog {
   explicit MlperfLog(MlperfFacts facts);
 
   // Epochs are counted from the start of the run; the log's numbers of epochs begin at 1.
-  void run_begins(double epoch);
+  void run_begins(int64_t steps);  // after so many, of a run that goes on
   void evaluation_begins(double epoch);
   void evaluated(const EvaluationReport& report);
   // Its status is success where the run came to its end and, with an error to stop at (--stop-at 24.1%), reached that.
@@ -44,7 +44,7 @@ class MlperfLog {
   void event(const char* key, const std::string& value, const std::string& more = "", Place place = Place::current());
   void settings();
   void optimizer_settings();
-  void begin_block(double epoch);
+  void begin_block(int64_t steps);
   void end_block();
   void write() const;
 

@@ -63,7 +63,7 @@ class Run {
     const StepPicture picture(recipe_, config_, setup_.device.backend->description(), world_, console_, start.step,
                               plan_.steps);
     MlperfLog log = mlperf_log();
-    log.run_begins(plan_.epochs(start.step));
+    log.run_begins(start.step);
     RunObserver observer(console_, record, picture, log, started_);
     const LoopResult result = run_loop({setup_.task,
                                         config_,
