@@ -22,7 +22,7 @@ EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent) {
   found.minibatch = manifest.at("flags").get<int64_t>("minibatch");
   found.samples_per_epoch = manifest.get<double>("steps_per_epoch") * static_cast<double>(found.minibatch);
   for (const CurvePoint& point : read_curves(read_file(run / kMetrics)).test_goal) {
-    if (100 * point.value > percent) continue;
+    if (point.value > percent / 100) continue;
     found.epochs = point.epoch;
     break;
   }
@@ -41,7 +41,7 @@ void check_comparable(std::span<const EpochsToGoal> runs) {
   for (const EpochsToGoal& other : runs)
     if (other.recipe != runs.front().recipe || other.minibatch != runs.front().minibatch)
       throw Error(
-          fmt::format("compare: expected runs of one recipe and one minibatch, got\n  {}: {}, kn {}\n  {}: {}, "
+          fmt::format("expected runs of one recipe and one minibatch, got\n  {}: {}, kn {}\n  {}: {}, "
                       "kn {}",
                       runs.front().run.string(), runs.front().recipe, runs.front().minibatch, other.run.string(),
                       other.recipe, other.minibatch));
