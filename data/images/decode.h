@@ -1,0 +1,58 @@
+// Decoding of JPEG and PNG files that lie in memory: the size from the header, then a box of the pixels row by row.
+// Pixels are as the file stores them: an orientation in its EXIF part is not applied, as the papers' pipelines do not.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+namespace kb {
+
+/// In pixels.
+struct ImageSize {
+  int64_t width = 0, height = 0;
+  bool operator==(const ImageSize&) const = default;
+};
+
+/// A rectangle of an image, in pixels from its upper left corner.
+struct PixelBox {
+  int64_t left = 0, top = 0, width = 0, height = 0;
+  bool operator==(const PixelBox&) const = default;
+};
+
+/// An image file that cannot be decoded: damaged, cut short, or of another kind than JPEG and PNG. The text says why.
+class UnreadableImage : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Takes one row: as many pixels as the box is wide, of 4 bytes: red, green, blue, and one without meaning.
+using RowSink = std::function<void(const uint8_t* pixels)>;
+
+class ImageDecoder {
+ public:
+  virtual ~ImageDecoder() = default;
+  ImageDecoder(const ImageDecoder&) = delete;
+  ImageDecoder& operator=(const ImageDecoder&) = delete;
+
+  ImageSize size() const { return size_; }
+  /// Hands the rows of `box`, which lies within the image, to `row` from top to bottom; called once. Gray is repeated
+  /// in each colour; CMYK becomes (255 - C) (255 - K) / 255 and so on, an alpha channel is dropped. Bits are those of a
+  /// decoder of the whole image. Throws UnreadableImage where the file is damaged above the end of the box; what comes
+  /// behind it is not looked at.
+  virtual void decode(const PixelBox& box, const RowSink& row) = 0;
+
+ protected:
+  ImageDecoder() = default;
+  ImageSize size_;
+};
+
+/// Reads the header. The bytes must outlive the decoder. Throws UnreadableImage.
+std::unique_ptr<ImageDecoder> open_image(std::span<const uint8_t> file);
+
+/// Memory that the decoding of one image may take, in bytes: progressive JPEGs and interlaced PNGs are in it whole.
+constexpr int64_t kDecodeBytes = int64_t{1} << 30;
+
+}  // namespace kb

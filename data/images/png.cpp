@@ -1,0 +1,105 @@
+#include "data/images/png.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace kb {
+namespace {
+
+constexpr png_uint_32 kMostSide = 65500;  // as of a JPEG
+
+// libpng reports an error by a function that does not return: it jumps back to the call of guarded().
+class PngDecoder : public ImageDecoder {
+ public:
+  explicit PngDecoder(std::span<const uint8_t> file) : rest_(file) {
+    png_ = png_create_read_struct(
+        PNG_LIBPNG_VER_STRING, this,
+        [](png_structp png, png_const_charp message) {
+          static_cast<PngDecoder*>(png_get_error_ptr(png))->error_ = message;
+          png_longjmp(png, 1);
+        },
+        [](png_structp, png_const_charp) {});
+    if (png_ == nullptr || (info_ = png_create_info_struct(png_)) == nullptr) {
+      destroy();
+      throw std::bad_alloc();
+    }
+    try {
+      guarded([this] { read_header(); });
+    } catch (...) {
+      destroy();
+      throw;
+    }
+  }
+  ~PngDecoder() override { destroy(); }
+
+  void decode(const PixelBox& box, const RowSink& row) override {
+    const size_t pitch = 4 * static_cast<size_t>(size_.width);
+    const bool is_interlaced = png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
+    const int64_t bytes = static_cast<int64_t>(pitch) * size_.height;
+    if (is_interlaced && bytes > kDecodeBytes)
+      throw UnreadableImage(fmt::format("an interlaced PNG of {}x{} pixels, which takes more than 1 GiB of memory",
+                                        size_.width, size_.height));
+    memory_.resize(is_interlaced ? static_cast<size_t>(bytes) : pitch);
+    if (is_interlaced) read_passes(pitch);
+    for (int64_t y = 0; y < box.top + box.height; ++y) {
+      if (!is_interlaced) guarded([this] { png_read_row(png_, memory_.data(), nullptr); });
+      const uint8_t* line = memory_.data() + (is_interlaced ? pitch * static_cast<size_t>(y) : 0);
+      if (y >= box.top) row(line + 4 * box.left);
+    }
+  }
+
+ private:
+  template <class Work>
+  void guarded(const Work& work) {
+    if (setjmp(png_jmpbuf(png_)) != 0) throw UnreadableImage(error_);
+    work();
+  }
+
+  void read_header() {
+    png_set_read_fn(png_, this, [](png_structp png, png_bytep to, size_t bytes) {
+      std::span<const uint8_t>& rest = static_cast<PngDecoder*>(png_get_io_ptr(png))->rest_;
+      if (bytes > rest.size()) png_error(png, "the file is cut short");
+      std::memcpy(to, rest.data(), bytes);
+      rest = rest.subspan(bytes);
+    });
+    png_set_user_limits(png_, kMostSide, kMostSide);
+    png_read_info(png_, info_);
+    // 8 bits a colour, whatever the file has; no gamma, no transparency.
+    png_set_palette_to_rgb(png_);
+    png_set_expand_gray_1_2_4_to_8(png_);
+    png_set_strip_16(png_);
+    png_set_strip_alpha(png_);
+    png_set_gray_to_rgb(png_);
+    png_set_filler(png_, 0, PNG_FILLER_AFTER);
+    passes_ = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    size_ = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
+    if (png_get_rowbytes(png_, info_) != 4 * static_cast<size_t>(size_.width))
+      png_error(png_, "an unknown colour type");
+  }
+
+  void read_passes(size_t pitch) {
+    for (int pass = 0; pass < passes_; ++pass)
+      for (int64_t y = 0; y < size_.height; ++y)
+        guarded([&] { png_read_row(png_, memory_.data() + pitch * static_cast<size_t>(y), nullptr); });
+  }
+
+  void destroy() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::span<const uint8_t> rest_;
+  std::string error_;
+  int passes_ = 1;
+  std::vector<uint8_t> memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageDecoder> open_png(std::span<const uint8_t> file) { return std::make_unique<PngDecoder>(file); }
+
+}  // namespace kb

@@ -1,0 +1,177 @@
+#include "data/images/decode.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+
+#include "data/hash_random.h"
+#include "data/images/jpeg.h"
+#include "tests/data/files.h"
+#include "tests/data/made_images.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using kb::Bytes, kb::ImageSize, kb::PixelBox, kb::test::JpegKind;
+using kb::test::decoded, kb::test::decoding_error, kb::test::jpeg_file, kb::test::made_pixels, kb::test::png_file;
+
+// The same box of the whole image.
+std::vector<uint8_t> cut(const std::vector<uint8_t>& pixels, ImageSize size, const PixelBox& box) {
+  std::vector<uint8_t> out;
+  for (int64_t y = box.top; y < box.top + box.height; ++y) {
+    const auto line = pixels.begin() + 3 * (y * size.width + box.left);
+    out.insert(out.end(), line, line + 3 * box.width);
+  }
+  return out;
+}
+
+PixelBox random_box_of(ImageSize size, kb::HashStream& random) {
+  const int width = 1 + random.below(static_cast<int>(size.width));
+  const int height = 1 + random.below(static_cast<int>(size.height));
+  return {random.below(static_cast<int>(size.width) - width + 1),
+          random.below(static_cast<int>(size.height) - height + 1), width, height};
+}
+
+// Boxes whose pixels differ from those of the whole image.
+int differing_boxes(const Bytes& file, int boxes, uint64_t seed) {
+  const ImageSize size = kb::open_image(file)->size();
+  const std::vector<uint8_t> whole = decoded(file);
+  kb::HashStream random(seed);
+  int differ = 0;
+  for (int i = 0; i < boxes; ++i) {
+    const PixelBox box = random_box_of(size, random);
+    differ += decoded(file, box) != cut(whole, size, box);
+  }
+  return differ;
+}
+
+// Root of the mean square difference.
+double difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+  BOOST_REQUIRE(a.size() == b.size());
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
+BOOST_AUTO_TEST_SUITE(data_decode)
+
+BOOST_AUTO_TEST_CASE(a_box_has_the_pixels_of_the_whole_image) {
+  const ImageSize size{131, 97};
+  for (const auto& [horizontal, vertical] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {4, 2}})
+    for (const bool progressive : {false, true})
+      for (const int restart : {0, 5}) {
+        const JpegKind kind{
+            .horizontal = horizontal, .vertical = vertical, .progressive = progressive, .restart = restart};
+        const Bytes file = jpeg_file(made_pixels(size, 3), size, kind);
+        BOOST_TEST(differing_boxes(file, 60, 7) == 0,
+                   horizontal << "x" << vertical << " progressive " << progressive << " restart " << restart);
+      }
+  for (const int components : {1, 4})
+    BOOST_TEST(differing_boxes(jpeg_file(made_pixels(size, components), size, {.components = components}), 60, 8) == 0);
+  for (const bool interlaced : {false, true})
+    for (const int components : {1, 2, 3, 4})
+      BOOST_TEST(differing_boxes(png_file(made_pixels(size, components), size, components, interlaced), 20, 9) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(pixels_are_those_that_were_written) {
+  const ImageSize size{48, 32};
+  const std::vector<uint8_t> colour = made_pixels(size, 3), gray = made_pixels(size, 1), inks = made_pixels(size, 4);
+  BOOST_TEST(decoded(png_file(colour, size, 3)) == colour);
+  std::vector<uint8_t> three, no_alpha, light;
+  for (const uint8_t g : gray) three.insert(three.end(), {g, g, g});
+  for (size_t i = 0; i < inks.size(); i += 4) {
+    no_alpha.insert(no_alpha.end(), {inks[i], inks[i + 1], inks[i + 2]});
+    for (size_t c = 0; c < 3; ++c)
+      light.push_back(static_cast<uint8_t>(std::lround(inks[i + c] * inks[i + 3] / 255.0)));
+  }
+  BOOST_TEST(decoded(png_file(gray, size, 1)) == three);
+  BOOST_TEST(decoded(png_file(gray, size, 1, true)) == three);
+  BOOST_TEST(decoded(png_file(inks, size, 4)) == no_alpha);
+  const JpegKind fine{.horizontal = 1, .vertical = 1, .quality = 100};
+  BOOST_TEST(difference(decoded(jpeg_file(colour, size, fine)), colour) < 1.0);
+  BOOST_TEST(difference(decoded(jpeg_file(gray, size, {.components = 1, .quality = 100})), three) < 1.0);
+  // Adobe's files hold 255 for no ink, so that the product of colour and black is the light.
+  for (const bool ycck : {false, true})
+    BOOST_TEST(
+        difference(decoded(jpeg_file(inks, size,
+                                     {.components = 4, .horizontal = 1, .vertical = 1, .ycck = ycck, .quality = 100})),
+                   light) < 1.5);
+  std::vector<uint8_t> inverted = inks;
+  for (uint8_t& ink : inverted) ink = static_cast<uint8_t>(255 - ink);
+  const JpegKind plain{.components = 4, .adobe_marker = false, .quality = 100};
+  BOOST_TEST(difference(decoded(jpeg_file(inverted, size, plain)), light) < 1.5);
+}
+
+BOOST_AUTO_TEST_CASE(an_orientation_is_not_applied) {
+  const ImageSize size{40, 20};
+  const std::vector<uint8_t> pixels = made_pixels(size, 3);
+  const Bytes rotated = jpeg_file(pixels, size, {.orientation = 6});
+  BOOST_CHECK((kb::open_image(rotated)->size() == size));
+  BOOST_TEST(decoded(rotated) == decoded(jpeg_file(pixels, size)));
+}
+
+BOOST_AUTO_TEST_CASE(images_of_extreme_sizes) {
+  for (const ImageSize size : {ImageSize{1, 1}, {20000, 3}, {2, 20000}, {1, 9}, {17, 1}}) {
+    const std::vector<uint8_t> pixels = made_pixels(size, 3);
+    BOOST_TEST(decoded(png_file(pixels, size, 3)) == pixels);
+    for (const bool progressive : {false, true}) {
+      const Bytes file = jpeg_file(pixels, size, {.progressive = progressive});
+      BOOST_TEST(differing_boxes(file, 10, 3) == 0);
+      BOOST_CHECK((kb::open_image(file)->size() == size));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(damage_is_told) {
+  const ImageSize size{64, 64};
+  const Bytes file = jpeg_file(made_pixels(size, 3), size), png = png_file(made_pixels(size, 3), size, 3);
+  const auto first = [](const Bytes& bytes, size_t count) { return Bytes(bytes.begin(), bytes.begin() + count); };
+  BOOST_TEST(decoding_error({}) == "an empty file");
+  BOOST_TEST(decoding_error(first(file, 1)) == "neither JPEG nor PNG");
+  const std::string text = "GIF89a";
+  BOOST_TEST(decoding_error(Bytes(text.begin(), text.end())) == "neither JPEG nor PNG");
+  BOOST_TEST(decoding_error(first(file, 2)) == "Premature end of JPEG file");
+  BOOST_TEST(decoding_error(first(file, file.size() / 2)) == "Premature end of JPEG file");
+  BOOST_TEST(decoding_error(first(png, 20)) == "the file is cut short");
+  BOOST_TEST(decoding_error(first(png, png.size() / 2)) == "the file is cut short");
+  for (const bool progressive : {false, true}) {
+    Bytes ended = jpeg_file(made_pixels(size, 3), size, {.progressive = progressive});
+    constexpr uint8_t kEnd[] = {0xff, 0xd9};
+    std::copy(std::begin(kEnd), std::end(kEnd), ended.end() - 300);
+    BOOST_TEST(decoding_error(ended) == "Corrupt JPEG data: premature end of data segment");
+  }
+  // Rows above the damage are there.
+  const Bytes half = first(file, file.size() / 2);
+  BOOST_TEST(decoded(half, {0, 0, 64, 8}) == decoded(file, {0, 0, 64, 8}));
+  // A header that promises 65500 x 65500 pixels in three passes would take 13 GB.
+  Bytes vast = jpeg_file(made_pixels(size, 3), size, {.progressive = true});
+  for (size_t at = 0; at + 9 < vast.size(); ++at)
+    if (vast[at] == 0xff && vast[at + 1] == 0xc2)
+      for (const size_t side : {at + 5, at + 7}) vast[side] = 0xff, vast[side + 1] = 0xdc;
+  BOOST_TEST(decoding_error(vast) != "(nothing thrown)");
+}
+
+BOOST_AUTO_TEST_CASE(encoding_keeps_an_image) {
+  const ImageSize size{50, 30};
+  std::vector<uint8_t> pixels;
+  for (int64_t i = 0; i < size.width * size.height; ++i)
+    for (const int c : {2, 3, 1}) pixels.push_back(static_cast<uint8_t>(c * (i % size.width)));
+  BOOST_TEST(difference(decoded(kb::encode_jpeg(pixels, size, 100)), pixels) < 2.0);
+  BOOST_CHECK_THROW(kb::encode_jpeg(pixels, {50, 31}, 90), std::logic_error);
+  BOOST_TEST(kb::decode_entropy(kb::encode_jpeg(pixels, size, 90)) == 7 * 4 + 2 * 4 * 2);
+}
+
+BOOST_AUTO_TEST_CASE(boxes_of_photographs) {
+  const auto folder = kb::test::data_dir("imagenet-sample");
+  if (!folder) return;
+  int files = 0, differ = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(*folder)) {
+    const std::string text = kb::test::read_file(entry.path());
+    differ += differing_boxes(Bytes(text.begin(), text.end()), 3, static_cast<uint64_t>(++files));
+  }
+  BOOST_TEST(files == 103);
+  BOOST_TEST(differ == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
