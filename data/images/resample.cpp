@@ -11,69 +11,81 @@ namespace {
 constexpr int kBits = 22;  // of a weight, behind the point
 constexpr int32_t kHalf = 1 << (kBits - 1);
 
-using Pixel = int32_t __attribute__((vector_size(16)));
-using BytePixel = uint8_t __attribute__((vector_size(4)));
+// A pixel in lanes of 32 bits.
+using Pixel = int32_t __attribute__((vector_size(16), aligned(4), may_alias));
 
-inline uint8_t to_byte(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kBits, 0, 255)); }
+inline uint8_t to_byte(int32_t sum) { return static_cast<uint8_t>(std::min(sum >> kBits, 255)); }
 
-// `to`: `count` pixels, each the weighted sum of pixels of `from`.
+// `to`: `count` pixels, each the weighted sum of pixels of `from`. `wide` takes first the pixels that are read, then
+// the sums.
 [[gnu::always_inline]] inline void mix_columns(const uint8_t* from, const AxisWeights& axis, int64_t count,
-                                               uint8_t* to) {
-  const int64_t taps = axis.taps;
+                                               int32_t* wide, uint8_t* to) {
+  for (int64_t i = 0; i < 4 * axis.count_in; ++i) wide[i] = from[i];
+  int32_t* sums = wide + 4 * (axis.count_in + 1);
   for (int64_t i = 0; i < count; ++i) {
-    const int32_t* weight = axis.weight.data() + i * taps;
-    const uint8_t* at = from + size_t{4} * static_cast<size_t>(axis.start[static_cast<size_t>(i)]);
-    Pixel sum = {kHalf, kHalf, kHalf, kHalf};
-    for (int64_t t = 0; t < taps; ++t) {
-      BytePixel bytes;
-      std::memcpy(&bytes, at + 4 * t, sizeof bytes);
-      sum += __builtin_convertvector(bytes, Pixel) * weight[t];
+    const int32_t* pixels = wide + 4 * axis.start[static_cast<size_t>(i)];
+    const int32_t* weights = axis.weight.data() + i * axis.taps;
+    Pixel even = {kHalf, kHalf, kHalf, kHalf}, odd = {};
+    for (int64_t t = 0; t < axis.taps; t += 2) {
+      even += *reinterpret_cast<const Pixel*>(pixels + 4 * t) * weights[t];
+      odd += *reinterpret_cast<const Pixel*>(pixels + 4 * t + 4) * weights[t + 1];
     }
-    for (int c = 0; c < 4; ++c) to[4 * i + c] = to_byte(sum[c]);
+    *reinterpret_cast<Pixel*>(sums + 4 * i) = even + odd;
   }
+  for (int64_t i = 0; i < 4 * count; ++i) to[i] = to_byte(sums[i]);
 }
 
 // `to`: `bytes` bytes, each the weighted sum of those of `taps` lines at its place.
 [[gnu::always_inline]] inline void mix_lines(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                             uint8_t* to) {
-  constexpr size_t kAtOnce = 64;
-  int32_t sum[kAtOnce];
-  for (size_t begin = 0; begin < bytes; begin += kAtOnce) {
-    const size_t count = std::min(kAtOnce, bytes - begin);
-    std::fill_n(sum, kAtOnce, kHalf);
-    for (int64_t t = 0; t < taps; ++t) {
-      const uint8_t* line = lines + static_cast<size_t>(t) * bytes + begin;
-      if (count == kAtOnce)
-        for (size_t i = 0; i < kAtOnce; ++i) sum[i] += line[i] * weight[t];
-      else
-        for (size_t i = 0; i < count; ++i) sum[i] += line[i] * weight[t];
-    }
-    for (size_t i = 0; i < count; ++i) to[begin + i] = to_byte(sum[i]);
+                                             int32_t* sums, uint8_t* to) {
+  for (size_t i = 0; i < bytes; ++i) sums[i] = kHalf;
+  for (int64_t t = 0; t < taps; t += 2) {
+    const uint8_t *line = lines + static_cast<size_t>(t) * bytes, *next = line + bytes;
+    for (size_t i = 0; i < bytes; ++i) sums[i] += line[i] * weight[t] + next[i] * weight[t + 1];
+  }
+  for (size_t i = 0; i < bytes; ++i) to[i] = to_byte(sums[i]);
+}
+
+// Writes the colours of a line, 4 bytes a pixel, to `to` and one and two planes behind it.
+void split_colours(std::span<const uint8_t> line, uint8_t* to, int64_t plane) {
+  uint8_t *red = to, *green = to + plane, *blue = to + 2 * plane;
+  for (size_t x = 0; x < line.size() / 4; ++x) {
+    uint32_t pixel;
+    std::memcpy(&pixel, line.data() + 4 * x, sizeof pixel);
+    red[x] = static_cast<uint8_t>(pixel);
+    green[x] = static_cast<uint8_t>(pixel >> 8);
+    blue[x] = static_cast<uint8_t>(pixel >> 16);
   }
 }
 
-void mix_columns_anywhere(const uint8_t* from, const AxisWeights& axis, int64_t count, uint8_t* to) {
-  mix_columns(from, axis, count, to);
+struct Loops {
+  void (*columns)(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* to);
+  void (*lines)(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums, uint8_t* to);
+};
+
+void columns_anywhere(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* to) {
+  mix_columns(from, axis, count, wide, to);
 }
-void mix_lines_anywhere(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, uint8_t* to) {
-  mix_lines(lines, weight, taps, bytes, to);
+void lines_anywhere(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums,
+                    uint8_t* to) {
+  mix_lines(lines, weight, taps, bytes, sums, to);
 }
 
-// The same loops in wider vectors, where the processor has them: products of whole numbers, hence the same bits.
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void mix_columns_avx2(const uint8_t* from, const AxisWeights& axis, int64_t count,
-                                              uint8_t* to) {
-  mix_columns(from, axis, count, to);
+// The same loops in wider vectors: sums of whole numbers, hence the same bits.
+[[gnu::target("avx2")]] void columns_avx2(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide,
+                                          uint8_t* to) {
+  mix_columns(from, axis, count, wide, to);
 }
-[[gnu::target("avx2")]] void mix_lines_avx2(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                            uint8_t* to) {
-  mix_lines(lines, weight, taps, bytes, to);
+[[gnu::target("avx2")]] void lines_avx2(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
+                                        int32_t* sums, uint8_t* to) {
+  mix_lines(lines, weight, taps, bytes, sums, to);
 }
-const bool kHasAvx2 = __builtin_cpu_supports("avx2");
+Loops loops_here() {
+  return __builtin_cpu_supports("avx2") ? Loops{columns_avx2, lines_avx2} : Loops{columns_anywhere, lines_anywhere};
+}
 #else
-constexpr auto mix_columns_avx2 = mix_columns_anywhere;
-constexpr auto mix_lines_avx2 = mix_lines_anywhere;
-constexpr bool kHasAvx2 = false;
+Loops loops_here() { return {columns_anywhere, lines_anywhere}; }
 #endif
 
 }  // namespace
@@ -96,6 +108,7 @@ void set_weights(AxisWeights& weights, const ResampledAxis& axis) {
   weights.count_in = end_of(first + count - 1) - weights.first_in;
   weights.taps = 0;
   for (int64_t i = first; i < first + count; ++i) weights.taps = std::max(weights.taps, end_of(i) - begin_of(i));
+  weights.taps += weights.taps % 2;
   weights.start.resize(static_cast<size_t>(count));
   weights.weight.assign(static_cast<size_t>(count * weights.taps), 0);
   std::vector<double> shares(static_cast<size_t>(weights.taps));
@@ -107,8 +120,8 @@ void set_weights(AxisWeights& weights, const ResampledAxis& axis) {
       const double distance = std::abs((static_cast<double>(x) - centre + 0.5) * (1 / radius));
       total += shares[static_cast<size_t>(x - begin)] = std::max(1 - distance, 0.0);
     }
-    // The last taps of a pixel at the image's end weigh nothing and are read before it.
-    const int64_t start = std::min(begin - weights.first_in, weights.count_in - weights.taps);
+    // Taps that weigh nothing lie before a pixel near the image's end.
+    const int64_t start = std::min(begin - weights.first_in, std::max<int64_t>(weights.count_in - weights.taps, 0));
     int32_t* weight = weights.weight.data() + i * weights.taps + (begin - weights.first_in - start);
     for (int64_t x = begin; x < end; ++x, ++weight)
       *weight = static_cast<int32_t>(0.5 + shares[static_cast<size_t>(x - begin)] / total * (1 << kBits));
@@ -122,27 +135,28 @@ void Resampler::begin(const ResampledAxis& columns, const ResampledAxis& rows) {
   width_ = columns.count;
   height_ = rows.count;
   added_ = 0;
-  lines_.resize(static_cast<size_t>(4 * width_ * rows_.count_in));
+  const int64_t lines = std::max(rows_.count_in, rows_.taps);
+  lines_.resize(static_cast<size_t>(4 * width_ * lines));
+  std::fill(lines_.end() - 4 * width_, lines_.end(), uint8_t{0});
   line_.resize(static_cast<size_t>(4 * width_));
+  wide_.assign(static_cast<size_t>(4 * (columns_.count_in + 1 + width_)), 0);
 }
 
 void Resampler::add_row(const uint8_t* pixels) {
   if (added_ == rows_.count_in) throw std::logic_error("a row behind the last one that is read");
-  uint8_t* to = lines_.data() + static_cast<size_t>(added_++) * line_.size();
-  (kHasAvx2 ? mix_columns_avx2 : mix_columns_anywhere)(pixels, columns_, width_, to);
+  static const Loops loops = loops_here();
+  loops.columns(pixels, columns_, width_, wide_.data(), lines_.data() + static_cast<size_t>(added_++) * line_.size());
 }
 
 void Resampler::finish(std::span<uint8_t> planes) {
   if (added_ != rows_.count_in || static_cast<int64_t>(planes.size()) != 3 * width_ * height_)
     throw std::logic_error("a resampled image lacks rows, or memory of its size");
+  static const Loops loops = loops_here();
   const int64_t plane = width_ * height_;
   for (int64_t y = 0; y < height_; ++y) {
-    (kHasAvx2 ? mix_lines_avx2 : mix_lines_anywhere)(
-        lines_.data() + static_cast<size_t>(rows_.start[static_cast<size_t>(y)]) * line_.size(),
-        rows_.weight.data() + y * rows_.taps, rows_.taps, line_.size(), line_.data());
-    uint8_t* to = planes.data() + y * width_;
-    for (int64_t x = 0; x < width_; ++x)
-      for (int64_t c = 0; c < 3; ++c) to[c * plane + x] = line_[static_cast<size_t>(4 * x + c)];
+    loops.lines(lines_.data() + static_cast<size_t>(rows_.start[static_cast<size_t>(y)]) * line_.size(),
+                rows_.weight.data() + y * rows_.taps, rows_.taps, line_.size(), wide_.data(), line_.data());
+    split_colours(line_, planes.data() + y * width_, plane);
   }
 }
 

@@ -17,7 +17,8 @@ struct ResampledAxis {
 };
 
 /// Weights of one axis. Wanted pixel i is the sum over t < taps of weight[i taps + t] times pixel start[i] + t of those
-/// read, over 2^22.
+/// read, over 2^22. Taps are even in number: where an odd number of pixels is read, the last may lie one behind them,
+/// with weight 0.
 struct AxisWeights {
   int64_t first_in = 0, count_in = 0;  ///< pixels of the image that are read
   int64_t taps = 0;
@@ -45,8 +46,9 @@ class Resampler {
  private:
   AxisWeights columns_, rows_;
   int64_t width_ = 0, height_ = 0, added_ = 0;
-  Bytes lines_;  // rows that are read x wanted columns x 4
-  Bytes line_;   // wanted columns x 4
+  Bytes lines_;                // rows that are read x wanted columns x 4
+  Bytes line_;                 // wanted columns x 4
+  std::vector<int32_t> wide_;  // a row of pixels, one more, and a row of sums
 };
 
 }  // namespace kb
