@@ -170,8 +170,8 @@ void occlude(Canvas& canvas, HashStream& random) {
 }
 
 /// Paper, ink, a gradient of light across the image, noise; then 8 bits.
-void develop(Canvas& canvas, HashStream& random, std::span<uint8_t> pixels) {
-  const float paper = random.uniform(20, 90), contrast = random.uniform(50, 150), noise = random.uniform(8, 32);
+void develop(Canvas& canvas, HashStream& random, float times, std::span<uint8_t> pixels) {
+  const float paper = random.uniform(20, 90), contrast = random.uniform(50, 150), noise = times * random.uniform(8, 32);
   const Point light{random.uniform(-1.5f, 1.5f), random.uniform(-1.5f, 1.5f)};
   for (int y = 0; y < kGlyphSide; ++y) {
     for (int x = 0; x < kGlyphSide; ++x) {
@@ -182,11 +182,12 @@ void develop(Canvas& canvas, HashStream& random, std::span<uint8_t> pixels) {
   }
 }
 
-void draw_range(uint64_t seed, uint64_t first, Split& split, std::atomic<int64_t>& next) {
+void draw_range(const GlyphsSpec& spec, uint64_t first, Split& split, std::atomic<int64_t>& next) {
   constexpr int64_t kBlock = 256;
   for (int64_t begin = next.fetch_add(kBlock); begin < split.count(); begin = next.fetch_add(kBlock)) {
     for (int64_t i = begin; i < std::min(begin + kBlock, split.count()); ++i) {
-      draw_glyph(seed, first + i, std::span(split.pixels).subspan(i * split.shape.size(), split.shape.size()));
+      draw_glyph(spec.seed, first + i, std::span(split.pixels).subspan(i * split.shape.size(), split.shape.size()),
+                 spec.noise);
       split.labels[i] = static_cast<int32_t>((first + i) % kGlyphClasses);
     }
   }
@@ -198,9 +199,8 @@ Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
   std::atomic<int64_t> next = 0;
   // A thread that cannot be made is deferred to where it is waited for, and finds nothing left to draw.
   std::vector<std::future<void>> others;
-  for (int t = 1; t < spec.threads; ++t)
-    others.push_back(std::async([&] { draw_range(spec.seed, first, split, next); }));
-  draw_range(spec.seed, first, split, next);
+  for (int t = 1; t < spec.threads; ++t) others.push_back(std::async([&] { draw_range(spec, first, split, next); }));
+  draw_range(spec, first, split, next);
   for (std::future<void>& other : others) other.get();
   return split;
 }
@@ -213,7 +213,7 @@ void require_at_least(int64_t low, const char* what, int64_t value) {
 
 }  // namespace
 
-void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels) {
+void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels, float noise) {
   HashStream random(hash_words(seed, index));
   const Glyph& glyph = kGlyphs[index % kGlyphClasses];
   const Distortion distort(random);
@@ -222,7 +222,7 @@ void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels) {
   for (int s = 0; s < glyph.count; ++s) draw_stroke(canvas, glyph.strokes[s], distort, half_width, 1);
   draw_clutter(canvas, random, half_width);
   occlude(canvas, random);
-  develop(canvas, random, pixels);
+  develop(canvas, random, noise, pixels);
 }
 
 Dataset glyphs_dataset(const GlyphsSpec& spec) {

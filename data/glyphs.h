@@ -15,13 +15,14 @@ constexpr int kGlyphClasses = 10;
 struct GlyphsSpec {
   int64_t train_count = 20000, test_count = 4000;
   uint64_t seed = 1;
+  float noise = 1;  ///< times the standard deviation of the noise on each pixel; more is harder
   int threads = 1;  ///< at most so many draw; the images do not depend on it
 };
 
 /// The two parts; test samples are those from 2^32 on. Throws DataError if a count is below 1.
 Dataset glyphs_dataset(const GlyphsSpec& spec);
 
-/// Draws sample `index`, a pure function of (seed, index), into kGlyphSide^2 pixels; its class is index % 10.
-void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels);
+/// Draws sample `index`, a pure function of (seed, index, noise), into kGlyphSide^2 pixels; its class is index % 10.
+void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels, float noise = 1);
 
 }  // namespace kb

@@ -1,7 +1,6 @@
 // LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 16 and 32
-// feature maps of 5x5, times --width. With --norm batch, batch norm stands behind both convolutions, and every weight
-// starts from he_normal(fan_out): with so large weights in the linear layers, plain rates that suit the convolutions
-// are small for them, which layer-wise rates (--optimizer lars) make up for.
+// feature maps of 5x5, times --width. With --norm batch, batch norm stands behind both convolutions, whose weights
+// start from he_normal(fan_out), as those of a convolution without a bias do.
 #include "recipes/papers/table.h"
 
 namespace kb {
@@ -10,16 +9,15 @@ namespace {
 ModelOutput lenet(Batch& batch) {
   const int64_t width = batch.options.whole("width");
   const bool normed = batch.options.word("norm") == "batch";
-  const auto init = normed ? std::optional(he_normal(fan_out)) : std::nullopt;
   // A norm's shift stands for the bias of the convolution before it.
   const auto activation = [&](const char* norm, Tensor x) { return relu(normed ? batch_norm(norm, x) : x); };
-  Tensor x = conv2d("conv1", batch.images, 16 * width, {.kernel = 5, .padding = 2, .bias = !normed, .init = init});
+  Tensor x = conv2d("conv1", batch.images, 16 * width, {.kernel = 5, .padding = 2, .bias = !normed});
   x = max_pool2d(activation("bn1", x), {.kernel = 2});
-  x = conv2d("conv2", x, 32 * width, {.kernel = 5, .bias = !normed, .init = init});
+  x = conv2d("conv2", x, 32 * width, {.kernel = 5, .bias = !normed});
   x = flatten(max_pool2d(activation("bn2", x), {.kernel = 2}));
-  x = relu(linear("fc1", x, 120, {.init = init}));
-  x = relu(linear("fc2", x, 84, {.init = init}));
-  return classification(batch, linear("fc3", x, batch.classes, {.init = init}));
+  x = relu(linear("fc1", x, 120));
+  x = relu(linear("fc2", x, 84));
+  return classification(batch, linear("fc3", x, batch.classes));
 }
 
 }  // namespace
@@ -32,8 +30,8 @@ Recipe lenet_mnist() {
           .defaults = {.dataset = "mnist", .minibatch = 64, .epochs = 6, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.05},
           .options = {{.name = "width", .value = 1, .doc = "times 16 and 32 feature maps"},
                       word_option("norm", {"none", "batch"},
-                                  "normalisation behind the convolutions, in place of their bias; all weights start "
-                                  "from he_normal(fan_out)")}};
+                                  "normalisation behind the convolutions, in place of their bias; their weights then "
+                                  "start from he_normal(fan_out)")}};
 }
 
 }  // namespace kb

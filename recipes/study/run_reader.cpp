@@ -70,7 +70,7 @@ RunReport read_run(const std::filesystem::path& folder) {
   for_each_flat_json(read_file(metrics), [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     if (kind == "eval") take_evaluation(line, report);
-    if (kind != "end") return;
+    if (kind != "end" && kind != "stop") return;
     report.state_sha256 = line.text("state_sha256");
     report.seconds = line.number("wall_s");
   });

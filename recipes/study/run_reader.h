@@ -27,9 +27,10 @@ struct RunReport {
   int64_t steps = 0;      // done
   int64_t seed = 0;
   MetricKind goal_kind = {};
-  std::string goal = "error";                                 // name of the metric that the run is judged by
-  double result = std::numeric_limits<double>::quiet_NaN();   // goal's value at the end
-  double loss = std::numeric_limits<double>::quiet_NaN();     // likewise
+  std::string goal = "error";                                // name of the metric that the run is judged by
+  double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end
+  double loss = std::numeric_limits<double>::quiet_NaN();    // likewise
+  std::string part = "test";                                 // of the data, that evaluations in its course were made on
   double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
   std::string state_sha256;                                   // of parameters and optimizer state at the end
   std::map<std::string, std::string> flags;                   // as the manifest has them

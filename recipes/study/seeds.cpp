@@ -79,7 +79,7 @@ int train_seeds(const Recipe& recipe, const RunConfig& config) {
   const Summary summary = summary_of(std::move(runs), failed);
   const std::string command =
       command_with(recipe, config, {{"--seeds", fmt::format("{}", fmt::join(config.seeds, ","))}});
-  write_file_atomically(store / "summary.json", summary_json(summary, command));
+  write_file_atomically(store / kStudySummary, summary_json(summary, command));
   write_file_atomically(store / "curves.svg", study_picture(recipe.name, seed_lines(summary), goal_curve(summary)));
   console.line("\n" + summary_table(summary) + "study: " + store.string() +
                " (summary.json, curves.svg, a run folder for each seed)");

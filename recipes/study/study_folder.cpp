@@ -68,10 +68,24 @@ fs::path dated_folder(const std::string& name) {
   return path;
 }
 
+// The newest folder of an unfinished study of just these trials, for a command that is given again; or a new one.
+fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("runs", error))
+    if (entry.path().filename().string().starts_with(name + "-") && is_there(entry.path() / kStudyFile) &&
+        !is_there(entry.path() / kStudySummary))
+      folders.push_back(entry.path());
+  std::sort(folders.rbegin(), folders.rend());  // their names end with the time
+  for (const fs::path& folder : folders)
+    if (read_file(folder / kStudyFile) == study_text(trials)) return folder;
+  return dated_folder(name);
+}
+
 }  // namespace
 
 fs::path open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials) {
-  const fs::path folder = fs::absolute(out.empty() ? dated_folder(name) : fs::path(out));
+  const fs::path folder = fs::absolute(out.empty() ? chosen_folder(name, trials) : fs::path(out));
   const fs::path file = folder / kStudyFile;
   if (is_there(file)) {
     write_file_atomically(file, study_text(joined(folder, read_trials(file), trials)));

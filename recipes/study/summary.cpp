@@ -60,6 +60,7 @@ Summary summary_of(std::vector<RunReport> runs, size_t failed) {
   for (const RunReport& run : runs) {
     summary.goal = run.goal;
     summary.goal_kind = run.goal_kind;
+    summary.part = run.part;
     if (run.diverged) {
       ++summary.diverged;
       continue;
@@ -93,7 +94,7 @@ std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean)
 
 std::string summary_table(const Summary& summary) {
   std::string text = fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", "seed", "test " + summary.goal,
-                                 "median of last 5", "train loss", "time");
+                                 summary.part + ", last 5", "train loss", "time");
   for (const RunReport& run : summary.runs) {
     const std::optional<double> median = median_of_last(run);
     text += fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", run.seed,
@@ -101,15 +102,17 @@ std::string summary_table(const Summary& summary) {
                         run.diverged || !median ? "-" : goal_text(summary, *median), loss_text(train_loss_of(run)),
                         time_text(run.seconds));
   }
-  text += fmt::format("all: test {} {}; median of the last 5 evaluations {} (mean +- standard deviation of the sample)",
-                      summary.goal, goal_text(summary, summary.last), goal_text(summary, summary.median));
-  if (summary.failed > 0) text += fmt::format("; {} failed", summary.failed);
+  text += fmt::format(
+      "mean +- standard deviation of the sample: test {} {}\n  median of the last 5 evaluations, on the {} part: {}",
+      summary.goal, goal_text(summary, summary.last), summary.part, goal_text(summary, summary.median));
+  if (summary.failed > 0) text += fmt::format("\n  {} failed", summary.failed);
   return text + "\n";
 }
 
 std::string summary_json(const Summary& summary, const std::string& command) {
   Json json = {{"command", command},
                {"goal", summary.goal},
+               {"evaluated_on", summary.part},
                {"final", mean_json(summary.last)},
                {"median_of_last_5", mean_json(summary.median)},
                {"train_loss", mean_json(summary.train_loss)},
