@@ -19,9 +19,14 @@ struct AugmentSpec {
   int64_t pad = 4;     ///< of crop, pixels on each side
   int64_t cutout = 0;  ///< side of a square that is painted over (DeVries and Taylor 2017); 0: none
   double mixup = 0;    ///< alpha of mixup (Zhang et al. 2018); 0: none
+  // Of images in files alone, which the loader makes:
+  bool resized_crop = false;  ///< a crop of random scale and aspect ratio; data/images/view.h
+  bool jitter = false;        ///< of brightness, contrast and saturation; data/images/colour.h
+  bool lighting = false;      ///< noise along the principal components of colours; likewise
 
   bool moves() const { return crop || flip; }
-  bool any() const { return moves() || cutout > 0 || mixup > 0; }
+  bool needs_files() const { return resized_crop || jitter || lighting; }
+  bool any() const { return moves() || cutout > 0 || mixup > 0 || needs_files(); }
   bool operator==(const AugmentSpec&) const = default;
 };
 

@@ -43,17 +43,21 @@ DataFile::~DataFile() { ::close(descriptor_); }
 
 Bytes DataFile::read(size_t begin, size_t bytes) const {
   Bytes content(bytes);
-  for (size_t filled = 0; filled < bytes;) {
+  read(begin, std::span(content));
+  return content;
+}
+
+void DataFile::read(size_t begin, std::span<uint8_t> to) const {
+  for (size_t filled = 0; filled < to.size();) {
     const ssize_t got =
-        ::pread(descriptor_, content.data() + filled, bytes - filled, static_cast<off_t>(begin + filled));
+        ::pread(descriptor_, to.data() + filled, to.size() - filled, static_cast<off_t>(begin + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(path_, std::generic_category().message(errno));
     if (got == 0)
-      throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + bytes),
+      throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + to.size()),
                        fmt::format("{} bytes", begin + filled), ""});
     filled += static_cast<size_t>(got);
   }
-  return content;
 }
 
 }  // namespace kb

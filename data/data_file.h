@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 
 #include "data/bytes.h"
 
@@ -21,6 +22,8 @@ class DataFile {
   size_t size() const { return size_; }
   /// Bytes [begin, begin + bytes), which must be there.
   Bytes read(size_t begin, size_t bytes) const;
+  /// As many bytes from `begin` on as `to` holds, which must be there.
+  void read(size_t begin, std::span<uint8_t> to) const;
 
  private:
   std::filesystem::path path_;

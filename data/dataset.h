@@ -1,9 +1,10 @@
-// A labelled image set in memory: raw uint8 pixels in (count, C, H, W) order and int32 labels, a training and a test
+// A labelled image set: raw uint8 pixels in (count, C, H, W) order and int32 labels, a training and a test
 // part, and what a recipe must know about them.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,13 +21,17 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-/// A training or a test part.
+class ImageFiles;
+
+/// A training or a test part. Its pixels lie in memory, or in files.
 struct Split {
   ImageShape shape;
-  Bytes pixels;                 ///< count x C x H x W; what `resize` adds is not set
-  std::vector<int32_t> labels;  ///< count, each in [0, class_count)
+  Bytes pixels;                               ///< count x C x H x W; what `resize` adds is not set; empty with files
+  std::vector<int32_t> labels;                ///< count, each in [0, class_count)
+  std::shared_ptr<const ImageFiles> files{};  ///< null: pixels are in memory
 
   int64_t count() const { return static_cast<int64_t>(labels.size()); }
+  /// In memory.
   std::span<const uint8_t> image(int64_t index) const {
     return {pixels.data() + index * shape.size(), static_cast<size_t>(shape.size())};
   }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "data/image_files.h"
+
 namespace kb {
 namespace {
 
@@ -26,7 +28,7 @@ class RowGatherer {
       if (!memory.labels.empty()) memory.labels[row] = split_.labels[static_cast<size_t>(sample)];
       AugmentRecord record =
           augment_record(augmentation_.spec, split_.shape, augmentation_.seed, order_.epoch(step), sample);
-      if (!memory.pixels.empty()) write_image(split_.image(sample), record, row, memory.pixels);
+      if (!memory.pixels.empty()) write_image(sample, order_.epoch(step), record, row, memory.pixels);
       if (augmentation_.in_loader) record = {.mix = record.mix};
       write_record(record, step, row, memory.augment);
     }
@@ -48,10 +50,22 @@ class RowGatherer {
                     memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
   }
 
-  void write_image(std::span<const uint8_t> image, const AugmentRecord& record, size_t row,
+  // The image as it is before its window and box; of one in a file, in `memory`.
+  std::span<const uint8_t> image_of(int64_t sample, int64_t epoch, std::span<uint8_t> memory) const {
+    if (!split_.files) return split_.image(sample);
+    split_.files->read(sample, {augmentation_.spec, augmentation_.seed, epoch}, memory);
+    return memory;
+  }
+
+  void write_image(int64_t sample, int64_t epoch, const AugmentRecord& record, size_t row,
                    std::span<uint8_t> pixels) const {
+    const auto size = static_cast<size_t>(split_.shape.size());
     // Cut in two steps: from a count that might be std::dynamic_extent g++ concludes that images may be that long.
-    const std::span<uint8_t> to = pixels.subspan(row * image.size()).first(image.size());
+    const std::span<uint8_t> to = pixels.subspan(row * size).first(size);
+    if (split_.files && !augmentation_.in_loader) return void(image_of(sample, epoch, to));
+    thread_local Bytes memory;
+    if (split_.files) memory.resize(size);
+    const std::span<const uint8_t> image = image_of(sample, epoch, memory);
     if (augmentation_.in_loader)
       augment_image(record, split_.shape, augmentation_.fill, image, to);
     else

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/images/jpeg.h"
+#include "data/images/pixels.h"
 #include "data/images/png.h"
 
 namespace kb {
@@ -18,6 +19,9 @@ std::unique_ptr<ImageDecoder> open_image(std::span<const uint8_t> file) {
   if (file.size() >= std::size(kPngSignature) &&
       std::equal(std::begin(kPngSignature), std::end(kPngSignature), file.begin()))
     return open_png(file);
+  if (file.size() >= std::size(kPixelsSignature) &&
+      std::equal(std::begin(kPixelsSignature), std::end(kPixelsSignature), file.begin()))
+    return open_pixels(file);
   throw UnreadableImage("neither JPEG nor PNG");
 }
 

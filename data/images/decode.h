@@ -1,5 +1,6 @@
-// Decoding of JPEG and PNG files that lie in memory: the size from the header, then a box of the pixels row by row.
-// Pixels are as the file stores them: an orientation in its EXIF part is not applied, as the papers' pipelines do not.
+// Decoding of JPEG and PNG files (and bare pixels, data/images/pixels.h) that lie in memory: the size from the header,
+// then a box of the pixels row by row. Pixels are as the file stores them: an orientation in its EXIF part is not
+// applied, as the papers' pipelines do not.
 #pragma once
 
 #include <cstdint>

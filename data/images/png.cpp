@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-constexpr png_uint_32 kMostSide = 65500;  // as of a JPEG
+constexpr png_uint_32 kMostPngSide = 65500;  // as of a JPEG
 
 // libpng reports an error by a function that does not return: it jumps back to the call of guarded().
 class PngDecoder : public ImageDecoder {
@@ -66,7 +66,7 @@ class PngDecoder : public ImageDecoder {
       std::memcpy(to, rest.data(), bytes);
       rest = rest.subspan(bytes);
     });
-    png_set_user_limits(png_, kMostSide, kMostSide);
+    png_set_user_limits(png_, kMostPngSide, kMostPngSide);
     png_read_info(png_, info_);
     // 8 bits a colour, whatever the file has; no gamma, no transparency.
     png_set_palette_to_rgb(png_);

@@ -17,19 +17,32 @@ bool asks_for(const RunConfig& config, AugmentKind kind) {
 AugmentSpec augment_spec(const RunConfig& config) {
   AugmentSpec spec{
       .crop = asks_for(config, AugmentKind::crop), .flip = asks_for(config, AugmentKind::flip), .pad = config.pad};
+  spec.resized_crop = asks_for(config, AugmentKind::resized_crop);
+  spec.jitter = asks_for(config, AugmentKind::jitter);
+  spec.lighting = asks_for(config, AugmentKind::lighting);
   if (asks_for(config, AugmentKind::cutout)) spec.cutout = config.cutout_size;
   if (asks_for(config, AugmentKind::mixup)) spec.mixup = config.mixup_alpha;
   return spec;
 }
 
 AugmentSpec graph_augment(const RunConfig& config) {
-  const AugmentSpec all = augment_spec(config);
+  AugmentSpec all = augment_spec(config);
+  all.resized_crop = all.jitter = all.lighting = false;
   return config.augment_in == AugmentPlace::loader ? AugmentSpec{.mixup = all.mixup} : all;
 }
 
 Augmentation loader_augment(const RunConfig& config, const InputSpec& input) {
   return {augment_spec(config), static_cast<uint64_t>(config.seed), mean_pixel(input.mean),
           config.augment_in == AugmentPlace::loader};
+}
+
+void check_augment(const RunConfig& config, const InputSpec& input) {
+  if (input.in_files || !augment_spec(config).needs_files()) return;
+  throw UsageError(
+      fmt::format("--augment resized-crop, jitter, lighting: they are made where images of any size are read\n"
+                  "  expected: --dataset imagenet\n  got:      --dataset {}\n  hint:     crop, flip, cutout and mixup "
+                  "are for any images",
+                  input.dataset));
 }
 
 std::string describe_augment(const RunConfig& config) {
@@ -39,7 +52,13 @@ std::string describe_augment(const RunConfig& config) {
   if (spec.flip) kinds.emplace_back("flip");
   if (spec.cutout > 0) kinds.push_back(fmt::format("cutout ({0}x{0})", spec.cutout));
   if (spec.mixup > 0) kinds.push_back(fmt::format("mixup (alpha {})", spec.mixup));
-  if (kinds.empty()) return "none";
+  std::vector<std::string> loaders;
+  if (spec.resized_crop) loaders.emplace_back("resized-crop");
+  if (spec.jitter) loaders.emplace_back("jitter");
+  if (spec.lighting) loaders.emplace_back("lighting");
+  const std::string in_loader = loaders.empty() ? "" : fmt::format("{}; in the loader", fmt::join(loaders, ", "));
+  if (kinds.empty()) return in_loader.empty() ? "none" : in_loader;
+  if (!in_loader.empty()) kinds[0] = in_loader + "; " + kinds[0];
   return fmt::format("{}; in the {}", fmt::join(kinds, ", "), word_of(kAugmentPlaces, config.augment_in));
 }
 

@@ -12,6 +12,8 @@ AugmentSpec augment_spec(const RunConfig& config);
 AugmentSpec graph_augment(const RunConfig& config);
 // Returns the loader's augmentation: it draws all records; with --augment-in loader it applies windows and boxes.
 Augmentation loader_augment(const RunConfig& config, const InputSpec& input);
+// Throws UsageError where an augmentation is asked for that images in memory cannot have.
+void check_augment(const RunConfig& config, const InputSpec& input);
 // "crop (pad 4), flip; in the graph".
 std::string describe_augment(const RunConfig& config);
 

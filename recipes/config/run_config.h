@@ -37,11 +37,14 @@ inline constexpr Choice<DType> kReducePrecisions[] = {{"f32", DType::f32}, {"bf1
 enum class StatisticsOf : uint8_t { first, mean };
 inline constexpr Choice<StatisticsOf> kStatisticsOf[] = {{"first", StatisticsOf::first}, {"mean", StatisticsOf::mean}};
 
-enum class AugmentKind : uint8_t { crop, flip, cutout, mixup };
+enum class AugmentKind : uint8_t { crop, flip, cutout, mixup, resized_crop, jitter, lighting };
 inline constexpr Choice<AugmentKind> kAugmentKinds[] = {{"crop", AugmentKind::crop},
                                                         {"flip", AugmentKind::flip},
                                                         {"cutout", AugmentKind::cutout},
-                                                        {"mixup", AugmentKind::mixup}};
+                                                        {"mixup", AugmentKind::mixup},
+                                                        {"resized-crop", AugmentKind::resized_crop},
+                                                        {"jitter", AugmentKind::jitter},
+                                                        {"lighting", AugmentKind::lighting}};
 
 // Who moves the pixels of an augmented image: ops of the training graph, or the loader's threads.
 enum class AugmentPlace : uint8_t { graph, loader };

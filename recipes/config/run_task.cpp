@@ -15,6 +15,7 @@ constexpr size_t kFingerprintDigits = 16;
 std::string why_images_are_sent(const RunConfig& config, const InputSpec& input) {
   const AugmentSpec spec = augment_spec(config);
   if (input.noise) return "--data synthetic is one minibatch of noise and no data set";
+  if (input.in_files) return "the images lie in files, which the loader reads one by one";
   const bool moves = config.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
   return moves ? "with --augment-in loader the host moves the pixels" : "";
 }
@@ -106,6 +107,7 @@ LoadedTask held_out(LoadedTask loaded, int64_t count) {
 }  // namespace
 
 Task task_of(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
+  check_augment(config, input);
   Task task = image_task(recipe, input, config.options, graph_augment(config));
   task.sent_because = why_images_are_sent(config, input);
   return task;
@@ -113,7 +115,7 @@ Task task_of(const Recipe& recipe, const RunConfig& config, const InputSpec& inp
 
 ImageSource image_source(const Recipe& recipe, const RunConfig& config) {
   if (recipe.task) throw Error(fmt::format("recipe {}: expected labelled images, got a task of its own", recipe.name));
-  return {config.dataset, recipe.synthetic, config.data, recipe.load};
+  return {config.dataset, recipe.synthetic, config.data, recipe.load, config.image};
 }
 
 std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {

@@ -164,6 +164,7 @@ class Run {
     if (result.best)
       if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
         console_.line(text);
+    for (const std::string& line : replaced_lines(setup_.task)) say_of_this_process(line);
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
     if (steps > 0 && programs_.training.lag() > 0)
@@ -191,6 +192,14 @@ class Run {
     if (!result.reason.empty() && world_.leads()) print_error(recipe_.name + ": " + result.reason);
     const bool goes_on = config_.keep_going && result.ending != Ending::diverged;
     return result.is_diverged && !goes_on ? kDivergedExitCode : 0;
+  }
+
+  // Each process has read other samples; the console is the leading one's.
+  void say_of_this_process(const std::string& line) {
+    if (world_.leads())
+      console_.line(line);
+    else
+      fmt::print(stderr, "rank {}: {}\n", world_.rank(), line);
   }
 
   std::string closing_advice(const LoopResult& result) const {

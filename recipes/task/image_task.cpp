@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/image_files.h"
 #include "graph/error.h"
 #include "recipes/task/augment.h"
 
@@ -107,6 +108,10 @@ class ImageRows : public Source {
             {typed<int32_t>(f[kWindow]), typed<int32_t>(f[kBox]), typed<int32_t>(f[kPartner]), typed<float>(f[kMix])},
             memory.samples});
     };
+  }
+
+  std::vector<std::string> replaced() const override {
+    return split_.files ? split_.files->replaced() : std::vector<std::string>();
   }
 
   std::span<const std::byte> table(size_t field) const override {

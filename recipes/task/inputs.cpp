@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "data/images/image_set.h"
 #include "data/load_dataset.h"
 #include "data/synthetic.h"
 #include "graph/error.h"
+#include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -33,7 +35,7 @@ std::vector<InputRow> input_table() {
   };
 }
 
-constexpr const char *kFolder = "folder", *kOwn = "own";
+constexpr const char *kSynthetic = "synthetic", *kFolder = "folder", *kOwn = "own", *kImagenet = "imagenet";
 constexpr int64_t kNoiseCount = 256;  // images of --data synthetic in each part; an evaluation runs over them
 // Mean and standard deviation of pixels in [0, 1] that are made of equally likely bytes.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
@@ -44,13 +46,36 @@ InputSpec spec_of(const Dataset& data, const std::string& dataset) {
     if (s.stddev[c] == 0)
       throw Error(fmt::format("data set {}: channel {} has the same value in every pixel of the {} training images",
                               dataset, c, data.train.count()));
-  return {dataset, data.shape, data.class_count(), s.mean, s.stddev, data.train.count(), data.test.count()};
+  return {.dataset = dataset,
+          .shape = data.shape,
+          .classes = data.class_count(),
+          .mean = s.mean,
+          .stddev = s.stddev,
+          .train_count = data.train.count(),
+          .test_count = data.test.count(),
+          .in_files = data.train.files != nullptr};
+}
+
+// ILSVRC 2012 as it was published, without a look at the data.
+InputSpec published_imagenet(int64_t side) {
+  const ChannelStatistics s = imagenet_statistics();
+  return {.dataset = kImagenet,
+          .shape = {3, side, side},
+          .classes = 1000,
+          .mean = s.mean,
+          .stddev = s.stddev,
+          .train_count = 1281167,
+          .test_count = 50000,
+          .in_files = true};
 }
 
 Dataset load(const ImageSource& source) {
   const Synthetic& s = source.synthetic;
   if (source.dataset == kSynthetic) return synthetic_dataset({s.shape, s.classes, s.train_count, s.test_count, 1});
   if (source.dataset == kOwn && source.load) return source.load(source.dir);
+  if (source.dataset == kImagenet)
+    return image_set(open_image_store({source.dir, RuntimeOptions::from_environment().cache_dir, usable_processors()}),
+                     source.side);
   return load_dataset(source.dataset, source.dir, usable_processors());
 }
 
@@ -60,21 +85,24 @@ std::vector<std::string> input_names(LoadImages load) {
   std::vector<std::string> names;
   if (load) names.emplace_back(kOwn);
   for (const InputRow& row : input_table()) names.emplace_back(row.name);
+  names.emplace_back(kImagenet);
   names.emplace_back(kFolder);
   names.emplace_back(kSynthetic);
   return names;
 }
 
 bool known_from_data_alone(const ImageSource& source) {
+  if (source.dataset == kImagenet) return source.dir != kNoise && has_image_set(source.dir);
   return source.dataset == kFolder || (source.dataset == kOwn && source.load);
 }
 
 InputSpec input_spec(const ImageSource& source) {
-  const auto& [dataset, synthetic, dir, own] = source;
+  const auto& [dataset, synthetic, dir, own, side] = source;
   for (const InputRow& row : input_table())
     if (dataset == row.name)
       return {dataset, row.shape, row.classes, row.mean, row.stddev, row.train_count, row.test_count};
   if (known_from_data_alone(source)) return spec_of(load(source), dataset);
+  if (dataset == kImagenet) return published_imagenet(side);
   if (dataset != kSynthetic)
     throw Error(fmt::format("data set: expected one of {}, got '{}'", fmt::join(input_names(own), ", "), dataset));
   auto channels = static_cast<size_t>(synthetic.shape.channels);

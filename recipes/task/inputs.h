@@ -1,5 +1,6 @@
 // Inputs of a model: shape, classes and normalisation of each data set. Those of a published one are known without the
-// data, so that its graph is the same whether or not the images are there; for images of your own the data tell.
+// data, so that its graph is the same whether or not the images are there; for images of your own the data tell, and
+// for those of `imagenet` too, where they are there.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -18,6 +19,7 @@ struct InputSpec {
   int64_t train_count = 0;           // as published, or as found
   int64_t test_count = 0;            // likewise
   bool noise = false;                // --data synthetic: one minibatch of noise for all steps
+  bool in_files = false;             // the loader reads the images one by one; no memory holds them all
 };
 
 // Noise in the shape that a model is made for.
@@ -35,19 +37,21 @@ constexpr const char* kSynthetic = "synthetic";
 // A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
-// Source of images, by name: a published set; "glyphs"; "folder", see data/folder.h; "synthetic"; "own", which `load`
-// brings.
+// Source of images, by name: a published set; "glyphs"; "imagenet", see data/images/image_set.h; "folder", see
+// data/folder.h; "synthetic"; "own", which `load` brings.
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};
   std::filesystem::path dir = {};  // --data; kNoise in place of a folder
   LoadImages load = nullptr;
+  int64_t side = 224;  // of the images of "imagenet", pixels
 };
 
 // The names that a source takes: "own" where it has its own way, "synthetic" last.
 std::vector<std::string> input_names(LoadImages load);
 
-// Whether shape, classes and normalisation are those of images of your own.
+// Whether the data tell shape, classes and normalisation: images of your own, and "imagenet" where its images are
+// there.
 bool known_from_data_alone(const ImageSource& source);
 
 // Both throw Error on an unknown name. input_spec loads nothing but sets of your own. load_input throws DataError where

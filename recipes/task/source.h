@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/order.h"
@@ -31,6 +32,8 @@ class Source {
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
   // The field of all samples, one behind the other, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }
+  // Samples that could not be read and were replaced so far, a line each: the name and why.
+  virtual std::vector<std::string> replaced() const { return {}; }
   // True for noise, of which every batch is like the first.
   virtual bool is_constant() const { return false; }
 };

@@ -1,0 +1,30 @@
+// Changes of an image's colours in training, after fb.resnet.torch (datasets/imagenet.lua, transforms.lua): brightness,
+// contrast and saturation, each by a factor from 0.6 to 1.4, in a random order, and lighting noise along the principal
+// components of ImageNet's colours (Krizhevsky et al. 2012, section 4.1) of standard deviation 0.1. All of them are
+// affine in the colours of a pixel: one matrix and one shift an image, and one rounding to bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace kb {
+
+/// Colour c of a pixel becomes (sum over k of matrix[3 c + k] times colour k, plus shift[c]) / 2^16.
+struct ColourChange {
+  std::array<int32_t, 9> matrix = {1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 16};
+  std::array<int32_t, 3> shift = {};
+  bool operator==(const ColourChange&) const = default;
+};
+
+/// `mean`: of the image's red, green and blue, 0 to 255; contrast is changed about their gray.
+ColourChange draw_colour_change(bool jitter, bool lighting, const std::array<double, 3>& mean, uint64_t seed,
+                                int64_t epoch, int64_t sample);
+
+/// Of planes of red, green and blue.
+std::array<double, 3> mean_colour(std::span<const uint8_t> planes);
+
+/// In place; values are rounded, and kept within 0 and 255.
+void change_colours(const ColourChange& change, std::span<uint8_t> planes);
+
+}  // namespace kb

@@ -1,0 +1,198 @@
+#include "data/images/index.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <system_error>
+
+#include "data/content_hash.h"
+#include "data/data_file.h"
+#include "data/error.h"
+#include "data/hash_random.h"
+#include "data/images/decode.h"
+#include "data/whole_file.h"
+
+namespace kb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kImageLayout = "DIR/train/CLASS/*.JPEG and DIR/val/CLASS/*.JPEG (or .jpg, .png)";
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (std::string name = at->path().filename().string(); !name.starts_with(".")) names.push_back(std::move(name));
+  if (error) throw DataError({folder.string(), "cannot be read", kImageLayout, error.message(), ""});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_image_name(const std::string& name) {
+  std::string end = fs::path(name).extension().string();
+  std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
+  return end == ".jpg" || end == ".jpeg" || end == ".png";
+}
+
+struct stat status_of(const fs::path& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0)
+    throw DataError(
+        {path.string(), "cannot be read", "a file or a folder", std::generic_category().message(errno), ""});
+  return status;
+}
+
+std::vector<std::string> class_folders(const fs::path& part) {
+  std::vector<std::string> classes = names_in(part);
+  for (const std::string& name : classes)
+    if (!S_ISDIR(status_of(part / name).st_mode))
+      throw DataError({(part / name).string(), "is not the folder of a class", kImageLayout, "a file", ""});
+  return classes;
+}
+
+class Lister {
+ public:
+  explicit Lister(const fs::path& dir) : dir_(dir) {}
+
+  ImageIndex list() {
+    index_.classes = class_folders(dir_ / "train");
+    if (index_.classes.size() < 2)
+      throw DataError({(dir_ / "train").string(), "too few classes", "at least 2 folders",
+                       fmt::to_string(index_.classes.size()), ""});
+    add_part("train", index_.classes, index_.train);
+    std::error_code none;
+    const std::string test = fs::exists(dir_ / "val", none) ? "val" : "test";
+    const std::vector<std::string> tested = class_folders(dir_ / test);
+    for (const std::string& name : tested)
+      if (!std::binary_search(index_.classes.begin(), index_.classes.end(), name))
+        throw DataError({(dir_ / test / name).string(), "a class that training does not have",
+                         fmt::format("one of the {} folders of {}", index_.classes.size(), (dir_ / "train").string()),
+                         name, ""});
+    add_part(test, tested, index_.test);
+    if (index_.test.empty()) throw DataError({(dir_ / test).string(), "no images", kImageLayout, "", ""});
+    return std::move(index_);
+  }
+
+ private:
+  void add_part(const std::string& part, const std::vector<std::string>& classes, std::vector<ImageEntry>& entries) {
+    for (const std::string& name : classes) {
+      const auto at = std::lower_bound(index_.classes.begin(), index_.classes.end(), name);
+      const auto label = static_cast<int32_t>(at - index_.classes.begin());
+      const size_t before = entries.size();
+      for (const std::string& file : names_in(dir_ / part / name))
+        add_file(fs::path(part) / name / file, label, entries);
+      if (entries.size() == before)
+        throw DataError({(dir_ / part / name).string(), "a class without images", kImageLayout, "", ""});
+    }
+  }
+
+  void add_file(const fs::path& path, int32_t label, std::vector<ImageEntry>& entries) {
+    const struct stat status = status_of(dir_ / path);
+    if (!S_ISREG(status.st_mode) || !is_image_name(path.string()))
+      throw DataError({(dir_ / path).string(), "is not an image that is read here", kImageLayout,
+                       S_ISDIR(status.st_mode) ? "a folder" : "another kind of file", "move it elsewhere"});
+    const std::string name = path.string();
+    ImageEntry entry{.name = index_.names.size(), .name_bytes = static_cast<uint32_t>(name.size()), .label = label};
+    entry.bytes = static_cast<uint64_t>(status.st_size);
+    index_.names += name;
+    index_.stamp = content_hash(hash_words(index_.stamp, entry.bytes, status.st_mtim.tv_sec, status.st_mtim.tv_nsec),
+                                name.data(), name.size());
+    entries.push_back(entry);
+  }
+
+  const fs::path& dir_;
+  ImageIndex index_;
+};
+
+ImageSize size_of_file(const fs::path& path) {
+  constexpr size_t kUsualHeader = size_t{64} << 10;  // bytes
+  const DataFile file(path);
+  for (const size_t bytes : {std::min(file.size(), kUsualHeader), file.size()}) {
+    try {
+      const Bytes begin = file.read(0, bytes);
+      return open_image(begin)->size();
+    } catch (const UnreadableImage&) {
+    }
+  }
+  return {};
+}
+
+// Name of the cached index: one a folder.
+std::string cached_name(const fs::path& dir) {
+  std::error_code error;
+  const std::string path = fs::weakly_canonical(dir, error).string();
+  return fmt::format("images-{:016x}.index", content_hash(0, path.data(), path.size()));
+}
+
+bool take_cached(ImageIndex& index, const fs::path& file) {
+  try {
+    const DataFile cached(file);
+    ImageIndex known = parse_index(cached.read(0, cached.size()), file.string());
+    if (known.stamp != index.stamp || known.train.size() != index.train.size() ||
+        known.test.size() != index.test.size() || known.names != index.names)
+      return false;
+    index = std::move(known);
+    return true;
+  } catch (const DataError&) {  // absent or damaged: it is made again
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string index_fingerprint(const ImageIndex& index) {
+  uint64_t hash =
+      content_hash(hash_words(index.train.size(), index.test.size()), index.names.data(), index.names.size());
+  for (const std::vector<ImageEntry>* part : index.parts())
+    for (const ImageEntry& entry : *part) hash = hash_words(hash, entry.name_bytes, entry.label, entry.bytes);
+  return fmt::format("{:016x}", hash);
+}
+
+fs::path find_image_folder(const fs::path& dir) {
+  std::error_code error;
+  if (dir.empty()) return {};
+  for (const fs::path& folder : {dir, dir / "imagenet"})
+    if (fs::is_directory(folder / "train", error)) return folder;
+  return {};
+}
+
+ImageIndex list_images(const fs::path& dir) { return Lister(dir).list(); }
+
+void read_image_sizes(ImageIndex& index, const fs::path& dir, int threads) {
+  std::vector<ImageEntry*> entries;
+  for (std::vector<ImageEntry>* part : index.parts())
+    for (ImageEntry& entry : *part) entries.push_back(&entry);
+  const auto stride = static_cast<size_t>(std::max(threads, 1));
+  const auto read_some = [&](size_t first) {
+    for (size_t i = first; i < entries.size(); i += stride) {
+      const ImageSize size = size_of_file(dir / index.name(*entries[i]));
+      entries[i]->width = static_cast<int32_t>(size.width);
+      entries[i]->height = static_cast<int32_t>(size.height);
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (size_t first = 1; first < stride; ++first) others.push_back(std::async(read_some, first));
+  read_some(0);
+  for (std::future<void>& other : others) other.get();
+}
+
+ImageIndex index_of_folder(const fs::path& dir, const fs::path& cache, int threads) {
+  ImageIndex index = list_images(dir);
+  if (!cache.empty() && take_cached(index, cache / cached_name(dir))) return index;
+  read_image_sizes(index, dir, threads);
+  if (!cache.empty()) {
+    try {
+      fs::create_directories(cache);
+      write_whole_file(cache / cached_name(dir), index_bytes(index));
+    } catch (const std::exception&) {  // a cache that cannot be written spares nothing
+    }
+  }
+  return index;
+}
+
+}  // namespace kb

@@ -1,0 +1,299 @@
+#include "data/images/pack.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+#include "data/content_hash.h"
+#include "data/data_file.h"
+#include "data/error.h"
+#include "data/hash_random.h"
+#include "data/images/jpeg.h"
+#include "data/images/pixels.h"
+#include "data/images/view.h"
+#include "data/whole_file.h"
+
+namespace kb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr char kSignature[8] = {'k', 'b', 'p', 'a', 'c', 'k', '1', '\n'};
+constexpr size_t kAtOnce = 64;  // images that a thread makes before they are written
+
+struct PackHeader {
+  char signature[8] = {};
+  uint64_t index_at = 0, index_bytes = 0;
+  uint64_t spare[5] = {};
+};
+static_assert(sizeof(PackHeader) == 64);
+
+// One image that is in FILE.part, as FILE.part.log holds it.
+struct LogEntry {
+  uint64_t bytes = 0, checksum = 0;
+  int32_t width = 0, height = 0;
+};
+
+template <class Value>
+std::span<const uint8_t> bytes_in(const Value& value) {
+  return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
+}
+
+// The log begins with it: of the images and the form.
+uint64_t identity_of(const ImageIndex& index, const PackForm& form) {
+  const std::string print = index_fingerprint(index);
+  return content_hash(hash_words(index.stamp, form.side, form.quality, form.raw), print.data(), print.size());
+}
+
+// Width and height with the shorter side `side`, the larger in proportion; those of the image where it is smaller.
+ImageSize shrunk(ImageSize size, int64_t side) {
+  if (std::min(size.width, size.height) <= side) return size;
+  if (size.width <= size.height) return {side, side * size.height / size.width};
+  return {side * size.width / size.height, side};
+}
+
+// Red, green and blue of each pixel of the image in another size.
+std::vector<uint8_t> resized_pixels(ImageDecoder& image, ImageSize to) {
+  Resampler resampler;
+  resampler.begin({image.size().width, to.width, 0, to.width}, {image.size().height, to.height, 0, to.height});
+  image.decode({0, 0, image.size().width, image.size().height}, [&](const uint8_t* row) { resampler.add_row(row); });
+  const size_t plane = static_cast<size_t>(to.width * to.height);
+  std::vector<uint8_t> planes(3 * plane), pixels(3 * plane);
+  resampler.finish(planes);
+  for (size_t i = 0; i < plane; ++i)
+    for (size_t c = 0; c < 3; ++c) pixels[3 * i + c] = planes[c * plane + i];
+  return pixels;
+}
+
+struct Packed {
+  Bytes file;
+  LogEntry entry;
+};
+
+Packed with_checksum(Packed made) {
+  made.entry.bytes = made.file.size();
+  made.entry.checksum = content_hash(0, made.file.data(), made.file.size());
+  return made;
+}
+
+Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& form) {
+  Packed made;
+  const std::span<const uint8_t> file = store.file(from, made.file);
+  if (file.data() != made.file.data()) made.file.assign(file.begin(), file.end());
+  made.entry.width = from.width;
+  made.entry.height = from.height;
+  if (form.side > 0) {
+    try {
+      const std::unique_ptr<ImageDecoder> image = open_image(made.file);
+      const ImageSize size = shrunk(image->size(), form.side);
+      if (size == image->size() && !form.raw) return with_checksum(std::move(made));
+      const std::vector<uint8_t> pixels = resized_pixels(*image, size);
+      made.file = form.raw ? encode_pixels(pixels, size) : encode_jpeg(pixels, size, form.quality);
+      made.entry.width = static_cast<int32_t>(size.width);
+      made.entry.height = static_cast<int32_t>(size.height);
+    } catch (const UnreadableImage&) {  // it is as unreadable in the pack
+    }
+  }
+  return with_checksum(std::move(made));
+}
+
+// What FILE.part and its log hold of the images: as many entries as have their bytes.
+std::vector<LogEntry> confirmed_entries(const fs::path& part, const fs::path& log, uint64_t identity, size_t most) {
+  std::error_code error;
+  if (!fs::exists(part, error) || !fs::exists(log, error)) return {};
+  const DataFile data(part), lines(log);
+  const Bytes text = lines.read(0, lines.size());
+  uint64_t owner = 0;
+  if (text.size() < sizeof owner) return {};
+  std::memcpy(&owner, text.data(), sizeof owner);
+  if (owner != identity) return {};
+  std::vector<LogEntry> entries;
+  uint64_t at = sizeof(PackHeader);
+  for (size_t next = sizeof owner; next + sizeof(LogEntry) <= text.size() && entries.size() < most;
+       next += sizeof(LogEntry)) {
+    LogEntry entry;
+    std::memcpy(&entry, text.data() + next, sizeof entry);
+    if (at > data.size() || entry.bytes > data.size() - at) break;
+    const Bytes file = data.read(at, entry.bytes);
+    if (content_hash(0, file.data(), file.size()) != entry.checksum) break;
+    at += entry.bytes;
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+class PackWriter {
+ public:
+  PackWriter(const ImageStore& store, const fs::path& file, const PackWork& work)
+      : store_(store),
+        work_(work),
+        index_(store.index()),
+        part_(file.string() + ".part"),
+        log_(part_.string() + ".log") {
+    for (std::vector<ImageEntry>* entries : index_.parts())
+      for (ImageEntry& entry : *entries) entries_.push_back(&entry);
+  }
+
+  int64_t write(const fs::path& file) {
+    const uint64_t identity = identity_of(index_, work_.form);
+    const std::vector<LogEntry> there = confirmed_entries(part_, log_, identity, entries_.size());
+    uint64_t end = sizeof(PackHeader);
+    for (const LogEntry& entry : there) end += entry.bytes;
+    GrowingFile part(part_, there.empty() ? 0 : end);
+    GrowingFile log(log_, there.empty() ? 0 : sizeof identity + there.size() * sizeof(LogEntry));
+    if (there.empty()) {
+      part.append(bytes_in(PackHeader{}));
+      log.append(bytes_in(identity));
+    }
+    at_ = sizeof(PackHeader);
+    for (size_t i = 0; i < there.size(); ++i) set(i, there[i]);
+    for (size_t i = there.size(); i < entries_.size();) i = write_some(i, part, log);
+    finish(part, file);
+    return static_cast<int64_t>(there.size());
+  }
+
+ private:
+  void set(size_t image, const LogEntry& entry) {
+    ImageEntry& to = *entries_[image];
+    to.width = entry.width;
+    to.height = entry.height;
+    to.bytes = entry.bytes;
+    to.checksum = entry.checksum;
+    to.at = at_;
+    at_ += entry.bytes;
+  }
+
+  // Makes the next images in all threads, and writes them in their order. Returns the first that is left.
+  size_t write_some(size_t first, GrowingFile& part, GrowingFile& log) {
+    const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(work_.threads, 1)), entries_.size());
+    std::vector<Packed> made(end - first);
+    std::vector<std::future<void>> threads;
+    for (size_t begin = first; begin < end; begin += kAtOnce)
+      threads.push_back(std::async([&, begin] {
+        for (size_t i = begin; i < std::min(begin + kAtOnce, end); ++i)
+          made[i - first] = packed(store_, *entries_[i], work_.form);
+      }));
+    for (std::future<void>& thread : threads) thread.get();
+    for (size_t i = first; i < end; ++i) {
+      part.append(made[i - first].file);
+      log.append(bytes_in(made[i - first].entry));
+      set(i, made[i - first].entry);
+    }
+    if (work_.progress) work_.progress(static_cast<int64_t>(end), static_cast<int64_t>(entries_.size()), at_);
+    return end;
+  }
+
+  void finish(GrowingFile& part, const fs::path& file) {
+    PackHeader header;
+    std::copy(std::begin(kSignature), std::end(kSignature), header.signature);
+    const Bytes index = index_bytes(index_);
+    header.index_at = at_;
+    header.index_bytes = index.size();
+    part.append(index);
+    part.overwrite(0, bytes_in(header));
+    part.flush();
+    std::error_code error;
+    fs::rename(part_, file, error);
+    if (error) throw DataError({file.string(), "cannot be written", "", error.message(), ""});
+    fs::remove(log_, error);
+  }
+
+  const ImageStore& store_;
+  const PackWork& work_;
+  ImageIndex index_;
+  fs::path part_, log_;
+  std::vector<ImageEntry*> entries_;  // of index_, both parts
+  uint64_t at_ = 0;                   // end of what is written
+};
+
+// A file's pages, which the processes that map it share.
+class MappedFile {
+ public:
+  explicit MappedFile(const fs::path& path) {
+    const DataFile checked(path);  // a regular file, and readable
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    size_ = checked.size();
+    void* at = descriptor < 0 || size_ == 0 ? MAP_FAILED : ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    if (at == MAP_FAILED)
+      throw DataError({path.string(), "cannot be mapped into memory", "",
+                       size_ == 0 ? "an empty file" : std::strerror(reason), ""});
+    begin_ = static_cast<const uint8_t*>(at);
+  }
+  ~MappedFile() { ::munmap(const_cast<uint8_t*>(begin_), size_); }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const uint8_t> bytes() const { return {begin_, size_}; }
+
+ private:
+  const uint8_t* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+ImageIndex read_pack_index(std::span<const uint8_t> bytes, const fs::path& path) {
+  PackHeader header;
+  if (bytes.size() < sizeof header || !std::equal(std::begin(kSignature), std::end(kSignature), bytes.begin()))
+    throw DataError({path.string(), "is not a pack of images", "a file that ./run pack has written to its end",
+                     "another beginning", "./run pack DIR --to FILE makes one"});
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto refuse = [&](std::string expected, std::string got) {
+    throw DataError(
+        {path.string(), "the pack is damaged", std::move(expected), std::move(got), "pack the images again"});
+  };
+  if (header.index_at > bytes.size() || header.index_bytes != bytes.size() - header.index_at)
+    refuse(fmt::format("an index of {} bytes at {}", header.index_bytes, header.index_at),
+           fmt::format("a file of {} bytes", bytes.size()));
+  ImageIndex index = parse_index(bytes.subspan(header.index_at), path.string());
+  for (const std::vector<ImageEntry>* part : index.parts())
+    for (const ImageEntry& entry : *part)
+      if (entry.at < sizeof header || entry.at > header.index_at || entry.bytes > header.index_at - entry.at)
+        refuse(fmt::format("images between bytes {} and {}", sizeof header, header.index_at),
+               fmt::format("{} of {} bytes at {}", index.name(entry), entry.bytes, entry.at));
+  return index;
+}
+
+class PackStore : public ImageStore {
+ public:
+  PackStore(const fs::path& path, std::unique_ptr<MappedFile> file)
+      : ImageStore(read_pack_index(file->bytes(), path)), file_(std::move(file)) {}
+
+  std::span<const uint8_t> file(const ImageEntry& entry, Bytes&) const override {
+    return file_->bytes().subspan(entry.at, entry.bytes);
+  }
+
+ private:
+  std::unique_ptr<MappedFile> file_;
+};
+
+}  // namespace
+
+int64_t write_pack(const ImageStore& store, const fs::path& file, const PackWork& work) {
+  return PackWriter(store, file, work).write(file);
+}
+
+std::shared_ptr<const ImageStore> open_pack(const fs::path& file) {
+  return std::make_shared<PackStore>(file, std::make_unique<MappedFile>(file));
+}
+
+std::vector<std::string> verify_pack(const ImageStore& pack, const PackWork& work) {
+  std::vector<std::string> damaged;
+  int64_t done = 0;
+  uint64_t bytes = 0;
+  const auto of = static_cast<int64_t>(pack.index().train.size() + pack.index().test.size());
+  Bytes memory;
+  for (const std::vector<ImageEntry>* part : pack.index().parts())
+    for (const ImageEntry& entry : *part) {
+      const std::span<const uint8_t> file = pack.file(entry, memory);
+      if (content_hash(0, file.data(), file.size()) != entry.checksum) damaged.emplace_back(pack.index().name(entry));
+      bytes += file.size();
+      if (work.progress && ++done % 64 == 0) work.progress(done, of, bytes);
+    }
+  return damaged;
+}
+
+}  // namespace kb

@@ -1,0 +1,41 @@
+// A pack: the images of a folder in one file, which is mapped into memory: processes of a machine share its pages, and
+// opening it lists no folder. It holds the files' own bytes, or smaller copies.
+//
+// Layout: a header of 64 bytes (8 letters, begin and size of the index), the files one behind the other, the index
+// (data/images/index.h) with the place and the checksum of each.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "data/images/image_set.h"
+
+namespace kb {
+
+struct PackForm {
+  int64_t side =
+      0;  ///< shorter side of a smaller copy, pixels; 0: the files' own bytes. Smaller images stay as they are
+  int quality = 90;  ///< of the copies' JPEGs, 1 to 100
+  bool raw = false;  ///< copies are pixels, not JPEGs
+  bool operator==(const PackForm&) const = default;
+};
+
+struct PackWork {
+  PackForm form = {};
+  int threads = 1;
+  /// Called now and then with the images and bytes that are written.
+  std::function<void(int64_t images, int64_t of, uint64_t bytes)> progress = {};
+};
+
+/// Packs the images of `store` into `file`. What is written lies in FILE.part and FILE.part.log until all of it is
+/// there: the next call with the same images and form goes on behind what their checksums confirm. An image that cannot
+/// be decoded stays as it is. Returns the number of images that an earlier call had written. Throws DataError.
+int64_t write_pack(const ImageStore& store, const std::filesystem::path& file, const PackWork& work);
+
+/// Throws DataError where it is no pack, or its index is damaged.
+std::shared_ptr<const ImageStore> open_pack(const std::filesystem::path& file);
+
+/// The names of images whose bytes do not have their checksum.
+std::vector<std::string> verify_pack(const ImageStore& pack, const PackWork& work);
+
+}  // namespace kb

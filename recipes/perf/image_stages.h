@@ -1,0 +1,33 @@
+// Times of the stages between an image file and the pixels that a network sees, on one core.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/bytes.h"
+
+namespace kb {
+
+// Reads a file: its bytes, in the memory given or where they lie.
+using ReadImage = std::function<std::span<const uint8_t>(Bytes& memory)>;
+
+struct StageTime {
+  std::string name;
+  double seconds = 0;  // processor time an image
+};
+
+struct ImageStages {
+  int64_t images = 0;  // that were timed
+  double bytes = 0;    // of a file, mean
+  double pixels = 0;   // of an image, mean
+  std::vector<StageTime> stages;
+  double entropy = 0, whole = 0;  // seconds an image: entropy decoding alone; all that the loader does
+};
+
+// Times each stage on every image in turn, `rounds` times with other crops to side x side, and takes the median of the
+// rounds. What cannot be decoded is left out. Throws Error where nothing is left.
+ImageStages time_image_stages(const std::vector<ReadImage>& images, int64_t side, int rounds);
+
+}  // namespace kb

@@ -1,0 +1,91 @@
+// summary: how fast a core makes training images of JPEG files, stage by stage, and what a model needs: DIR or a pack
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "data/data_file.h"
+#include "data/images/image_set.h"
+#include "graph/error.h"
+#include "recipes/perf/image_stages.h"
+#include "recipes/run/guarded_main.h"
+#include "runtime/options.h"
+#include "runtime/usable_processors.h"
+
+namespace {
+
+using namespace kb;
+namespace fs = std::filesystem;
+
+std::vector<ReadImage> images_of_store(const std::shared_ptr<const ImageStore>& store) {
+  std::vector<ReadImage> images;
+  for (const ImageEntry& entry : store->index().train)
+    images.emplace_back([store, &entry](Bytes& memory) { return store->file(entry, memory); });
+  return images;
+}
+
+// Every file below a folder without classes.
+std::vector<ReadImage> images_below(const fs::path& dir) {
+  std::vector<fs::path> paths;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(dir))
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<ReadImage> images;
+  for (const fs::path& path : paths)
+    images.emplace_back([path](Bytes& memory) -> std::span<const uint8_t> {
+      const DataFile file(path);
+      memory.resize(file.size());
+      file.read(0, std::span(memory));
+      return memory;
+    });
+  return images;
+}
+
+// So many of them, spread over all.
+std::vector<ReadImage> some_of(const std::vector<ReadImage>& images, size_t most) {
+  if (images.size() <= most) return images;
+  std::vector<ReadImage> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(images[i * images.size() / most]);
+  return some;
+}
+
+int data_bench(const std::string& data, size_t most, int64_t side, int rounds, double speed) {
+  std::vector<ReadImage> images;
+  if (has_image_set(data))
+    images =
+        images_of_store(open_image_store({data, RuntimeOptions::from_environment().cache_dir, usable_processors()}));
+  else if (fs::is_directory(data))
+    images = images_below(data);
+  else
+    throw Error(fmt::format("{}: expected a folder of images or a pack", data));
+  const ImageStages times = time_image_stages(some_of(images, most), side, rounds);
+  fmt::print("{} JPEGs, mean {:.0f} kB and {:.0f} thousand pixels; crops to {}x{}; one core, median of {} rounds\n\n",
+             times.images, times.bytes / 1e3, times.pixels / 1e3, side, side, rounds);
+  fmt::print("{:<30}{:>12}{:>14}\n", "stage", "ms an image", "images/s");
+  for (const StageTime& stage : times.stages)
+    fmt::print("{:<30}{:>12.3f}{:>14.0f}\n", stage.name, 1e3 * stage.seconds, 1 / stage.seconds);
+  fmt::print("\nwhole pipeline / entropy decode: {:.2f} of its images/s\n", times.entropy / times.whole);
+  if (speed > 0)
+    fmt::print("a model that trains {:.0f} images/s needs {:.1f} cores for them\n", speed, speed * times.whole);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string data;
+  size_t most = 500;
+  int64_t side = 224;
+  int rounds = 5;
+  double speed = 0;
+  CLI::App app("Times what the loader of --dataset imagenet does with an image, on one core, from the page cache.");
+  app.add_option("DIR", data, "folder of JPEGs, with or without classes, or a pack")->required();
+  app.add_option("--images", most, "so many of them at most")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--image", side, "side of the crops, pixels")->capture_default_str()->check(CLI::Range(1, 4096));
+  app.add_option("--rounds", rounds, "with other crops each")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--speed", speed, "of a model, images/s: say how many cores it needs")->check(CLI::PositiveNumber);
+  return kb::guarded_main("data_bench", [&] {
+    CLI11_PARSE(app, argc, argv);
+    return data_bench(data, most, side, rounds, speed);
+  });
+}

@@ -1,0 +1,99 @@
+// summary: a folder of images in one file that processes share, or smaller copies of them: DIR --to FILE; --verify FILE
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "data/images/pack.h"
+#include "recipes/config/values.h"
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/progress_line.h"
+#include "runtime/options.h"
+#include "runtime/usable_processors.h"
+
+namespace {
+
+using namespace kb;
+using Clock = std::chrono::steady_clock;
+
+// One line on standard error: rewritten in place on a terminal, once a minute elsewhere.
+class PackProgress {
+ public:
+  void operator()(int64_t images, int64_t of, uint64_t bytes) {
+    const Clock::time_point now = Clock::now();
+    if (now - shown_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::minutes(1)) && images < of) return;
+    shown_ = now;
+    if (begun_with_ < 0) begun_with_ = images;
+    const std::chrono::duration<double> seconds = now - began_;
+    const double speed = static_cast<double>(images - begun_with_) / std::max(seconds.count(), 1e-9);
+    fmt::print(stderr, "{}{} of {} images, {:.2f} GB, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "", images,
+               of, static_cast<double>(bytes) / 1e9, speed,
+               speed > 0 ? time_left_text(static_cast<double>(of - images) / speed) : "?",
+               terminal_ && images < of ? "" : "\n");
+  }
+
+ private:
+  const bool terminal_ = ::isatty(2) == 1;
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_ = began_;
+  int64_t begun_with_ = -1;  // images at the first call: those of an earlier start take no time
+};
+
+int64_t image_count(const ImageStore& store) {
+  return static_cast<int64_t>(store.index().train.size() + store.index().test.size());
+}
+
+int verify(const std::string& file) {
+  const auto pack = open_pack(file);
+  const std::vector<std::string> damaged = verify_pack(*pack, {.progress = PackProgress()});
+  for (const std::string& name : damaged) fmt::print("damaged: {}\n", name);
+  fmt::print("{}: {} of {} images have their checksum, fingerprint {}\n", file,
+             image_count(*pack) - static_cast<int64_t>(damaged.size()), image_count(*pack),
+             index_fingerprint(pack->index()));
+  return damaged.empty() ? 0 : 1;
+}
+
+int pack(const std::string& data, const std::string& to, const PackForm& form, int threads) {
+  const auto store = open_image_store({data, RuntimeOptions::from_environment().cache_dir, threads});
+  const int64_t there = write_pack(*store, to, {form, threads, PackProgress()});
+  if (there > 0) fmt::print("went on behind {} images of an earlier start\n", there);
+  const auto made = open_pack(to);
+  fmt::print("{}: {} training and {} test images of {} classes, {:.2f} GB, fingerprint {}\n", to,
+             made->index().train.size(), made->index().test.size(), made->index().classes.size(),
+             static_cast<double>(std::filesystem::file_size(to)) / 1e9, index_fingerprint(made->index()));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string data, to, checked;
+  PackForm form;
+  int threads = usable_processors();
+  CLI::App app(
+      "Packs the images of a folder (DIR/train/CLASS/*, DIR/val/CLASS/*) into one file for --dataset imagenet --data "
+      "FILE. "
+      "The files' own bytes give the bits that the folder gives; started again after a stop it goes on.");
+  app.add_option("DIR", data, "folder of the images, or a pack of them");
+  app.add_option("--to", to, "the pack that is written")->type_name("FILE");
+  app.add_option("--side", form.side, "shorter side of smaller copies, pixels; 0: the files as they are")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65500));
+  app.add_option("--quality", form.quality, "of the copies' JPEGs")->capture_default_str()->check(CLI::Range(1, 100));
+  app.add_flag("--raw", form.raw, "copies are bare pixels, which cost no decoding and ten times the space");
+  app.add_option("--threads", threads, "threads that read and shrink")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--verify", checked,
+                 "compare each image of this pack with its checksum; exit code 1 where one differs")
+      ->type_name("FILE");
+  return kb::guarded_main("pack", [&] {
+    CLI11_PARSE(app, argc, argv);
+    if (!checked.empty() && data.empty() && to.empty()) return verify(checked);
+    if (!checked.empty() || data.empty() || to.empty())
+      throw UsageError("pack: expected DIR --to FILE, or --verify FILE");
+    if (form.raw && form.side == 0) throw UsageError("--raw: expected a --side beside it, of 1 pixel or more");
+    return pack(data, to, form, threads);
+  });
+}

@@ -1,0 +1,218 @@
+#include "data/images/image_set.h"
+
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+
+#include "data/augment.h"
+#include "data/image_files.h"
+#include "data/images/view.h"
+#include "data/loader.h"
+#include "tests/data/image_folder.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using kb::Bytes, kb::Dataset, kb::ImageIndex;
+using kb::test::ImageFolder, kb::test::pixels_of;
+
+constexpr kb::AugmentSpec kAll{.resized_crop = true, .jitter = true, .lighting = true};
+
+std::vector<std::string> names_of(const ImageIndex& index, const std::vector<kb::ImageEntry>& part) {
+  std::vector<std::string> names;
+  for (const kb::ImageEntry& entry : part)
+    names.push_back(std::string(index.name(entry)) + " " + std::to_string(entry.width) + "x" +
+                    std::to_string(entry.height) + " " + std::to_string(entry.label));
+  return names;
+}
+
+BOOST_AUTO_TEST_SUITE(data_image_set)
+
+BOOST_AUTO_TEST_CASE(samples_stand_by_class_and_name) {
+  ImageFolder folder;
+  folder.write("train/n02/.hidden", {});
+  const auto store = folder.open();
+  const ImageIndex& index = store->index();
+  BOOST_TEST(index.classes == (std::vector<std::string>{"n01", "n02"}), boost::test_tools::per_element());
+  const std::vector<std::string> train{
+      "train/n01/0.jpg 40x64 0", "train/n01/1.png 47x59 0", "train/n01/2.JPEG 54x54 0", "train/n01/3.jpg 61x49 0",
+      "train/n02/0.jpg 40x64 1", "train/n02/1.png 47x59 1", "train/n02/2.JPEG 54x54 1", "train/n02/3.jpg 61x49 1"};
+  BOOST_TEST(names_of(index, index.train) == train, boost::test_tools::per_element());
+  BOOST_TEST(names_of(index, index.test).front() == "val/n01/4.jpg 68x44 0");
+  const Dataset set = kb::image_set(store, 32);
+  BOOST_CHECK((set.shape == kb::ImageShape{3, 32, 32}));
+  BOOST_TEST(set.train.labels == (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST(set.test.count() == 4);
+  BOOST_TEST(set.class_count() == 2);
+  BOOST_TEST(set.fingerprint.size() == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_of_another_name_for_tests_and_one_above) {
+  ImageFolder folder;
+  fs::rename(folder.dir() / "val", folder.dir() / "test");
+  BOOST_TEST(folder.open()->index().test.size() == 4u);
+  kb::test::TemporaryDirectory above;
+  fs::create_directory_symlink(folder.dir(), above / "imagenet");
+  BOOST_TEST(kb::has_image_set(above.path()));
+  BOOST_TEST(kb::open_image_store({above.path(), {}, 1})->index().train.size() == 8u);
+  BOOST_TEST(!kb::has_image_set(above / "nothing"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
+  std::string text;
+  const auto refused = [&](const auto& change) {
+    ImageFolder folder;
+    change(folder);
+    text += kb::test::data_error(folder.dir(), [&] { folder.open(); }) + "\n\n";
+  };
+  refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "train"); });
+  refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "val"); });
+  refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "train/n01"); });
+  refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n03"); });
+  refused([](const ImageFolder& f) { f.write("val/n03/1.jpg", {}); });
+  refused([](const ImageFolder& f) { f.write("train/n01/notes.txt", {}); });
+  refused([](const ImageFolder& f) { f.write("train/list.txt", {}); });
+  refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n01/more"); });
+  text += kb::test::data_error({}, [] { kb::open_image_store({}); });
+  kb::test::golden("image_set_errors.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_are_read_once) {
+  ImageFolder folder;
+  kb::test::TemporaryDirectory cache;
+  const fs::path below = cache / "made/here";
+  const auto width = [&] { return kb::index_of_folder(folder.dir(), below, 2).train[0].width; };
+  BOOST_TEST(width() == 40);
+  const fs::path kept = fs::directory_iterator(below)->path();
+  // The kept sizes are taken as long as no file is another.
+  ImageIndex index = kb::index_of_folder(folder.dir(), below, 1);
+  index.train[0].width = 41;
+  kb::test::write_file(kept, kb::test::text_of(kb::index_bytes(index)));
+  BOOST_TEST(width() == 41);
+  fs::last_write_time(folder.dir() / "train/n02/1.png", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  BOOST_TEST(width() == 40);
+  // A damaged one is made again.
+  std::string bytes = kb::test::read_file(kept);
+  bytes[bytes.size() / 2] ^= 1;
+  kb::test::write_file(kept, bytes);
+  BOOST_TEST(width() == 40);
+  BOOST_TEST(kb::test::read_file(kept) != bytes);
+  // A cache that cannot be written spares nothing, and does no harm.
+  kb::test::write_file(cache / "file", "");
+  BOOST_TEST(kb::index_of_folder(folder.dir(), cache / "file", 1).train[0].width == 40);
+}
+
+BOOST_AUTO_TEST_CASE(every_damage_of_an_index_is_found) {
+  ImageFolder folder;
+  const Bytes bytes = kb::index_bytes(folder.open()->index());
+  BOOST_TEST(kb::parse_index(bytes, "index").train.size() == 8u);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    Bytes other = bytes;
+    other[i] ^= 0x10;
+    BOOST_REQUIRE_THROW(kb::parse_index(other, "index"), kb::DataError);
+    BOOST_REQUIRE_THROW(kb::parse_index(std::span(bytes).first(i), "index"), kb::DataError);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(evaluated_images_are_the_centre) {
+  ImageFolder folder;
+  const Dataset set = kb::image_set(folder.open(), 28);
+  const auto text = kb::test::read_file(folder.dir() / "train/n01/0.jpg");
+  const Bytes file(text.begin(), text.end());
+  kb::Resampler resampler;
+  std::vector<uint8_t> expected(3 * 28 * 28);
+  kb::render(*kb::open_image(file), kb::centre_view({40, 64}, 28), resampler, expected);
+  BOOST_TEST(pixels_of(set.train, 0, {}) == expected);
+  BOOST_TEST(pixels_of(set.train, 0, {}, 2, 5) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_is_a_function_of_seed_and_epoch) {
+  ImageFolder folder;
+  const Dataset set = kb::image_set(folder.open(), 28);
+  const std::vector<uint8_t> first = pixels_of(set.train, 3, kAll, 7, 2);
+  BOOST_TEST(pixels_of(set.train, 3, kAll, 7, 2) == first);
+  BOOST_TEST(pixels_of(set.train, 3, kAll, 8, 2) != first);
+  BOOST_TEST(pixels_of(set.train, 3, kAll, 7, 3) != first);
+}
+
+// Any split of the rows over processes and any number of threads gives the same bytes.
+BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_bytes) {
+  ImageFolder folder;
+  const Dataset set = kb::image_set(folder.open(), 20);
+  const kb::Order order = kb::Order::training(3, set.train.count(), 4);
+  const size_t image = 3 * 20 * 20;
+  kb::Augmentation augmentation{.spec = kAll, .seed = 3};
+  augmentation.spec.flip = true;
+  const auto rows = [&](int64_t step, int64_t first, size_t count, bool in_loader) {
+    augmentation.in_loader = in_loader;
+    std::vector<uint8_t> pixels(count * image);
+    std::vector<float> weights(count);
+    kb::gather_rows(set.train, order, first, augmentation)(step, {pixels, {}, weights});
+    return pixels;
+  };
+  for (int64_t step = 0; step < 5; ++step) {
+    const std::vector<uint8_t> whole = rows(step, 0, 4, false);
+    std::vector<uint8_t> parts = rows(step, 0, 1, false);
+    for (const auto& [first, count] : {std::pair<int64_t, size_t>{1, 2}, {3, 1}}) {
+      const std::vector<uint8_t> part = rows(step, first, count, false);
+      parts.insert(parts.end(), part.begin(), part.end());
+    }
+    BOOST_TEST(parts == whole);
+    // The loader's own flip is that of the record.
+    const std::vector<uint8_t> flipped = rows(step, 0, 4, true);
+    for (size_t row = 0; row < 4; ++row) {
+      const int64_t sample = order.row(step, static_cast<int64_t>(row)).sample;
+      std::vector<uint8_t> expected(image);
+      kb::augment_image(kb::augment_record(augmentation.spec, set.shape, 3, order.epoch(step), sample), set.shape, {},
+                        std::span(whole).subspan(row * image, image), expected);
+      BOOST_TEST(std::equal(expected.begin(), expected.end(), flipped.begin() + row * image));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unreadable_image_is_replaced_by_the_next_of_its_class) {
+  ImageFolder folder;
+  const auto text = kb::test::read_file(folder.dir() / "train/n01/3.jpg");
+  folder.write("train/n01/3.jpg", Bytes(text.begin(), text.begin() + 400));
+  folder.write("train/n02/1.png", {});
+  folder.write("train/n02/2.JPEG", Bytes{'G', 'I', 'F'});
+  const Dataset set = kb::image_set(folder.open(), 28);
+  BOOST_TEST(set.train.count() == 8);
+  BOOST_TEST(set.train.files->replaced().empty());
+  // Behind the last of a class comes its first.
+  BOOST_TEST(pixels_of(set.train, 3, {}) == pixels_of(set.train, 0, {}));
+  BOOST_TEST(pixels_of(set.train, 5, {}) == pixels_of(set.train, 7, {}));
+  BOOST_TEST(pixels_of(set.train, 5, kAll) == pixels_of(set.train, 5, kAll));
+  const std::vector<std::string> expected{"train/n01/3.jpg: Premature end of JPEG file",
+                                          "train/n02/1.png: an empty file", "train/n02/2.JPEG: neither JPEG nor PNG"};
+  BOOST_TEST(set.train.files->replaced() == expected, boost::test_tools::per_element());
+  BOOST_TEST(set.test.files->replaced().empty());
+  for (const char* name : {"train/n02/0.jpg", "train/n02/3.jpg"}) folder.write(name, {});
+  BOOST_TEST(kb::test::data_error({}, [&] { pixels_of(set.train, 4, {}); }) ==
+             "train/n02/0.jpg: no image of its class can be decoded\n  expected: one of 4\n  got:      none");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_gone_stops_the_run) {
+  ImageFolder folder;
+  const Dataset set = kb::image_set(folder.open(), 28);
+  fs::remove(folder.dir() / "train/n01/0.jpg");
+  BOOST_TEST(kb::test::data_error(folder.dir(), [&] { pixels_of(set.train, 0, {}); }) ==
+             "DIR/train/n01/0.jpg: cannot be read\n  expected: a readable file\n  got:      No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(photographs_of_ten_classes) {
+  const auto folder = kb::test::data_dir("imagenette2-224");
+  if (!folder) return;
+  const auto store = kb::open_image_store({*folder, {}, 2});
+  BOOST_TEST(store->index().classes.size() == 10u);
+  const Dataset set = kb::image_set(store, 224);
+  BOOST_TEST(set.train.count() == 800);
+  BOOST_TEST(set.test.count() == 200);
+  for (const int64_t sample : {0, 399, 799}) BOOST_TEST(pixels_of(set.train, sample, kAll).size() == 150528u);
+  BOOST_TEST(set.train.files->replaced().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

@@ -1,0 +1,149 @@
+#include "data/images/pack.h"
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+
+#include "data/augment.h"
+#include "data/image_files.h"
+#include "tests/data/image_folder.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using kb::Bytes, kb::Dataset, kb::PackForm, kb::PackWork;
+using kb::test::ImageFolder, kb::test::pixels_of;
+
+constexpr kb::AugmentSpec kAllOfIt{.resized_crop = true, .jitter = true, .lighting = true};
+
+struct Stopped {};
+
+std::string error_of(const fs::path& dir, const fs::path& pack) {
+  return kb::test::data_error(dir, [&] { kb::open_pack(pack); });
+}
+
+BOOST_AUTO_TEST_SUITE(data_pack)
+
+BOOST_AUTO_TEST_CASE(a_pack_has_the_bits_of_its_folder) {
+  ImageFolder folder;
+  folder.write("train/n01/2.JPEG", {1, 2, 3});  // stays as unreadable as it is
+  const fs::path file = folder.dir() / "images.pack";
+  const auto store = folder.open();
+  BOOST_TEST(kb::write_pack(*store, file, {.threads = 2}) == 0);
+  const auto pack = kb::open_image_store({file, {}, 1});
+  const Dataset a = kb::image_set(store, 28), b = kb::image_set(pack, 28);
+  BOOST_TEST(a.fingerprint == b.fingerprint);
+  BOOST_TEST(a.train.labels == b.train.labels);
+  for (int64_t sample = 0; sample < 8; ++sample)
+    BOOST_TEST(pixels_of(a.train, sample, kAllOfIt) == pixels_of(b.train, sample, kAllOfIt));
+  for (int64_t sample = 0; sample < 4; ++sample)
+    BOOST_TEST(pixels_of(a.test, sample, {}) == pixels_of(b.test, sample, {}));
+  BOOST_TEST(a.train.files->replaced() == b.train.files->replaced());
+  BOOST_TEST(kb::verify_pack(*pack, {}).empty());
+  BOOST_TEST(!fs::exists(file.string() + ".part"));
+  BOOST_TEST(!fs::exists(file.string() + ".part.log"));
+}
+
+BOOST_AUTO_TEST_CASE(smaller_copies) {
+  ImageFolder folder;
+  const auto store = folder.open();
+  const fs::path small = folder.dir() / "small.pack", raw = folder.dir() / "raw.pack";
+  kb::write_pack(*store, small, {.form = {.side = 48}});
+  kb::write_pack(*store, raw, {.form = {.side = 48, .raw = true}});
+  const auto jpegs = kb::open_pack(small), pixels = kb::open_pack(raw);
+  BOOST_TEST(jpegs->index().train[0].width == 40);  // smaller than that already
+  BOOST_TEST(jpegs->index().train[2].width == 48);
+  BOOST_TEST(pixels->index().train[3].height == 48);
+  BOOST_TEST(pixels->index().train[3].width == 59);  // 61 x 48 / 49
+  BOOST_TEST(pixels->index().train[3].bytes == 16u + 3 * 48 * 59);
+  Bytes memory;
+  const auto copy = jpegs->file(jpegs->index().train[0], memory);
+  BOOST_TEST(kb::test::read_file(folder.dir() / "train/n01/0.jpg") == std::string(copy.begin(), copy.end()));
+  const std::vector<std::string> prints{kb::image_set(store, 28).fingerprint, kb::image_set(jpegs, 28).fingerprint,
+                                        kb::image_set(pixels, 28).fingerprint};
+  BOOST_TEST((prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2]));
+  // Bare pixels are those of the image as Pillow would resize it, which the centre of the same side shows.
+  const std::vector<uint8_t> a = pixels_of(kb::image_set(store, 42).train, 3, {});
+  const std::vector<uint8_t> b = pixels_of(kb::image_set(pixels, 42).train, 3, {});
+  BOOST_TEST(a == b);
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
+  ImageFolder folder;
+  for (int i = 10; i < 160; ++i)
+    fs::copy(folder.dir() / "train/n01/0.jpg", folder.dir() / ("train/n01/" + std::to_string(i) + ".jpg"));
+  const auto store = folder.open();
+  const fs::path whole = folder.dir() / "whole.pack", file = folder.dir() / "images.pack",
+                 part = file.string() + ".part";
+  kb::write_pack(*store, whole, {});
+  const auto stop = [](int64_t images, int64_t, uint64_t) {
+    if (images >= 100) throw Stopped();
+  };
+  BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
+  BOOST_TEST(!fs::exists(file));
+  // The end of what was being written when it stopped.
+  std::ofstream(part, std::ios::app) << "half an image";
+  BOOST_TEST(kb::write_pack(*store, file, {}) == 128);
+  BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
+  // Damage in what is there: it is written anew from there on.
+  fs::remove(file);
+  BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
+  std::string bytes = kb::test::read_file(part);
+  bytes[64 + store->index().train[0].bytes + 10] ^= 1;
+  kb::test::write_file(part, bytes);
+  BOOST_TEST(kb::write_pack(*store, file, {}) == 1);
+  BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
+  // Another form begins anew.
+  fs::remove(file);
+  BOOST_CHECK_THROW(kb::write_pack(*store, file, {.form = {.side = 32}, .progress = stop}), Stopped);
+  BOOST_TEST(kb::write_pack(*store, file, {}) == 0);
+  BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
+}
+
+BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack";
+  kb::write_pack(*folder.open(), file, {});
+  const std::string good = kb::test::read_file(file);
+  std::string bytes = good;
+  bytes[64 + 20] ^= 1;
+  kb::test::write_file(file, bytes);
+  BOOST_TEST(kb::verify_pack(*kb::open_pack(file), {}) == std::vector<std::string>{"train/n01/0.jpg"},
+             boost::test_tools::per_element());
+  std::string text;
+  const auto refused = [&](const std::string& content) {
+    kb::test::write_file(file, content);
+    text += error_of(folder.dir(), file) + "\n\n";
+  };
+  refused("");
+  refused("kbpack1");
+  refused(std::string(100, 'x'));
+  for (const std::string& other : {good.substr(0, good.size() - 1), good + "x"}) {
+    kb::test::write_file(file, other);
+    const std::string said = error_of(folder.dir(), file);
+    BOOST_TEST(said.starts_with("DIR/images.pack: the pack is damaged\n  expected: an index of "));
+    BOOST_TEST(said.find("a file of " + std::to_string(other.size()) + " bytes") != std::string::npos);
+  }
+  bytes = good;
+  bytes[good.size() - 100] ^= 1;
+  const std::string got = (kb::test::write_file(file, bytes), error_of(folder.dir(), file));
+  BOOST_TEST(got.starts_with("DIR/images.pack: the index of images is damaged\n  expected: checksum "));
+  BOOST_TEST(error_of(folder.dir(), folder.dir()).starts_with("DIR: cannot be read"));
+  kb::test::golden("pack_errors.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(two_writers_of_one_pack) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack";
+  const auto store = folder.open();
+  std::string second;
+  const auto write_too = [&](int64_t, int64_t, uint64_t) {
+    second = kb::test::data_error(folder.dir(), [&] { kb::write_pack(*store, file, {}); });
+  };
+  kb::write_pack(*store, file, {.progress = write_too});
+  BOOST_TEST(second == "DIR/images.pack.part: cannot be written\n  got:      another process writes it");
+  BOOST_TEST(kb::verify_pack(*kb::open_pack(file), {}).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
