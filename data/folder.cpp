@@ -7,12 +7,13 @@
 
 #include "data/data_file.h"
 #include "data/error.h"
+#include "data/images/open_image.h"
 
 namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kLayout = "DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or .pgm)";
+constexpr const char* kLayout = "DIR/train/CLASS/*.png and DIR/test/CLASS/*.png (or .jpg, .ppm, .pgm; val for test)";
 
 // Returns the paths in a folder, sorted, without hidden ones.
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -50,11 +51,10 @@ class PnmReader {
   explicit PnmReader(const fs::path& path)
       : path_(path), file_(path), header_(file_.read(0, std::min(file_.size(), kMostHeader))) {}
 
+  // Whether the file begins like one.
+  bool is_pnm() const { return header_.size() >= 2 && header_[0] == 'P' && (header_[1] == '5' || header_[1] == '6'); }
+
   Image read() {
-    if (header_.size() < 2 || header_[0] != 'P' || (header_[1] != '5' && header_[1] != '6'))
-      refuse("is not an image that is read here", "binary PPM or PGM, which begins with P6 or P5",
-             header_.empty() ? "an empty file" : "another format",
-             "convert it: mogrify -format ppm FILES (ImageMagick)");
     Image image;
     image.shape.channels = header_[1] == '6' ? 3 : 1;
     at_ = 2;
@@ -111,13 +111,38 @@ class PnmReader {
   size_t at_ = 0;       // bytes of it that are read
 };
 
+// A PNG or JPEG file. Rows are taken as they come, so that no memory is taken for what is not there.
+Image read_compressed(const fs::path& path) {
+  const DataFile file(path);
+  const Bytes bytes = file.read(0, file.size());
+  try {
+    const std::unique_ptr<ImageDecoder> decoder = open_image(bytes);
+    const ImageSize size = decoder->size();
+    std::vector<uint8_t> pixels;
+    decoder->decode({0, 0, size.width, size.height},
+                    [&](const uint8_t* row) { pixels.insert(pixels.end(), row, row + 4 * size.width); });
+    Image image{{decoder->is_gray() ? 1 : 3, size.height, size.width}, {}};
+    for (int64_t c = 0; c < image.shape.channels; ++c)
+      for (size_t p = 0; p < pixels.size(); p += 4) image.pixels.push_back(pixels[p + static_cast<size_t>(c)]);
+    return image;
+  } catch (const UnreadableImage& error) {
+    throw DataError({path.string(), "is not an image that is read here", "PNG, JPEG, binary PPM (P6) or PGM (P5)",
+                     error.what(), "convert it: mogrify -format png FILES (ImageMagick)"});
+  }
+}
+
+Image read_image(const fs::path& path) {
+  PnmReader reader(path);
+  return reader.is_pnm() ? reader.read() : read_compressed(path);
+}
+
 std::string size_text(const ImageShape& s) {
   return fmt::format("{} of {}x{} pixels", s.channels == 3 ? "colour" : "grey", s.width, s.height);
 }
 
 // `first` is the image that all others must be like, empty at first.
 void append(Split& split, const fs::path& path, int32_t label, fs::path& first) {
-  const Image image = PnmReader(path).read();
+  const Image image = read_image(path);
   if (first.empty()) {
     first = path;
     split.shape = image.shape;
@@ -144,7 +169,9 @@ Split read_part(const fs::path& part, const std::vector<std::string>& classes, I
 
 Dataset load_folder_dataset(const fs::path& dir) {
   if (dir.empty()) throw DataError({"data set folder", "no folder was named", kLayout, "", "--data DIR"});
-  const fs::path train = dir / "train", test = dir / "test";
+  std::error_code none;
+  const bool has_val = fs::is_directory(dir / "val", none) && !fs::exists(dir / "test", none);
+  const fs::path train = dir / "train", test = dir / (has_val ? "val" : "test");
   std::vector<std::string> classes = classes_of(train);
   if (const std::vector<std::string> tested = classes_of(test); tested != classes)
     throw DataError({test.string(), "other classes than in training", fmt::format("{}", fmt::join(classes, ", ")),

@@ -1,5 +1,6 @@
-// Images of your own, a folder a class: DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm, binary PPM (colour) or PGM
-// (grey) files with 8 bits a channel, all of one size.
+// Images of your own, a folder a class: DIR/train/CLASS/* and DIR/test/CLASS/* (or val where there is no test), all of
+// one size: PNG, JPEG, binary PPM (colour) or PGM (grey) files with 8 bits a channel. Images of any size:
+// data/images/image_set.h.
 #pragma once
 
 #include "data/dataset.h"

@@ -11,6 +11,7 @@
 #include "data/error.h"
 #include "data/image_files.h"
 #include "data/images/colour.h"
+#include "data/images/open_image.h"
 #include "data/images/pack.h"
 #include "data/images/view.h"
 

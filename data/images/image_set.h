@@ -6,22 +6,9 @@
 #include <memory>
 
 #include "data/dataset.h"
-#include "data/images/index.h"
+#include "data/images/image_store.h"
 
 namespace kb {
-
-/// The files of a set, by their entry in its index.
-class ImageStore {
- public:
-  virtual ~ImageStore() = default;
-  const ImageIndex& index() const { return index_; }
-  /// The bytes of a file, in `memory` or where they lie. Throws DataError where they cannot be read.
-  virtual std::span<const uint8_t> file(const ImageEntry& entry, Bytes& memory) const = 0;
-
- protected:
-  explicit ImageStore(ImageIndex index) : index_(std::move(index)) {}
-  ImageIndex index_;
-};
 
 struct ImageSetPlace {
   std::filesystem::path data;   ///< a pack, a folder with a part `train`, or the folder above `imagenet`

@@ -14,7 +14,7 @@
 #include "data/data_file.h"
 #include "data/error.h"
 #include "data/hash_random.h"
-#include "data/images/decode.h"
+#include "data/images/open_image.h"
 #include "data/whole_file.h"
 
 namespace kb {

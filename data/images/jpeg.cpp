@@ -118,6 +118,7 @@ class JpegDecoder : public ImageDecoder {
  public:
   explicit JpegDecoder(std::span<const uint8_t> file) : input_(file) {
     size_ = {static_cast<int64_t>(input_.jpeg.image_width), static_cast<int64_t>(input_.jpeg.image_height)};
+    is_gray_ = input_.jpeg.num_components == 1;
   }
 
   void decode(const PixelBox& box, const RowSink& row) override {

@@ -1,8 +1,10 @@
-// JPEG by libjpeg-turbo, see data/images/decode.h: only the crop is transformed and converted.
+// JPEG by libjpeg-turbo, see data/images/image_decoder.h: only the crop is transformed and converted.
 #pragma once
 
+#include <memory>
+
 #include "data/bytes.h"
-#include "data/images/decode.h"
+#include "data/images/image_decoder.h"
 
 namespace kb {
 

@@ -14,6 +14,7 @@
 #include "data/error.h"
 #include "data/hash_random.h"
 #include "data/images/jpeg.h"
+#include "data/images/open_image.h"
 #include "data/images/pixels.h"
 #include "data/images/view.h"
 #include "data/whole_file.h"
@@ -151,6 +152,7 @@ class PackWriter {
     }
     at_ = sizeof(PackHeader);
     for (size_t i = 0; i < there.size(); ++i) set(i, there[i]);
+    tell(there.size());
     for (size_t i = there.size(); i < entries_.size();) i = write_some(i, part, log);
     finish(part, file);
     return static_cast<int64_t>(there.size());
@@ -183,8 +185,12 @@ class PackWriter {
       log.append(bytes_in(made[i - first].entry));
       set(i, made[i - first].entry);
     }
-    if (work_.progress) work_.progress(static_cast<int64_t>(end), static_cast<int64_t>(entries_.size()), at_);
+    tell(end);
     return end;
+  }
+
+  void tell(size_t images) const {
+    if (work_.progress) work_.progress(static_cast<int64_t>(images), static_cast<int64_t>(entries_.size()), at_);
   }
 
   void finish(GrowingFile& part, const fs::path& file) {
@@ -282,16 +288,20 @@ std::shared_ptr<const ImageStore> open_pack(const fs::path& file) {
 
 std::vector<std::string> verify_pack(const ImageStore& pack, const PackWork& work) {
   std::vector<std::string> damaged;
+  const auto tell = [&](int64_t images, int64_t of, uint64_t bytes) {
+    if (work.progress) work.progress(images, of, bytes);
+  };
   int64_t done = 0;
   uint64_t bytes = 0;
   const auto of = static_cast<int64_t>(pack.index().train.size() + pack.index().test.size());
   Bytes memory;
+  tell(0, of, 0);
   for (const std::vector<ImageEntry>* part : pack.index().parts())
     for (const ImageEntry& entry : *part) {
       const std::span<const uint8_t> file = pack.file(entry, memory);
       if (content_hash(0, file.data(), file.size()) != entry.checksum) damaged.emplace_back(pack.index().name(entry));
       bytes += file.size();
-      if (work.progress && ++done % 64 == 0) work.progress(done, of, bytes);
+      if (++done % 64 == 0 || done == of) tell(done, of, bytes);
     }
   return damaged;
 }

@@ -6,9 +6,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
-#include "data/images/image_set.h"
+#include "data/images/image_store.h"
 
 namespace kb {
 
@@ -23,7 +24,7 @@ struct PackForm {
 struct PackWork {
   PackForm form = {};
   int threads = 1;
-  /// Called now and then with the images and bytes that are written.
+  /// Called with the images and bytes that are there: at the start, and now and then.
   std::function<void(int64_t images, int64_t of, uint64_t bytes)> progress = {};
 };
 

@@ -2,8 +2,10 @@
 // width and height as 32 bits each, then red, green and blue of each pixel, row by row.
 #pragma once
 
+#include <memory>
+
 #include "data/bytes.h"
-#include "data/images/decode.h"
+#include "data/images/image_decoder.h"
 
 namespace kb {
 

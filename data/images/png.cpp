@@ -68,6 +68,7 @@ class PngDecoder : public ImageDecoder {
     });
     png_set_user_limits(png_, kMostPngSide, kMostPngSide);
     png_read_info(png_, info_);
+    is_gray_ = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) == 0;
     // 8 bits a colour, whatever the file has; no gamma, no transparency.
     png_set_palette_to_rgb(png_);
     png_set_expand_gray_1_2_4_to_8(png_);

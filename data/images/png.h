@@ -1,7 +1,9 @@
-// PNG by libpng, see data/images/decode.h.
+// PNG by libpng, see data/images/image_decoder.h.
 #pragma once
 
-#include "data/images/decode.h"
+#include <memory>
+
+#include "data/images/image_decoder.h"
 
 namespace kb {
 

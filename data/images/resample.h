@@ -1,6 +1,7 @@
 // Resampling of images, bilinear with antialiasing: a pixel of the result is the mean of the pixels under a triangle
 // whose half width is one pixel of the larger of both grids. First along the rows, then along the columns, each rounded
-// to bytes, with weights in multiples of 2^-22: the arithmetic of Pillow's Image.resize(BILINEAR), whose bits it gives.
+// to bytes, with weights in multiples of 2^-22: the arithmetic of Pillow's Image.resize(BILINEAR). Its bits are those
+// of Pillow up to 12; 13 begins along the columns where the height shrinks much more, and may differ by one grey level.
 #pragma once
 
 #include <cstdint>

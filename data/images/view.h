@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "data/images/decode.h"
+#include "data/images/image_decoder.h"
 #include "data/images/resample.h"
 
 namespace kb {

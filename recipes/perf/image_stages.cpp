@@ -7,6 +7,7 @@
 #include "data/images/colour.h"
 #include "data/images/image_set.h"
 #include "data/images/jpeg.h"
+#include "data/images/open_image.h"
 #include "data/images/view.h"
 #include "graph/error.h"
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "data/data_file.h"
 #include "data/images/image_set.h"
@@ -66,7 +67,8 @@ int data_bench(const std::string& data, size_t most, int64_t side, int rounds, d
     fmt::print("{:<30}{:>12.3f}{:>14.0f}\n", stage.name, 1e3 * stage.seconds, 1 / stage.seconds);
   fmt::print("\nwhole pipeline / entropy decode: {:.2f} of its images/s\n", times.entropy / times.whole);
   if (speed > 0)
-    fmt::print("a model that trains {:.0f} images/s needs {:.1f} cores for them\n", speed, speed * times.whole);
+    fmt::print("a model that trains {:.0f} images/s needs {:.1f} cores for them: --loader-threads {:.0f}\n", speed,
+               speed * times.whole, std::ceil(speed * times.whole));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
+#include "data/images/image_set.h"
 #include "data/images/pack.h"
 #include "recipes/config/values.h"
 #include "recipes/run/guarded_main.h"
@@ -21,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 class PackProgress {
  public:
   void operator()(int64_t images, int64_t of, uint64_t bytes) {
+    if (begun_with_ < 0) begun_with_ = images;
     const Clock::time_point now = Clock::now();
     if (now - shown_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::minutes(1)) && images < of) return;
     shown_ = now;
-    if (begun_with_ < 0) begun_with_ = images;
     const std::chrono::duration<double> seconds = now - began_;
     const double speed = static_cast<double>(images - begun_with_) / std::max(seconds.count(), 1e-9);
     fmt::print(stderr, "{}{} of {} images, {:.2f} GB, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "", images,

@@ -6,6 +6,7 @@
 
 #include "data/load_dataset.h"
 #include "tests/data/files.h"
+#include "tests/data/made_images.h"
 
 namespace {
 
@@ -57,6 +58,30 @@ BOOST_AUTO_TEST_CASE(grey_images) {
   BOOST_TEST(std::string(data.test.pixels.begin(), data.test.pixels.end()) == "xyzxyz");
 }
 
+BOOST_AUTO_TEST_CASE(compressed_images) {
+  kb::test::TemporaryDirectory directory;
+  const kb::ImageSize size{5, 4};
+  const std::vector<uint8_t> gray = kb::test::made_pixels(size, 1), colour = kb::test::made_pixels(size, 3);
+  const auto load = [&](const kb::Bytes& file, const char* name) {
+    for (const char* path : {"train/a", "train/b", "val/a", "val/b"}) {
+      fs::remove_all(directory / path);
+      fs::create_directories(directory / path);
+      kb::test::write_file(directory / path / name, kb::test::text_of(file));
+    }
+    return kb::load_folder_dataset(directory.path());
+  };
+  const kb::Dataset gray_set = load(kb::test::png_file(gray, size, 1), "x.png");
+  BOOST_CHECK((gray_set.shape == kb::ImageShape{1, 4, 5}));
+  BOOST_TEST(std::vector<uint8_t>(gray_set.test.pixels.begin(), gray_set.test.pixels.begin() + 20) == gray);
+  const kb::Dataset colour_set = load(kb::test::png_file(colour, size, 3), "x.png");
+  BOOST_CHECK((colour_set.shape == kb::ImageShape{3, 4, 5}));
+  for (size_t i = 0; i < 60; ++i) BOOST_REQUIRE(colour_set.train.pixels[i] == colour[3 * (i % 20) + i / 20]);
+  const kb::Bytes jpeg = kb::test::jpeg_file(colour, size);
+  const kb::Dataset photos = load(jpeg, "x.jpg");
+  const std::vector<uint8_t> pixels = kb::test::decoded(jpeg);
+  for (size_t i = 0; i < 60; ++i) BOOST_REQUIRE(photos.train.pixels[i] == pixels[3 * (i % 20) + i / 20]);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   std::string text;
   const auto refused = [&](const fs::path& path, const std::string& content) {
@@ -81,8 +106,8 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   text += empty.error() + "\n\n";
   kb::test::golden("folder_errors.txt", text);
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_folder_dataset(""); }) ==
-             "data set folder: no folder was named\n  expected: DIR/train/CLASS/*.ppm and DIR/test/CLASS/*.ppm (or "
-             ".pgm)\n  hint:     --data DIR");
+             "data set folder: no folder was named\n  expected: DIR/train/CLASS/*.png and DIR/test/CLASS/*.png (or "
+             ".jpg, .ppm, .pgm; val for test)\n  hint:     --data DIR");
 }
 
 // Megabytes that the process has had in memory at once.

@@ -7,6 +7,7 @@
 
 #include "data/augment.h"
 #include "data/image_files.h"
+#include "data/images/open_image.h"
 #include "data/images/view.h"
 #include "data/loader.h"
 #include "tests/data/image_folder.h"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 using kb::Bytes, kb::Dataset, kb::ImageIndex;
 using kb::test::ImageFolder, kb::test::pixels_of;
 
-constexpr kb::AugmentSpec kAll{.resized_crop = true, .jitter = true, .lighting = true};
+constexpr kb::AugmentSpec kEveryChange{.resized_crop = true, .jitter = true, .lighting = true};
 
 std::vector<std::string> names_of(const ImageIndex& index, const std::vector<kb::ImageEntry>& part) {
   std::vector<std::string> names;
@@ -130,10 +131,10 @@ BOOST_AUTO_TEST_CASE(evaluated_images_are_the_centre) {
 BOOST_AUTO_TEST_CASE(a_sample_is_a_function_of_seed_and_epoch) {
   ImageFolder folder;
   const Dataset set = kb::image_set(folder.open(), 28);
-  const std::vector<uint8_t> first = pixels_of(set.train, 3, kAll, 7, 2);
-  BOOST_TEST(pixels_of(set.train, 3, kAll, 7, 2) == first);
-  BOOST_TEST(pixels_of(set.train, 3, kAll, 8, 2) != first);
-  BOOST_TEST(pixels_of(set.train, 3, kAll, 7, 3) != first);
+  const std::vector<uint8_t> first = pixels_of(set.train, 3, kEveryChange, 7, 2);
+  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 7, 2) == first);
+  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 8, 2) != first);
+  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 7, 3) != first);
 }
 
 // Any split of the rows over processes and any number of threads gives the same bytes.
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_bytes) {
   const Dataset set = kb::image_set(folder.open(), 20);
   const kb::Order order = kb::Order::training(3, set.train.count(), 4);
   const size_t image = 3 * 20 * 20;
-  kb::Augmentation augmentation{.spec = kAll, .seed = 3};
+  kb::Augmentation augmentation{.spec = kEveryChange, .seed = 3};
   augmentation.spec.flip = true;
   const auto rows = [&](int64_t step, int64_t first, size_t count, bool in_loader) {
     augmentation.in_loader = in_loader;
@@ -183,7 +184,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_image_is_replaced_by_the_next_of_its_class) {
   // Behind the last of a class comes its first.
   BOOST_TEST(pixels_of(set.train, 3, {}) == pixels_of(set.train, 0, {}));
   BOOST_TEST(pixels_of(set.train, 5, {}) == pixels_of(set.train, 7, {}));
-  BOOST_TEST(pixels_of(set.train, 5, kAll) == pixels_of(set.train, 5, kAll));
+  BOOST_TEST(pixels_of(set.train, 5, kEveryChange) == pixels_of(set.train, 5, kEveryChange));
   const std::vector<std::string> expected{"train/n01/3.jpg: Premature end of JPEG file",
                                           "train/n02/1.png: an empty file", "train/n02/2.JPEG: neither JPEG nor PNG"};
   BOOST_TEST(set.train.files->replaced() == expected, boost::test_tools::per_element());
@@ -209,7 +210,7 @@ BOOST_AUTO_TEST_CASE(photographs_of_ten_classes) {
   const Dataset set = kb::image_set(store, 224);
   BOOST_TEST(set.train.count() == 800);
   BOOST_TEST(set.test.count() == 200);
-  for (const int64_t sample : {0, 399, 799}) BOOST_TEST(pixels_of(set.train, sample, kAll).size() == 150528u);
+  for (const int64_t sample : {0, 399, 799}) BOOST_TEST(pixels_of(set.train, sample, kEveryChange).size() == 150528u);
   BOOST_TEST(set.train.files->replaced().empty());
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/bytes.h"
-#include "data/images/decode.h"
+#include "data/images/open_image.h"
 
 namespace kb::test {
 

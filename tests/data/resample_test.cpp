@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "data/images/open_image.h"
 #include "data/images/view.h"
 #include "tests/data/made_images.h"
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "data/images/open_image.h"
 #include "data/images/view.h"
 
 namespace {

@@ -4,7 +4,8 @@
 
 For every JPEG and PNG below FOLDER: random crops, which Pillow cuts out and resizes (bilinear, with antialiasing), and the
 view of evaluation, which torchvision's Resize and CenterCrop make. Prints how many bytes differ and by how much; exit code 1
-where one differs by more than one grey level.
+where one differs by more than one grey level. With Pillow up to 12 none differs; 13 resizes along the columns first where the
+height shrinks much more than the width, which rounds in another order.
 """
 import argparse
 import pathlib
@@ -12,6 +13,7 @@ import random
 import subprocess
 import sys
 
+import PIL
 from PIL import Image
 from torchvision import transforms
 
@@ -58,7 +60,7 @@ def main():
         compared += len(theirs)
         differing += len(differences)
         largest = max([largest, *differences])
-    print(f"{len(paths)} images, {args.crops} crops and the centre of each: {differing} of {compared} bytes differ, "
+    print(f"Pillow {PIL.__version__}: {len(paths)} images, {args.crops} crops and the centre of each: {differing} of {compared} bytes differ, "
           f"by at most {largest} grey levels")
     return 1 if largest > 1 or not paths else 0
 

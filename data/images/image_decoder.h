@@ -1,11 +1,9 @@
-// Decoding of JPEG and PNG files (and bare pixels, data/images/pixels.h) that lie in memory: the size from the header,
-// then a box of the pixels row by row. Pixels are as the file stores them: an orientation in its EXIF part is not
-// applied, as the papers' pipelines do not.
+// A decoder of an image file that lies in memory: the size from the header, then a box of the pixels row by row. Pixels
+// are as the file stores them: an orientation in its EXIF part is not applied, as the papers' pipelines apply none.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <stdexcept>
 
@@ -39,6 +37,8 @@ class ImageDecoder {
   ImageDecoder& operator=(const ImageDecoder&) = delete;
 
   ImageSize size() const { return size_; }
+  /// Whether the file has one colour, which decode() repeats.
+  bool is_gray() const { return is_gray_; }
   /// Hands the rows of `box`, which lies within the image, to `row` from top to bottom; called once. Gray is repeated
   /// in each colour; CMYK becomes (255 - C) (255 - K) / 255 and so on, an alpha channel is dropped. Bits are those of a
   /// decoder of the whole image. Throws UnreadableImage where the file is damaged above the end of the box; what comes
@@ -48,10 +48,8 @@ class ImageDecoder {
  protected:
   ImageDecoder() = default;
   ImageSize size_;
+  bool is_gray_ = false;
 };
-
-/// Reads the header. The bytes must outlive the decoder. Throws UnreadableImage.
-std::unique_ptr<ImageDecoder> open_image(std::span<const uint8_t> file);
 
 /// Memory that the decoding of one image may take, in bytes: progressive JPEGs and interlaced PNGs are in it whole.
 constexpr int64_t kDecodeBytes = int64_t{1} << 30;

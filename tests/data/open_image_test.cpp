@@ -1,4 +1,4 @@
-#include "data/images/decode.h"
+#include "data/images/open_image.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -52,7 +52,7 @@ double difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) 
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-BOOST_AUTO_TEST_SUITE(data_decode)
+BOOST_AUTO_TEST_SUITE(data_open_image)
 
 BOOST_AUTO_TEST_CASE(a_box_has_the_pixels_of_the_whole_image) {
   const ImageSize size{131, 97};

@@ -1,4 +1,4 @@
-#include "data/images/decode.h"
+#include "data/images/open_image.h"
 
 #include <algorithm>
 

@@ -1,0 +1,14 @@
+// The door to image files of all kinds: JPEG, PNG, and bare pixels (data/images/pixels.h), told apart by how they
+// begin.
+#pragma once
+
+#include <memory>
+
+#include "data/images/image_decoder.h"
+
+namespace kb {
+
+/// Reads the header. The bytes must outlive the decoder. Throws UnreadableImage.
+std::unique_ptr<ImageDecoder> open_image(std::span<const uint8_t> file);
+
+}  // namespace kb
