@@ -1,0 +1,57 @@
+// Packs and the index in them. An input that begins with 'i' is an index without its checksum, which is put behind it,
+// and is read alone and in a pack; any other is a pack.
+#include <cstring>
+
+#include "data/content_hash.h"
+#include "data/error.h"
+#include "data/images/image_set.h"
+#include "data/images/pack.h"
+#include "tests/fuzz/target.h"
+
+namespace {
+
+using namespace kb;
+
+std::string with_checksum(std::string_view index) {
+  const uint64_t sum = content_hash(0, index.data(), index.size());
+  std::string bytes(index);
+  bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+  return bytes;
+}
+
+std::string pack_of(const std::string& index) {
+  const uint64_t header[8] = {0x0a316b6361706b62, 64 + 32, index.size()};  // "kbpack1\n"
+  std::string bytes(reinterpret_cast<const char*>(header), sizeof header);
+  return bytes + std::string(32, 'x') + index;
+}
+
+void read_pack(const fuzz::MemoryFile& file) {
+  const auto pack = open_pack(file.path());
+  const size_t images = pack->index().train.size() + pack->index().test.size();
+  fuzz::require(verify_pack(*pack, {}).size() <= images, "a checksum an image");
+  fuzz::require(image_set(pack, 8).train.count() > 0, "a pack has training images");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const fuzz::MemoryFile file;
+  const std::string_view text = fuzz::text_of(data, size);
+  try {
+    if (!text.starts_with('i')) {
+      file.write(text);
+      read_pack(file);
+      return 0;
+    }
+    const std::string index = with_checksum(text.substr(1));
+    const ImageIndex parsed = parse_index({reinterpret_cast<const uint8_t*>(index.data()), index.size()}, "index");
+    const Bytes again = index_bytes(parsed);
+    fuzz::require(std::equal(again.begin(), again.end(), index.begin(), index.end(),
+                             [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); }),
+                  "an index is written as it was read");
+    file.write(pack_of(index));
+    read_pack(file);
+  } catch (const DataError&) {
+  }
+  return 0;
+}
