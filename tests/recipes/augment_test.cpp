@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   BOOST_TEST(describe_augment(all) == "crop (pad 2), cutout (8x8), mixup (alpha 0.2); in the loader");
   BOOST_CHECK_EXCEPTION(flags_of({"--augment", "crop,flop"}), UsageError, [](const UsageError& error) {
     return error.what() == std::string(
-                               "--augment: expected one of crop, flip, cutout, mixup, got 'flop'; did you mean "
-                               "'flip'?");
+                               "--augment: expected one of crop, flip, cutout, mixup, resized-crop, jitter, lighting, "
+                               "got 'flop'; did you mean 'flip'?");
   });
   BOOST_CHECK_THROW(flags_of({"--mixup-alpha", "0"}), UsageError);
   BOOST_CHECK_THROW(flags_of({"--loader-threads", "-1"}), UsageError);

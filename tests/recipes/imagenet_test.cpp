@@ -1,0 +1,170 @@
+// The data set `imagenet`: what is known of it with and without its images, what flags mean for it, and a training.
+#include "data/error.h"
+#include "data/images/image_set.h"
+#include "data/images/jpeg.h"
+#include "data/images/pack.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
+#include "recipes/run/run_texts.h"
+#include "recipes/train/residency.h"
+#include "recipes/train/train.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+ModelOutput image_classifier(Batch& batch) {
+  Tensor features = mean(batch.images, {2, 3});
+  return classification(batch, linear("fc", features, batch.classes));
+}
+
+Recipe photo_recipe() {
+  Recipe recipe;
+  recipe.name = "photos";
+  recipe.summary = "a test";
+  recipe.model = image_classifier;
+  recipe.defaults = {.dataset = "imagenet", .minibatch = 4, .epochs = 1, .lr = 0.1, .augment = "resized-crop,flip"};
+  recipe.synthetic = {{3, 16, 16}, 3, 32, 8};
+  return recipe;
+}
+
+RunConfig photo_flags(std::vector<std::string> words) { return *parse_flags(photo_recipe(), "photos", words); }
+
+// Three classes of JPEGs in colours of their own, four to train with and two to test.
+void write_photos(const std::filesystem::path& dir) {
+  for (int label = 0; label < 3; ++label)
+    for (int i = 0; i < 6; ++i) {
+      const ImageSize size{20 + 3 * i, 30 - 2 * i};
+      std::vector<uint8_t> pixels;
+      for (int64_t p = 0; p < size.width * size.height; ++p)
+        for (int c = 0; c < 3; ++c) pixels.push_back(static_cast<uint8_t>((c == label ? 200 : 40) + p % 17));
+      const Bytes file = encode_jpeg(pixels, size, 90);
+      const std::filesystem::path folder = dir / (i < 4 ? "train" : "val") / fmt::format("n0{}", label);
+      std::filesystem::create_directories(folder);
+      test::write_file(folder / fmt::format("{}.JPEG", i), {reinterpret_cast<const char*>(file.data()), file.size()});
+    }
+}
+
+struct Photos {
+  test::TemporaryDirectory directory;
+  Photos() { write_photos(directory.path()); }
+  std::string dir() const { return directory.path().string(); }
+};
+
+std::string usage_refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+// The hash of all state after a training of six steps by `words`.
+std::string trained_state(const std::vector<std::string>& words) {
+  RunConfig config = photo_flags(words);
+  config.steps = 6;
+  config.shards = 1;
+  const LoadedTask loaded = load_task(photo_recipe(), config);
+  LocalMachine machine(1);
+  Observer silent;
+  return state_sha256(views_of(train(loaded.task, config, machine, silent).state.tensors));
+}
+
+BOOST_AUTO_TEST_SUITE(imagenet)
+
+BOOST_AUTO_TEST_CASE(the_published_set_is_known_without_images) {
+  for (const char* dir : {"", "/nowhere", kNoise}) {
+    const InputSpec input = input_spec({.dataset = "imagenet", .dir = dir, .side = 160});
+    BOOST_CHECK((input.shape == ImageShape{3, 160, 160}));
+    BOOST_TEST(input.classes == 1000);
+    BOOST_TEST(input.train_count == 1281167);
+    BOOST_TEST(input.test_count == 50000);
+    BOOST_TEST(input.in_files);
+    BOOST_TEST(input.mean == (std::vector<double>{0.485, 0.456, 0.406}), boost::test_tools::per_element());
+    BOOST_TEST(input.stddev == (std::vector<double>{0.229, 0.224, 0.225}), boost::test_tools::per_element());
+  }
+  BOOST_CHECK_THROW(load_input({.dataset = "imagenet", .dir = "/nowhere"}), DataError);
+}
+
+BOOST_AUTO_TEST_CASE(images_tell_classes_and_counts) {
+  const Photos photos;
+  const RunConfig config = photo_flags({"--data", photos.dir(), "--image", "24"});
+  const InputSpec input = input_spec(image_source(photo_recipe(), config));
+  BOOST_TEST(input.classes == 3);
+  BOOST_TEST(input.train_count == 12);
+  BOOST_TEST(input.test_count == 6);
+  BOOST_CHECK((input.shape == ImageShape{3, 24, 24}));
+  const LoadedTask loaded = load_task(photo_recipe(), config);
+  BOOST_TEST(loaded.data.text == "data imagenet: 12 training and 6 test images of 3x24x24, 3 classes");
+  BOOST_TEST(loaded.task.train->count() == 12);
+  BOOST_TEST(loaded.task.train->table(0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(flags_that_do_not_fit_are_refused) {
+  const Photos photos;
+  const RunConfig resident = photo_flags({"--data", photos.dir(), "--resident", "on"});
+  BOOST_TEST(usage_refusal(
+                 [&] { choose_residency(resident, load_task(photo_recipe(), resident).task, generic_cpu_target()); }) ==
+             "--resident on: the images lie in files, which the loader reads one by one; --resident auto or off "
+             "sends the samples step by step");
+  const RunConfig noise = photo_flags({"--dataset", "synthetic"});
+  BOOST_TEST(
+      usage_refusal([&] { load_task(photo_recipe(), noise); })
+          .starts_with(
+              "--augment resized-crop, jitter, lighting: they are made where images of any size are read\n  expected: "
+              "--dataset imagenet\n  got:      --dataset synthetic\n"));
+  BOOST_TEST(usage_refusal([&] { photo_flags({"--dataset", "mnist", "--image", "64"}); }) != "(nothing thrown)");
+}
+
+BOOST_AUTO_TEST_CASE(augmentation_is_split_between_loader_and_graph) {
+  const RunConfig config = photo_flags({"--augment", "resized-crop,flip,jitter,lighting"});
+  BOOST_TEST((graph_augment(config) == AugmentSpec{.flip = true}));
+  BOOST_TEST(describe_augment(config) == "resized-crop, jitter, lighting; in the loader; flip; in the graph");
+  BOOST_TEST(describe_augment(photo_flags({"--augment", "resized-crop"})) == "resized-crop; in the loader");
+}
+
+// Folder or pack, one worker's rows after the other or the loader's threads ahead: the same state.
+BOOST_AUTO_TEST_CASE(trainings_from_folder_and_pack_have_the_same_bits) {
+  const Photos photos;
+  const std::string pack = photos.dir() + "/photos.pack";
+  write_pack(*open_image_store({photos.dir(), {}, 1}), pack, {});
+  const std::vector<std::string> flags{"--image",      "16", "--augment", "resized-crop,flip,jitter,lighting",
+                                       "--per-worker", "2",  "--data"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = flags;
+    words.insert(words.end(), more.begin(), more.end());
+    return trained_state(words);
+  };
+  const std::string expected = with({photos.dir()});
+  BOOST_TEST(with({pack}) == expected);
+  BOOST_TEST(with({photos.dir(), "--loader-threads", "0"}) == expected);
+  BOOST_TEST(with({photos.dir(), "--loader-threads", "3"}) == expected);
+  BOOST_TEST(with({photos.dir(), "--augment-in", "loader"}) == expected);
+  BOOST_TEST(with({photos.dir(), "--seed", "2"}) != expected);
+}
+
+BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
+  const Photos photos;
+  test::write_file(photos.directory / "train/n01/2.JPEG", "no image");
+  const RunConfig config = photo_flags({"--data", photos.dir(), "--image", "16"});
+  const LoadedTask loaded = load_task(photo_recipe(), config);
+  BOOST_TEST(replaced_lines(loaded.task).empty());
+  LocalMachine machine(1);
+  Observer silent;
+  train(loaded.task, config, machine, silent);
+  const std::vector<std::string> expected{
+      "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
+      "  train/n01/2.JPEG: neither JPEG nor PNG"};
+  BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace kb
