@@ -18,7 +18,8 @@ void RunObserver::step(const StepMetrics& metrics) {
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
-  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part});
+  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
+                      report.seconds});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)

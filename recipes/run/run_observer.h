@@ -23,6 +23,7 @@ class RunObserver : public Observer {
   void progress(const Progress& progress) override { console_.progress(progress); }
   void step(const StepMetrics& metrics) override;
   void layers(const LayerNorms& norms) override { record_.layers(norms); }
+  void epoch(const EpochMetrics& metrics) override { record_.epoch(metrics); }
   void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;
   void tested(const TestReport& report) override;

@@ -37,6 +37,10 @@ void RunRecord::layers(const LayerNorms& norms) {
   if (files_) files_->metrics.layers(norms);
 }
 
+void RunRecord::epoch(const EpochMetrics& metrics) {
+  if (files_) files_->metrics.epoch(metrics);
+}
+
 void RunRecord::evaluation(const EvalMetrics& metrics) {
   if (!files_) return;
   files_->metrics.evaluation(metrics);

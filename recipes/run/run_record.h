@@ -22,6 +22,7 @@ class RunRecord {
 
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
+  void epoch(const EpochMetrics& metrics);
   void evaluation(const EvalMetrics& metrics);
   void test(const TestMetrics& metrics);
   void stop(int64_t step, double lr, std::string_view reason);

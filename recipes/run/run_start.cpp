@@ -22,6 +22,18 @@ class Numbers {
     put(value ? 1.0 : 0.0);
     put(value.value_or(0));
   }
+  // `metrics`: how many the training has.
+  void put(StepSums sums, size_t metrics) {
+    sums.metrics.resize(metrics);
+    put(static_cast<double>(sums.steps));
+    put(sums.loss);
+    for (const double sum : sums.metrics) put(sum);
+  }
+  StepSums take_sums(size_t metrics) {
+    StepSums sums{take_whole(), take(), std::vector<double>(metrics)};
+    for (double& sum : sums.metrics) sum = take();
+    return sums;
+  }
   // `like`: has the figures of every evaluation.
   void put(const std::optional<Evaluation>& value, const Evaluation& like) {
     put(value ? 1.0 : 0.0);
@@ -89,15 +101,11 @@ void load_best_model(World& world, const std::filesystem::path& checkpoints, Bes
 }
 
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics) {
-  own.sums.metrics.resize(metrics.training.size());
   Numbers numbers;
   numbers.put(static_cast<double>(own.step));
   numbers.put(own.first_loss);
-  numbers.put(static_cast<double>(own.sums.steps));
-  numbers.put(own.sums.loss);
-  for (const double sum : own.sums.metrics) numbers.put(sum);
-  numbers.put(static_cast<double>(own.epoch.steps));
-  numbers.put(own.epoch.loss);
+  numbers.put(own.sums, metrics.training.size());
+  numbers.put(own.epoch, metrics.training.size());
   const Evaluation none = no_evaluation(metrics.test);
   numbers.put(own.evaluation, none);
   numbers.put(own.best ? static_cast<double>(own.best->step) : 0.0);
@@ -105,11 +113,8 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   numbers.share(world);
   own.step = numbers.take_whole();
   own.first_loss = numbers.take_optional();
-  own.sums.steps = numbers.take_whole();
-  own.sums.loss = numbers.take();
-  for (double& sum : own.sums.metrics) sum = numbers.take();
-  own.epoch.steps = numbers.take_whole();
-  own.epoch.loss = numbers.take();
+  own.sums = numbers.take_sums(metrics.training.size());
+  own.epoch = numbers.take_sums(metrics.training.size());
   own.evaluation = numbers.take_evaluation(none);
   const int64_t best_step = numbers.take_whole();
   const std::optional<Evaluation> best = numbers.take_evaluation(none);

@@ -96,6 +96,15 @@ void append(fmt::memory_buffer& out, const Prefixed& prefixed) {
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
 }
 
+// A learning rate; nothing before the first step.
+struct Rate {
+  std::optional<double> lr;
+};
+
+void append(fmt::memory_buffer& out, const Rate& rate) {
+  if (rate.lr) append(out, Pair{"lr", *rate.lr});
+}
+
 // The training metrics of a step. A figure that is not the mean of its metric's values (a root of it) has that mean
 // beside it as "NAME_mean", which a run that goes on adds up.
 struct StepFigures {
@@ -173,10 +182,16 @@ void MetricsFile::layers(const LayerNorms& norms) {
   norms.trust.empty() ? write() : write(Numbers{"trust", norms.trust});
 }
 
+void MetricsFile::epoch(const EpochMetrics& m) {
+  object("epoch", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"lr", m.lr}, Pair{"seconds", m.seconds},
+         Prefixed{"train_", m.training});
+  flush();
+}
+
 void MetricsFile::evaluation(const EvalMetrics& m) {
   object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
-         Prefixed{"train_", m.training});
+         Prefixed{"train_", m.training}, Rate{m.lr}, Pair{"seconds", m.seconds});
   flush();
 }
 

@@ -41,6 +41,17 @@ struct EvalMetrics {
   std::optional<Evaluation> averaged = std::nullopt;  // of the averaged parameters: "ema_loss" and so on
   std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
   std::string_view part = kTestPart;                  // that was evaluated
+  std::optional<double> lr = std::nullopt;            // of the step before
+  double seconds = 0;                                 // of training since the last evaluation
+};
+
+// A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
+struct EpochMetrics {
+  int64_t step = 0;    // steps done
+  double epoch = 0;    // epochs done
+  double lr = 0;       // of its last step
+  double seconds = 0;  // of training; of an epoch that was stopped those since the run went on
+  std::optional<Evaluation> training = std::nullopt;  // means over its steps
 };
 
 // The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.
@@ -80,8 +91,9 @@ class MetricsFile {
   // Kept back for up to a second; allocates nothing.
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
-  // Written at once, as the next three.
+  // Written at once, as the next four.
   void evaluation(const EvalMetrics& metrics);
+  void epoch(const EpochMetrics& metrics);
   // {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
   void test(const TestMetrics& metrics);
   void end(const EndMetrics& metrics);

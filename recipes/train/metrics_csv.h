@@ -12,7 +12,7 @@ namespace kb {
 //   epoch          epochs done: before the step, at the evaluation
 //   wall_s         seconds since the start of the program that wrote the line
 //   loss           of the step's minibatch; mean over the test set
-//   lr             learning rate of the step
+//   lr             learning rate of the step; at an evaluation, of the step before
 //   FIGURE         of an evaluation, one column for each of `figures`; "error": the fraction of the test set
 //   count          of an evaluation, samples of the test set
 //   samples_per_s  of the step

@@ -133,7 +133,7 @@ class LossTotals {
     cut_.evaluation.reset();
     cut_.last_step = line.step;
     cut_.sums.add(loss, line.means);
-    if (line.step >= epoch_begin_) cut_.epoch.add(loss, {});
+    if (line.step >= epoch_begin_) cut_.epoch.add(loss, line.means);
   }
 
   void take_evaluation(MetricsLine& line) {

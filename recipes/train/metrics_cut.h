@@ -20,7 +20,7 @@ struct MetricsCut {
   std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
   std::optional<double> first_loss;
   StepSums sums = {};
-  StepSums epoch = {};                 // of the losses since the epoch under way began
+  StepSums epoch = {};                 // since the epoch under way began
   std::optional<BestState> best = {};  // by the evaluations that are kept
 };
 

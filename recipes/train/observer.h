@@ -20,6 +20,8 @@ struct EvaluationReport {
   std::optional<Evaluation> training;  // means over the steps since the last evaluation; none: there were none
   double train_seconds = 0;            // without evaluations
   const char* part = kTestPart;        // that was evaluated
+  std::optional<double> lr = {};       // of the step before
+  double seconds = 0;                  // of training since the last evaluation
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).
@@ -50,6 +52,7 @@ class Observer {
   virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
+  virtual void epoch(const EpochMetrics&) {}  // at its end, before an evaluation there
   virtual void evaluation_begins(double) {}  // after so many epochs
   virtual void evaluated(const EvaluationReport&) {}
   virtual void tested(const TestReport&) {}

@@ -27,7 +27,7 @@ struct LoopStart {
   std::optional<Evaluation> evaluation;  // of the parameters there
   StepSums sums = {};
   std::optional<double> first_loss = {};  // of step 0, where that was before
-  StepSums epoch = {};                    // of the steps of the epoch under way, losses alone
+  StepSums epoch = {};                    // of the steps of the epoch under way
   std::optional<BestState> best = {};     // of the evaluations before
 };
 

@@ -202,7 +202,7 @@ void TrainingLoop::report(int64_t step) {
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
   note(watch_.step(step, metrics.loss, metrics.lr));
   sums_.add(metrics.loss, means_);
-  epoch_.add(metrics.loss, {});
+  epoch_.add(metrics.loss, means_);
   if (parts_.observer.wants_progress()) show_progress(metrics);
 }
 
@@ -229,9 +229,19 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
 void TrainingLoop::after_step(int64_t done) {
   if (parts_.observer.wants_to_stop()) parts_.world.stop(kObserverStop);
   if (drawn_) parts_.observer.profiled(parts_.training, *std::exchange(drawn_, std::nullopt));
+  const bool ends_epoch = done % parts_.plan.steps_per_epoch == 0;
+  if (ends_epoch) end_epoch(done);
   if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
-  if (result_.ending == Ending::finished && done % parts_.plan.steps_per_epoch == 0) judge_epoch(done);
+  if (result_.ending == Ending::finished && ends_epoch) judge_epoch(done);
+}
+
+void TrainingLoop::end_epoch(int64_t done) {
+  report_until(done);
+  ended_epoch_ = std::exchange(epoch_, {});
+  parts_.observer.epoch({done, parts_.plan.epochs(done), parts_.scalars.rate().at(done - 1),
+                         result_.train_seconds - std::exchange(epoch_seconds_, result_.train_seconds),
+                         ended_epoch_.mean(parts_.metrics.training, parts_.plan.minibatch)});
 }
 
 // With --init the loss of step 0 is that of weights that were trained.
@@ -240,8 +250,7 @@ bool TrainingLoop::judges_epochs() const {
 }
 
 void TrainingLoop::judge_epoch(int64_t done) {
-  report_until(done);
-  const StepSums epoch = std::exchange(epoch_, {});
+  const StepSums& epoch = ended_epoch_;
   if (epoch.steps < parts_.plan.steps_per_epoch || !judges_epochs()) return;
   const std::string fault = watch_.epoch(done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
   if (fault.empty()) return;
@@ -271,7 +280,10 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
                              .averaged = averaged,
                              .training = sums_.mean(parts_.metrics.training, parts_.plan.minibatch),
                              .train_seconds = result_.train_seconds,
-                             .part = judged_part_name(parts_.task)});
+                             .part = judged_part_name(parts_.task),
+                             .lr = done > 0 ? std::optional(parts_.scalars.rate().at(done - 1)) : std::nullopt,
+                             .seconds = result_.train_seconds - evaluated_seconds_});
+  evaluated_seconds_ = result_.train_seconds;
   if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
   if (const std::optional<double> error = evaluation.value("error"))
     note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, *error, evaluation.count));

@@ -60,6 +60,7 @@ class TrainingLoop {
   void report(int64_t step);
   double read(const std::string& output, int age);
   void after_step(int64_t done);
+  void end_epoch(int64_t done);
   void judge_epoch(int64_t done);
   bool judges_epochs() const;
   bool checkpoint_is_due(int64_t done) const;
@@ -108,11 +109,12 @@ class TrainingLoop {
   int64_t reported_ = 0;            // steps whose loss was read: a device may be one ahead
   Clock::time_point last_done_ = {};
   StepSums sums_;
-  StepSums epoch_;                // of the epoch under way, losses alone
-  bool told_keep_going_ = false;  // that the run goes on though it diverges
-  int64_t evaluated_at_ = -1;     // steps done at the last evaluation
-  int64_t saved_at_ = -1;         // steps done when model.safetensors was written
-  int64_t checkpoint_at_ = -1;    // steps done at the last checkpoint
+  StepSums epoch_, ended_epoch_;                      // of the epoch under way, of the one before
+  double epoch_seconds_ = 0, evaluated_seconds_ = 0;  // train_seconds at the last end of an epoch, the last evaluation
+  bool told_keep_going_ = false;                      // that the run goes on though it diverges
+  int64_t evaluated_at_ = -1;                         // steps done at the last evaluation
+  int64_t saved_at_ = -1;                             // steps done when model.safetensors was written
+  int64_t checkpoint_at_ = -1;                        // steps done at the last checkpoint
 };
 
 }  // namespace kb

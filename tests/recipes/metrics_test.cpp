@@ -26,7 +26,12 @@ BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
   {
     MetricsFile file(directory / "metrics.jsonl", false, {}, MetricsFile::Clock::now() - std::chrono::seconds(90));
     file.step({12, 0.25, 2.5, 0.1, 1000, 0.5});
-    file.evaluation({13, 1, {0.5, 10000, {{"error", 0.0625}}}});
+    file.epoch({13, 1, 0.1, 2, Evaluation{0.75, 1300, {{"error", 0.25}}}});
+    EvalMetrics evaluation{13, 1, {0.5, 10000, {{"error", 0.0625}}}};
+    evaluation.lr = 0.1;
+    evaluation.seconds = 3;
+    file.evaluation(evaluation);
+    file.test({13, 1, true, {0.5, 10000, {{"error", 0.0625}}}});
     file.end({937, {0.5, 10000, {{"error", 0.0625}}}, "abc"});
   }
   const auto [times, text] = without_times(test::read_file(directory / "metrics.jsonl"));
@@ -34,10 +39,14 @@ BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
       text ==
       "{\"kind\":\"step\",\"step\":12,\"epoch\":0.25,\"loss\":2.5,\"lr\":0.1,\"samples_per_s\":1000,"
       "\"data_wait_ms\":0.5}\n"
-      "{\"kind\":\"eval\",\"step\":13,\"epoch\":1,\"part\":\"test\",\"loss\":0.5,\"error\":0.0625,\"count\":10000}\n"
+      "{\"kind\":\"epoch\",\"step\":13,\"epoch\":1,\"lr\":0.1,\"seconds\":2,\"train_loss\":0.75,\"train_error\":0.25}\n"
+      "{\"kind\":\"eval\",\"step\":13,\"epoch\":1,\"part\":\"test\",\"loss\":0.5,\"error\":0.0625,\"count\":10000,"
+      "\"lr\":0.1,\"seconds\":3}\n"
+      "{\"kind\":\"test\",\"step\":13,\"epoch\":1,\"part\":\"test\",\"state\":\"best\",\"loss\":0.5,\"error\":0.0625,"
+      "\"count\":10000}\n"
       "{\"kind\":\"end\",\"steps\":937,\"part\":\"test\",\"error\":0.0625,\"loss\":0.5,\"state_sha256\":\"abc\","
       "\"diverged\":false}\n");
-  BOOST_REQUIRE(times.size() == 3u);
+  BOOST_REQUIRE(times.size() == 5u);
   BOOST_TEST(std::is_sorted(times.begin(), times.end()));
   BOOST_TEST(times.front() >= 90);
   BOOST_TEST(times.back() < 150);
@@ -74,7 +83,9 @@ struct Disturbed {
   test::TemporaryDirectory directory;
   const std::filesystem::path path = directory / "m";
   std::string said;
-  const std::string one = "{\"kind\":\"eval\",\"step\":7,\"epoch\":1,\"loss\":0.5,\"error\":0.5,\"count\":2}\n";
+  const std::string one =
+      "{\"kind\":\"eval\",\"step\":7,\"epoch\":1,\"part\":\"test\",\"loss\":0.5,\"error\":0.5,\"count\":2,\"seconds\":"
+      "0}\n";
   MetricsFile file{path, false, [this](const std::string& line) { said += line; }};
 
   std::string text() const { return without_times(test::read_file(path)).second; }

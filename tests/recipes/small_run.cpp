@@ -58,6 +58,7 @@ std::string trace(const std::filesystem::path& out) {
     line.erase("samples_per_s");
     line.erase("data_wait_ms");
     line.erase("wall_s");
+    line.erase("seconds");
     text += line.dump() + "\n";
   }
   return text;

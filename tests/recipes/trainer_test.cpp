@@ -96,6 +96,30 @@ BOOST_AUTO_TEST_CASE(a_run_leaves_a_complete_folder) {
   BOOST_TEST(!std::filesystem::exists(out / "checkpoints" / "step-00000010.safetensors"));
 }
 
+BOOST_AUTO_TEST_CASE(an_epoch_has_the_means_of_its_steps) {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path out = directory / "run";
+  BOOST_REQUIRE(run(out, {"--train-metrics", "--eval-every", "7st", "--schedule", "cosine"}) == 0);
+  const std::vector<Json> lines = lines_of(out), steps = of_kind(lines, "step"), epochs = of_kind(lines, "epoch");
+  BOOST_REQUIRE(epochs.size() == 2u);
+  for (size_t e = 0; e < 2; ++e) {
+    double loss = 0, error = 0;
+    for (size_t i = 10 * e; i < 10 * e + 10; ++i) {
+      loss += steps[i].at("loss").get<double>() / 10;
+      error += steps[i].at("error").get<double>() / 10;
+    }
+    const auto near = boost::test_tools::tolerance(1e-12);
+    BOOST_TEST(epochs[e].at("step") == 10 * (e + 1));
+    BOOST_TEST(epochs[e].at("epoch") == e + 1);
+    BOOST_TEST(epochs[e].at("train_loss").get<double>() == loss, near);
+    BOOST_TEST(epochs[e].at("train_error").get<double>() == error, near);
+    BOOST_TEST(epochs[e].at("lr") == steps[10 * e + 9].at("lr"));
+    BOOST_TEST(epochs[e].at("seconds").get<double>() > 0);
+  }
+  for (const Json& line : of_kind(lines, "eval"))
+    BOOST_TEST(line.at("lr") == steps.at(line.at("step").get<size_t>() - 1).at("lr"));
+}
+
 BOOST_AUTO_TEST_CASE(parameters_are_saved_under_pytorchs_names_and_shapes) {
   test::TemporaryDirectory directory;
   BOOST_REQUIRE(run(directory / "run", {"--epochs", "0"}) == 0);
