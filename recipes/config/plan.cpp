@@ -11,6 +11,9 @@ namespace kb {
 RunConfig with_absolute_paths(RunConfig config) {
   for (std::string* path : {&config.data, &config.init})
     if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
+  if (const size_t at = config.branch.rfind('@'); at != std::string::npos)
+    config.branch =
+        std::filesystem::absolute(config.branch.substr(0, at)).lexically_normal().string() + config.branch.substr(at);
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "recipes/config/plan.h"
+#include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/line_diff.h"
@@ -52,7 +53,7 @@ RunConfig flags_of(const Recipe& recipe, const JsonValue& manifest) {
 // Returns the flags of the same command given again; shards and --per-worker that it leaves open are the run's.
 RunConfig flags_again(const Recipe& recipe, const RunConfig& own, const std::vector<std::string>& arguments,
                       int64_t processes) {
-  RunConfig wanted = with_absolute_paths(*parse_flags(recipe, recipe.name, arguments));
+  RunConfig wanted = with_absolute_paths(*parse_with_origin(recipe, recipe.name, arguments));
   wanted.processes = processes;
   if (wanted.shards == 0) wanted.shards = own.shards;
   if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
@@ -144,12 +145,18 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
   const bool ended = same_length && wanted.checkpoint.empty() &&
                      ended_after(folder.file("metrics.jsonl")) == manifest.get<int64_t>("steps");
-  ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended};
+  const int64_t begins_at = manifest.has("branch") ? manifest.at("branch").get<int64_t>("begins_at") : 0;
+  ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended, begins_at};
   if (ended) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   run.checkpoint = wanted.checkpoint.empty()
                        ? newest_checkpoint(run.folder)
                        : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
+  if (begins_at > 0 && !run.checkpoint)
+    throw Error(
+        fmt::format("--resume: {} is a branch that was stopped before its first checkpoint\n  hint: the command "
+                    "in manifest.json begins it again, in another --out",
+                    run.folder.path().string()));
   return run;
 }
 
@@ -236,8 +243,10 @@ void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
   };
   const std::string differences = line_diff(lines(views_of(checkpoint.tensors)), lines(store.views()));
   if (!differences.empty())
-    throw Error(fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}",
-                            checkpoint.path.string(), differences));
+    throw Error(
+        fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}\n  hint: --init "
+                    "{} takes the weights alone",
+                    checkpoint.path.string(), differences, shell_quoted(checkpoint.path.string())));
   store.load(checkpoint.tensors);
 }
 

@@ -17,6 +17,7 @@ struct ResumedRun {
   std::string manifest;                  // as it was
   std::optional<Checkpoint> checkpoint;  // none: the run was stopped before its first
   bool ended = false;                    // nothing is left to do
+  int64_t begins_at = 0;                 // steps that were done when the run began
 };
 
 // Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws

@@ -206,6 +206,12 @@ const char* ending_text(const LoopResult& result) {
 std::string manifest_text(const ManifestFacts& facts) {
   nlohmann::ordered_json manifest = manifest_of(facts);
   if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(init_file(facts.config.init)));
+  if (facts.branch)
+    manifest["branch"] = {{"run", facts.branch->run.string()},
+                          {"checkpoint", facts.branch->checkpoint.path.filename().string()},
+                          {"step", facts.branch->checkpoint.step},
+                          {"begins_at", steps_done(*facts.branch, facts.plan)},
+                          {"state_sha256", facts.branch->checkpoint.fact("state_sha256")}};
   return manifest.dump(2) + "\n";
 }
 
@@ -239,6 +245,7 @@ std::string continued_manifest(const std::string& own, const std::string& old, i
   }
   for (const char* key : {"started", "init_sha256"})
     if (before.has(key)) manifest[key] = before.get<std::string>(key);
+  if (before.has("branch")) manifest["branch"] = copy_of(before.at("branch"));
   manifest["versions"] = versions;
   manifest["resumed"] = nlohmann::ordered_json::array();
   if (before.has("resumed"))

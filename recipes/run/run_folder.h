@@ -8,6 +8,7 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
+#include "recipes/run/branch_point.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/training_loop.h"
 #include "runtime/state_store.h"
@@ -68,6 +69,7 @@ struct ManifestFacts {
   std::string library;  // Backend::library()
   std::string picks;    // see algorithm_choices_text; may be empty
   Residency residency = {};
+  const BranchPoint* branch = nullptr;  // that a run begins with; null: with initial values, or it goes on
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "recipes/run/run_folder.h"
@@ -71,7 +72,7 @@ class Numbers {
 }  // namespace
 
 LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const ComputedMetrics& metrics, int64_t step,
-                             bool is_due, int64_t epoch_begin, Console& console) {
+                             bool is_due, int64_t epoch_begin, int64_t begins_at, Console& console) {
   const MetricsCut cut = cut_metrics(metrics_file, metrics, step, is_due, epoch_begin);
   if (cut.dropped > 0)
     console.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
@@ -79,8 +80,8 @@ LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const Co
   if (!cut.damaged.empty())
     console.line(fmt::format("NOTE: {}: what cannot be read or is out of order was left as it is and passed over: {}",
                              kMetrics, line_numbers(cut.damaged)));
-  if (cut.last_step + 1 < step)
-    console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, cut.last_step + 1, step - 1));
+  const int64_t next = std::max(cut.last_step + 1, begins_at);
+  if (next < step) console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, next, step - 1));
   return {step, cut.evaluation, cut.sums, cut.first_loss, cut.epoch, cut.best};
 }
 

@@ -8,6 +8,7 @@
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
+#include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
@@ -30,13 +31,15 @@ namespace {
 // One run of a command line.
 class Run {
  public:
-  // `resumed`: the run to go on with, whose flags these are.
-  Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed = std::nullopt)
+  // `resumed`: the run to go on with, whose flags these are; `branch`: the state that a new run begins with.
+  Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed,
+      std::optional<BranchPoint> branch = std::nullopt)
       : recipe_(recipe),
         world_(world),
         resumed_(std::move(resumed)),
+        branch_(std::move(branch)),
         console_(config.quiet || !world.leads(), world.size() == 1),
-        setup_(recipe, config, world, console_, checkpoint()) {}
+        setup_(recipe, config, world, console_, branch_ ? &branch_->checkpoint : checkpoint()) {}
 
   int go() {
     StateStore& store = programs_.store;
@@ -79,14 +82,19 @@ class Run {
 
  private:
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
-  int64_t first_step() const { return checkpoint() ? checkpoint()->step : 0; }
+  int64_t first_step() const {
+    if (branch_) return steps_done(*branch_, plan_);
+    return checkpoint() ? checkpoint()->step : 0;
+  }
 
   LoopStart loop_start() {
     LoopStart own;
+    own.step = first_step();
+    own.is_saved = !branch_;
     if (resumed_ && folder_)
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
                                evaluation_is_due(config_, plan_, first_step()),
-                               first_step() - first_step() % plan_.steps_per_epoch, console_);
+                               first_step() - first_step() % plan_.steps_per_epoch, resumed_->begins_at, console_);
     if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
     if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
     return own;
@@ -100,11 +108,12 @@ class Run {
   }
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
+    const int64_t done = first_step();
     if (!checkpoint()) return;
     check_belongs(recipe_, *checkpoint(), facts);
-    if (first_step() > plan_.steps)
-      throw Error(fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", first_step(),
-                              plan_.steps));
+    if (done > plan_.steps)
+      throw Error(
+          fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", done, plan_.steps));
     check_schedule(*checkpoint(), make_scalars(recipe_.optimizers, config_, plan_));
   }
 
@@ -124,9 +133,13 @@ class Run {
                               device,
                               setup_.device.backend->library(),
                               setup_.algorithm_choices(),
-                              setup_.residency};
+                              setup_.residency,
+                              branch_ ? &*branch_ : nullptr};
     if (!resumed_) {
       folder_.emplace(recipe_.name, config_.out);
+      if (branch_)
+        console_.line(fmt::format("branch of {} at {}: {} of {} steps are done", branch_->run.string(),
+                                  branch_->checkpoint.path.filename().string(), first_step(), plan_.steps));
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));
     } else {
       folder_.emplace(resumed_->folder);
@@ -230,6 +243,7 @@ class Run {
   const Recipe& recipe_;
   World& world_;
   std::optional<ResumedRun> resumed_;
+  std::optional<BranchPoint> branch_;
   Console console_;
   RunSetup setup_;
   const RunConfig& config_ = setup_.config;
@@ -263,7 +277,7 @@ int resume(const Recipe& recipe, const RunConfig& given, World& world, const std
 }  // namespace
 
 int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments) {
-  std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), arguments);
+  std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), arguments);
   if (!config) return 0;
   if (!config->print_schedule.empty()) {
     print_schedule(recipe, *config);
@@ -282,7 +296,10 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   if (world->leads()) check_files(*config, resumes);
   std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
   const bool all_resume = world->broadcast(resumes ? "resume" : "") == "resume";  // as the first sees the folder
-  return all_resume ? resume(recipe, *config, *world, arguments) : Run(recipe, *config, *world).go();
+  if (all_resume) return resume(recipe, *config, *world, arguments);
+  std::optional<BranchPoint> branch;
+  if (!config->branch.empty()) branch = open_branch(with_absolute_paths(*config).branch);
+  return Run(recipe, *config, *world, std::nullopt, std::move(branch)).go();
 }
 
 }  // namespace kb

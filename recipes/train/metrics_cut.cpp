@@ -129,7 +129,7 @@ class LossTotals {
  private:
   void take_step(const MetricsLine& line) {
     const double loss = line.evaluation.loss;
-    if (!cut_.first_loss) cut_.first_loss = loss;
+    if (line.step == 0) cut_.first_loss = loss;
     cut_.evaluation.reset();
     cut_.last_step = line.step;
     cut_.sums.add(loss, line.means);

@@ -29,6 +29,7 @@ struct LoopStart {
   std::optional<double> first_loss = {};  // of step 0, where that was before
   StepSums epoch = {};                    // of the steps of the epoch under way
   std::optional<BestState> best = {};     // of the evaluations before
+  bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
 };
 
 // Things that the loop works on; all must outlive it.

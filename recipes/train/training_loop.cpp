@@ -46,7 +46,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   result_.steps = reported_ = parts_.start.step;
   result_.part = judged_part_name(parts_.task);
   result_.best = parts_.start.best;
-  if (parts_.start.step > 0) checkpoint_at_ = parts_.start.step;
+  if (parts_.start.step > 0 && parts_.start.is_saved) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
     batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
                         parts_.config.recompute_bn);
@@ -130,8 +130,8 @@ void TrainingLoop::begin() {
   } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
     evaluate(done);
     if (result_.best && result_.best->step == done) checkpoint_at_ = -1;  // that state is kept as the best
-    save_checkpoint(done);
   }
+  if (done > 0 && result_.ending == Ending::finished) save_checkpoint(done);
 }
 
 // False where it was left.

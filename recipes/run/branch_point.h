@@ -1,0 +1,20 @@
+// A state of another run, which a run begins with (--branch).
+#pragma once
+#include <filesystem>
+
+#include "recipes/config/plan.h"
+#include "runtime/checkpoint.h"
+
+namespace kb {
+
+struct BranchPoint {
+  std::filesystem::path run;
+  Checkpoint checkpoint;
+  int64_t steps_per_epoch = 0;  // of that run
+};
+
+// Returns the steps of `plan` that are done at the point: those of the other run, or as many epochs where an epoch has
+// another number of steps. Throws Error where these are no whole number, and where the plan ends before.
+int64_t steps_done(const BranchPoint& point, const RunPlan& plan);
+
+}  // namespace kb
