@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace kb {
 namespace {
@@ -37,11 +38,14 @@ class FlatScanner {
       field.source = found.value_or("");
       return found.has_value();
     }
-    if (rest_.starts_with("null")) {
-      field.kind = FlatJson::Kind::null;
-      field.source = cut(4, 4);
-      return true;
-    }
+    for (const auto& [word, kind] : {std::pair<std::string_view, FlatJson::Kind>{"null", FlatJson::Kind::null},
+                                     {"true", FlatJson::Kind::boolean},
+                                     {"false", FlatJson::Kind::boolean}})
+      if (rest_.starts_with(word)) {
+        field.kind = kind;
+        field.source = cut(word.size(), word.size());
+        return true;
+      }
     if (rest_.empty() || (rest_[0] != '-' && (rest_[0] < '0' || rest_[0] > '9'))) return false;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), field.number);
     if (error != std::errc() || end[-1] == '.') return false;

@@ -10,7 +10,7 @@ namespace kb {
 // Views of the text that it was read from.
 class FlatJson {
  public:
-  enum class Kind : uint8_t { number, text, null };
+  enum class Kind : uint8_t { number, text, boolean, null };
   struct Field {
     std::string_view key;
     std::string_view source;  // as it is written; of a text without its quotes
@@ -18,7 +18,7 @@ class FlatJson {
     double number = 0;
   };
 
-  // False where the line is no object, or holds a value that is no number, null, or text without escapes.
+  // False where the line is no object, or holds a value that is no number, truth value, null, or text without escapes.
   bool parse(std::string_view line);
   // The first of that key; null where there is none.
   const Field* find(std::string_view key) const;

@@ -33,7 +33,7 @@ std::string metrics_csv(std::string_view metrics, const std::vector<std::string>
     row.clear();
     for (const std::string& column : columns) {
       const FlatJson::Field* field = line.find(column);
-      if (field && field->kind == FlatJson::Kind::text) return;  // damaged
+      if (field && (field->kind == FlatJson::Kind::text || field->kind == FlatJson::Kind::boolean)) return;  // damaged
       row.push_back(',');
       if (field && field->kind == FlatJson::Kind::number) row.append(field->source);
     }

@@ -23,6 +23,16 @@ BOOST_AUTO_TEST_CASE(numbers_texts_and_nulls_are_found_by_key) {
   BOOST_TEST(line.find("other") == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(truth_values_are_no_numbers) {
+  FlatJson line;
+  BOOST_REQUIRE(line.parse(R"({"a":true,"b": false,"c":1})"));
+  BOOST_TEST((line.find("a")->kind == FlatJson::Kind::boolean));
+  BOOST_TEST(line.find("a")->source == "true");
+  BOOST_TEST(line.find("b")->source == "false");
+  BOOST_TEST(std::isnan(line.number("a")));
+  BOOST_TEST(line.number("c") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_flat_is_refused) {
   FlatJson line;
   for (const char* text : {"",
@@ -48,7 +58,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_flat_is_refused) {
                            R"({"a":"x\"y"})",
                            R"({"a":"x)",
                            R"({a:1})",
-                           R"({"a":true})",
+                           R"({"a":tru})",
                            "{\"a\":\"\x01\"}",
                            R"({"a":nul})"})
     BOOST_TEST(!line.parse(text), text);
