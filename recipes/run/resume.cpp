@@ -55,6 +55,7 @@ RunConfig flags_again(const Recipe& recipe, const RunConfig& own, const std::vec
                       int64_t processes) {
   RunConfig wanted = with_absolute_paths(*parse_with_origin(recipe, recipe.name, arguments));
   wanted.processes = processes;
+  wanted.fit = false;  // the run has the n that it chose
   if (wanted.shards == 0) wanted.shards = own.shards;
   if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
   wanted.per_worker = own.per_worker;

@@ -171,6 +171,11 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   }
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
+  if (facts.fit)
+    manifest["fit"] = {{"per_worker", facts.fit->per_worker},
+                       {"bytes", facts.fit->bytes},
+                       {"memory", facts.fit->memory},
+                       {"recomputed", facts.fit->recomputed}};
   if (facts.config.log_layers)
     for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};

@@ -9,6 +9,7 @@
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/branch_point.h"
+#include "recipes/train/fit.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/training_loop.h"
 #include "runtime/state_store.h"
@@ -69,6 +70,7 @@ struct ManifestFacts {
   std::string library;  // Backend::library()
   std::string picks;    // see algorithm_choices_text; may be empty
   Residency residency = {};
+  std::optional<Fit> fit = {};
   const BranchPoint* branch = nullptr;  // that a run begins with; null: with initial values, or it goes on
 };
 

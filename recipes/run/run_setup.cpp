@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 
 #include "recipes/config/flags.h"
@@ -35,7 +36,8 @@ RunSetup::RunSetup(const Recipe& of, const RunConfig& asked, World& all, Console
       console(to),
       from(checkpoint),
       device(choose_device(own_part(asked), &all)),
-      config(settled_config(asked, device.backend->target())) {
+      target(run_target(asked, device.backend->target())),
+      config(settled_config(fitted_config(), target)) {
   tell_device();
   load_and_compile();
 }
@@ -44,6 +46,7 @@ void RunSetup::tell_device() {
   const Backend& backend = *device.backend;
   console.line(fmt::format("{} on {} ({})", recipe.name, backend.description(), device.reason));
   for (const std::string& note : preset_notes(recipe, given)) console.line(note);
+  if (fit) console.line(fit->text);
   if (world.size() > 1) console.line(world.communicator().description());
   if (!device.sums.empty()) console.line("GPUs sum their gradients: " + device.sums);
   const std::string choices = from ? use_algorithm_choices(*device.backend, from->fact(kAlgorithmChoices)) : "";
@@ -64,12 +67,27 @@ RunConfig RunSetup::with_bucket() const {
   return result;
 }
 
-Residency RunSetup::residency_of(const Task& of) const {
-  return choose_residency(config, of, device.backend->target(), device.backend->memory_bytes());
+Residency RunSetup::residency_of(const Task& of, const RunConfig& with) const {
+  return choose_residency(with, of, target, run_memory(with, device.backend->memory_bytes()));
+}
+
+// Every process finds the same: they have the same task, and the least memory of all counts.
+RunConfig RunSetup::fitted_config() {
+  RunConfig result = given;
+  if (!given.fit) return result;
+  if (given.per_worker > 0 || given.batch_norm != NormGroup{})
+    throw UsageError("--fit: it chooses --per-worker itself: leave --per-worker and --batch-norm out");
+  int64_t memory = run_memory(given, device.backend->memory_bytes());
+  for (const std::string& other : world.communicator().all_gather(fmt::to_string(memory)))
+    memory = std::min<int64_t>(memory, std::stoll(other));
+  const Task known = declared_task(recipe, given);
+  fit = fit_per_worker(known, given, target, residency_of(known, given), memory);
+  result.per_worker = fit->per_worker;
+  return result;
 }
 
 void RunSetup::choose_bucket_size(const Task& of, const Residency& at) {
-  const BucketChoice choice = bucket_of_run(of, own_part(config), device.backend->target(), at, world);
+  const BucketChoice choice = bucket_of_run(of, own_part(config), target, at, world);
   bucket_mb_ = choice.megabytes;
   if (!choice.text.empty()) console.line(choice.text);
 }
@@ -78,14 +96,14 @@ void RunSetup::choose_bucket_size(const Task& of, const Residency& at) {
 void RunSetup::load_and_compile() {
   const auto compile = [this](const Task& of, const Residency& at) {
     // Until this has ended no other thread of this process uses the communicator.
-    Programs compiled = compile_alike(
-        world, *device.backend, [&] { return compile_programs(of, with_bucket(), device.backend->target(), at); });
+    Programs compiled =
+        compile_alike(world, *device.backend, [&] { return compile_programs(of, with_bucket(), target, at); });
     return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), static_cast<uint32_t>(config.seed));
   };
   std::future<std::unique_ptr<LoadedPrograms>> compiling;
   Residency expected;
   if (const std::optional<Task> known = task_before_data(recipe, config)) {
-    expected = residency_of(*known);
+    expected = residency_of(*known, config);
     choose_bucket_size(*known, expected);
     compiling = std::async(compile, *known, expected);  // by get() where no thread can be made
   }
@@ -93,9 +111,9 @@ void RunSetup::load_and_compile() {
   task = std::move(loaded.task);
   data = std::move(loaded.data);
   loader_threads = choose_loader_threads(own_part(config), world.processors());
-  residency = residency_of(task);
+  residency = residency_of(task, config);
   plan = make_plan(config, task.train_count);
-  for (const std::string& line : plan_lines(given, plan, task, data, residency, loader_threads)) console.line(line);
+  for (const std::string& line : plan_lines(fit ? config : given, plan, task, data, residency, loader_threads)) console.line(line);
   if (compiling.valid()) programs = compiling.get();
   // Whether they compile anew follows from these.
   const std::string resident = fmt::format("{} training and {} test samples", residency.train, residency.test);

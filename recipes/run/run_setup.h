@@ -8,6 +8,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/run/console.h"
 #include "recipes/train/device.h"
+#include "recipes/train/fit.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/world.h"
 #include "runtime/checkpoint.h"
@@ -38,6 +39,8 @@ class RunSetup {
   Console& console;
   const Checkpoint* from;
   Device device;
+  const Target target;     // of the device, as --memory asks
+  std::optional<Fit> fit;  // as --fit asks
   const RunConfig config;  // that leaves nothing of the run's bits open
   Task task;
   DataFacts data;
@@ -50,7 +53,8 @@ class RunSetup {
   void tell_device();
   void load_and_compile();
   void choose_bucket_size(const Task& of, const Residency& at);
-  Residency residency_of(const Task& of) const;
+  Residency residency_of(const Task& of, const RunConfig& with) const;
+  RunConfig fitted_config();
   RunConfig own_part(RunConfig of) const;
 
   double bucket_mb_ = 0;  // as given, or chosen for this network

@@ -134,6 +134,7 @@ class Run {
                               setup_.device.backend->library(),
                               setup_.algorithm_choices(),
                               setup_.residency,
+                              setup_.fit,
                               branch_ ? &*branch_ : nullptr};
     if (!resumed_) {
       folder_.emplace(recipe_.name, config_.out);

@@ -3,27 +3,30 @@
 #include "recipes/config/learning.h"
 #include "recipes/task/validation.h"
 #include "recipes/train/bucket_choice.h"
+#include "recipes/train/fit.h"
 #include "recipes/train/programs.h"
 
 namespace kb {
 namespace {
 
 // Returns the configuration with what it leaves open: processes, parts of library calls, size of buckets.
-RunConfig settled(RunConfig config, const Task& task, const Residency& residency, Machine machine) {
-  const Target& target = machine.backend.target();
+RunConfig settled(RunConfig config, const Task& task, const Residency& residency, const Target& target,
+                  Machine machine) {
   config.dataset = task.data.empty() ? task.name : task.data;  // for messages
   config.processes = machine.world.size();
   if (config.shards == 0) config.shards = target.shards;
   config.threads = threads_of(config, machine.world);
+  if (config.fit)
+    config.per_worker =
+        fit_per_worker(task, config, target, residency, run_memory(config, machine.backend.memory_bytes())).per_worker;
   config.bucket_mb = bucket_of_run(task, config, target, residency, machine.world).megabytes;
   return config;
 }
 
 std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, const Residency& residency,
-                                     Machine machine) {
-  Programs programs = compile_alike(machine.world, machine.backend, [&] {
-    return compile_programs(task, config, machine.backend.target(), residency);
-  });
+                                     const Target& target, Machine machine) {
+  Programs programs =
+      compile_alike(machine.world, machine.backend, [&] { return compile_programs(task, config, target, residency); });
   return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), static_cast<uint32_t>(config.seed));
 }
 
@@ -56,10 +59,11 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
 Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
              const TrainingState* from) {
   const Task task = with_validation(with_counts(asked), given.validation);
-  const Residency residency = choose_residency(given, task, machine.backend.target(), machine.backend.memory_bytes());
-  const RunConfig config = settled(given, task, residency, machine);
+  const Target target = run_target(given, machine.backend.target());
+  const Residency residency = choose_residency(given, task, target, run_memory(given, machine.backend.memory_bytes()));
+  const RunConfig config = settled(given, task, residency, target, machine);
   const RunPlan plan = make_plan(config, task.train_count);
-  const std::unique_ptr<LoadedPrograms> programs = load(task, config, residency, machine);
+  const std::unique_ptr<LoadedPrograms> programs = load(task, config, residency, target, machine);
   const auto load_state = [&] {
     if (from) programs->store.load(from->tensors);
   };

@@ -1,0 +1,94 @@
+// The largest virtual worker that a memory takes.
+#include "recipes/train/fit.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "tests/recipes/small_run.h"
+#include "tests/says.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+using test::run;
+
+struct FitFixture {
+  test::TemporaryDirectory directory;
+  const Recipe recipe = test::small_recipe();
+  const std::unique_ptr<Backend> backend = make_cpu_backend({.threads = 1, .shards = 2, .cache_directory = ""});
+
+  RunConfig config_with(std::vector<std::string> words) { return *parse_flags(recipe, "small", words); }
+  int64_t bytes_with(RunConfig config, int64_t n) {
+    config.per_worker = n;
+    const Programs programs = compile_programs(declared_task(recipe, config), config, backend->target());
+    const MemoryAnswer training = memory_answer(programs.training), test = memory_answer(programs.inference);
+    return training.total() + test.prepared + test.data + test.arena + test.inputs;
+  }
+  Fit fit(const RunConfig& config, int64_t memory) {
+    return fit_per_worker(declared_task(recipe, config), config, backend->target(), {}, memory);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(fit, FitFixture)
+
+BOOST_AUTO_TEST_CASE(the_largest_divisor_that_fits_is_found) {
+  const RunConfig config = config_with({"--minibatch", "60"});
+  for (const int64_t n : {1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60}) {
+    const auto memory = static_cast<int64_t>(static_cast<double>(bytes_with(config, n)) / kFitShare) + 2;
+    const Fit found = this->fit(config, memory);
+    BOOST_TEST(found.per_worker >= n);
+    BOOST_TEST(found.bytes == bytes_with(config, found.per_worker));
+    BOOST_TEST(static_cast<double>(found.bytes) <= kFitShare * static_cast<double>(memory));
+    for (const int64_t more : {2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60})
+      if (more > found.per_worker) BOOST_TEST(bytes_with(config, more) > found.bytes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_what_divides_the_share_of_a_process_is_taken) {
+  RunConfig config = config_with({"--minibatch", "60"});
+  config.processes = 4;
+  BOOST_TEST(this->fit(config, int64_t{1} << 40).per_worker == 15);
+  config.processes = 7;
+  BOOST_CHECK_THROW(this->fit(config, int64_t{1} << 40), Error);
+}
+
+BOOST_AUTO_TEST_CASE(too_little_memory_is_refused) {
+  BOOST_CHECK_EXCEPTION(this->fit(config_with({}), 1000), Error,
+                        test::says("--fit: expected programs of at most 900 B of", "with 1 sample a worker"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_records_what_it_chose) {
+  const RunConfig config = config_with({"--minibatch", "60"});
+  const double gigabytes = static_cast<double>(bytes_with(config, 20)) / kFitShare / 1e9 + 1e-9;
+  const int64_t n = this->fit(config, static_cast<int64_t>(gigabytes * 1e9)).per_worker;
+  const std::vector<std::string> words = {"--minibatch", "60", "--fit", "--memory", fmt::format("{}", gigabytes)};
+  BOOST_REQUIRE(run(directory / "fit", words) == 0);
+  const auto manifest = nlohmann::json::parse(test::read_file(directory / "fit" / "manifest.json"));
+  BOOST_TEST(manifest.at("fit").at("per_worker") == n);
+  BOOST_TEST(manifest.at("flags").at("per-worker") == n);
+  BOOST_REQUIRE(run(directory / "same", {"--minibatch", "60", "--per-worker", fmt::to_string(n)}) == 0);
+  BOOST_TEST(test::state_sha256(directory / "fit") == test::state_sha256(directory / "same"));
+  BOOST_TEST(run(directory / "no", {"--fit", "--per-worker", "5"}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_goes_on_keeps_its_choice) {
+  const std::vector<std::string> words = {"--minibatch", "60", "--fit", "--steps", "4", "--resume", "auto"};
+  std::vector<std::string> first = words;
+  first.insert(first.end(), {"--stop-at", "2st"});
+  BOOST_REQUIRE(run(directory / "a", first) == 0);
+  BOOST_REQUIRE(run(directory / "a", words) == 0);
+  BOOST_TEST(test::lines_of(directory / "a").back().at("steps") == 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
