@@ -56,6 +56,8 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
                     "slowest, got {}",
                     runs.size() - epochs.size()));
   if (epochs.size() < runs.size()) epochs.push_back(std::numeric_limits<double>::infinity());
+  if (!first.recipe.starts_with("imagenet_"))
+    fmt::print("NOTE: the reference points are ResNet-50's on ImageNet; these runs are of {}\n", first.recipe);
   print_verdict("by the rules' standard deviation (of the runs that count)", Deviation::of_rules, first.minibatch,
                 epochs);
   print_verdict("by the checker's standard deviation (of all runs)", Deviation::of_checker, first.minibatch, epochs);
