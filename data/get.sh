@@ -48,18 +48,15 @@ get_file() { # URL MD5
   mv "$temporary" "$file"
 }
 
-unpack() { # an archive's folders beside it, whole or not at all
-  local archive part
+unpack() { # the files of an archive's folder beside it, each whole or not at all
+  local archive
   for archive in "$folder"/*.tar.gz; do
     [[ -f $archive ]] || continue
     temporary=$folder/unpacked.$$.tmp
     rm -rf "$temporary"
     mkdir "$temporary"
-    tar -xzf "$archive" -C "$temporary"
-    for part in "$temporary"/*; do
-      rm -rf "${folder:?}/${part##*/}"
-      mv "$part" "$folder"
-    done
+    tar -xzf "$archive" -C "$temporary" --strip-components=1
+    mv -f "$temporary"/* "$folder"
     rmdir "$temporary"
     say "unpacked $archive"
   done

@@ -38,7 +38,7 @@ get small "$folder/out" >/dev/null
 cmp "$folder/there/images.gz" "$folder/out/small/images.gz"
 
 get packed "$folder/out" >/dev/null
-cmp "$folder/there/batches/one.bin" "$folder/out/packed/batches/one.bin"
+cmp "$folder/there/batches/one.bin" "$folder/out/packed/one.bin"
 
 for set in wrong absent; do
   if said=$(get "$set" "$folder/out"); then fail "$set was taken"; fi
