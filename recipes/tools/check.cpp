@@ -1,0 +1,121 @@
+// summary: a short run of a recipe against the curve that the repository keeps of it
+//
+// ./run check RECIPE runs it in a temporary folder and compares it with recipes/curves/RECIPE.json: to the bit on the
+// kind of machine that the curve is of, within some standard deviations over seeds on any other. ./run check RECIPE
+// --refresh -- FLAGS keeps a new curve of a run with these flags. Exit code 1 where the run is another one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "recipes/config/values.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/kept_curve.h"
+#include "recipes/run/trainer.h"
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+
+namespace {
+
+using namespace kb;
+
+constexpr double kDeviations = 6;
+
+struct CheckCall {
+  std::string recipe, curves = KB_CURVES;
+  double deviations = kDeviations;
+  bool refresh = false;
+  int64_t seeds = 5;
+  std::vector<std::string> flags;
+};
+
+// A folder that goes with its object.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "kilobatch-check-XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw Error(fmt::format("no folder can be made in {}", name));
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+RunCurve run_of(const Recipe& recipe, std::vector<std::string> words, int64_t seed) {
+  const Folder folder;
+  const std::filesystem::path out = folder.path() / "run";
+  words.insert(words.end(), {"--device", "cpu", "--quiet", "--seed", fmt::to_string(seed), "--out", out.string()});
+  if (const int code = train_recipe(recipe, words); code != 0)
+    throw Error(fmt::format("the run of {} ended with code {}", recipe.name, code));
+  return run_curve(out);
+}
+
+int refresh(const Recipe& recipe, const CheckCall& call, const std::string& file) {
+  std::vector<RunCurve> runs;
+  for (int64_t seed = 1; seed <= call.seeds; ++seed) {
+    runs.push_back(run_of(recipe, call.flags, seed));
+    fmt::print("seed {}: error {:.4f}, loss {:.4f}\n", seed, runs.back().points.back().goal,
+               runs.back().points.back().loss);
+  }
+  std::filesystem::create_directories(call.curves);
+  write_file_atomically(file, to_json(kept_curve(recipe.name, call.flags, runs)));
+  fmt::print("kept: {}\n", file);
+  return 0;
+}
+
+int check(const CheckCall& call) {
+  const Recipe recipe = find_recipe(call.recipe);
+  const std::string file = (std::filesystem::path(call.curves) / (recipe.name + ".json")).string();
+  if (call.refresh) return refresh(recipe, call, file);
+  if (!call.flags.empty()) throw UsageError("flags of the run are the kept curve's; they go with --refresh");
+  if (!std::filesystem::exists(file))
+    throw Error(fmt::format("no curve of {} is kept: {} is not there\n  hint:     ./run check {} --refresh -- FLAGS",
+                            recipe.name, file, recipe.name));
+  const KeptCurve kept = parse_kept_curve(read_file(file), file);
+  if (kept.recipe != recipe.name)
+    throw Error(fmt::format("{}: expected a curve of {}, got one of {}", file, recipe.name, kept.recipe));
+  const CurveVerdict verdict = compare_with(kept, run_of(recipe, kept.arguments, 1), call.deviations);
+  fmt::print("{} {}: {}\n{}", recipe.name, fmt::join(kept.arguments, " "), verdict.holds ? "as kept" : "NOT AS KEPT",
+             verdict.text);
+  return verdict.holds ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CheckCall call;
+  CLI::App app("Compares a short run of a recipe with the curve that the repository keeps of it.", "./run check");
+  app.add_option("RECIPE", call.recipe, "the recipe")->required();
+  app.add_option("--curves", call.curves, "folder of the kept curves")->type_name("DIR");
+  app.add_option("--deviations", call.deviations,
+                 "on another kind of machine: the widest distance from the mean over "
+                 "seeds, standard deviations")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--refresh", call.refresh, "keep a new curve, of a run with the flags behind --");
+  app.add_option("--seeds", call.seeds, "with --refresh: seeds over which the deviation is taken")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1000));
+  app.add_option("FLAGS", call.flags, "with --refresh: flags of the run, behind --");
+  return guarded_main("check", [&] {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      fmt::print("{}", app.help());
+      return 0;
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(fmt::format("{}; usage: ./run check RECIPE [--refresh -- FLAGS]", error.what()));
+    }
+    return check(call);
+  });
+}
