@@ -255,9 +255,7 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
   return table;
 }
 
-RunConfig default_config(const Recipe& recipe) {
-  return preset_config(recipe, OptionValues(recipe.options), std::nullopt);
-}
+RunConfig default_config(const Recipe& recipe) { return preset_config(recipe, GivenFlags()); }
 
 namespace {
 

@@ -6,7 +6,7 @@
 namespace kb {
 namespace {
 
-constexpr const char* kMinibatch = "--minibatch";
+constexpr const char *kMinibatch = "--minibatch", *kDataset = "--dataset";
 
 GivenFlags pairs(const std::vector<std::string>& words) {
   ensure(words.size() % 2 == 0, "a preset has a flag without its value");
@@ -32,28 +32,31 @@ void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunC
     if (const auto at = given.find(row.text.name); at != given.end()) row.read(config, at->second);
 }
 
-RunConfig preset_config(const Recipe& recipe, const OptionValues& options, std::optional<int64_t> minibatch) {
+RunConfig preset_config(const Recipe& recipe, const PresetChoice& choice) {
   RunConfig config = unset_config(recipe);
-  config.options = options;
-  if (recipe.preset) read_flags(flag_table(recipe), pairs(recipe.preset(options, minibatch).flags), config);
-  if (minibatch) config.minibatch = *minibatch;
+  config.options = choice.options;
+  if (recipe.preset) read_flags(flag_table(recipe), pairs(recipe.preset(choice).flags), config);
+  if (choice.minibatch) config.minibatch = *choice.minibatch;
+  config.dataset = choice.dataset;
   return config;
 }
 
 RunConfig preset_config(const Recipe& recipe, const GivenFlags& given) {
-  RunConfig chosen = unset_config(recipe);
   GivenFlags choosing;
-  for (const RecipeOption& option : recipe.options)
-    if (const auto at = given.find("--" + option.name); at != given.end()) choosing.insert(*at);
-  const auto minibatch = given.find(kMinibatch);
-  if (minibatch != given.end()) choosing.insert(*minibatch);
+  std::vector<std::string> names = {kMinibatch, kDataset};
+  for (const RecipeOption& option : recipe.options) names.push_back("--" + option.name);
+  for (const std::string& name : names)
+    if (const auto at = given.find(name); at != given.end()) choosing.insert(*at);
+  RunConfig chosen = unset_config(recipe);
   read_flags(flag_table(recipe), choosing, chosen);
-  return preset_config(recipe, chosen.options,
-                       minibatch == given.end() ? std::nullopt : std::optional(chosen.minibatch));
+  PresetChoice choice{chosen.options, {}, chosen.dataset};
+  if (choosing.contains(kMinibatch)) choice.minibatch = chosen.minibatch;
+  return preset_config(recipe, choice);
 }
 
 std::vector<std::string> preset_notes(const Recipe& recipe, const RunConfig& config) {
-  return recipe.preset ? recipe.preset(config.options, config.minibatch).notes : std::vector<std::string>();
+  if (!recipe.preset) return {};
+  return recipe.preset({config.options, config.minibatch, config.dataset}).notes;
 }
 
 }  // namespace kb

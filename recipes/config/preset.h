@@ -1,5 +1,5 @@
-// Defaults of a recipe as its own options and the minibatch choose them: the flags of its preset, laid over
-// Recipe::defaults. Flags of a command line are laid over both.
+// Defaults of a recipe as its own options, the minibatch and the data set choose them: the flags of its preset, laid
+// over Recipe::defaults. Flags of a command line are laid over both.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,10 +12,9 @@ namespace kb {
 
 using GivenFlags = std::map<std::string, std::string>;  // values by "--name"; that of a switch is ""
 
-// `minibatch`: --minibatch, nothing where it is not given; the recipe's preset may depend on it. --data of images is
-// that of the environment.
-RunConfig preset_config(const Recipe& recipe, const OptionValues& options, std::optional<int64_t> minibatch);
-// The same for the options and the minibatch among `given`. Throws UsageError.
+// --data of images is that of the environment.
+RunConfig preset_config(const Recipe& recipe, const PresetChoice& choice);
+// Likewise, for what is chosen by the given flags. Throws UsageError.
 RunConfig preset_config(const Recipe& recipe, const GivenFlags& given);
 // Lines of the preset that a run with these flags has, for a person.
 std::vector<std::string> preset_notes(const Recipe& recipe, const RunConfig& config);

@@ -13,6 +13,8 @@ ModelOutput alexnet_model(Batch& batch) {
   return classification(batch, alexnet_logits(batch.images, batch.classes, options));
 }
 
+Preset alexnet_preset(const PresetChoice& choice) { return {imagenet_augmentation(choice.dataset)}; }
+
 }  // namespace
 
 Recipe alexnet() {
@@ -30,7 +32,8 @@ Recipe alexnet() {
           .options = {word_option("norm", {"none", "batch"},
                                   "normalisation behind the convolutions, in place of their bias (AlexNet-BN)"),
                       {.name = "hidden", .value = 4096, .doc = "units of a hidden linear layer"},
-                      fraction_option("dropout", 0.5, "share of the linear layers' inputs left out in training")}};
+                      fraction_option("dropout", 0.5, "share of the linear layers' inputs left out in training")},
+          .preset = alexnet_preset};
 }
 
 }  // namespace kb

@@ -25,4 +25,8 @@ std::vector<std::string> flags_of(const BatchSettings& s) {
           fmt::format("{}", s.weight_decay)};
 }
 
+void append_flags(Preset& preset, const std::vector<std::string>& flags) {
+  preset.flags.insert(preset.flags.end(), flags.begin(), flags.end());
+}
+
 }  // namespace kb

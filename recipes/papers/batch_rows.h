@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "recipes/task/model.h"
+
 namespace kb {
 
 // `rows`: with a member minibatch, ascending.
@@ -29,5 +31,7 @@ struct BatchSettings {
   double momentum = 0.9, weight_decay = 0;
 };
 std::vector<std::string> flags_of(const BatchSettings& settings);
+
+void append_flags(Preset& preset, const std::vector<std::string>& flags);
 
 }  // namespace kb

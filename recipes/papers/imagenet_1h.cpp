@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "recipes/config/values.h"
+#include "recipes/papers/batch_rows.h"
 #include "recipes/papers/imagenet.h"
 #include "recipes/papers/resnet.h"
 #include "recipes/papers/table.h"
@@ -30,13 +31,15 @@ ModelOutput residual_network(Batch& batch) {
 }
 
 // Weight decay spares batch norm's scale and shift alone (section 5.1): the bias of fc has it.
-Preset goyal_preset(const OptionValues& options, std::optional<int64_t> minibatch) {
+Preset goyal_preset(const PresetChoice& choice) {
+  const auto& [options, minibatch, dataset] = choice;
   const bool is_baseline = options.real("baseline") != 0;
   if (is_baseline && minibatch.value_or(kBaseline) != kBaseline)
     refuse_value("--baseline", fmt::format("--minibatch {} beside it, or none", kBaseline),
                  fmt::format("--minibatch {}", *minibatch));
   Preset preset{{"--per-worker", "32", "--no-decay", "norm_scale,norm_shift"}};
-  if (is_baseline) preset.flags.insert(preset.flags.end(), {"--minibatch", fmt::to_string(kBaseline)});
+  append_flags(preset, imagenet_augmentation(dataset));
+  if (is_baseline) append_flags(preset, {"--minibatch", fmt::to_string(kBaseline)});
   const int64_t kn = minibatch.value_or(is_baseline ? kBaseline : kHour);
   for (const PublishedError& row : kPublished)
     if (row.depth == options.whole("depth") && row.minibatch == kn)

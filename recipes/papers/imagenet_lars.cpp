@@ -43,7 +43,7 @@ ModelOutput lars_model(Batch& batch) {
 Preset paper_preset(const std::string& net, int64_t minibatch) {
   const LarsRow& row = row_of(rows_of(net), minibatch);
   Preset preset{flags_of({"lars", row.rate, row.warmup_epochs, 100, 0.9, 5e-4})};
-  preset.flags.insert(preset.flags.end(), {"--trust", "0.001", "--schedule", "polynomial", "--power", "2"});
+  append_flags(preset, {"--trust", "0.001", "--schedule", "polynomial", "--power", "2"});
   preset.notes = {
       fmt::format("You et al. 2017, {}, {}: {} % top-1 there", net, row_words(row.minibatch, minibatch), row.accuracy),
       "the paper does not say which layers are left out: here biases and norms have neither a rate of "
@@ -51,12 +51,14 @@ Preset paper_preset(const std::string& net, int64_t minibatch) {
   return preset;
 }
 
-Preset lars_preset(const OptionValues& options, std::optional<int64_t> minibatch) {
-  const std::string &net = options.word("model"), &round = options.word("mlperf");
-  const int64_t kn = minibatch.value_or(kLarsMinibatch);
-  if (round == "none") return paper_preset(net, kn);
-  if (net != "resnet50") refuse_value("--mlperf", "none beside --model " + net + ", or --model resnet50", round);
-  return mlperf_preset(round, kn);
+Preset lars_preset(const PresetChoice& choice) {
+  const std::string &net = choice.options.word("model"), &round = choice.options.word("mlperf");
+  const int64_t kn = choice.minibatch.value_or(kLarsMinibatch);
+  if (round != "none" && net != "resnet50")
+    refuse_value("--mlperf", "none beside --model " + net + ", or --model resnet50", round);
+  Preset preset = round == "none" ? paper_preset(net, kn) : mlperf_preset(round, kn);
+  append_flags(preset, imagenet_augmentation(choice.dataset));
+  return preset;
 }
 
 }  // namespace

@@ -102,14 +102,15 @@ std::vector<Record> records() { return {akiba(), jia(), mikami(), ying(), yamaza
 
 ModelOutput records_model(Batch& batch) { return classification(batch, resnet(batch.images, batch.classes)); }
 
-Preset records_preset(const OptionValues& options, std::optional<int64_t> minibatch) {
-  const std::string& paper = options.word("paper");
+Preset records_preset(const PresetChoice& choice) {
+  const std::string& paper = choice.options.word("paper");
   const std::vector<Record> all = records();
   const Record& record = *std::find_if(all.begin(), all.end(), [&](const Record& r) { return r.paper == paper; });
-  const int64_t kn = minibatch.value_or(record.minibatch), n = record.minibatch / record.workers;
+  const int64_t kn = choice.minibatch.value_or(record.minibatch), n = record.minibatch / record.workers;
   Preset preset{record.flags};
-  preset.flags.insert(preset.flags.end(), {"--minibatch", fmt::to_string(record.minibatch)});
-  if (kn % n == 0) preset.flags.insert(preset.flags.end(), {"--per-worker", fmt::to_string(n)});
+  append_flags(preset, imagenet_augmentation(choice.dataset));
+  append_flags(preset, {"--minibatch", fmt::to_string(record.minibatch)});
+  if (kn % n == 0) append_flags(preset, {"--per-worker", fmt::to_string(n)});
   preset.notes.push_back(fmt::format("{}: kn {} = {} workers x {}; {}", record.source, record.minibatch, record.workers,
                                      n, record.result));
   if (kn != record.minibatch)

@@ -48,10 +48,6 @@ struct Round {
 };
 constexpr Round kRounds[] = {{"v0.5", kRound05, 74.9}, {"v0.6", kRound06, 75.9}, {"v0.7", kRound07, 75.9}};
 
-void append(std::vector<std::string>& to, std::vector<std::string> more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
-
 // The reference's schedule: warmup from 0, then a polynomial of power 2 to 1e-4.
 const std::vector<std::string> kReferenceSchedule = {"--schedule", "mlperf", "--power", "2", "--end-lr", "1e-4"};
 
@@ -61,9 +57,9 @@ Preset of_log(const Round& round, int64_t minibatch) {
   Preset preset{flags_of({is_lars ? "lars-mlperf" : "momentum", row.rate, row.warmup_epochs, row.epochs, row.momentum,
                           has_decay ? row.weight_decay : kUsualDecay})};
   if (row.method == Method::step_sgd)
-    append(preset.flags, {"--schedule", "step", "--milestones", "30,60,80"});
+    append_flags(preset, {"--schedule", "step", "--milestones", "30,60,80"});
   else
-    append(preset.flags, kReferenceSchedule);
+    append_flags(preset, kReferenceSchedule);
   preset.notes.push_back(
       fmt::format("MLPerf {}, {}; target {} % top-1", round.name, row_words(row.minibatch, minibatch), round.target));
   if (!has_decay)
@@ -86,11 +82,11 @@ Preset of_reference(int64_t minibatch) {
   const ReferencePoint& point = row_of(reference_points(), minibatch);
   Preset preset{
       flags_of({"lars-mlperf", point.rate, point.warmup_epochs, epochs_of(point), point.momentum, point.weight_decay})};
-  append(preset.flags, kReferenceSchedule);
+  append_flags(preset, kReferenceSchedule);
   preset.notes.push_back(fmt::format("MLPerf reference convergence points, {}; target {} % top-1",
                                      row_words(point.minibatch, minibatch), kReferenceTarget));
   if (minibatch % point.norm_span == 0)
-    append(preset.flags, {"--per-worker", fmt::format("{}", point.norm_span)});
+    append_flags(preset, {"--per-worker", fmt::format("{}", point.norm_span)});
   else
     preset.notes.push_back(
         fmt::format("the row's batch norm spans {} samples, which do not divide kn {}: --per-worker says its n",

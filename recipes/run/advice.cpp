@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/preset.h"
 #include "recipes/run/command_words.h"
@@ -11,12 +12,13 @@ namespace {
 
 // The defaults that hold beside `config`: of its options and its minibatch, and what its optimizer brings by itself.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
-  RunConfig defaults = preset_config(recipe, config.options, config.minibatch);
+  RunConfig defaults = preset_config(recipe, {config.options, config.minibatch, config.dataset});
   const std::string own = defaults.optimizer;
   if (own != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.optimizer);
   defaults.optimizer = own;
   defaults.options = OptionValues(recipe.options);
-  defaults.minibatch = preset_config(recipe, config.options, std::nullopt).minibatch;
+  defaults.minibatch = preset_config(recipe, {config.options, {}, config.dataset}).minibatch;
+  defaults.dataset = default_config(recipe).dataset;
   return defaults;
 }
 

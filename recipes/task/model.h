@@ -54,10 +54,14 @@ struct Preset {
   std::vector<std::string> flags = {};  // words of a command line, each flag with its value: "--lr", "30"
   std::vector<std::string> notes = {};
 };
-// Returns the flags that go with these values of the recipe's options and with --minibatch; where that is not given,
-// nothing stands for the minibatch that the flags or the defaults have. Flags of a command line replace them. Throws
-// UsageError for options that contradict the minibatch.
-using ChoosePreset = Preset (*)(const OptionValues& options, std::optional<int64_t> minibatch);
+// What a preset depends on.
+struct PresetChoice {
+  OptionValues options = {};           // of the recipe's own
+  std::optional<int64_t> minibatch{};  // --minibatch; nothing: that of the preset's flags or of the defaults
+  std::string dataset = {};            // --dataset, or that of the defaults
+};
+// Flags of a command line replace those of a preset. Throws UsageError for options that contradict each other.
+using ChoosePreset = Preset (*)(const PresetChoice& choice);
 
 // Arguments of a function that makes a recipe's own task.
 struct TaskRequest {
@@ -77,7 +81,7 @@ struct Recipe {
   Synthetic synthetic = {};                // what `--dataset synthetic` looks like for this model
   std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
   std::vector<RecipeOption> options = {};  // flags of its own
-  ChoosePreset preset = nullptr;           // over the defaults, where these depend on options or on the minibatch
+  ChoosePreset preset = nullptr;           // over the defaults, where these depend on such a choice
   std::string program = {};                // how its program is started; empty: "./run NAME"
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
   LoadTask task = nullptr;                 // fields and a model of the recipe's own, in place of `model` over images

@@ -224,7 +224,7 @@ int trace_steps(const std::vector<std::string>& arguments) {
   bool every_gradient = false, logits = false;
   std::optional<ToolCall> call =
       parse_tool_call({"trace_steps", {}, arguments},
-                      {{{"--image", "S", "height and width of synthetic images"}, nullptr, &side},
+                      {{{"--side", "S", "height and width of synthetic images"}, nullptr, &side},
                        {{"--gradients", "", "write the gradients of all steps"}, &every_gradient},
                        {{"--logits", "", "write the logits of the last images in evaluation"}, &logits}});
   if (!call) return 0;

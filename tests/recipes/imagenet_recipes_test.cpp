@@ -114,6 +114,16 @@ BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
   BOOST_TEST(preset_notes(recipe, settings(recipe, {"--minibatch", "64"})).empty());  // a graph alone
 }
 
+BOOST_AUTO_TEST_CASE(images_of_imagenet_are_cropped_and_mirrored) {
+  for (const Recipe& recipe : {imagenet_1h(), imagenet_lars(), imagenet_records(), alexnet()}) {
+    BOOST_TEST(settings(recipe, {}).dataset == "imagenet");
+    BOOST_CHECK(
+        (settings(recipe, {}).augment == std::vector<AugmentKind>{AugmentKind::resized_crop, AugmentKind::flip}));
+    BOOST_TEST(settings(recipe, {"--dataset", "cifar10"}).augment.empty());
+    BOOST_TEST(settings(recipe, {"--augment", "flip"}).augment.size() == 1u);
+  }
+}
+
 // You et al. 2017: gamma_0 and epochs of warmup.
 BOOST_AUTO_TEST_CASE(lars_has_the_papers_tables) {
   struct Point {

@@ -15,12 +15,13 @@ using namespace kb;
 using PresetWords = std::vector<std::string>;
 
 // The rate goes with --pace, the warmup with the minibatch; --pace fast has a minibatch of its own.
-Preset paced(const OptionValues& options, std::optional<int64_t> minibatch) {
-  const bool is_fast = options.word("pace") == "fast";
-  Preset preset{
-      {"--lr", is_fast ? "0.5" : "0.25", "--warmup-epochs", minibatch.value_or(is_fast ? 128 : 64) > 100 ? "3" : "1"}};
+Preset paced(const PresetChoice& choice) {
+  const bool is_fast = choice.options.word("pace") == "fast";
+  Preset preset{{"--lr", is_fast ? "0.5" : "0.25", "--warmup-epochs",
+                 choice.minibatch.value_or(is_fast ? 128 : 64) > 100 ? "3" : "1"}};
   if (is_fast) preset.flags.insert(preset.flags.end(), {"--minibatch", "128", "--optimizer", "lars"});
-  preset.notes = {"pace " + options.word("pace")};
+  if (choice.dataset == "fashion-mnist") preset.flags.insert(preset.flags.end(), {"--epochs", "77"});
+  preset.notes = {"pace " + choice.options.word("pace")};
   return preset;
 }
 
@@ -48,6 +49,8 @@ BOOST_AUTO_TEST_CASE(options_and_minibatch_choose_defaults) {
   BOOST_TEST(fast.optimizer == "lars");
   BOOST_TEST(fast.lr == 0.5);
   BOOST_TEST(default_config(paced_recipe()).lr == 0.25);
+  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).epochs == 77);
+  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).dataset == "fashion-mnist");
 }
 
 BOOST_AUTO_TEST_CASE(flags_replace_a_preset) {
@@ -77,6 +80,8 @@ BOOST_AUTO_TEST_CASE(a_printed_command_gives_the_same_run) {
   BOOST_TEST(command_with(recipe, preset_of({"--pace", "fast"}), {}) == "./run mlp_mnist --pace fast");
   BOOST_TEST(command_with(recipe, preset_of({"--minibatch", "256", "--loud"}), {}) ==
              "./run mlp_mnist --loud --minibatch 256");
+  BOOST_TEST(command_with(recipe, preset_of({"--dataset", "fashion-mnist"}), {}) ==
+             "./run mlp_mnist --dataset fashion-mnist");
   // A minibatch with another preset: what was is said.
   BOOST_TEST(command_with(recipe, preset_of({}), {{"--minibatch", "512"}}) ==
              "./run mlp_mnist --minibatch 512 --warmup-epochs 1");
