@@ -21,7 +21,7 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMostKernels = 64;
+constexpr size_t kMostKernels = 72;
 
 RunConfig flags_of(const Recipe& recipe, const std::string& precision) {
   RunConfig config = default_config(recipe);
