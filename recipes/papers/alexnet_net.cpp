@@ -39,10 +39,12 @@ Tensor features(Tensor images, bool batch_norm) {
 
 }  // namespace
 
+// Dropout stands before the flattening, which comes to the same: behind it, every element's number in its sample would
+// have to be divided into channel, row and column where the images lie in another order.
 Tensor alexnet_logits(Tensor images, int64_t classes, const AlexNetOptions& options) {
-  Tensor x = flatten(features(images, options.batch_norm));
+  Tensor x = features(images, options.batch_norm);
   Scope scope("classifier");
-  x = relu(linear("1", dropout("0", x, options.dropout), options.hidden));
+  x = relu(linear("1", flatten(dropout("0", x, options.dropout)), options.hidden));
   x = relu(linear("4", dropout("3", x, options.dropout), options.hidden));
   return linear("6", x, classes);
 }
