@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
 
 BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
   BOOST_TEST(kb::dataset_names() == (std::vector<std::string>{"mnist", "fashion-mnist", "cifar10", "cifar100", "glyphs",
-                                                              "folder", "synthetic"}),
+                                                              "glyphs-hour", "folder", "synthetic"}),
              boost::test_tools::per_element());
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_dataset("minst", ""); }) ==
              "data set: unknown name\n"
-             "  expected: one of mnist, fashion-mnist, cifar10, cifar100, glyphs, folder, synthetic\n"
+             "  expected: one of mnist, fashion-mnist, cifar10, cifar100, glyphs, glyphs-hour, folder, synthetic\n"
              "  got:      'minst'");
 }
 

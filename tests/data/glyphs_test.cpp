@@ -58,6 +58,16 @@ BOOST_AUTO_TEST_CASE(the_standard_set_is_fixed) {
   BOOST_TEST(set.statistics.stddev[0] == 0.16997);
 }
 
+BOOST_AUTO_TEST_CASE(the_set_of_the_hour_is_fixed_and_another) {
+  const kb::Dataset set = kb::load_dataset("glyphs-hour", "");
+  BOOST_TEST(set.name == "glyphs-hour");
+  BOOST_TEST(set.train.count() == 20480);
+  BOOST_TEST(set.test.count() == 5000);
+  BOOST_TEST(set.fingerprint == "a7e211c1f39b3bb4");
+  BOOST_TEST(set.statistics.mean[0] == 0.27933);
+  BOOST_TEST(set.statistics.stddev[0] == 0.19182);
+}
+
 // Pixels alone must not give the class away: the nearest of ten class means is mostly wrong, yet better than chance.
 BOOST_AUTO_TEST_CASE(class_means_do_not_solve_it) {
   const kb::Dataset set = kb::glyphs_dataset({.train_count = 5000, .test_count = 1000});

@@ -278,9 +278,10 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
       usage_error({"--schedule", "cosin"}) ==
       "--schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, got 'cosin'; "
       "did you mean 'cosine'?");
-  BOOST_TEST(usage_error({"--dataset", "minst"}) ==
-             "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, imagenet, folder, synthetic, "
-             "got 'minst'; did you mean 'mnist'?");
+  BOOST_TEST(
+      usage_error({"--dataset", "minst"}) ==
+      "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, glyphs-hour, imagenet, folder, "
+      "synthetic, got 'minst'; did you mean 'mnist'?");
   BOOST_TEST(usage_error({"--dump", "graph,cppp"}) ==
              "--dump: expected one of graph, graphviz, passes, schedule, cpp, cuda, got 'cppp'; did you mean 'cpp'?");
 }
