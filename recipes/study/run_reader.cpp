@@ -19,23 +19,13 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
-// The text of a flag, which the manifest may hold as a number or a truth value.
-std::string flag_text(const JsonValue& value) {
-  switch (value.kind()) {
-    case JsonValue::Kind::text:
-      return value.as<std::string>();
-    case JsonValue::Kind::boolean:
-      return value.as<bool>() ? "true" : "false";
-    default:
-      return fmt::format("{}", value.as<double>());
-  }
-}
-
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.command = manifest.get<std::string>("command");
   report.seed = manifest.get<int64_t>("seed");
-  for (const auto& [name, value] : manifest.at("flags").members()) report.flags[name] = flag_text(value);
+  report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
+  report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
+  for (const auto& [name, value] : manifest.at("flags").members()) report.flags[name] = scalar_text(value);
   if (manifest.has("goal")) {
     const JsonValue goal = manifest.at("goal");
     report.goal = goal.get<std::string>("name");
@@ -60,6 +50,21 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
 }
 
 }  // namespace
+
+std::string scalar_text(const JsonValue& value) {
+  switch (value.kind()) {
+    case JsonValue::Kind::null:
+      return "null";
+    case JsonValue::Kind::boolean:
+      return value.as<bool>() ? "true" : "false";
+    case JsonValue::Kind::number:
+      return fmt::format("{}", value.as<double>());
+    case JsonValue::Kind::text:
+      return value.as<std::string>();
+    default:
+      return std::string(value.source());
+  }
+}
 
 RunReport read_run(const std::filesystem::path& folder) {
   const std::filesystem::path manifest = folder / kManifest, metrics = folder / kMetrics;

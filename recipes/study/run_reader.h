@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recipes/train/evaluation.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 
@@ -25,7 +26,7 @@ struct RunReport {
   std::string how;        // it ended: "finished", "--stop-at", "diverged", "interrupted"; empty: it has not
   bool diverged = false;  // never true of a run that has not ended
   int64_t steps = 0;      // done
-  int64_t seed = 0;
+  int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
   MetricKind goal_kind = {};
   std::string goal = "error";                                // name of the metric that the run is judged by
   double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end
@@ -42,6 +43,9 @@ struct RunReport {
 // Throws Error where the folder holds no manifest or one that cannot be read. Damaged lines of the metrics are passed
 // over.
 RunReport read_run(const std::filesystem::path& folder);
+
+// A manifest's value as a flag has it: a number, a word, true; of an array or object its JSON.
+std::string scalar_text(const JsonValue& value);
 
 // Returns the share of its steps that a run has done, by the last line of its metrics; 0 where there is none. Costs
 // little: reads the end of the file alone.

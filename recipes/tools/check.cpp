@@ -12,7 +12,7 @@
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/kept_curve.h"
+#include "recipes/study/kept_curve.h"
 #include "recipes/run/trainer.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"

@@ -11,8 +11,9 @@
 
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
-#include "recipes/run/epochs_to_goal.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/study/epochs_to_goal.h"
+#include "recipes/study/statistics.h"
 
 namespace {
 
@@ -46,9 +47,10 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   fmt::print("{}, kn {}: {} of {} runs reached a test error of {} %\n", first.recipe, first.minibatch, epochs.size(),
              runs.size(), goal);
   if (epochs.empty()) return 1;
-  const SampleStatistics s = sample_statistics(epochs);
-  fmt::print("epochs to it: mean {:.4g}, standard deviation {:.3g}; samples: mean {:.5g}\n", s.mean, s.deviation,
-             s.mean * first.samples_per_epoch);
+  const MeanOf all = *mean_of(epochs);
+  fmt::print("epochs to it: mean {:.4g}, standard deviation {}; samples: mean {:.5g}\n", all.mean,
+             all.stddev ? fmt::format("{:.3g}", *all.stddev) : "unknown of one run",
+             all.mean * first.samples_per_epoch);
   if (!wants_reference) return 0;
   if (epochs.size() + 1 < runs.size())
     throw Error(

@@ -3,7 +3,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/run_diff.h"
+#include "recipes/study/run_diff.h"
 
 namespace {
 

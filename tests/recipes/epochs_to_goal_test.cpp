@@ -1,5 +1,5 @@
 // Epochs to a goal, from run folders.
-#include "recipes/run/epochs_to_goal.h"
+#include "recipes/study/epochs_to_goal.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -17,7 +17,8 @@ using namespace kb;
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
                                 const std::string& recipe = "r", int64_t minibatch = 50) {
   std::filesystem::create_directories(path);
-  test::write_file(path / "manifest.json", "{\"recipe\":\"" + recipe + "\",\"flags\":{\"minibatch\":" +
+  test::write_file(path / "manifest.json", "{\"recipe\":\"" + recipe +
+                                               "\",\"command\":\"c\",\"seed\":1,\"flags\":{\"minibatch\":" +
                                                std::to_string(minibatch) + "},\"steps_per_epoch\":4}\n");
   std::string lines;
   for (size_t i = 0; i < errors.size(); ++i)
@@ -60,13 +61,6 @@ BOOST_AUTO_TEST_CASE(runs_of_two_kinds_are_refused) {
   BOOST_CHECK_THROW(check_comparable(sizes), Error);
   BOOST_CHECK_NO_THROW(check_comparable(std::span(recipes).first(1)));
   BOOST_CHECK_THROW(kb::epochs_to_goal(directory / "absent", 10), Error);
-}
-
-BOOST_AUTO_TEST_CASE(statistics_are_of_a_sample) {
-  const SampleStatistics s = sample_statistics(std::vector<double>{2, 4, 9});
-  BOOST_TEST(s.mean == 5);
-  BOOST_TEST(s.deviation == std::sqrt(13.0), boost::test_tools::tolerance(1e-15));
-  BOOST_TEST(sample_statistics(std::vector<double>{7}).deviation == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

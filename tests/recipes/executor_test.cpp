@@ -27,7 +27,7 @@ mkdir -p "$out"
 echo x >> "$out/starts"
 ended() {
   cat > "$out/manifest.json" <<JSON
-{"recipe": "r", "command": "c", "seed": 1, "flags": {}, "steps": 10,
+{"recipe": "r", "command": "c", "seed": 1, "flags": {"minibatch": 4}, "steps": 10, "steps_per_epoch": 5,
  "ended": {"at": "t", "step": 10, "how": "$1"}, "result": {"error": 0.25, "loss": 1.5, "diverged": $2}}
 JSON
 }

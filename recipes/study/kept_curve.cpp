@@ -1,15 +1,15 @@
-#include "recipes/run/kept_curve.h"
+#include "recipes/study/kept_curve.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "graph/error.h"
-#include "recipes/run/epochs_to_goal.h"
 #include "recipes/run/run_folder.h"
+#include "recipes/study/run_reader.h"
+#include "recipes/study/statistics.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -68,17 +68,11 @@ RunCurve run_curve(const std::filesystem::path& folder) {
   for (const char* key : kMachineKeys) curve.machine[key] = versions.get<std::string>(key);
   curve.machine["kernel_flags"] = fmt::format("{}", fmt::join(versions.at("kernel_flags").list<std::string>(), " "));
   curve.machine["shards"] = fmt::to_string(manifest.at("flags").get<int64_t>("shards"));
-  const std::filesystem::path metrics = folder / kMetrics;
-  std::istringstream lines(read_file(metrics));
-  for (std::string line; std::getline(lines, line);) {
-    const JsonValue value = parse_json(line, metrics.string());
-    const auto kind = value.get<std::string>("kind");
-    if (kind == "eval")
-      curve.points.push_back({value.get<double>("epoch"), value.get<double>("loss"), value.get<double>("error")});
-    if (kind == "end") curve.state_sha256 = value.get<std::string>("state_sha256");
-  }
+  const RunReport report = read_run(folder);
+  for (const EvaluationPoint& point : report.evaluations) curve.points.push_back({point.epoch, point.loss, point.goal});
+  curve.state_sha256 = report.state_sha256;
   if (curve.state_sha256.empty() || curve.points.empty())
-    throw Error(fmt::format("{}: expected a run that has ended, with evaluations", metrics.string()));
+    throw Error(fmt::format("{}: expected a run that has ended, with evaluations", folder.string()));
   return curve;
 }
 
@@ -89,11 +83,10 @@ KeptCurve kept_curve(const std::string& recipe, std::vector<std::string> argumen
     if (run.points.size() != curve.run.points.size())
       throw Error("a kept curve: expected runs with the same evaluations");
   for (size_t p = 0; p < curve.run.points.size(); ++p) {
-    const SampleStatistics loss = sample_statistics(column(runs, p, &KeptPoint::loss)),
-                           goal = sample_statistics(column(runs, p, &KeptPoint::goal));
+    const MeanOf loss = *mean_of(column(runs, p, &KeptPoint::loss)), goal = *mean_of(column(runs, p, &KeptPoint::goal));
     const double epoch = curve.run.points[p].epoch;
     curve.mean.push_back({epoch, loss.mean, goal.mean});
-    curve.deviation.push_back({epoch, loss.deviation, goal.deviation});
+    curve.deviation.push_back({epoch, *loss.stddev, *goal.stddev});
   }
   return curve;
 }

@@ -21,12 +21,6 @@ struct EpochsToGoal {
 // the goal. Throws Error with the file where one is missing or damaged.
 EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent);
 
-// Mean and standard deviation of a sample (n - 1; 0 of one value).
-struct SampleStatistics {
-  double mean = 0, deviation = 0;
-};
-SampleStatistics sample_statistics(std::span<const double> values);
-
 // Throws Error unless all runs are of one recipe and one minibatch.
 void check_comparable(std::span<const EpochsToGoal> runs);
 

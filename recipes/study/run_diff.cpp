@@ -1,4 +1,4 @@
-#include "recipes/run/run_diff.h"
+#include "recipes/study/run_diff.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "recipes/run/run_folder.h"
+#include "recipes/study/run_reader.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
@@ -22,23 +23,8 @@ constexpr const char* kNoValue = "-";
 // ManifestValues of a manifest under their keys, "data.name", in its order.
 using ManifestValues = std::vector<std::pair<std::string, std::string>>;
 
-std::string value_as_text(const JsonValue& value) {
-  switch (value.kind()) {
-    case JsonValue::Kind::null:
-      return "null";
-    case JsonValue::Kind::boolean:
-      return value.as<bool>() ? "true" : "false";
-    case JsonValue::Kind::number:
-      return fmt::format("{}", value.as<double>());
-    case JsonValue::Kind::text:
-      return value.as<std::string>();
-    default:
-      return std::string(value.source());
-  }
-}
-
 void flatten(const JsonValue& value, const std::string& key, ManifestValues& into) {
-  if (value.kind() != JsonValue::Kind::object) return into.emplace_back(key, value_as_text(value)), void();
+  if (value.kind() != JsonValue::Kind::object) return into.emplace_back(key, scalar_text(value)), void();
   for (const auto& [name, member] : value.members()) flatten(member, key.empty() ? name : key + "." + name, into);
 }
 
@@ -54,7 +40,7 @@ struct RunFacts {
   std::string state;                      // SHA-256 at the end; empty: it did not come to one
 };
 
-RunFacts read_run(const fs::path& folder) {
+RunFacts facts_of_run(const fs::path& folder) {
   const fs::path manifest = folder / kManifest;
   if (!is_there(manifest)) throw Error(fmt::format("{} holds no run: there is no {}", folder.string(), kManifest));
   RunFacts run{folder, {}, {}, ""};
@@ -148,7 +134,7 @@ std::string losses_text(const RunFacts& a, const RunFacts& b) {
 }  // namespace
 
 std::string run_diff_text(const fs::path& a, const fs::path& b) {
-  const RunFacts first = read_run(a), second = read_run(b);
+  const RunFacts first = facts_of_run(a), second = facts_of_run(b);
   std::string text = fmt::format("{} | {}\n", a.string(), b.string()), differences;
   for (const DiffSection& section : kSections)
     differences += section_text(section, diff_rows(section, first, second, false));
