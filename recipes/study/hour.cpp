@@ -97,6 +97,7 @@ void write_report(const fs::path& store, const HourReport& report) {
 }  // namespace
 
 int run_hour(const HourRequest& request) {
+  refuse_launcher();
   const HourTrials all = trials_of(request);
   const fs::path store = open_study("hour-" + request.dataset, request.out, all.trials);
   Console console(false);

@@ -54,6 +54,7 @@ std::vector<StudyLine> seed_lines(const Summary& summary) {
 
 int train_seeds(const Recipe& recipe, const RunConfig& config) {
   check_seed_flags(recipe, config);
+  refuse_launcher();
   const TrialResources resources = resources_of(config, config.seeds.size());
   const std::vector<Trial> trials = seed_trials(recipe, config, resources);
   const std::filesystem::path store = open_study(recipe.name + "-seeds", config.out, trials);

@@ -1,5 +1,6 @@
 #include "recipes/study/study_process.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 
 #include "recipes/study/executor.h"
 #include "runtime/input_file.h"
+#include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -21,6 +23,15 @@ bool takes_gpu(const RunConfig& config) {
 }
 
 }  // namespace
+
+void refuse_launcher() {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  if (options.launcher.processes == 1) return;
+  throw UsageError(
+      fmt::format("a study: expected one process, which starts its trainings itself, got {} by {}\n  hint:     "
+                  "start it without the launcher; --processes P is of each training",
+                  options.launcher.processes, options.launcher.name));
+}
 
 TrialResources resources_of(const RunConfig& config, size_t trials) {
   const int processors = usable_processors();

@@ -13,6 +13,9 @@ struct TrialResources {
   int shards = 1;   // of a trial: as it would have them alone, so that its bits do not depend on the jobs
 };
 
+// Throws UsageError where a launcher started several of this process: each would run all trials.
+void refuse_launcher();
+
 // Trials of this configuration share the processors that this process may use; on a GPU one runs at a time, unless
 // config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);
