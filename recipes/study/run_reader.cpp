@@ -19,6 +19,13 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text)
+    if (c != '\n' && !(c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '['))) line += c;
+  return line;
+}
+
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.command = manifest.get<std::string>("command");
@@ -62,7 +69,7 @@ std::string scalar_text(const JsonValue& value) {
     case JsonValue::Kind::text:
       return value.as<std::string>();
     default:
-      return std::string(value.source());
+      return one_line(value.source());
   }
 }
 
