@@ -82,8 +82,18 @@ Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
   return order;
 }
 
+Order Order::beginning(int64_t step, int64_t epoch) const {
+  if (step < 0 || epoch < 0)
+    throw DataError({"sample order", "it begins before the run", "a step and an epoch >= 0",
+                     fmt::format("step {}, epoch {}", step, epoch), ""});
+  Order order = *this;
+  order.first_step_ = step;
+  order.first_epoch_ = epoch;
+  return order;
+}
+
 OrderRow Order::row(int64_t step, int64_t row) const {
-  const int64_t position = step % steps_per_epoch_ * minibatch_ + row;
+  const int64_t position = (step - first_step_) % steps_per_epoch_ * minibatch_ + row;
   const auto at = [this](int64_t sample) { return members_ ? (*members_)[static_cast<size_t>(sample)] : sample; };
   if (position >= count_) return {at(count_ - 1), 0};
   return {at(shuffled_ ? Permutation(seed_, epoch(step), count_)(position) : position), weight_};

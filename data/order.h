@@ -48,14 +48,19 @@ class Order {
   /// Throws DataError if count or minibatch is below 1.
   static Order evaluation(int64_t count, int64_t minibatch);
 
-  /// The same order of other samples: `members[i]` stands where this one has sample i. Throws DataError unless there
+  /// This order of other samples: `members[i]` stands where this one has sample i. Throws DataError unless there
   /// are as many members as samples.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
+  /// This order for a run that is at `step` and `epoch` when it begins with it: steps count from `step` on, and the
+  /// first of them is the first of that epoch. Throws DataError for a number below 0.
+  Order beginning(int64_t step, int64_t epoch) const;
+
+  float weight() const { return weight_; }  // of a row that is no padding
   int64_t minibatch() const { return minibatch_; }
   /// floor(count / minibatch) in training, ceil(count / minibatch) in evaluation.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
-  int64_t epoch(int64_t step) const { return step / steps_per_epoch_; }
+  int64_t epoch(int64_t step) const { return first_epoch_ + (step - first_step_) / steps_per_epoch_; }
 
   /// Row `row` of the batch of `step`, 0 <= row < minibatch; O(1).
   OrderRow row(int64_t step, int64_t row) const;
@@ -65,6 +70,7 @@ class Order {
   bool shuffled_ = false;
   uint64_t seed_ = 0;
   int64_t count_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
+  int64_t first_step_ = 0, first_epoch_ = 0;
   float weight_ = 1;
   std::shared_ptr<const std::vector<int64_t>> members_;  // null: every sample stands for itself
 };

@@ -124,8 +124,20 @@ double LearningRate::warmup_steps() const {
   return warmup_->rate ? spec_.warmup_epochs * static_cast<double>(spec_.steps_per_epoch) : 0;
 }
 
+double LearningRate::position(int64_t step) const {
+  double steps = 0, each = 1;
+  int64_t from = 0;
+  for (const StepGrowth& growth : spec_.growths) {
+    if (growth.from >= step) break;
+    steps += each * static_cast<double>(growth.from - from);
+    from = growth.from;
+    each = growth.steps;
+  }
+  return steps + each * static_cast<double>(step - from);
+}
+
 double LearningRate::at(int64_t step) const {
-  const double t = static_cast<double>(step), warmup = warmup_steps(), total = static_cast<double>(spec_.total_steps);
+  const double t = position(step), warmup = warmup_steps(), total = position(spec_.total_steps);
   if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
   const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};

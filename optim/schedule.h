@@ -8,6 +8,12 @@
 
 namespace kb {
 
+// From a step on, each step counts as `steps` of those before the first growth of the minibatch.
+struct StepGrowth {
+  int64_t from = 0;
+  double steps = 1;
+};
+
 struct ScheduleSpec {
   std::string shape = "constant";  // a row of schedule_shapes()
   double learning_rate = 0.1;      // the reference, reached at the end of the warmup
@@ -18,8 +24,9 @@ struct ScheduleSpec {
   double factor = 0.1;                  // step: by which it is multiplied there
   double power = 2;                     // polynomial, mlperf
   double end_rate = 0;                  // learning rate at the end, for shapes that fall to it
-  int64_t steps_per_epoch = 1;
+  int64_t steps_per_epoch = 1;          // before the first growth
   int64_t total_steps = 1;
+  std::vector<StepGrowth> growths = {};  // in the order of their steps
 };
 
 // Position of a step in the schedule. Steps count from 0.
@@ -54,7 +61,7 @@ class LearningRate {
   explicit LearningRate(ScheduleSpec spec);
 
   // Step t of a warmup of W steps has the warmup's rate at t / W; from then on the shape's value. Past the last step
-  // the shape stays as at its end.
+  // the shape stays as at its end. Epochs count, not steps, where the minibatch grows.
   double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
@@ -63,6 +70,7 @@ class LearningRate {
 
  private:
   double warmup_steps() const;
+  double position(int64_t step) const;
 
   ScheduleSpec spec_;
   const ScheduleShape* shape_;

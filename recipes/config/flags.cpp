@@ -112,6 +112,16 @@ FlagRow stop_at() {
           [](const RunConfig& config) { return config.stop_at.text(); }};
 }
 
+FlagRow minibatch_schedule() {
+  static constexpr const char* kName = "--minibatch-schedule";
+  return {{kName, "WHEN:xF",
+           "let the minibatch grow in place of a decay of the learning rate, which a growth leaves as it is: "
+           "30ep:x5,60ep:x5 "
+           "has five times as many workers, of as many samples, from the begin of epoch 30 on, and again from 60 on"},
+          [](RunConfig& config, const std::string& value) { config.minibatch_schedule = parse_growths(kName, value); },
+          [](const RunConfig& config) { return growths_text(config.minibatch_schedule); }};
+}
+
 FlagRow log_layers() {
   static constexpr const char* kName = "--log-layers";
   return {{kName, "EVERY",

@@ -80,6 +80,9 @@ LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   spec.end_rate = config.end_lr;
   spec.steps_per_epoch = plan.steps_per_epoch;
   spec.total_steps = plan.steps;
+  for (const MinibatchPhase& now : plan.grown)
+    spec.growths.push_back(
+        {now.begin_step, static_cast<double>(plan.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
   return LearningRate(std::move(spec));
 }
 

@@ -27,7 +27,7 @@ std::optional<double> number_of(std::string_view text) {
   return is_number && value >= 0 && value < static_cast<double>(kWholeBelow) ? std::optional(value) : std::nullopt;
 }
 
-bool is_whole(double value) { return std::floor(value) == value; }
+bool is_integer(double value) { return std::floor(value) == value; }
 
 std::optional<Period> find_period(std::string_view text, Period::Unit plain) {
   if (text.starts_with(kGeometric)) {
@@ -37,11 +37,11 @@ std::optional<Period> find_period(std::string_view text, Period::Unit plain) {
   for (const auto& [word, unit] : kUnits)
     if (text.ends_with(word)) {
       const std::optional<double> count = number_of(text.substr(0, text.size() - std::string_view(word).size()));
-      const bool is_taken = count && *count > 0 && (unit != Period::Unit::steps || is_whole(*count));
+      const bool is_taken = count && *count > 0 && (unit != Period::Unit::steps || is_integer(*count));
       return is_taken ? std::optional(Period{*count, unit}) : std::nullopt;
     }
   const std::optional<double> count = number_of(text);
-  return count && is_whole(*count) ? std::optional(Period{*count, plain}) : std::nullopt;
+  return count && is_integer(*count) ? std::optional(Period{*count, plain}) : std::nullopt;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::optional<Period> find_period(std::string_view text, Period::Unit plain) {
 std::string Period::text(Unit plain) const {
   if (count == 0) return "0";
   if (unit == Unit::geometric) return fmt::format("{}{}", kGeometric, count);
-  if (unit == plain && is_whole(count)) return fmt::format("{}", count);
+  if (unit == plain && is_integer(count)) return fmt::format("{}", count);
   for (const auto& [word, of] : kUnits)
     if (of == unit) return fmt::format("{}{}", count, word);
   throw InternalError("an period has no unit");

@@ -32,6 +32,38 @@ int64_t bucket_bytes(double megabytes) {
   return std::llround(1e6 * (megabytes > 0 ? megabytes : kUsualMb));
 }
 
+RunConfig with_minibatch(RunConfig config, int64_t minibatch) {
+  config = with_plan(std::move(config));
+  config.minibatch = minibatch;
+  return config;
+}
+
+namespace {
+
+std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan& plan) {
+  const std::string flag = "--minibatch-schedule " + growths_text(config.minibatch_schedule);
+  std::vector<MinibatchPhase> phases;
+  MinibatchPhase now{0, 0, plan.minibatch, plan.steps_per_epoch};
+  for (const Growth& growth : config.minibatch_schedule) {
+    if (config.steps == 0 && growth.epoch >= config.epochs)
+      throw Error(fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {}",
+                              flag, config.epochs, growth.epoch));
+    if (config.warmup != "none" && static_cast<double>(growth.epoch) < config.warmup_epochs)
+      throw Error(fmt::format("{}: expected growths behind the warmup, of {} epochs, got one at epoch {}", flag,
+                              config.warmup_epochs, growth.epoch));
+    const int64_t grown = now.minibatch * growth.factor;
+    if (grown > plan.samples)
+      throw Error(fmt::format("{}: expected minibatches of at most the {} samples of {}, got {} from epoch {} on", flag,
+                              plan.samples, config.dataset, grown, growth.epoch));
+    now = {now.begin_step + (growth.epoch - now.begin_epoch) * now.steps_per_epoch, growth.epoch, grown,
+           plan.samples / grown};
+    phases.push_back(now);
+  }
+  return phases;
+}
+
+}  // namespace
+
 RunPlan make_plan(const RunConfig& config, int64_t samples) {
   if (config.minibatch > samples)
     throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, config.dataset,
@@ -42,9 +74,51 @@ RunPlan make_plan(const RunConfig& config, int64_t samples) {
         fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
                     samples / n, n, samples, config.dataset, config.recompute_bn));
   RunPlan plan{samples, config.minibatch, samples / config.minibatch, config.steps};
-  if (plan.steps == 0) plan.steps = config.epochs * plan.steps_per_epoch;
+  plan.grown = grown_phases(config, plan);
+  if (plan.steps == 0) plan.steps = plan.steps_in(static_cast<double>(config.epochs));
   return plan;
 }
+
+MinibatchPhase RunPlan::phase(size_t number) const {
+  return number == 0 ? MinibatchPhase{0, 0, minibatch, steps_per_epoch} : grown.at(number - 1);
+}
+
+size_t RunPlan::phase_of(int64_t step) const {
+  size_t number = 0;
+  while (number < grown.size() && grown[number].begin_step <= step) ++number;
+  return number;
+}
+
+double RunPlan::epochs(int64_t done) const {
+  const MinibatchPhase now = phase(phase_of(done));
+  return static_cast<double>(now.begin_epoch) +
+         static_cast<double>(done - now.begin_step) / static_cast<double>(now.steps_per_epoch);
+}
+
+int64_t RunPlan::steps_in(double epochs) const {
+  size_t number = grown.size();
+  while (number > 0 && static_cast<double>(phase(number).begin_epoch) > epochs) --number;
+  const MinibatchPhase now = phase(number);
+  const double own = epochs - static_cast<double>(now.begin_epoch);
+  return now.begin_step + std::llround(own * static_cast<double>(now.steps_per_epoch));
+}
+
+int64_t RunPlan::samples_in(int64_t done) const {
+  int64_t count = 0;
+  for (size_t number = 0; number < phase_count(); ++number) {
+    const MinibatchPhase now = phase(number);
+    const int64_t end = number + 1 < phase_count() ? std::min(done, phase(number + 1).begin_step) : done;
+    count += std::max<int64_t>(end - now.begin_step, 0) * now.minibatch;
+  }
+  return count;
+}
+
+int64_t RunPlan::epoch_begin(int64_t done) const {
+  const MinibatchPhase now = phase(phase_of(done));
+  return done - (done - now.begin_step) % now.steps_per_epoch;
+}
+
+bool RunPlan::ends_epoch(int64_t done) const { return done > 0 && epoch_begin(done) == done; }
 
 namespace {
 
@@ -53,8 +127,7 @@ constexpr double kHair = 1e-9;
 
 double position(Period::Unit unit, const RunPlan& plan, int64_t done) {
   if (unit == Period::Unit::epochs) return plan.epochs(done);
-  const auto steps = static_cast<double>(done);
-  return unit == Period::Unit::steps ? steps : steps * static_cast<double>(plan.minibatch) / 1000;
+  return unit == Period::Unit::steps ? static_cast<double>(done) : static_cast<double>(plan.samples_in(done)) / 1000;
 }
 
 bool is_power(double ratio, int64_t done) {
@@ -76,12 +149,17 @@ bool is_due(const Period& every, const RunPlan& plan, int64_t done) {
 }
 
 int64_t last_step(const StopAt& stop, const RunPlan& plan) {
-  return stop.duration ? std::min(stop.duration->steps(plan.steps_per_epoch), plan.steps) : plan.steps;
+  if (!stop.duration) return plan.steps;
+  const int64_t steps = stop.duration->is_epochs ? plan.steps_in(stop.duration->count) : stop.duration->steps(1);
+  return std::min(std::max<int64_t>(1, steps), plan.steps);
 }
 
 std::string RunPlan::derivation(const RunConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
   if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
+  for (const MinibatchPhase& now : grown)
+    text +=
+        fmt::format("; from epoch {} on {} / {} = {}", now.begin_epoch, samples, now.minibatch, now.steps_per_epoch);
   if (config.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
   return text + fmt::format("; x {} epochs = {} steps", config.epochs, steps);
 }

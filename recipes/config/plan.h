@@ -1,19 +1,36 @@
 // How long a run is: steps from samples, minibatch and epochs, each figure with its derivation.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "optim/batch_plan.h"
 #include "recipes/config/run_config.h"
 
 namespace kb {
 
-struct RunPlan {
-  int64_t samples = 0;          // of the training part
+// A part of a run with one minibatch.
+struct MinibatchPhase {
+  int64_t begin_step = 0, begin_epoch = 0;
   int64_t minibatch = 0;        // kn
   int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
-  int64_t steps = 0;
+};
 
-  double epochs(int64_t done) const { return static_cast<double>(done) / static_cast<double>(steps_per_epoch); }
+struct RunPlan {
+  int64_t samples = 0;          // of the training part
+  int64_t minibatch = 0;        // kn, of the first phase, as the next
+  int64_t steps_per_epoch = 0;  // floor(samples / minibatch)
+  int64_t steps = 0;
+  std::vector<MinibatchPhase> grown = {};  // phases behind the first, as --minibatch-schedule asks
+
+  size_t phase_count() const { return grown.size() + 1; }
+  MinibatchPhase phase(size_t number) const;  // 0: the first
+  size_t phase_of(int64_t step) const;        // the number of the phase that has step `step`
+  double epochs(int64_t done) const;          // of so many steps
+  int64_t steps_in(double epochs) const;      // rounded to the nearest
+  int64_t samples_in(int64_t done) const;     // of so many steps
+  int64_t minibatch_at(int64_t step) const { return phase(phase_of(step)).minibatch; }
+  bool ends_epoch(int64_t done) const;      // true where so many steps are whole epochs, at least one
+  int64_t epoch_begin(int64_t done) const;  // the first step of the epoch that is under way after so many
   // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
   std::string derivation(const RunConfig& config) const;
 };
@@ -29,11 +46,15 @@ BatchPlan batch_plan(const RunConfig& config);
 // Returns flags of the same run with the plan's n for --per-worker and --batch-norm worker: one set of words per plan.
 RunConfig with_plan(RunConfig config);
 
+// Returns the flags of the same run with another minibatch, of workers as large.
+RunConfig with_minibatch(RunConfig config, int64_t minibatch);
+
 // Returns how many bytes of the gradient the processes sum together, for --bucket-mb; at 0 a model may choose, and
 // where there is none, 25 MB.
 int64_t bucket_bytes(double megabytes);
 
-// Throws Error where the minibatch, or those of --recompute-bn together, are larger than the data set.
+// Throws Error where the minibatch, one that it grows to, or those of --recompute-bn together, are larger than the data
+// set.
 RunPlan make_plan(const RunConfig& config, int64_t samples);
 
 // Steps after which the run ends at the latest.

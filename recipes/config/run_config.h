@@ -9,6 +9,7 @@
 #include "compiler/passes.h"
 #include "optim/batch_plan.h"
 #include "recipes/config/duration.h"
+#include "recipes/config/growth.h"
 #include "recipes/config/period.h"
 #include "recipes/config/values.h"
 #include "recipes/task/model.h"

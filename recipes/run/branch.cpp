@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kBranch = "--branch", *kBest = "best", *kLast = "last";
+constexpr const char *kBranchFlag = "--branch", *kBestWord = "best", *kLastWord = "last";
 
 // The number in a name that list_checkpoints gave.
 int64_t checkpoint_step(const fs::path& file) {
@@ -32,7 +32,7 @@ struct BranchWords {
 BranchWords branch_words(const std::string& text) {
   const size_t at = text.rfind('@');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    refuse_value(kBranch, "RUN@20ep, RUN@500st, RUN@best or RUN@last", text);
+    refuse_value(kBranchFlag, "RUN@20ep, RUN@500st, RUN@best or RUN@last", text);
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
@@ -79,7 +79,7 @@ std::string kept_text(const std::vector<fs::path>& files, const fs::path& folder
     kept.push_back(
         fmt::format("{}st ({:.4g}ep)", step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)));
   }
-  if (is_there(folder / kBestCheckpoint)) kept.emplace_back(kBest);
+  if (is_there(folder / kBestCheckpoint)) kept.emplace_back(kBestWord);
   return kept.empty() ? "no checkpoint" : fmt::format("{}", fmt::join(kept, ", "));
 }
 
@@ -88,18 +88,18 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, int64_t ste
   const std::vector<fs::path> files = list_checkpoints(folder);
   const auto refuse = [&](const std::string& what) {
     throw Error(fmt::format("{}: {} has no checkpoint {}\n  kept: {}\n  hint: --keep N keeps the newest N of a run",
-                            kBranch, run.string(), what, kept_text(files, folder, steps_per_epoch)));
+                            kBranchFlag, run.string(), what, kept_text(files, folder, steps_per_epoch)));
   };
-  if (when == kBest) {
+  if (when == kBestWord) {
     if (!is_there(folder / kBestCheckpoint)) refuse("of a best state");
     return folder / kBestCheckpoint;
   }
-  if (when == kLast) {
+  if (when == kLastWord) {
     if (files.empty()) refuse("at all");
     return files.front();
   }
   const std::optional<Duration> duration = find_duration(when);
-  if (!duration) refuse_value(kBranch, "RUN@20ep, RUN@500st, RUN@best or RUN@last", run.string() + "@" + when);
+  if (!duration) refuse_value(kBranchFlag, "RUN@20ep, RUN@500st, RUN@best or RUN@last", run.string() + "@" + when);
   const int64_t step = duration->steps(steps_per_epoch);
   const auto at =
       std::find_if(files.begin(), files.end(), [&](const fs::path& f) { return checkpoint_step(f) == step; });
@@ -120,7 +120,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
     base = origin_flags(recipe, "--config", given->config);
   } else {
     if (!given->init.empty()) throw UsageError("--init: --branch begins with the weights of its run already");
-    base = origin_flags(recipe, kBranch, branch_words(given->branch).run);
+    base = origin_flags(recipe, kBranchFlag, branch_words(given->branch).run);
     base.stop_at = {};
     base.init.clear();
     base.init_partial = false;
@@ -130,11 +130,16 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
 
 BranchPoint open_branch(const std::string& branch) {
   const auto [run, when] = branch_words(branch);
-  const int64_t steps_per_epoch = manifest_at(kBranch, run).get<int64_t>("steps_per_epoch");
+  const JsonValue manifest = manifest_at(kBranchFlag, run);
+  const auto steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
+  const bool has_grown = manifest.has("minibatch_phases");
+  if (has_grown && when.ends_with("ep"))
+    throw Error(fmt::format("{}: the minibatch of {} grows: expected steps such as RUN@500st, got {}", kBranchFlag,
+                            run.string(), when));
   if (steps_per_epoch < 1)
-    throw Error(fmt::format("{}: expected steps_per_epoch > 0 in the manifest of {}, got {}", kBranch, run.string(),
+    throw Error(fmt::format("{}: expected steps_per_epoch > 0 in the manifest of {}, got {}", kBranchFlag, run.string(),
                             steps_per_epoch));
-  return {run, read_checkpoint(checkpoint_of(run, when, steps_per_epoch)), steps_per_epoch};
+  return {run, read_checkpoint(checkpoint_of(run, when, steps_per_epoch)), steps_per_epoch, has_grown};
 }
 
 }  // namespace kb

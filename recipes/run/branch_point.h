@@ -11,6 +11,7 @@ struct BranchPoint {
   std::filesystem::path run;
   Checkpoint checkpoint;
   int64_t steps_per_epoch = 0;  // of that run
+  bool has_grown = false;       // its minibatch grows: --minibatch-schedule
 };
 
 // Returns the steps of `plan` that are done at the point: those of the other run, or as many epochs where an epoch has

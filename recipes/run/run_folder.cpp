@@ -169,6 +169,11 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
     manifest["goal"] = {
         {"name", goal.name}, {"is_share", goal.kind.is_share}, {"higher_is_better", goal.kind.higher_is_better}};
   }
+  for (const MinibatchPhase& now : facts.plan.grown)
+    manifest["minibatch_phases"].push_back({{"begin_step", now.begin_step},
+                                            {"begin_epoch", now.begin_epoch},
+                                            {"minibatch", now.minibatch},
+                                            {"steps_per_epoch", now.steps_per_epoch}});
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
   if (facts.fit)

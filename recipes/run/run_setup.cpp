@@ -113,7 +113,8 @@ void RunSetup::load_and_compile() {
   loader_threads = choose_loader_threads(own_part(config), world.processors());
   residency = residency_of(task, config);
   plan = make_plan(config, task.train_count);
-  for (const std::string& line : plan_lines(fit ? config : given, plan, task, data, residency, loader_threads)) console.line(line);
+  for (const std::string& line : plan_lines(fit ? config : given, plan, task, data, residency, loader_threads))
+    console.line(line);
   if (compiling.valid()) programs = compiling.get();
   // Whether they compile anew follows from these.
   const std::string resident = fmt::format("{} training and {} test samples", residency.train, residency.test);

@@ -22,19 +22,21 @@ struct Column {
 };
 
 int64_t first_step_at(const RunPlan& plan, double epoch) {
+  if (!plan.grown.empty()) return plan.steps_in(epoch);
   return static_cast<int64_t>(std::ceil(epoch * static_cast<double>(plan.steps_per_epoch) - 1e-9));
 }
 
 // Steps of the table.
 std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
   std::set<int64_t> steps = {0, std::max<int64_t>(plan.steps - 1, 0)};
-  const int64_t epochs = plan.steps / plan.steps_per_epoch, every = std::max<int64_t>(1, epochs / kMostEpochs);
+  const int64_t epochs = static_cast<int64_t>(plan.epochs(plan.steps)),
+                every = std::max<int64_t>(1, epochs / kMostEpochs);
   const auto add = [&](int64_t step) {
     if (step >= 0 && step < plan.steps) steps.insert(step);
   };
   if (epochs < 2)
     for (int64_t i = 0; i < kMostEpochs; ++i) add(i * plan.steps / kMostEpochs);
-  for (int64_t epoch = 0; epoch < epochs; epoch += every) add(epoch * plan.steps_per_epoch);
+  for (int64_t epoch = 0; epoch < epochs; epoch += every) add(plan.steps_in(static_cast<double>(epoch)));
   if (spec.warmup != "none" && spec.warmup_epochs > 0) add(first_step_at(plan, spec.warmup_epochs));
   if (spec.shape == "step")
     for (const double epoch : spec.milestones) add(first_step_at(plan, epoch));
@@ -121,7 +123,7 @@ std::string schedule_text(const Recipe& recipe, const RunConfig& config, const R
   text += '\n';
   for (const int64_t step : steps) {
     const std::span<const NamedScalar> now = scalars.at(step);
-    text += fmt::format("{:>10} {:>9.3f} {:>13}", step, plan.epochs(step), step * plan.minibatch);
+    text += fmt::format("{:>10} {:>9.3f} {:>13}", step, plan.epochs(step), plan.samples_in(step));
     for (const Column& column : columns) text += fmt::format(" {:>14.6g}", now[column.scalar].value);
     if (skipped > 0) text += fmt::format(" {:>14.6g}", skipped * now[0].value);
     text += '\n';

@@ -93,8 +93,8 @@ class Run {
     own.is_saved = !branch_;
     if (resumed_ && folder_)
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
-                               evaluation_is_due(config_, plan_, first_step()),
-                               first_step() - first_step() % plan_.steps_per_epoch, resumed_->begins_at, console_);
+                               evaluation_is_due(config_, plan_, first_step()), plan_.epoch_begin(first_step()),
+                               resumed_->begins_at, console_);
     if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
     if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
     return own;
@@ -172,7 +172,7 @@ class Run {
       write_file_atomically(folder_->file(kManifest), ended_manifest_text(read_file(folder_->file(kManifest)), result,
                                                                           evaluation, judged_part_name(setup_.task)));
     const int64_t steps = result.steps - first_step();
-    const double samples = static_cast<double>(steps * plan_.minibatch);
+    const double samples = static_cast<double>(plan_.samples_in(result.steps) - plan_.samples_in(first_step()));
     if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation, "", result.part));
     if (result.averaged) console_.line(evaluation_text(*result.averaged, " of the averaged parameters"));
     if (result.best)

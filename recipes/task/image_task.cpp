@@ -134,7 +134,7 @@ class NoiseRows : public Source {
   bool is_constant() const override { return true; }
 
   FieldFill gather(const Order& order, int64_t /*first_row*/) const override {
-    return [this, weight = order.row(0, 0).weight](int64_t, const FieldMemory& memory) {
+    return [this, weight = order.weight()](int64_t, const FieldMemory& memory) {
       uint32_t word = 1;
       for (uint8_t& pixel : typed<uint8_t>(memory.fields[kImages]))
         pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);

@@ -28,7 +28,7 @@ class FieldNoise : public Source {
   bool is_constant() const override { return true; }
 
   FieldFill gather(const Order& order, int64_t /*first_row*/) const override {
-    return [this, weight = order.row(0, 0).weight](int64_t, const FieldMemory& memory) {
+    return [this, weight = order.weight()](int64_t, const FieldMemory& memory) {
       NoiseWords words;
       for (size_t f = 0; f < fields_.size(); ++f) {
         const int64_t elements = static_cast<int64_t>(memory.fields[f].size() / size_of(fields_[f].dtype));

@@ -71,13 +71,13 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
   return note;
 }
 
-std::string LearningWatch::epoch(int64_t done, int64_t steps, double mean_loss) {
+std::string LearningWatch::epoch(int64_t number, int64_t done, int64_t steps, double mean_loss) {
   if (done - steps < warmup_ || done < warmup_ + kFewestJudged) return "";
   if (!has_loss_of_start_ || *first_loss_ <= 0) return "";
   is_diverging_ = !(mean_loss < kLearningShare * *first_loss_);
   if (!is_diverging_) return "";
   return fmt::format(
-      "the mean training loss of epoch {} is {:.4g}, no better than {} x that of step 0, which is {:.4g}", done / steps,
+      "the mean training loss of epoch {} is {:.4g}, no better than {} x that of step 0, which is {:.4g}", number,
       mean_loss, kLearningShare, *first_loss_);
 }
 

@@ -25,10 +25,10 @@ class LearningWatch {
   // `error`: fraction of `count` evaluated samples that are classified wrongly.
   std::string evaluation(int64_t done, bool in_first_epoch, double error, int64_t count);
 
-  // Judges a whole epoch that ends after `done` steps of which it took `steps`, by its mean training loss. Returns why
-  // the run diverged, or empty. An epoch that began in the warmup is not judged, nor one that ends less than
-  // kFewestJudged steps behind it, nor any where the loss of step 0 is not known or not > 0.
-  std::string epoch(int64_t done, int64_t steps, double mean_loss);
+  // Judges a whole epoch, the `number`th, that ends after `done` steps, `steps` of them its own, by its mean training
+  // loss. Returns why the run diverged, or empty. An epoch that began in the warmup is not judged, nor one that ends
+  // less than kFewestJudged steps behind it, nor any where the loss of step 0 is not known or not > 0.
+  std::string epoch(int64_t number, int64_t done, int64_t steps, double mean_loss);
 
   // True from a loss over 1,000 times the first on, or from an epoch that was judged as diverged, until an epoch is
   // judged as none.

@@ -36,11 +36,11 @@ struct LoopStart {
 struct LoopParts {
   const RunConfig& config;
   const RunPlan& plan;
-  BatchPlan batch;
+  BatchPlan batch;  // of the phase
   StepScalars scalars;
-  const Task& task;    // with its sources
-  int loader_threads;  // 0: a step fills its own minibatch
-  Session& training;
+  const Task& task;                // with its sources
+  int loader_threads;              // 0: a step fills its own minibatch
+  std::vector<Session*> sessions;  // the training step of every phase of the plan
   Session& inference;
   const ComputedMetrics& metrics;
   StateStore& store;
@@ -51,6 +51,9 @@ struct LoopParts {
   Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
   std::function<void()> restore;  // puts the state of the start back
+  size_t phase = 0;               // of the plan, that the next step is of
+
+  Session& training() const { return *sessions[phase]; }
 };
 
 // Functions for any program that computes a run: what fills the batches of this process's workers and the first of

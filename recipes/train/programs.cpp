@@ -140,6 +140,11 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
     programs.averaged = compile_with_tables(inference, task, residency.test, for_average);
     dumps.compiled("averaged", programs.averaged->program, target);
   }
+  int64_t minibatch = config.minibatch;
+  for (const Growth& growth : config.minibatch_schedule) {
+    minibatch *= growth.factor;
+    programs.grown.push_back(compile_training(task, with_minibatch(config, minibatch), target, residency));
+  }
   dumps.hook("predict", for_inference);
   programs.inference = compile_with_tables(std::move(inference), task, residency.test, for_inference);
   dumps.compiled("train", programs.training.program, target);
@@ -170,6 +175,7 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       inference(backend, store, std::move(compiled.inference)),
       statistics(session_of(backend, store, compiled.statistics)),
       averaged(session_of(backend, store, compiled.averaged)) {
+  for (Compiled& step : compiled.grown) grown.push_back(std::make_unique<Session>(backend, store, std::move(step)));
   store.initialise(seed);
 }
 

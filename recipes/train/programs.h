@@ -24,6 +24,7 @@ struct Programs {
   Compiled training, inference;
   std::optional<Compiled> statistics;  // of batch norm; where --recompute-bn asks for it
   std::optional<Compiled> averaged;    // inference with the averaged parameters; where --eval-ema asks for it
+  std::vector<Compiled> grown;         // training steps of larger minibatches, as --minibatch-schedule asks
   ComputedMetrics metrics;
   int64_t parameters = 0;           // elements
   std::vector<std::string> unused;  // names of parameters that never learn
@@ -60,6 +61,7 @@ struct LoadedPrograms {
   StateStore store;
   Session training, inference;
   std::unique_ptr<Session> statistics, averaged;  // null where there is none
+  std::vector<std::unique_ptr<Session>> grown;
 };
 
 }  // namespace kb

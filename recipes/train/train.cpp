@@ -37,6 +37,16 @@ LocalMachine::LocalMachine(int threads)
       backend_(make_cpu_backend(
           {.threads = threads, .shards = 0, .cache_directory = "", .communicator = &world_.communicator()})) {}
 
+namespace {
+
+std::vector<Session*> training_sessions(LoadedPrograms& programs) {
+  std::vector<Session*> sessions = {&programs.training};
+  for (const std::unique_ptr<Session>& session : programs.grown) sessions.push_back(session.get());
+  return sessions;
+}
+
+}  // namespace
+
 LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& observer) {
   const auto& [task, config, plan, machine, programs, loader_threads, load_state] = prepared;
   const auto make_check = [&prepared](const LoopParts& parts) {
@@ -50,7 +60,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
     prepared.load_state();
   };
   TrainingLoop loop({config, plan, batch_plan(config), make_scalars(task.optimizers, config, plan), task,
-                     loader_threads, programs.training, programs.inference, programs.metrics, programs.store,
+                     loader_threads, training_sessions(programs), programs.inference, programs.metrics, programs.store,
                      machine.world, observer, start, programs.statistics.get(), programs.averaged.get(), make_check,
                      restore});
   return loop.run();

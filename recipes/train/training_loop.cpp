@@ -16,10 +16,20 @@ namespace {
 // Those in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
   const int ahead = parts.loader_threads == 0 ? 0 : parts.loader_threads + 1;
-  const int count = parts.task.train->is_constant() ? 1 : parts.training.depth() + ahead;
+  const int count = parts.task.train->is_constant() ? 1 : parts.training().depth() + ahead;
   std::vector<HostBatch> slots;
-  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training, parts.task.fields);
+  for (int i = 0; i < count; ++i) slots.emplace_back(parts.training(), parts.task.fields);
   return slots;
+}
+
+void set_phase(LoopParts& parts, size_t phase) {
+  parts.phase = phase;
+  if (phase > 0) parts.batch = batch_plan(with_minibatch(parts.config, parts.plan.phase(phase).minibatch));
+}
+
+LoopParts at_start(LoopParts parts) {
+  set_phase(parts, parts.plan.phase_of(parts.start.step));
+  return parts;
 }
 
 int64_t warmup_steps(const ScheduleSpec& spec) {
@@ -33,11 +43,11 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 }  // namespace
 
 TrainingLoop::TrainingLoop(LoopParts parts)
-    : parts_(std::move(parts)),
+    : parts_(at_start(std::move(parts))),
       slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task), parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
-      layers_(parts_.config, parts_.plan, parts_.training.compiled().space),
+      layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
       schedule_(parts_.scalars),
       watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss,
              class_counts(parts_.task), judged_part_name(parts_.task)),
@@ -53,31 +63,48 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   if (parts_.averaged)
     averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
                       parts_.world);
-  set_constants(parts_.training, parts_);
+  open_phase();
+}
+
+void TrainingLoop::open_phase() {
+  set_constants(parts_.training(), parts_);
   if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
+}
+
+// To the next phase of the plan.
+void TrainingLoop::grow() {
+  report_until(result_.steps);
+  parts_.training().wait();
+  loader_.reset();
+  set_phase(parts_, parts_.phase + 1);
+  slots_ = make_slots(parts_);
+  open_phase();
+  parts_.observer.note(fmt::format("epoch {:.4g}: the minibatch grows to {}", parts_.plan.epochs(result_.steps),
+                                   parts_.batch.derivation()));
 }
 
 void TrainingLoop::open_loader() {
   FieldFill fill = training_fill(parts_);
   if (parts_.task.train->is_constant()) {
     slots_.front().fill(fill, 0);
-    return slots_.front().feed(parts_.training);
+    return slots_.front().feed(parts_.training());
   }
-  fill_tables(parts_.training, parts_.task.fields, *parts_.task.train);
+  fill_tables(parts_.training(), parts_.task.fields, *parts_.task.train);
   const int64_t workers = parts_.batch.virtual_workers;
+  const bool is_last = parts_.phase + 1 == parts_.plan.phase_count();
+  const int64_t end = is_last ? parts_.plan.steps : parts_.plan.phase(parts_.phase + 1).begin_step;
   loader_.emplace(
       [this, fill = std::move(fill)](int64_t batch, int slot) { slots_[static_cast<size_t>(slot)].fill(fill, batch); },
       static_cast<int>(slots_.size()),
-      LoaderOptions{parts_.start.step * workers, parts_.plan.steps * workers, parts_.loader_threads,
-                    parts_.training.depth()});
+      LoaderOptions{result_.steps * workers, end * workers, parts_.loader_threads, parts_.training().depth()});
 }
 
 // Gives how many milliseconds were spent waiting for the data.
 double TrainingLoop::next_batch() {
   if (!loader_) return 0;
   const LoadedBatch batch = loader_->next();
-  slots_[static_cast<size_t>(batch.slot)].lend(parts_.training);
+  slots_[static_cast<size_t>(batch.slot)].lend(parts_.training());
   return batch.wait_ms;
 }
 
@@ -97,6 +124,7 @@ LoopResult TrainingLoop::run() {
 void TrainingLoop::loop() {
   begin();
   while (result_.ending == Ending::finished && result_.steps < end_) {
+    if (parts_.plan.phase_of(result_.steps) != parts_.phase) grow();
     if (check_) check_before(result_.steps);
     if (step(result_.steps))
       after_step(result_.steps);
@@ -140,29 +168,29 @@ bool TrainingLoop::step(int64_t step) {
   started.at = Clock::now();
   started.wait_ms = 0;
   parts_.world.at_step(step);
-  set_scalars(parts_.training, parts_.scalars, step);
+  set_scalars(parts_.training(), parts_.scalars, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     parts_.world.at_worker(worker);
     // State is written by the last alone, once all processes have come.
     const bool is_last = worker + 1 == parts_.batch.virtual_workers;
     if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return false;
     started.wait_ms += next_batch();
-    parts_.training.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
+    parts_.training().set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
     work(step, worker);
   }
   ++result_.steps;
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
-  report_until(step + 1 - parts_.training.lag());
+  report_until(step + 1 - parts_.training().lag());
   return true;
 }
 
 // Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
   const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.observer.wants_profile(step);
-  if (!is_last || !(parts_.config.explain_overlap || is_drawn)) return parts_.training.work(worker);
+  if (!is_last || !(parts_.config.explain_overlap || is_drawn)) return parts_.training().work(worker);
   if (is_drawn) parts_.observer.profile_begins();
-  Profile profile = parts_.training.profile();
-  if (parts_.config.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training, profile));
+  Profile profile = parts_.training().profile();
+  if (parts_.config.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training(), profile));
   if (is_drawn) drawn_ = std::move(profile);
 }
 
@@ -171,7 +199,7 @@ void TrainingLoop::report_until(int64_t end) {
 }
 
 double TrainingLoop::read(const std::string& output, int age) {
-  parts_.training.read(output, value_, age);
+  parts_.training().read(output, value_, age);
   return value_.at(0);
 }
 
@@ -190,13 +218,13 @@ void TrainingLoop::report(int64_t step) {
                             parts_.plan.epochs(step),
                             loss,
                             parts_.scalars.rate().at(step),
-                            static_cast<double>(parts_.plan.minibatch) / seconds,
+                            static_cast<double>(parts_.batch.global) / seconds,
                             started.wait_ms,
                             loss_scale(age),
                             parts_.metrics.training,
                             means_};
   parts_.observer.step(metrics);
-  if (layers_.is_due(step)) parts_.observer.layers(layers_.read(parts_.training, step, age));
+  if (layers_.is_due(step)) parts_.observer.layers(layers_.read(parts_.training(), step, age));
   if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
   if (step == parts_.start.step)
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
@@ -207,8 +235,8 @@ void TrainingLoop::report(int64_t step) {
 }
 
 std::optional<double> TrainingLoop::loss_scale(int age) const {
-  if (!parts_.training.has_output(kLossScale)) return std::nullopt;
-  return parts_.training.read_scalar(kLossScale, age);
+  if (!parts_.training().has_output(kLossScale)) return std::nullopt;
+  return parts_.training().read_scalar(kLossScale, age);
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
@@ -221,15 +249,15 @@ void TrainingLoop::show_progress(const StepMetrics& m) {
                             .loss = m.loss,
                             .learning_rate = m.lr,
                             .best = best_figure(),
-                            .samples_per_second = static_cast<double>(parts_.plan.minibatch) / seconds,
+                            .samples_per_second = static_cast<double>(parts_.batch.global) / seconds,
                             .seconds_left = static_cast<double>(end_ - done) * seconds,
                             .data_wait_ms = m.data_wait_ms});
 }
 
 void TrainingLoop::after_step(int64_t done) {
   if (parts_.observer.wants_to_stop()) parts_.world.stop(kObserverStop);
-  if (drawn_) parts_.observer.profiled(parts_.training, *std::exchange(drawn_, std::nullopt));
-  const bool ends_epoch = done % parts_.plan.steps_per_epoch == 0;
+  if (drawn_) parts_.observer.profiled(parts_.training(), *std::exchange(drawn_, std::nullopt));
+  const bool ends_epoch = parts_.plan.ends_epoch(done);
   if (ends_epoch) end_epoch(done);
   if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
@@ -241,7 +269,7 @@ void TrainingLoop::end_epoch(int64_t done) {
   ended_epoch_ = std::exchange(epoch_, {});
   parts_.observer.epoch({done, parts_.plan.epochs(done), parts_.scalars.rate().at(done - 1),
                          result_.train_seconds - std::exchange(epoch_seconds_, result_.train_seconds),
-                         ended_epoch_.mean(parts_.metrics.training, parts_.plan.minibatch)});
+                         ended_epoch_.mean(parts_.metrics.training, parts_.batch.global)});
 }
 
 // With --init the loss of step 0 is that of weights that were trained.
@@ -251,8 +279,9 @@ bool TrainingLoop::judges_epochs() const {
 
 void TrainingLoop::judge_epoch(int64_t done) {
   const StepSums& epoch = ended_epoch_;
-  if (epoch.steps < parts_.plan.steps_per_epoch || !judges_epochs()) return;
-  const std::string fault = watch_.epoch(done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
+  if (epoch.steps < parts_.plan.phase(parts_.phase).steps_per_epoch || !judges_epochs()) return;
+  const int64_t number = std::llround(parts_.plan.epochs(done));
+  const std::string fault = watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
   if (fault.empty()) return;
   if (!parts_.config.keep_going) stop_at_epoch(fault, done);
   if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");
@@ -260,62 +289,6 @@ void TrainingLoop::judge_epoch(int64_t done) {
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
   return evaluation_is_due(parts_.config, parts_.plan, done) || is_due(parts_.config.save_every, parts_.plan, done);
-}
-
-void TrainingLoop::evaluate(int64_t done, bool may_stop) {
-  report_until(done);
-  parts_.world.at("evaluation");
-  parts_.observer.evaluation_begins(parts_.plan.epochs(done));
-  if (batch_norm_) batch_norm_->run();
-  const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
-  if (!evaluated) {
-    result_.ending = Ending::interrupted;
-    return;
-  }
-  const Evaluation& evaluation = *evaluated;
-  const std::optional<Evaluation> averaged = evaluate_averaged(may_stop);
-  parts_.observer.evaluated({.step = done,
-                             .epoch = parts_.plan.epochs(done),
-                             .evaluation = evaluation,
-                             .averaged = averaged,
-                             .training = sums_.mean(parts_.metrics.training, parts_.plan.minibatch),
-                             .train_seconds = result_.train_seconds,
-                             .part = judged_part_name(parts_.task),
-                             .lr = done > 0 ? std::optional(parts_.scalars.rate().at(done - 1)) : std::nullopt,
-                             .seconds = result_.train_seconds - evaluated_seconds_});
-  evaluated_seconds_ = result_.train_seconds;
-  if (!std::isfinite(evaluation.loss)) stop_at_loss("test loss", evaluation.loss, done, false);
-  if (const std::optional<double> error = evaluation.value("error"))
-    note(watch_.evaluation(done, done <= parts_.plan.steps_per_epoch, *error, evaluation.count));
-  note_best(evaluation, done);
-  result_.evaluation = evaluation;
-  result_.averaged = averaged;
-  evaluated_at_ = done;
-  if (is_good_enough(evaluation)) end_ = done;
-  sums_ = {};
-  save_model(done);
-}
-
-std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
-  return averaged_ ? averaged_->run(may_stop) : std::nullopt;
-}
-
-// An evaluation that is not due is made where a run stops, and is no part of it once it goes on.
-void TrainingLoop::note_best(const Evaluation& evaluation, int64_t done) {
-  if (!evaluation_is_due(parts_.config, parts_.plan, done) || !is_better(evaluation, result_.best)) return;
-  result_.best = {done, evaluation, std::nullopt, {}};
-  if (parts_.task.valid) result_.best->model = parts_.store.canonical(false);
-}
-
-std::optional<Figure> TrainingLoop::best_figure() const {
-  return result_.best && result_.best->evaluation.goal() ? std::optional(*result_.best->evaluation.goal())
-                                                         : std::nullopt;
-}
-
-// As --stop-at 8.5% asks.
-bool TrainingLoop::is_good_enough(const Evaluation& evaluation) const {
-  const Figure* goal = evaluation.goal();
-  return goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value);
 }
 
 void TrainingLoop::note(const std::string& text) {
@@ -333,7 +306,7 @@ void TrainingLoop::save_checkpoint(int64_t done) {
   if (checkpoint_at_ == done) return;
   parts_.world.at("checkpoint");
   const bool is_best = result_.best && result_.best->step == done;
-  parts_.observer.save_checkpoint({done, done * parts_.plan.minibatch, schedule_.up_to(done), is_best});
+  parts_.observer.save_checkpoint({done, parts_.plan.samples_in(done), schedule_.up_to(done), is_best});
   checkpoint_at_ = done;
 }
 

@@ -51,6 +51,8 @@ class TrainingLoop {
     std::string text;
   };
   void loop();
+  void open_phase();
+  void grow();
   void open_loader();
   double next_batch();  // of the next virtual worker
   void begin();

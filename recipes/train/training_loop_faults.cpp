@@ -41,7 +41,7 @@ void TrainingLoop::check_before(int64_t step) {
 std::string TrainingLoop::maker_in_first_step() {
   parts_.observer.note("NOTE: not finite: the first step is computed anew, to find the op that made it");
   parts_.world.at("search for what is not finite");
-  parts_.training.wait();
+  parts_.training().wait();
   std::string own;
   try {
     parts_.restore();

@@ -146,6 +146,18 @@ BOOST_AUTO_TEST_CASE(an_order_of_members_is_that_of_their_positions) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
+  const Order early = Order::training(3, 100, 10), late = Order::training(3, 100, 30).beginning(20, 2);
+  BOOST_TEST(late.epoch(20) == 2);
+  BOOST_TEST(late.epoch(22) == 2);
+  BOOST_TEST(late.epoch(23) == 3);
+  for (int64_t epoch = 2; epoch < 6; ++epoch)  // one permutation an epoch, whatever the minibatch
+    for (int64_t position = 0; position < 90; ++position)
+      BOOST_TEST(late.row(20 + (epoch - 2) * 3 + position / 30, position % 30).sample ==
+                 early.row(epoch * 10 + position / 10, position % 10).sample);
+  BOOST_TEST(late.weight() == 1.0f / 30);
+}
+
 BOOST_AUTO_TEST_CASE(error_texts) {
   const auto text = [](auto action) { return kb::test::data_error({}, action); };
   BOOST_TEST(text([] { Order::training(1, 100, 128); }) ==
@@ -161,6 +173,9 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: no samples to order\n  expected: at least 1\n  got:      -3");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(3)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
+  BOOST_TEST(
+      text([] { Order::evaluation(7, 2).beginning(-1, 0); }) ==
+      "sample order: it begins before the run\n  expected: a step and an epoch >= 0\n  got:      step -1, epoch 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

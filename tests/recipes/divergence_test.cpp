@@ -41,7 +41,7 @@ struct DivergenceFixture {
   }
 };
 
-Task numbers() {
+Task number_task() {
   std::vector<float> x;
   for (int i = 0; i < 640; ++i) x.push_back(static_cast<float>(i % 32) / 32);
   const auto source = std::make_shared<TableSource>(640, std::vector<std::vector<std::byte>>{field_bytes(x)});
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
                                                .communicator = &world.communicator(),
                                                .heartbeat = world.heartbeat()});
         Observer silent;
-        results[static_cast<size_t>(rank)] = train(numbers(), config, Machine{*backend, world}, silent);
+        results[static_cast<size_t>(rank)] = train(number_task(), config, Machine{*backend, world}, silent);
       });
   }
   for (const Result& result : results) {

@@ -18,7 +18,7 @@ namespace {
 using Unit = Period::Unit;
 using test::of_kind, test::run;
 
-constexpr RunPlan kPlan{1030, 100, 10, 60};  // 10 steps an epoch, and 30 samples left out
+const RunPlan kPlan{1030, 100, 10, 60};  // 10 steps an epoch, and 30 samples left out
 
 std::vector<int64_t> due_steps(const std::string& text) {
   const Period every = parse_period("--eval-every", text, Unit::epochs);
@@ -34,7 +34,7 @@ std::vector<int64_t> multiples(int64_t of) {
   return steps;
 }
 
-std::vector<int64_t> evaluated(const std::filesystem::path& out) {
+std::vector<int64_t> evaluated_steps(const std::filesystem::path& out) {
   std::vector<int64_t> steps;
   for (const nlohmann::json& line : of_kind(test::lines_of(out), "eval")) steps.push_back(line.at("step"));
   return steps;
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(geometric_steps_are_the_distinct_powers) {
 BOOST_AUTO_TEST_CASE(a_run_evaluates_and_saves_as_it_is_asked) {
   test::TemporaryDirectory directory;
   BOOST_REQUIRE(run(directory / "a", {"--eval-every", "geo:2", "--save-every", "0.05ks", "--keep", "9"}) == 0);
-  BOOST_TEST(evaluated(directory / "a") == (std::vector<int64_t>{1, 2, 4, 8, 16, 20}));
+  BOOST_TEST(evaluated_steps(directory / "a") == (std::vector<int64_t>{1, 2, 4, 8, 16, 20}));
   for (const char* name : {"05", "10", "15"})
     BOOST_TEST(
         std::filesystem::exists(directory / "a" / "checkpoints" / fmt::format("step-000000{}.safetensors", name)));

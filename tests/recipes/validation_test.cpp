@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using test::lines_of, test::of_kind, test::run;
 
-std::shared_ptr<const Source> numbered(int64_t count) {
+std::shared_ptr<const Source> numbered_samples(int64_t count) {
   std::vector<float> x;
   for (int64_t i = 0; i < count; ++i) x.push_back(static_cast<float>(i) / static_cast<float>(count));
   return std::make_shared<TableSource>(count, std::vector<std::vector<std::byte>>{field_bytes(x)});
@@ -32,8 +32,8 @@ Task slope() {
   return {.name = "slope",
           .fields = {{"x", DType::f32, {1}, "", 0, true}},
           .model = model,
-          .train = numbered(90),
-          .test = numbered(41)};
+          .train = numbered_samples(90),
+          .test = numbered_samples(41)};
 }
 
 std::vector<float> numbers_of(const Source& source) {
