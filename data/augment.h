@@ -19,9 +19,9 @@ struct AugmentSpec {
   int64_t pad = 4;     ///< of crop, pixels on each side
   int64_t cutout = 0;  ///< side of a square that is painted over (DeVries and Taylor 2017); 0: none
   double mixup = 0;    ///< alpha of mixup (Zhang et al. 2018); 0: none
-  // Of images in files alone, which the loader makes:
+  // The loader makes these, of images in files alone:
   bool resized_crop = false;  ///< a crop of random scale and aspect ratio; data/images/view.h
-  bool jitter = false;        ///< of brightness, contrast and saturation; data/images/colour.h
+  bool jitter = false;        ///< changes brightness, contrast and saturation; data/images/colour.h
   bool lighting = false;      ///< noise along the principal components of colours; likewise
 
   bool moves() const { return crop || flip; }

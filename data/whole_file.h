@@ -13,8 +13,8 @@ void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t
 /// A file that is written from front to back, and may be gone on with.
 class GrowingFile {
  public:
-  /// Makes the file where it is missing and leaves its first `keep` bytes, which must be there. Throws DataError, as the
-  /// others do, also where another process writes it.
+  /// Makes the file where it is missing and leaves its first `keep` bytes, which must be there. Throws DataError, as
+  /// the others do, also where another process writes it.
   GrowingFile(const std::filesystem::path& path, uint64_t keep);
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;

@@ -14,7 +14,7 @@ constexpr uint64_t kJitter = 0x6a697474, kLighting = 0x6c696768;
 constexpr float kJitterRange = 0.4f;
 constexpr double kLightingDeviation = 0.1;
 constexpr double kGray[] = {0.299, 0.587, 0.114};
-// Of the colours of ImageNet's training images, scaled to [0, 1]: an eigenvector a column.
+// Principal components of the colours of ImageNet's training images, scaled to [0, 1]: an eigenvector a column.
 constexpr double kEigenvalues[] = {0.2175, 0.0188, 0.0045};
 constexpr double kEigenvectors[3][3] = {
     {-0.5675, 0.7192, 0.4009}, {-0.5808, -0.0045, -0.8140}, {-0.5836, -0.6948, 0.4203}};

@@ -21,7 +21,7 @@ struct ColourChange {
 ColourChange draw_colour_change(bool jitter, bool lighting, const std::array<double, 3>& mean, uint64_t seed,
                                 int64_t epoch, int64_t sample);
 
-/// Of planes of red, green and blue.
+/// Means of the planes of red, green and blue.
 std::array<double, 3> mean_colour(std::span<const uint8_t> planes);
 
 /// In place; values are rounded, and kept within 0 and 255.

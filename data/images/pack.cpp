@@ -102,7 +102,7 @@ Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& f
   return with_checksum(std::move(made));
 }
 
-// What FILE.part and its log hold of the images: as many entries as have their bytes.
+// Reads how many images FILE.part holds: the entries of its log, up to the first whose bytes are not there or differ.
 std::vector<LogEntry> confirmed_entries(const fs::path& part, const fs::path& log, uint64_t identity, size_t most) {
   std::error_code error;
   if (!fs::exists(part, error) || !fs::exists(log, error)) return {};

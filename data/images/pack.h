@@ -28,9 +28,10 @@ struct PackWork {
   std::function<void(int64_t images, int64_t of, uint64_t bytes)> progress = {};
 };
 
-/// Packs the images of `store` into `file`. What is written lies in FILE.part and FILE.part.log until all of it is
-/// there: the next call with the same images and form goes on behind what their checksums confirm. An image that cannot
-/// be decoded stays as it is. Returns the number of images that an earlier call had written. Throws DataError.
+/// Packs the images of `store` into `file`. Until all of them are written they lie in FILE.part, their checksums in
+/// FILE.part.log: the next call with the same images and form goes on behind the last one that has its checksum. An
+/// image that cannot be decoded stays as it is. Returns the number of images that an earlier call had written. Throws
+/// DataError.
 int64_t write_pack(const ImageStore& store, const std::filesystem::path& file, const PackWork& work);
 
 /// Throws DataError where it is no pack, or its index is damaged.

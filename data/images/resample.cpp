@@ -72,7 +72,7 @@ void lines_anywhere(const uint8_t* lines, const int32_t* weight, int64_t taps, s
 }
 
 #if defined(__x86_64__)
-// The same loops in wider vectors: sums of whole numbers, hence the same bits.
+// These are the loops above in wider vectors. They sum whole numbers, so the bits are the same.
 [[gnu::target("avx2")]] void columns_avx2(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide,
                                           uint8_t* to) {
   mix_columns(from, axis, count, wide, to);
@@ -91,7 +91,7 @@ Loops loops_here() { return {columns_anywhere, lines_anywhere}; }
 }  // namespace
 
 void set_weights(AxisWeights& weights, const ResampledAxis& axis) {
-  const auto [in, out, first, count] = axis;
+  const int64_t in = axis.in, out = axis.out, first = axis.first, count = axis.count;
   if (in < 1 || out < 1 || first < 0 || count < 1 || first + count > out)
     throw std::logic_error("a resampled axis without pixels, or with more than it has");
   const double scale = static_cast<double>(in) / static_cast<double>(out);

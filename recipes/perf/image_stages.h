@@ -27,7 +27,7 @@ struct ImageStages {
 };
 
 // Times each stage on every image in turn, `rounds` times with other crops to side x side, and takes the median of the
-// rounds. What cannot be decoded is left out. Throws Error where nothing is left.
+// rounds. Leaves out files that cannot be decoded. Throws Error where none is left.
 ImageStages time_image_stages(const std::vector<ReadImage>& images, int64_t side, int rounds);
 
 }  // namespace kb

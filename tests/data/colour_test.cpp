@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_changed_unasked) {
   BOOST_TEST(pixels == before);
 }
 
-// Whatever the order: grays stay grays of contrast about the mean gray's image, brightness times contrast times
-// saturation is the factor of a pixel's difference from its gray, brightness times contrast that of grays.
+// In any order of the three: a gray stays gray; brightness times contrast is the factor of grays, and times saturation
+// that of a colour's difference from its gray.
 BOOST_AUTO_TEST_CASE(jitter_has_three_factors) {
   double least = 2, most = 0, sum = 0;
   for (int64_t sample = 0; sample < 1000; ++sample) {

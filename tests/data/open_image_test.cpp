@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using kb::Bytes, kb::ImageSize, kb::PixelBox, kb::test::JpegKind;
 using kb::test::decoded, kb::test::decoding_error, kb::test::jpeg_file, kb::test::made_pixels, kb::test::png_file;
 
-// The same box of the whole image.
+// Cuts a box out of the whole image.
 std::vector<uint8_t> cut(const std::vector<uint8_t>& pixels, ImageSize size, const PixelBox& box) {
   std::vector<uint8_t> out;
   for (int64_t y = box.top; y < box.top + box.height; ++y) {

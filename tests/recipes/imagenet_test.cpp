@@ -5,6 +5,7 @@
 #include "data/images/pack.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/perf/image_stages.h"
 #include "recipes/run/run_texts.h"
 #include "recipes/train/residency.h"
 #include "recipes/train/train.h"
@@ -13,6 +14,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "runtime/process.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -162,6 +164,41 @@ BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
       "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
       "  train/n01/2.JPEG: neither JPEG nor PNG"};
   BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(stages_of_the_pipeline_are_timed) {
+  const Bytes good = encode_jpeg(std::vector<uint8_t>(3 * 40 * 30, 99), {40, 30}, 90), bad{1, 2, 3};
+  const auto reads = [](const Bytes& file) { return [&file](Bytes&) -> std::span<const uint8_t> { return file; }; };
+  const ImageStages times = time_image_stages({reads(good), reads(bad), reads(good)}, 16, 3);
+  BOOST_TEST(times.images == 2);
+  BOOST_TEST(times.pixels == 1200.0);
+  BOOST_TEST(times.bytes == static_cast<double>(good.size()));
+  BOOST_TEST(times.stages.size() == 7u);
+  for (const StageTime& stage : times.stages) BOOST_TEST(stage.seconds >= 0, stage.name);
+  BOOST_TEST((times.entropy > 0 && times.whole > 0));
+  BOOST_CHECK_THROW(time_image_stages({reads(bad)}, 16, 3), Error);
+}
+
+BOOST_AUTO_TEST_CASE(tools_pack_verify_and_time) {
+  const Photos photos;
+  const std::string pack = photos.dir() + "/photos.pack";
+  const auto exit_code = [](const std::string& tool, std::vector<std::string> words) {
+    words.insert(words.begin(), std::string(KB_BIN "/") + tool);
+    return Process(words).wait().status;
+  };
+  const std::string dir = photos.dir();
+  BOOST_TEST(exit_code("pack", {dir, "--to", pack}) == 0);
+  BOOST_TEST(exit_code("pack", {"--verify", pack}) == 0);
+  BOOST_TEST(exit_code("data_bench", {pack, "--rounds", "1", "--image", "16", "--speed", "100"}) == 0);
+  BOOST_TEST(exit_code("data_bench", {dir + "/val/n00", "--rounds", "1", "--image", "16"}) == 0);
+  std::string bytes = test::read_file(pack);
+  bytes[100] ^= 1;
+  test::write_file(pack, bytes);
+  BOOST_TEST(exit_code("pack", {"--verify", pack}) == 1);
+  BOOST_TEST(exit_code("pack", {"/nowhere", "--to", "/nowhere.pack"}) == 1);
+  BOOST_TEST(exit_code("data_bench", {"/nowhere"}) == 1);
+  BOOST_TEST(exit_code("pack", {dir}) == 2);
+  BOOST_TEST(exit_code("pack", {dir, "--to", pack, "--raw"}) == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
