@@ -2,8 +2,8 @@
 
 #include "graph/error.h"
 #include "recipes/commands/commands.h"
-#include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
+#include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
@@ -28,13 +28,9 @@ const Command* find_command(const std::string& name) {
   return nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 // One training, or one under each of --seeds.
 int train_or_study(const Recipe& recipe, const std::vector<std::string>& words) {
-  const std::optional<RunConfig> config = parse_flags(recipe, start_words(recipe), words);
+  const std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), words);
   if (!config) return 0;
   return config->seeds.empty() ? train_recipe(recipe, words) : train_seeds(recipe, *config);
 }

@@ -30,6 +30,10 @@ void check_seed_flags(const Recipe& recipe, const RunConfig& config) {
     throw UsageError(
         "--seeds: expected no flag that looks inside one training (--dry-run, --dump, --picture, --trace, "
         "--explain-overlap, --sync-steps, --check-finite)\n  hint:     the same command without --seeds");
+  if (config.fit)
+    throw UsageError(
+        "--fit: expected no --seeds, whose trainings have one n\n  hint:     --fit --dry-run names it: --per-worker N");
+  if (!config.mllog.empty()) throw UsageError("--mllog: expected no --seeds: it is the log of one training");
   if (!config.resume.empty())
     throw UsageError("--seeds: expected no --resume: the same --seeds and --out go on with what was stopped");
 }
