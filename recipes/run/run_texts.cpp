@@ -94,7 +94,7 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Run
 std::vector<std::string> replaced_lines(const Task& task) {
   constexpr size_t kNamed = 10;
   std::vector<std::string> replaced;
-  for (const Source* source : {task.train.get(), task.plain.get(), task.test.get()}) {
+  for (const Source* source : {task.train.get(), task.plain.get(), task.valid.get(), task.test.get()}) {
     if (source == nullptr) continue;
     for (std::string& line : source->replaced())
       if (std::find(replaced.begin(), replaced.end(), line) == replaced.end()) replaced.push_back(std::move(line));

@@ -20,6 +20,7 @@ class SourcePart : public Source {
   }
 
   int64_t count() const override { return std::ssize(*members_); }
+  std::vector<std::string> replaced() const override { return whole_->replaced(); }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,

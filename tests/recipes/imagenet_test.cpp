@@ -164,6 +164,11 @@ BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
       "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
       "  train/n01/2.JPEG: neither JPEG nor PNG"};
   BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
+  // Held out or trained on, each image is read once.
+  const RunConfig judged = photo_flags({"--data", photos.dir(), "--image", "16", "--validation", "4"});
+  const LoadedTask parts = load_task(photo_recipe(), judged);
+  train(parts.task, judged, machine, silent);
+  BOOST_TEST(replaced_lines(parts.task) == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(stages_of_the_pipeline_are_timed) {
