@@ -51,7 +51,8 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
     const auto say = [](const std::string&) {};
     RunRecord record = folder ? RunRecord(*folder, false, programs.store, facts, config.keep, say) : RunRecord();
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
-    RunObserver observer(console, record, picture, std::chrono::steady_clock::now());
+    MlperfLog log;
+    RunObserver observer(console, record, picture, log, std::chrono::steady_clock::now());
     const auto reload = [&] {
       if (!from.empty()) load_checkpoint(programs.store, read_checkpoint(from));
     };
