@@ -36,7 +36,7 @@ class StudyPicture {
     svg.text(24, 30, title, {.size = 17, .bold = true});
     draw(svg, kStudyTop, fmt::format("test {}{}", goal_.name, goal_.is_share ? ", %" : ""), &StudyLine::goal,
          goal_.is_share ? 100 : 1);
-    draw(svg, second, "training loss, mean of an epoch", &StudyLine::train_loss, 1);
+    draw(svg, second, "training loss, mean since the evaluation before", &StudyLine::train_loss, 1);
     svg.text(kStudyLeft + kStudyAcross / 2, second + kStudyDown + 36, "epochs",
              {.anchor = "middle", .color = kQuietColor});
     for (size_t i = 0; i < labels_.size(); ++i) {

@@ -61,6 +61,13 @@ std::optional<TrialOutcome> outcome_of_done(const fs::path& folder) {
   return TrialOutcome{report->diverged ? TrialEnd::diverged : TrialEnd::trained, false, ""};
 }
 
+// Sets a flag whose value is 0.
+void settle(std::vector<std::string>& words, const std::string& flag, int value) {
+  const auto at = std::find(words.begin(), words.end(), flag);
+  if (at != words.end() && std::next(at) != words.end() && *std::next(at) == "0" && value > 0)
+    *std::next(at) = std::to_string(value);
+}
+
 class Executor {
  public:
   Executor(const std::vector<Trial>& trials, const ExecutorOptions& options, TrialObserver& observer)
@@ -77,7 +84,10 @@ class Executor {
       std::this_thread::sleep_for(kLookEvery);
     }
     std::vector<TrialOutcome> outcomes;
-    for (std::optional<TrialOutcome>& outcome : outcomes_) outcomes.push_back(std::move(*outcome));
+    for (std::optional<TrialOutcome>& outcome : outcomes_) {
+      if (!outcome) return std::nullopt;  // it was stopped
+      outcomes.push_back(std::move(*outcome));
+    }
     return outcomes;
   }
 
@@ -101,6 +111,15 @@ class Executor {
     }
   }
 
+  std::vector<std::string> command_of(size_t trial) const {
+    std::vector<std::string> words = trials_[trial].words;
+    settle(words, "--threads", options_.threads);
+    settle(words, "--shards", options_.shards);
+    words.insert(words.begin(), options_.command.begin(), options_.command.end());
+    words.insert(words.end(), {"--quiet", "--resume", "auto", "--out", folder(trial).string()});
+    return words;
+  }
+
   void start_waiting() {
     for (auto next = waiting_.begin(); !is_stopping_ && next != waiting_.end();) {
       if (std::ssize(running_) >= options_.jobs) return;
@@ -108,10 +127,7 @@ class Executor {
         ++next;
         continue;
       }
-      std::vector<std::string> words = options_.command;
-      words.insert(words.end(), trials_[*next].words.begin(), trials_[*next].words.end());
-      words.insert(words.end(), {"--quiet", "--resume", "auto", "--out", folder(*next).string()});
-      running_.push_back({*next, std::make_unique<Process>(words)});
+      running_.push_back({*next, std::make_unique<Process>(command_of(*next))});
       ++starts_[*next];
       next = waiting_.erase(next);
     }
@@ -182,8 +198,8 @@ std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& tr
   return Executor(trials, options, observer).run();
 }
 
-int choose_jobs(int64_t asked, size_t trials, bool on_gpu) {
-  const int64_t most = asked > 0 ? asked : on_gpu ? 1 : usable_processors();
+int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu) {
+  const int64_t most = asked > 0 ? asked : on_gpu ? 1 : usable_processors() / std::max(1, processes);
   return static_cast<int>(std::clamp<int64_t>(most, 1, std::max<int64_t>(1, static_cast<int64_t>(trials))));
 }
 

@@ -15,6 +15,8 @@ struct ExecutorOptions {
   std::filesystem::path store;       // a trial's run folder is store / name
   std::vector<std::string> command;  // starts a trial: a program's path and words, behind which the trial's stand
   int jobs = 1;                      // trials at once
+  // Given to trials whose words leave them to the machine (--threads 0, --shards 0).
+  int threads = 0, shards = 0;
 };
 
 enum class TrialEnd : uint8_t { trained, diverged, failed };
@@ -44,7 +46,8 @@ class TrialObserver {
 std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& trials, const ExecutorOptions& options,
                                                     TrialObserver& observer);
 
-// Returns how many trials fit on this machine at once, each with at least one processor.
-int choose_jobs(int64_t asked, size_t trials, bool on_gpu);
+// Returns how many trials of `processes` processes each run at once where `asked` is 0: one on a GPU, else as many as
+// leave each process a processor; never more than there are trials.
+int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu);
 
 }  // namespace kb

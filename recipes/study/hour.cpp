@@ -7,14 +7,11 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
-#include "recipes/run/command_words.h"
 #include "recipes/run/interrupt.h"
-#include "recipes/study/executor.h"
 #include "recipes/study/hour_report.h"
-#include "recipes/study/study_console.h"
+#include "recipes/study/run_study.h"
 #include "recipes/study/study_folder.h"
 #include "recipes/study/study_lines.h"
-#include "recipes/study/study_process.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -24,51 +21,41 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHourRecipe = "lenet_mnist";
 
-struct HourTrials {
-  std::vector<HourArm> arms;
-  std::vector<Trial> trials;      // seeds of the first arm, then those of the next
-  TrialResources resources = {};  // of each
-};
-
 std::string trial_name(const HourArm& arm, int64_t seed) { return fmt::format("{}-seed-{}", arm.name, seed); }
 
-HourTrials trials_of(const HourRequest& request) {
-  HourTrials result{hour_arms(request.plan, request.epochs), {}, {}};
-  const Recipe recipe = find_recipe(kHourRecipe);
-  for (const HourArm& arm : result.arms) {
-    std::vector<std::string> words = arm.words;
-    words.insert(words.end(), {"--dataset", request.dataset});
-    if (!request.data.empty()) words.insert(words.end(), {"--data", request.data});
-    RunConfig config = with_absolute_paths(*parse_flags(recipe, kHourRecipe, words));
-    config.jobs = request.jobs;
-    result.resources = resources_of(config, result.arms.size() * request.seeds.size());
-    for (const int64_t seed : request.seeds) {
-      RunConfig one = with_resources(config, result.resources);
-      one.seed = seed;
-      result.trials.push_back({trial_name(arm, seed), flag_words(recipe, one)});
-    }
-  }
-  return result;
+// Command line of an arm under a seed.
+RunConfig config_of(const Recipe& recipe, const HourRequest& request, const HourArm& arm, int64_t seed) {
+  std::vector<std::string> words = arm.words;
+  words.insert(words.end(), {"--dataset", request.dataset, "--seed", std::to_string(seed)});
+  if (!request.data.empty()) words.insert(words.end(), {"--data", request.data});
+  RunConfig config = with_absolute_paths(*parse_flags(recipe, kHourRecipe, words));
+  config.jobs = request.jobs;
+  return config;
 }
 
-HourReport report_of(const HourRequest& request, const HourTrials& all, const std::vector<TrialOutcome>& outcomes,
-                     const fs::path& store) {
+StudyRequest study_of(const HourRequest& request, const std::vector<HourArm>& arms) {
+  const Recipe recipe = find_recipe(kHourRecipe);
+  const std::string go_on = request.out.empty() ? "the same command again" : request.command;
+  StudyRequest study{"hour-" + request.dataset, request.out, {}, {}, trial_program(kHourRecipe), go_on};
+  for (const HourArm& arm : arms)
+    for (const int64_t seed : request.seeds)
+      study.trials.push_back({trial_name(arm, seed), flag_words(recipe, config_of(recipe, request, arm, seed))});
+  study.resources = resources_of(config_of(recipe, request, arms.front(), 1), study.trials.size());
+  return study;
+}
+
+HourReport report_of(const HourRequest& request, const std::vector<HourArm>& arms, const StudyRuns& study) {
   HourReport report;
   report.title =
       fmt::format("ImageNet in 1 hour, in small: LeNet with batch norm on {}, {} epochs, {} seed{}", request.dataset,
                   request.epochs, request.seeds.size(), request.seeds.size() == 1 ? "" : "s");
   report.command = request.command;
-  report.arms = all.arms;
-  size_t trial = 0;
-  for (const HourArm& arm : all.arms) {
+  report.arms = arms;
+  for (const HourArm& arm : arms) {
     std::vector<RunReport> runs;
-    size_t failed = 0;
-    for (size_t seed = 0; seed < request.seeds.size(); ++seed, ++trial) {
-      if (outcomes[trial].end == TrialEnd::failed)
-        ++failed;
-      else
-        runs.push_back(read_run(store / all.trials[trial].name));
-    }
+    for (const int64_t seed : request.seeds)
+      if (const auto run = study.runs.find(trial_name(arm, seed)); run != study.runs.end()) runs.push_back(run->second);
+    const size_t failed = request.seeds.size() - runs.size();
     if (!runs.empty()) report.results[arm.name] = summary_of(std::move(runs), failed);
   }
   report.claims = hour_claims(request.plan, report.results);
@@ -90,36 +77,26 @@ std::string curves_of(const HourReport& report) {
 void write_report(const fs::path& store, const HourReport& report) {
   const std::string curves = curves_of(report);
   write_file_atomically(store / "curves.svg", curves);
-  write_file_atomically(store / kStudySummary, hour_json(report));
   write_file_atomically(store / "hour.html", hour_page(report, curves));
+  write_file_atomically(store / kStudySummary, hour_json(report));
 }
 
 }  // namespace
 
 int run_hour(const HourRequest& request) {
   refuse_launcher();
-  const HourTrials all = trials_of(request);
-  const fs::path store = open_study("hour-" + request.dataset, request.out, all.trials);
   Console console(false);
-  console.line(fmt::format("hour: {} configurations x {} seed{} = {} trainings, {} at once, in {}", all.arms.size(),
-                           request.seeds.size(), request.seeds.size() == 1 ? "" : "s", all.trials.size(),
-                           all.resources.jobs, store.string()));
-  const Interrupt interrupt;
-  Interrupt::remember(false);
-  StudyConsole watch(console, store, all.trials.size());
-  const auto outcomes = run_trials(all.trials, {store, trial_program(kHourRecipe), all.resources.jobs}, watch);
-  if (!outcomes) {
-    console.line(fmt::format("stopped; to go on: {} --out {}", request.command, shell_quoted(store.string())));
-    return 128 + Interrupt::number();
-  }
-  const HourReport report = report_of(request, all, *outcomes, store);
-  write_report(store, report);
+  const std::vector<HourArm> arms = hour_arms(request.plan, request.epochs);
+  console.line(fmt::format("hour: {} configurations x {} seed{} on {}", arms.size(), request.seeds.size(),
+                           request.seeds.size() == 1 ? "" : "s", request.dataset));
+  const std::optional<StudyRuns> study = run_study(study_of(request, arms), console);
+  if (!study) return 128 + Interrupt::number();
+  const HourReport report = report_of(request, arms, *study);
+  write_report(study->folder, report);
   console.line("\n" + report.title + "\n\n" + hour_table(report) + "\n" + hour_claims_text(report));
-  console.line(
-      fmt::format("study: {} (hour.html, curves.svg, summary.json, a run folder for each training)", store.string()));
-  for (const TrialOutcome& outcome : *outcomes)
-    if (outcome.end == TrialEnd::failed) return 1;
-  return 0;
+  console.line(fmt::format("study: {} (hour.html, curves.svg, summary.json, a run folder for each training)",
+                           study->folder.string()));
+  return study->failed.empty() ? 0 : 1;
 }
 
 }  // namespace kb

@@ -11,9 +11,11 @@ namespace {
 
 using ArmSummaries = std::map<std::string, Summary>;
 
-// The mean error of an arm in per cent. One of which some seed diverged has none: its mean would be that of the lucky.
+// The mean error of an arm in per cent, over the seeds that did not diverge.
 struct ArmError {
-  bool is_there = false, diverged = false;
+  bool is_there = false;  // every seed was trained
+  bool diverged = false;  // a seed did
+  bool has_mean = false;  // a seed did not
   double percent = 0;
   std::string text = "not trained";
 };
@@ -22,7 +24,7 @@ class Claims {
  public:
   explicit Claims(const ArmSummaries& arms) : arms_(arms), base_(error_of("kn32")) {}
 
-  // True where every seed's error lies within `points` of the baseline's.
+  // Holds where no seed diverged and the mean is at most `points` above the baseline's.
   void is_within(const std::string& arm, double points, const std::string& claim, const std::string& paper) {
     judge({arm}, claim, paper, fmt::format("at most {:g} points above kn 32", points),
           [=](const ArmError& error, double base) { return !error.diverged && error.percent <= base + points; });
@@ -45,7 +47,7 @@ class Claims {
     for (const std::string& other : others) {
       const ArmError its = error_of(other);
       is_there = is_there && its.is_there;
-      if (its.is_there && !its.diverged) best = std::min(best.value_or(its.percent), its.percent);
+      if (its.has_mean) best = std::min(best.value_or(its.percent), its.percent);
       ours += fmt::format("; {} ({})", its.text, other);
     }
     const bool holds = !error.diverged && (!best || error.percent <= *best - points);
@@ -63,7 +65,10 @@ class Claims {
     const auto at = arms_.find(arm);
     if (at == arms_.end() || at->second.runs.empty()) return {};
     const Summary& summary = at->second;
-    return {true, summary.diverged > 0, summary.last ? 100 * summary.last->mean : 0, goal_text(summary, summary.last)};
+    std::string text = goal_text(summary, summary.last);
+    if (summary.failed > 0) text += fmt::format(" ({} not trained)", summary.failed);
+    return {summary.failed == 0, summary.diverged > 0, summary.last.has_value(),
+            summary.last ? 100 * summary.last->mean : 0, std::move(text)};
   }
 
   void judge(const std::vector<std::string>& arms, const std::string& claim, const std::string& paper,

@@ -1,4 +1,4 @@
-// What `hour` shows: the table of its trainings beside the papers', the claims, and one HTML page of both.
+// Report of `hour`: the table of its trainings beside the papers', the claims, and one HTML page of both.
 #pragma once
 #include <map>
 #include <string>

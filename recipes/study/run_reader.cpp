@@ -28,17 +28,16 @@ std::string one_line(std::string_view text) {
 
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
-  report.command = manifest.get<std::string>("command");
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
   report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
-  for (const auto& [name, value] : manifest.at("flags").members()) report.flags[name] = scalar_text(value);
   if (manifest.has("goal")) {
     const JsonValue goal = manifest.at("goal");
     report.goal = goal.get<std::string>("name");
     report.goal_kind.is_share = goal.get<bool>("is_share");
     report.goal_kind.higher_is_better = goal.get<bool>("higher_is_better");
   }
+  if (!manifest.has("goal") && manifest.has("result") && !manifest.at("result").has("error")) report.goal = "loss";
   if (!manifest.has("ended")) return;
   report.how = manifest.at("ended").get<std::string>("how");
   report.steps = manifest.at("ended").get<int64_t>("step");
@@ -52,6 +51,7 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
 void take_evaluation(const FlatJson& line, RunReport& report) {
   const auto step = static_cast<int64_t>(line.number("step"));
   while (!report.evaluations.empty() && report.evaluations.back().step >= step) report.evaluations.pop_back();
+  if (!line.text("part").empty()) report.part = line.text("part");
   report.evaluations.push_back(
       {step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ struct EvaluationPoint {
 
 struct RunReport {
   std::filesystem::path folder;
-  std::string recipe, command;
+  std::string recipe;
   std::string how;        // it ended: "finished", "--stop-at", "diverged", "interrupted"; empty: it has not
   bool diverged = false;  // never true of a run that has not ended
   int64_t steps = 0;      // done
@@ -34,7 +33,6 @@ struct RunReport {
   std::string part = "test";                                 // of the data, that evaluations in its course were made on
   double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
   std::string state_sha256;                                   // of parameters and optimizer state at the end
-  std::map<std::string, std::string> flags;                   // as the manifest has them
   std::vector<EvaluationPoint> evaluations;
 
   bool is_done() const { return !how.empty() && how != "interrupted"; }

@@ -3,27 +3,26 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/run/advice.h"
-#include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
-#include "recipes/study/executor.h"
-#include "recipes/study/study_console.h"
+#include "recipes/study/run_study.h"
 #include "recipes/study/study_folder.h"
 #include "recipes/study/study_lines.h"
-#include "recipes/study/study_process.h"
 #include "recipes/study/summary.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
 namespace {
 
-void check_seed_flags(const Recipe& recipe, const RunConfig& config) {
-  if (config.seed != default_config(recipe).seed) throw UsageError("--seed: expected --seeds alone, got both");
+// `words`: the command line, as a seed of its own does not show in the configuration.
+void check_seed_flags(const RunConfig& config, const std::vector<std::string>& words) {
+  const auto is_seed = [](const std::string& word) { return word == "--seed" || word.starts_with("--seed="); };
+  if (std::any_of(words.begin(), words.end(), is_seed)) throw UsageError("--seed: expected --seeds alone, got both");
   const bool looks_inside = config.dry_run || config.explain_overlap || config.sync_steps || config.check_finite ||
                             !config.dump.empty() || !config.picture.empty() || !config.trace.empty();
   if (looks_inside)
@@ -38,10 +37,10 @@ void check_seed_flags(const Recipe& recipe, const RunConfig& config) {
     throw UsageError("--seeds: expected no --resume: the same --seeds and --out go on with what was stopped");
 }
 
-std::vector<Trial> seed_trials(const Recipe& recipe, const RunConfig& config, const TrialResources& resources) {
+std::vector<Trial> seed_trials(const Recipe& recipe, const RunConfig& config) {
   std::vector<Trial> trials;
   for (const int64_t seed : config.seeds) {
-    RunConfig one = with_resources(with_plan(with_absolute_paths(config)), resources);
+    RunConfig one = with_plan(with_absolute_paths(config));
     one.seed = seed;
     trials.push_back({fmt::format("seed-{}", seed), flag_words(recipe, one)});
   }
@@ -56,39 +55,27 @@ std::vector<StudyLine> seed_lines(const Summary& summary) {
 
 }  // namespace
 
-int train_seeds(const Recipe& recipe, const RunConfig& config) {
-  check_seed_flags(recipe, config);
+int train_seeds(const Recipe& recipe, const RunConfig& config, const std::vector<std::string>& words) {
+  check_seed_flags(config, words);
   refuse_launcher();
-  const TrialResources resources = resources_of(config, config.seeds.size());
-  const std::vector<Trial> trials = seed_trials(recipe, config, resources);
-  const std::filesystem::path store = open_study(recipe.name + "-seeds", config.out, trials);
   Console console(config.quiet);
-  console.line(fmt::format("{}: {} trainings, {} at once, {} thread{} each, in {}", recipe.name, trials.size(),
-                           resources.jobs, resources.threads, resources.threads == 1 ? "" : "s", store.string()));
-  const Interrupt interrupt;
-  Interrupt::remember(false);
-  StudyConsole watch(console, store, trials.size());
-  const auto outcomes = run_trials(trials, {store, trial_program(), resources.jobs}, watch);
-  if (!outcomes) {
-    console.line("stopped; the same command with --out " + shell_quoted(store.string()) + " goes on");
-    return 128 + Interrupt::number();
-  }
-  std::vector<RunReport> runs;
-  size_t failed = 0;
-  for (size_t i = 0; i < trials.size(); ++i) {
-    if ((*outcomes)[i].end == TrialEnd::failed)
-      ++failed;
-    else
-      runs.push_back(read_run(store / trials[i].name));
-  }
-  const Summary summary = summary_of(std::move(runs), failed);
   const std::string command =
       command_with(recipe, config, {{"--seeds", fmt::format("{}", fmt::join(config.seeds, ","))}});
-  write_file_atomically(store / kStudySummary, summary_json(summary, command));
-  write_file_atomically(store / "curves.svg", study_picture(recipe.name, seed_lines(summary), goal_curve(summary)));
-  console.line("\n" + summary_table(summary) + "study: " + store.string() +
+  const std::optional<StudyRuns> study =
+      run_study({recipe.name + "-seeds", config.out, seed_trials(recipe, config),
+                 resources_of(config, config.seeds.size()), trial_program(), "the same command again"},
+                console);
+  if (!study) return 128 + Interrupt::number();
+  std::vector<RunReport> runs;
+  for (const std::string& name : study->names)
+    if (const auto run = study->runs.find(name); run != study->runs.end()) runs.push_back(run->second);
+  const Summary summary = summary_of(std::move(runs), study->failed.size());
+  write_file_atomically(study->folder / "curves.svg",
+                        study_picture(recipe.name, seed_lines(summary), goal_curve(summary)));
+  write_file_atomically(study->folder / kStudySummary, summary_json(summary, command));
+  console.line("\n" + summary_table(summary) + "study: " + study->folder.string() +
                " (summary.json, curves.svg, a run folder for each seed)");
-  if (failed > 0) return 1;
+  if (summary.failed > 0) return 1;
   return summary.diverged == summary.runs.size() ? kDivergedExitCode : 0;
 }
 

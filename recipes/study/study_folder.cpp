@@ -20,18 +20,21 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStudyFile = "study.json";
 
-std::string study_text(const std::vector<Trial>& trials) {
+std::string study_text(const std::vector<Trial>& trials, int shards) {
   nlohmann::ordered_json json;
+  json["shards"] = shards;
   json["trials"] = nlohmann::ordered_json::array();
   for (const Trial& trial : trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
   return json.dump(2) + "\n";
 }
 
-std::vector<Trial> read_trials(const fs::path& file) {
-  std::vector<Trial> trials;
-  for (const JsonValue& trial : parse_json(read_file(file), file.string()).at("trials").items())
-    trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
-  return trials;
+Study read_study(const fs::path& folder) {
+  const fs::path file = folder / kStudyFile;
+  const JsonValue json = parse_json(read_file(file), file.string());
+  Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
+  for (const JsonValue& trial : json.at("trials").items())
+    study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
+  return study;
 }
 
 [[noreturn]] void refuse_other(const fs::path& folder, const std::string& trial, const std::vector<std::string>& there,
@@ -48,16 +51,16 @@ std::vector<Trial> read_trials(const fs::path& file) {
                   folder.string(), trial, from(there, a), from(asked, b)));
 }
 
-// Trials of both: those that are there, and behind them the others that are asked for.
-std::vector<Trial> joined(const fs::path& folder, std::vector<Trial> there, const std::vector<Trial>& asked) {
+// Adds the trials that the study lacks.
+void add_trials(Study& study, const std::vector<Trial>& asked) {
+  std::vector<Trial>& there = study.trials;
   for (const Trial& trial : asked) {
     const auto same = std::find_if(there.begin(), there.end(), [&](const Trial& t) { return t.name == trial.name; });
     if (same == there.end())
       there.push_back(trial);
     else if (same->words != trial.words)
-      refuse_other(folder, trial.name, same->words, trial.words);
+      refuse_other(study.folder, trial.name, same->words, trial.words);
   }
-  return there;
 }
 
 fs::path dated_folder(const std::string& name) {
@@ -78,27 +81,28 @@ fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials
       folders.push_back(entry.path());
   std::sort(folders.rbegin(), folders.rend());  // their names end with the time
   for (const fs::path& folder : folders)
-    if (read_file(folder / kStudyFile) == study_text(trials)) return folder;
+    if (read_study(folder).trials == trials) return folder;
   return dated_folder(name);
 }
 
 }  // namespace
 
-fs::path open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials) {
+Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards) {
   const fs::path folder = fs::absolute(out.empty() ? chosen_folder(name, trials) : fs::path(out));
-  const fs::path file = folder / kStudyFile;
-  if (is_there(file)) {
-    write_file_atomically(file, study_text(joined(folder, read_trials(file), trials)));
-    return folder;
+  Study study{folder, trials, shards};
+  if (is_there(folder / kStudyFile)) {
+    study = read_study(folder);
+    add_trials(study, trials);
+  } else {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
+    if (!fs::is_empty(folder))
+      throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
+                              folder.string(), fs::directory_iterator(folder)->path().filename().string()));
   }
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
-  if (!fs::is_empty(folder))
-    throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
-                            folder.string(), fs::directory_iterator(folder)->path().filename().string()));
-  write_file_atomically(file, study_text(trials));
-  return folder;
+  write_file_atomically(folder / kStudyFile, study_text(study.trials, study.shards));
+  return study;
 }
 
 }  // namespace kb

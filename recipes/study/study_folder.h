@@ -8,12 +8,17 @@
 
 namespace kb {
 
+struct Study {
+  std::filesystem::path folder;
+  std::vector<Trial> trials;  // all that it has, those asked for among them
+  int shards = 0;             // of its trials (--shards), as on the machine that it began on
+};
+
 inline constexpr const char* kStudySummary = "summary.json";  // is there once a study is done
 
-// Makes `out`, or runs/NAME-TIME where it is empty (but goes on with the newest such folder whose study of the same
-// trials is not done), with study.json of these trials in it; where a study is there, adds
-// those that it lacks. Throws Error where a trial of the same name has other words there, and where the folder holds
-// anything that is no study.
-std::filesystem::path open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials);
+// Makes `out`, or runs/NAME-TIME where it is empty, with study.json of these trials and shards in it; goes on with the
+// newest such folder whose study of the same trials is not done. Adds those that a study which is there lacks. Throws
+// Error where a trial of the same name has other words there, and where the folder holds anything that is no study.
+Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards);
 
 }  // namespace kb

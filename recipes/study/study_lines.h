@@ -1,4 +1,4 @@
-// What a picture of a study shows of its runs.
+// Runs of a study as lines of its picture.
 #pragma once
 #include "recipes/report/study_picture.h"
 #include "recipes/study/summary.h"

@@ -36,18 +36,12 @@ void refuse_launcher() {
 TrialResources resources_of(const RunConfig& config, size_t trials) {
   const int processors = usable_processors();
   TrialResources resources;
-  resources.jobs = choose_jobs(config.jobs, trials, takes_gpu(config));
+  resources.jobs = choose_jobs(config.jobs, trials, static_cast<int>(config.processes), takes_gpu(config));
   resources.threads = config.threads > 0
                           ? static_cast<int>(config.threads)
                           : std::max(1, processors / (resources.jobs * static_cast<int>(config.processes)));
   resources.shards = config.shards > 0 ? static_cast<int>(config.shards) : processors;
   return resources;
-}
-
-RunConfig with_resources(RunConfig config, const TrialResources& resources) {
-  config.threads = resources.threads;
-  config.shards = resources.shards;
-  return config;
 }
 
 std::vector<std::string> trial_program(const std::string& recipe) {

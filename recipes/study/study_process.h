@@ -9,7 +9,7 @@ namespace kb {
 
 struct TrialResources {
   int jobs = 1;     // trials at once
-  int threads = 1;  // of a trial
+  int threads = 1;  // of a process of a trial
   int shards = 1;   // of a trial: as it would have them alone, so that its bits do not depend on the jobs
 };
 
@@ -19,7 +19,6 @@ void refuse_launcher();
 // Trials of this configuration share the processors that this process may use; on a GPU one runs at a time, unless
 // config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);
-RunConfig with_resources(RunConfig config, const TrialResources& resources);
 
 // Words that start a trial: this program, "trial" and a recipe's name, where the program is none of a recipe.
 std::vector<std::string> trial_program(const std::string& recipe = "");

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace kb {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kRounding = 1e-9;  // of an epoch's number
 
 // Null where it is not finite: JSON has no such numbers.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -45,9 +48,12 @@ std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{
 }  // namespace
 
 std::optional<double> median_of_last(const RunReport& run) {
+  std::map<int64_t, double> epochs;  // the number of each and its last evaluation
+  for (const EvaluationPoint& point : run.evaluations)
+    epochs[static_cast<int64_t>(std::ceil(point.epoch - kRounding))] = point.goal;
   std::vector<double> values;
-  for (const EvaluationPoint& point : run.evaluations) values.push_back(point.goal);
-  if (values.size() > kLastEvaluations) values.erase(values.begin(), values.end() - kLastEvaluations);
+  for (auto epoch = epochs.rbegin(); epoch != epochs.rend() && values.size() < kLastEpochs; ++epoch)
+    values.push_back(epoch->second);
   if (values.empty() || std::any_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v); }))
     return std::nullopt;
   return median_of(std::move(values));
@@ -103,7 +109,7 @@ std::string summary_table(const Summary& summary) {
                         time_text(run.seconds));
   }
   text += fmt::format(
-      "mean +- standard deviation of the sample: test {} {}\n  median of the last 5 evaluations, on the {} part: {}",
+      "mean +- standard deviation of the sample: test {} {}\n  median of the last 5 epochs, on the {} part: {}",
       summary.goal, goal_text(summary, summary.last), summary.part, goal_text(summary, summary.median));
   if (summary.failed > 0) text += fmt::format("\n  {} failed", summary.failed);
   return text + "\n";

@@ -1,4 +1,4 @@
-// What several runs of one configuration say together: seeds of a study.
+// Statistics over several runs of one configuration: seeds of a study.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace kb {
 
-// The error of a run is the median of its last five evaluations in Goyal et al. 2017, section 5.1.
-inline constexpr size_t kLastEvaluations = 5;
+// The error of a run is the median of its last five epochs in Goyal et al. 2017, section 5.1.
+inline constexpr size_t kLastEpochs = 5;
 
-// Returns the median of the goal over the run's last five evaluations, of fewer where there are fewer; nothing where
-// there is none, or one of them is not finite.
+// Returns the median of the goal over the run's last five epochs with an evaluation, of each the last one; of fewer
+// where there are fewer. Nothing where there is none, or one of them is not finite.
 std::optional<double> median_of_last(const RunReport& run);
 
 struct Summary {
@@ -32,7 +32,7 @@ Summary summary_of(std::vector<RunReport> runs, size_t failed = 0);
 
 // "10.27 %", "0.1234".
 std::string goal_text(const Summary& summary, double value);
-// "10.27 +- 0.12 %"; "10.27 %" of one run; "diverged", "1 of 3 diverged: 10.27 %", "-".
+// "10.27 +- 0.12 %"; "10.27 %" of one run; "diverged", "10.27 % (1 of 2 diverged)", "-".
 std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean);
 
 // A table, a line a run and one for all.

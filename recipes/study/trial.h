@@ -8,6 +8,7 @@ namespace kb {
 struct Trial {
   std::string name;                // of its folder within the study; no two have the same
   std::vector<std::string> words;  // recipe's command line, without --out, --resume and --quiet
+  bool operator==(const Trial&) const = default;
 };
 
 }  // namespace kb

@@ -144,11 +144,11 @@ BOOST_AUTO_TEST_CASE(one_executor_a_store) {
 }
 
 BOOST_AUTO_TEST_CASE(jobs_by_processors_trials_and_device) {
-  BOOST_TEST(choose_jobs(3, 10, false) == 3);
-  BOOST_TEST(choose_jobs(3, 2, false) == 2);
-  BOOST_TEST(choose_jobs(0, 1000, true) == 1);
-  BOOST_TEST(choose_jobs(0, 0, false) == 1);
-  BOOST_TEST(choose_jobs(0, 1000000, false) >= 1);
+  BOOST_TEST(choose_jobs(3, 10, 1, false) == 3);
+  BOOST_TEST(choose_jobs(3, 2, 1, false) == 2);
+  BOOST_TEST(choose_jobs(0, 1000, 1, true) == 1);
+  BOOST_TEST(choose_jobs(0, 0, 1, false) == 1);
+  BOOST_TEST(choose_jobs(0, 1000000, 1000000, false) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,6 +113,14 @@ BOOST_AUTO_TEST_CASE(claims_are_judged_by_their_criteria) {
   BOOST_TEST(verdict("square-root") == "not tested");
   arms["kn4096-lars"] = of_errors({0.1201});
   BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not held");
+  // SGD at a rate of which one seed diverged counts by the others; an arm that lacks a seed is not judged.
+  arms["kn4096-lars"] = of_errors({0.109});
+  arms["kn4096-sgd-0.4"] = of_errors({0.11, 0.112, -1});
+  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not held");
+  arms["kn4096-sgd-0.4"] = of_errors({0.20});
+  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "held");
+  arms["kn4096-lars"].failed = 1;
+  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not tested");
   arms["kn32"] = of_errors({-1, 0.09});
   BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "twice").verdict) == "not tested");
 }

@@ -66,6 +66,35 @@ BOOST_AUTO_TEST_CASE(each_seed_is_the_training_alone_whatever_the_jobs) {
   BOOST_TEST(fs::exists(directory / "three" / "curves.svg"));
 }
 
+BOOST_AUTO_TEST_CASE(a_study_grows_though_its_threads_differ) {
+  const test::TemporaryDirectory directory;
+  const fs::path out = directory / "study";
+  BOOST_TEST(finish(mlp({"--seeds", "1"}, out)).status == 0);
+  const std::string first = state_sha256(seed_folder(out, 1));
+  BOOST_TEST(finish(mlp({"--seeds", "2..3", "--jobs", "2"}, out)).status == 0);
+  BOOST_TEST(state_sha256(seed_folder(out, 1)) == first);
+  const auto summary = nlohmann::json::parse(test::read_file(out / "summary.json"));
+  BOOST_TEST(summary["final"]["count"] == 3);  // the first seed's run is a part of it
+}
+
+BOOST_AUTO_TEST_CASE(held_out_samples_are_named) {
+  const test::TemporaryDirectory directory;
+  const fs::path out = directory / "study";
+  BOOST_TEST(finish(mlp({"--seeds", "1..2", "--validation", "32"}, out)).status == 0);
+  const auto summary = nlohmann::json::parse(test::read_file(out / "summary.json"));
+  BOOST_TEST(summary["evaluated_on"] == "valid");
+  BOOST_TEST(summary["final"]["count"] == 2);
+}
+
+BOOST_AUTO_TEST_CASE(flags_may_come_from_a_run) {
+  const test::TemporaryDirectory directory;
+  BOOST_TEST(finish(mlp({"--seed", "7"}, directory / "run", "20")).status == 0);
+  BOOST_TEST(finish({KB_BIN "/mlp_mnist", "--quiet", "--config", (directory / "run").string(), "--seeds", "1,7",
+                     "--out", (directory / "study").string()})
+                 .status == 0);
+  BOOST_TEST(state_sha256(directory / "study" / "seed-7") == state_sha256(directory / "run"));
+}
+
 BOOST_AUTO_TEST_CASE(a_study_that_was_killed_goes_on_to_the_same_bits) {
   const test::TemporaryDirectory directory;
   const fs::path whole = directory / "whole", killed = directory / "killed";

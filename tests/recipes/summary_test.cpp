@@ -1,4 +1,4 @@
-// What several runs say together, against sums by hand.
+// Statistics over several runs, against sums by hand.
 #include "recipes/study/summary.h"
 
 #include <boost/test/unit_test.hpp>
@@ -93,17 +93,25 @@ BOOST_AUTO_TEST_CASE(seeds_are_ranges_and_numbers) {
     BOOST_CHECK_EXCEPTION(seeds(wrong), Error, test::says("--seeds"));
 }
 
+BOOST_AUTO_TEST_CASE(an_epoch_counts_by_its_last_evaluation) {
+  RunReport run;
+  for (int i = 1; i <= 12; ++i) run.evaluations.push_back({10 * i, i / 2.0, 1, static_cast<double>(i), 1});
+  BOOST_TEST(*median_of_last(run) == 8);  // 4, 6, 8, 10, 12 after epochs 2 to 6
+}
+
 BOOST_AUTO_TEST_CASE(a_study_grows_and_refuses_other_flags) {
   const test::TemporaryDirectory directory;
   const std::string out = (directory / "study").string();
-  open_study("s", out, {{"seed-1", {"--lr", "0.1", "--seed", "1"}}});
-  open_study("s", out, {{"seed-1", {"--lr", "0.1", "--seed", "1"}}, {"seed-2", {"--lr", "0.1", "--seed", "2"}}});
-  const auto json = nlohmann::json::parse(test::read_file(directory / "study/study.json"));
-  BOOST_TEST(json["trials"].size() == 2u);
-  BOOST_CHECK_EXCEPTION(open_study("s", out, {{"seed-2", {"--lr", "0.2", "--seed", "2"}}}), Error,
+  const Trial one{"seed-1", {"--lr", "0.1", "--seed", "1"}}, two{"seed-2", {"--lr", "0.1", "--seed", "2"}};
+  open_study("s", out, {one}, 4);
+  BOOST_TEST((open_study("s", out, {one, two}, 8).trials == std::vector<Trial>{one, two}));
+  const Study whole = open_study("s", out, {two}, 8);
+  BOOST_TEST(whole.trials.size() == 2u);
+  BOOST_TEST(whole.shards == 4);  // as it began
+  BOOST_CHECK_EXCEPTION(open_study("s", out, {{"seed-2", {"--lr", "0.2", "--seed", "2"}}}, 4), Error,
                         test::says("trial seed-2\n  expected: --lr 0.1\n  got:      --lr 0.2"));
   test::write_file(directory / "file", "");
-  BOOST_CHECK_EXCEPTION(open_study("s", directory.path().string(), {}), Error,
+  BOOST_CHECK_EXCEPTION(open_study("s", directory.path().string(), {}, 4), Error,
                         test::says("expected a new or empty folder"));
 }
 
