@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "recipes/report/svg.h"
 
@@ -38,10 +39,10 @@ std::string results_table(const HourReport& report) {
     if (at != report.results.end())
       for (const RunReport& run : at->second.runs)
         runs += fmt::format(R"(<a href="{}/curves.svg">{}</a> )", xml_text(run.folder.filename().string()), run.seed);
-    html += table_row(
-        {fmt::to_string(arm.minibatch), xml_text(arm.rate), xml_text(arm.start), xml_text(result_text(report, arm)),
-         train_loss_text(report, arm), xml_text(arm.paper), xml_text(arm.paper_error), runs},
-        "td");
+    html += table_row({fmt::to_string(arm.minibatch), xml_text(arm.rate), xml_text(arm.start),
+                       xml_text(result_text(report, arm)), train_loss_text(report, arm), xml_text(arm.paper),
+                       xml_text(fmt::format("{} ({})", arm.paper_error, arm.source)), runs},
+                      "td");
   }
   return html + "</table>\n";
 }
@@ -67,23 +68,39 @@ constexpr const char* kPageStyle =
     "th{font-weight:600;background:#f5f5f5}code{background:#f5f5f5;padding:.15em .3em;overflow-wrap:anywhere}"
     "svg{max-width:100%;height:auto}.held{color:#00704f}.missed{color:#b34700}.open{color:#666}";
 
+// Words behind a label, on lines of at most 79 columns that begin under the first word.
+std::string wrapped(const std::string& label, const std::string& words) {
+  constexpr size_t kColumns = 79;
+  std::string text, line = label;
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) {
+    if (line.size() + word.size() > kColumns) {
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = std::string(label.size(), ' ');
+    }
+    line += word + " ";
+  }
+  return text + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
 }  // namespace
 
 std::string hour_table(const HourReport& report) {
-  std::string text = fmt::format("{:>5}  {:<20} {:<22} {:<18}  {}\n", "kn", "learning rate", "start", "test error",
-                                 "the paper's error, %");
+  std::string text =
+      fmt::format("{:>5}  {:<17} {:<18} {:<20} {}\n", "kn", "learning rate", "start", "test error", "the paper, %");
   for (const HourArm& arm : report.arms)
-    text += fmt::format("{:>5}  {:<20} {:<22} {:<18}  {}: {}\n", arm.minibatch, arm.rate,
-                        arm.start.substr(0, arm.start.find(',')), result_text(report, arm), arm.paper, arm.paper_error);
+    text += fmt::format("{:>5}  {:<17} {:<18} {:<20} {} at {}\n", arm.minibatch, arm.rate,
+                        arm.start.substr(0, arm.start.find(',')), result_text(report, arm),
+                        arm.paper_error.substr(0, arm.paper_error.find(' ')), arm.paper.substr(0, arm.paper.find(',')));
   return text;
 }
 
 std::string hour_claims_text(const HourReport& report) {
   std::string text;
   for (const HourClaim& claim : report.claims) {
-    text += fmt::format("{:<10} {}\n           paper: {}\n           here:  {}\n", text_of(claim.verdict), claim.claim,
-                        claim.paper, claim.ours);
-    if (claim.verdict != Verdict::not_tested) text += fmt::format("           held if {}\n", claim.criterion);
+    text += wrapped(fmt::format("{:<10} ", text_of(claim.verdict)), claim.claim) + wrapped("  paper    ", claim.paper) +
+            wrapped("  here     ", claim.ours);
+    if (claim.verdict != Verdict::not_tested) text += wrapped("  held if  ", claim.criterion);
   }
   return text;
 }
@@ -104,11 +121,8 @@ std::string hour_json(const HourReport& report) {
   Json json = {
       {"title", report.title}, {"command", report.command}, {"arms", Json::array()}, {"claims", Json::array()}};
   for (const HourArm& arm : report.arms) {
-    Json entry = {{"name", arm.name},
-                  {"minibatch", arm.minibatch},
-                  {"arguments", arm.words},
-                  {"paper", arm.paper},
-                  {"paper_error", arm.paper_error}};
+    Json entry = {{"name", arm.name},   {"minibatch", arm.minibatch},     {"arguments", arm.words},
+                  {"paper", arm.paper}, {"paper_error", arm.paper_error}, {"source", arm.source}};
     if (const auto at = report.results.find(arm.name); at != report.results.end())
       entry["summary"] = Json::parse(summary_json(at->second, ""));
     json["arms"].push_back(std::move(entry));

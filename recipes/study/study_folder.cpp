@@ -37,6 +37,25 @@ Study read_study(const fs::path& folder) {
   return study;
 }
 
+// Words of a trial without flags that change no bit and follow from a call: where the data lie, threads.
+std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
+  constexpr const char* kOfACall[] = {"--data", "--threads", "--loader-threads", "--keep", "--resident"};
+  std::vector<std::string> lasting;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (std::find(std::begin(kOfACall), std::end(kOfACall), words[i]) != std::end(kOfACall))
+      ++i;  // its value
+    else
+      lasting.push_back(words[i]);
+  }
+  return lasting;
+}
+
+bool are_alike(const std::vector<Trial>& a, const std::vector<Trial>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Trial& x, const Trial& y) {
+    return x.name == y.name && lasting_words(x.words) == lasting_words(y.words);
+  });
+}
+
 [[noreturn]] void refuse_other(const fs::path& folder, const std::string& trial, const std::vector<std::string>& there,
                                const std::vector<std::string>& asked) {
   const auto [a, b] = std::mismatch(there.begin(), there.end(), asked.begin(), asked.end());
@@ -58,8 +77,10 @@ void add_trials(Study& study, const std::vector<Trial>& asked) {
     const auto same = std::find_if(there.begin(), there.end(), [&](const Trial& t) { return t.name == trial.name; });
     if (same == there.end())
       there.push_back(trial);
-    else if (same->words != trial.words)
-      refuse_other(study.folder, trial.name, same->words, trial.words);
+    else if (lasting_words(same->words) != lasting_words(trial.words))
+      refuse_other(study.folder, trial.name, lasting_words(same->words), lasting_words(trial.words));
+    else
+      *same = trial;
   }
 }
 
@@ -81,7 +102,7 @@ fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials
       folders.push_back(entry.path());
   std::sort(folders.rbegin(), folders.rend());  // their names end with the time
   for (const fs::path& folder : folders)
-    if (read_study(folder).trials == trials) return folder;
+    if (are_alike(read_study(folder).trials, trials)) return folder;
   return dated_folder(name);
 }
 

@@ -1,6 +1,7 @@
 // The study `hour`: its arms are command lines that the recipe takes, and its claims hold or not as they should.
 #include <boost/test/unit_test.hpp>
 #include <set>
+#include <sstream>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
@@ -123,6 +124,14 @@ BOOST_AUTO_TEST_CASE(claims_are_judged_by_their_criteria) {
   BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not tested");
   arms["kn32"] = of_errors({-1, 0.09});
   BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "twice").verdict) == "not tested");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_printed_fits_a_terminal_of_80_columns) {
+  HourReport report{"title", "./run hour", hour_arms(HourPlan::full, 12), {}, {}};
+  for (const HourArm& arm : report.arms) report.results[arm.name] = of_errors({0.09, 0.1234, 0.10});
+  report.claims = hour_claims(HourPlan::full, report.results);
+  std::istringstream lines(hour_table(report) + hour_claims_text(report));
+  for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
 
 BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
