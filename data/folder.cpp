@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "data/class_folders.h"
 #include "data/data_file.h"
 #include "data/error.h"
 #include "data/images/open_image.h"
@@ -14,30 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLayout = "DIR/train/CLASS/*.png and DIR/test/CLASS/*.png (or .jpg, .ppm, .pgm; val for test)";
-
-// Returns the paths in a folder, sorted, without hidden ones.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (!at->path().filename().string().starts_with(".")) entries.push_back(at->path());
-  if (error) throw DataError({folder.string(), "cannot be read", kLayout, error.message(), ""});
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
-std::vector<std::string> classes_of(const fs::path& part) {
-  std::vector<std::string> classes;
-  for (const fs::path& entry : entries_of(part)) {
-    std::error_code error;
-    if (!fs::is_directory(entry, error))
-      throw DataError({entry.string(), "is not the folder of a class", kLayout, "a file", ""});
-    classes.push_back(entry.filename().string());
-  }
-  if (classes.size() < 2)
-    throw DataError({part.string(), "too few classes", "at least 2 folders", fmt::to_string(classes.size()), ""});
-  return classes;
-}
 
 struct Image {
   ImageShape shape;
@@ -158,9 +135,10 @@ void append(Split& split, const fs::path& path, int32_t label, fs::path& first) 
 Split read_part(const fs::path& part, const std::vector<std::string>& classes, ImageShape shape, fs::path& first) {
   Split split{shape, {}, {}};
   for (size_t label = 0; label < classes.size(); ++label) {
-    const std::vector<fs::path> images = entries_of(part / classes[label]);
-    if (images.empty()) throw DataError({(part / classes[label]).string(), "a class without images", kLayout, "", ""});
-    for (const fs::path& image : images) append(split, image, static_cast<int32_t>(label), first);
+    const fs::path folder = part / classes[label];
+    const std::vector<std::string> images = names_in(folder, kLayout);
+    if (images.empty()) throw DataError({folder.string(), "a class without images", kLayout, "", ""});
+    for (const std::string& image : images) append(split, folder / image, static_cast<int32_t>(label), first);
   }
   return split;
 }
@@ -169,11 +147,9 @@ Split read_part(const fs::path& part, const std::vector<std::string>& classes, I
 
 Dataset load_folder_dataset(const fs::path& dir) {
   if (dir.empty()) throw DataError({"data set folder", "no folder was named", kLayout, "", "--data DIR"});
-  std::error_code none;
-  const bool has_val = fs::is_directory(dir / "val", none) && !fs::exists(dir / "test", none);
-  const fs::path train = dir / "train", test = dir / (has_val ? "val" : "test");
-  std::vector<std::string> classes = classes_of(train);
-  if (const std::vector<std::string> tested = classes_of(test); tested != classes)
+  const fs::path train = dir / "train", test = dir / test_part(dir);
+  std::vector<std::string> classes = training_classes(dir, kLayout);
+  if (const std::vector<std::string> tested = class_folders(test, kLayout); tested != classes)
     throw DataError({test.string(), "other classes than in training", fmt::format("{}", fmt::join(classes, ", ")),
                      fmt::format("{}", fmt::join(tested, ", ")), ""});
   fs::path first;

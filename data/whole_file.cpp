@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,7 +17,8 @@ void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t
   const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
   std::error_code error;
   try {
-    GrowingFile file(temporary, 0);
+    GrowingFile file(temporary);
+    file.keep(0);
     file.append(bytes);
     file.flush();
   } catch (...) {
@@ -30,17 +32,46 @@ void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t
   throw DataError({path.string(), "cannot be written", "", reason, ""});
 }
 
-GrowingFile::GrowingFile(const std::filesystem::path& path, uint64_t keep)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)), size_(keep) {
-  if (descriptor_ < 0) fail();
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(descriptor_, static_cast<off_t>(keep)) == 0) return;
+namespace {
+
+// Opens the file and locks it. Returns -1 with errno.
+int open_locked(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
   const int reason = errno;
-  ::close(descriptor_);  // no destructor runs for an object that was not made
+  ::close(descriptor);
   errno = reason;
-  fail();
+  return -1;
+}
+
+// Whether the path still leads to the open file: between open and lock its writer may have renamed it.
+bool leads_to(const std::filesystem::path& path, int descriptor) {
+  struct stat open {
+  }, there{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
+
+}  // namespace
+
+GrowingFile::GrowingFile(const std::filesystem::path& path) : path_(path), descriptor_(open_locked(path)) {
+  if (descriptor_ < 0) fail();
+  struct stat status {};
+  if (leads_to(path, descriptor_) && ::fstat(descriptor_, &status) == 0) {
+    size_ = static_cast<uint64_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);  // no destructor runs for an object that was not made
+  fail("another process has just finished it");
 }
 
 GrowingFile::~GrowingFile() { ::close(descriptor_); }
+
+void GrowingFile::keep(uint64_t bytes) {
+  if (bytes > size_) fail(fmt::format("it has {} bytes of {} that were there", size_, bytes));
+  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) fail();
+  size_ = bytes;
+}
 
 void GrowingFile::append(std::span<const uint8_t> bytes) {
   write(size_, bytes);
@@ -63,10 +94,13 @@ void GrowingFile::write(uint64_t at, std::span<const uint8_t> bytes) {
   }
 }
 
+void GrowingFile::fail(const std::string& reason) const {
+  throw DataError({path_.string(), "cannot be written", "", reason, ""});
+}
+
 void GrowingFile::fail() const {
   const int reason = errno;
-  throw DataError({path_.string(), "cannot be written", "",
-                   reason == EWOULDBLOCK ? "another process writes it" : std::generic_category().message(reason), ""});
+  fail(reason == EWOULDBLOCK ? "another process writes it" : std::generic_category().message(reason));
 }
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 namespace kb {
 
@@ -13,14 +14,15 @@ void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t
 /// A file that is written from front to back, and may be gone on with.
 class GrowingFile {
  public:
-  /// Makes the file where it is missing and leaves its first `keep` bytes, which must be there. Throws DataError, as
-  /// the others do, also where another process writes it.
-  GrowingFile(const std::filesystem::path& path, uint64_t keep);
+  /// Makes the file where it is missing, and locks it. Its content stays. Throws DataError, as the others do, also
+  /// where another process writes it, or has just given it another name.
+  explicit GrowingFile(const std::filesystem::path& path);
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  uint64_t size() const { return size_; }
+  /// Leaves the first `bytes` bytes. Throws DataError where the file is shorter.
+  void keep(uint64_t bytes);
   void append(std::span<const uint8_t> bytes);
   /// Overwrites bytes that are there.
   void overwrite(uint64_t at, std::span<const uint8_t> bytes);
@@ -29,11 +31,12 @@ class GrowingFile {
 
  private:
   void write(uint64_t at, std::span<const uint8_t> bytes);
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail(const std::string& reason) const;
+  [[noreturn]] void fail() const;  // by errno
 
   std::filesystem::path path_;
   int descriptor_;
-  uint64_t size_;
+  uint64_t size_ = 0;
 };
 
 }  // namespace kb

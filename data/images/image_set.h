@@ -10,10 +10,12 @@
 
 namespace kb {
 
+inline constexpr int64_t kImageNetTrainCount = 1281167, kImageNetTestCount = 50000;  ///< images of ILSVRC 2012
+
 struct ImageSetPlace {
   std::filesystem::path data;   ///< a pack, a folder with a part `train`, or the folder above `imagenet`
-  std::filesystem::path cache;  ///< of indices; see index_of_folder
-  int threads = 1;              ///< that read the headers
+  std::filesystem::path cache;  ///< folder in which index_of_folder keeps the images' sizes; empty: none
+  int threads = 1;              ///< number of threads that read the images' headers
 };
 
 /// Whether a pack or such a folder is there.

@@ -10,6 +10,7 @@
 #include <future>
 #include <system_error>
 
+#include "data/class_folders.h"
 #include "data/content_hash.h"
 #include "data/data_file.h"
 #include "data/error.h"
@@ -22,16 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kImageLayout = "DIR/train/CLASS/*.JPEG and DIR/val/CLASS/*.JPEG (or .jpg, .png)";
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (std::string name = at->path().filename().string(); !name.starts_with(".")) names.push_back(std::move(name));
-  if (error) throw DataError({folder.string(), "cannot be read", kImageLayout, error.message(), ""});
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 bool is_image_name(const std::string& name) {
   std::string end = fs::path(name).extension().string();
@@ -47,27 +38,15 @@ struct stat status_of(const fs::path& path) {
   return status;
 }
 
-std::vector<std::string> class_folders(const fs::path& part) {
-  std::vector<std::string> classes = names_in(part);
-  for (const std::string& name : classes)
-    if (!S_ISDIR(status_of(part / name).st_mode))
-      throw DataError({(part / name).string(), "is not the folder of a class", kImageLayout, "a file", ""});
-  return classes;
-}
-
 class Lister {
  public:
   explicit Lister(const fs::path& dir) : dir_(dir) {}
 
   ImageIndex list() {
-    index_.classes = class_folders(dir_ / "train");
-    if (index_.classes.size() < 2)
-      throw DataError({(dir_ / "train").string(), "too few classes", "at least 2 folders",
-                       fmt::to_string(index_.classes.size()), ""});
+    index_.classes = training_classes(dir_, kImageLayout);
     add_part("train", index_.classes, index_.train);
-    std::error_code none;
-    const std::string test = fs::exists(dir_ / "val", none) ? "val" : "test";
-    const std::vector<std::string> tested = class_folders(dir_ / test);
+    const std::string test = test_part(dir_);
+    const std::vector<std::string> tested = class_folders(dir_ / test, kImageLayout);
     for (const std::string& name : tested)
       if (!std::binary_search(index_.classes.begin(), index_.classes.end(), name))
         throw DataError({(dir_ / test / name).string(), "a class that training does not have",
@@ -84,7 +63,7 @@ class Lister {
       const auto at = std::lower_bound(index_.classes.begin(), index_.classes.end(), name);
       const auto label = static_cast<int32_t>(at - index_.classes.begin());
       const size_t before = entries.size();
-      for (const std::string& file : names_in(dir_ / part / name))
+      for (const std::string& file : names_in(dir_ / part / name, kImageLayout))
         add_file(fs::path(part) / name / file, label, entries);
       if (entries.size() == before)
         throw DataError({(dir_ / part / name).string(), "a class without images", kImageLayout, "", ""});

@@ -15,19 +15,19 @@
 namespace kb {
 
 struct ImageEntry {
-  uint64_t name = 0;        ///< where it begins in ImageIndex::names
-  uint32_t name_bytes = 0;  ///< its length
-  int32_t label = 0;
+  uint64_t name = 0;              ///< position of the name's first byte in ImageIndex::names
+  uint32_t name_bytes = 0;        ///< length of the name, bytes
+  int32_t label = 0;              ///< position of the class in ImageIndex::classes
   int32_t width = 0, height = 0;  ///< pixels; 0 where the header cannot be read
-  uint64_t bytes = 0;             ///< of the file
-  uint64_t at = 0;                ///< in a pack, where it begins
-  uint64_t checksum = 0;          ///< in a pack, content_hash(0, ...) of the file
+  uint64_t bytes = 0;             ///< size of the file, bytes
+  uint64_t at = 0;                ///< position of the file's first byte in a pack; 0 elsewhere
+  uint64_t checksum = 0;          ///< content_hash(0, ...) of the file in a pack; 0 elsewhere
 };
 
 struct ImageIndex {
   std::vector<std::string> classes;     ///< names of the folders, in their order
-  std::vector<ImageEntry> train, test;  ///< by class, then by name
-  std::string names;                    ///< of all images, one behind the other: "train/CLASS/FILE"
+  std::vector<ImageEntry> train, test;  ///< sorted by class, then by name
+  std::string names;                    ///< names of all images, "train/CLASS/FILE", without separators
   uint64_t stamp = 0;                   ///< hash of names, sizes and times of change of a folder's files
 
   std::string_view name(const ImageEntry& entry) const {
@@ -47,11 +47,12 @@ ImageIndex parse_index(std::span<const uint8_t> bytes, const std::string& subjec
 /// The folder itself, or the folder `imagenet` in it, that has a part `train`; empty where neither has.
 std::filesystem::path find_image_folder(const std::filesystem::path& dir);
 
-/// Lists DIR/train/CLASS/* and DIR/val/CLASS/* (or DIR/test): files that end in .jpg, .jpeg or .png, in any case.
-/// Classes are the folders of train in the order of their names. Throws DataError for another layout.
+/// Lists DIR/train/CLASS/* and the part that is tested on (data/class_folders.h): files that end in .jpg, .jpeg or
+/// .png, in any case. Classes are the folders of train in the order of their names. Throws DataError for another
+/// layout.
 ImageIndex list_images(const std::filesystem::path& dir);
 
-/// Reads width and height from the headers of all files, in so many threads.
+/// Reads width and height from the headers of all files, in `threads` threads.
 void read_image_sizes(ImageIndex& index, const std::filesystem::path& dir, int threads);
 
 /// Lists a folder with the images' sizes. These are kept in `cache`, a folder that is made where it is missing, and

@@ -37,8 +37,10 @@ class IndexReader {
     index.names = text(header.names);
     index.train = entries(header.train);
     index.test = entries(header.test);
-    for (const std::vector<ImageEntry>* part : index.parts())
+    for (const std::vector<ImageEntry>* part : index.parts()) {
       for (const ImageEntry& entry : *part) check(index, entry);
+      check_order(*part);
+    }
     if (!rest_.empty()) refuse("the end of the index", fmt::format("{} bytes more", rest_.size()));
     if (index.classes.size() < 2 || index.train.empty() || index.test.empty())
       refuse("classes, training and test images", "none of some");
@@ -94,6 +96,13 @@ class IndexReader {
       refuse(fmt::format("labels below {}", index.classes.size()), fmt::to_string(entry.label));
     if (entry.width < 0 || entry.height < 0 || entry.width > kMostSide || entry.height > kMostSide)
       refuse(fmt::format("sides of at most {} pixels", kMostSide), fmt::format("{}x{}", entry.width, entry.height));
+  }
+
+  // A class is looked for by bisection.
+  void check_order(const std::vector<ImageEntry>& part) const {
+    for (size_t i = 1; i < part.size(); ++i)
+      if (part[i].label < part[i - 1].label)
+        refuse("labels that ascend from image to image", fmt::format("{} behind {}", part[i].label, part[i - 1].label));
   }
 
   std::span<const uint8_t> rest_;

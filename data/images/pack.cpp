@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kSignature[8] = {'k', 'b', 'p', 'a', 'c', 'k', '1', '\n'};
-constexpr size_t kAtOnce = 64;  // images that a thread makes before they are written
+constexpr size_t kAtOnce = 64;  // images that a thread makes or reads between two calls of progress
 
 struct PackHeader {
   char signature[8] = {};
@@ -102,28 +102,16 @@ Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& f
   return with_checksum(std::move(made));
 }
 
-// Reads how many images FILE.part holds: the entries of its log, up to the first whose bytes are not there or differ.
-std::vector<LogEntry> confirmed_entries(const fs::path& part, const fs::path& log, uint64_t identity, size_t most) {
-  std::error_code error;
-  if (!fs::exists(part, error) || !fs::exists(log, error)) return {};
-  const DataFile data(part), lines(log);
+// Returns the entries of the log of FILE.part; none where it is the log of other images or another form.
+std::vector<LogEntry> logged_entries(const fs::path& log, uint64_t identity, size_t most) {
+  const DataFile lines(log);
   const Bytes text = lines.read(0, lines.size());
   uint64_t owner = 0;
   if (text.size() < sizeof owner) return {};
   std::memcpy(&owner, text.data(), sizeof owner);
   if (owner != identity) return {};
-  std::vector<LogEntry> entries;
-  uint64_t at = sizeof(PackHeader);
-  for (size_t next = sizeof owner; next + sizeof(LogEntry) <= text.size() && entries.size() < most;
-       next += sizeof(LogEntry)) {
-    LogEntry entry;
-    std::memcpy(&entry, text.data() + next, sizeof entry);
-    if (at > data.size() || entry.bytes > data.size() - at) break;
-    const Bytes file = data.read(at, entry.bytes);
-    if (content_hash(0, file.data(), file.size()) != entry.checksum) break;
-    at += entry.bytes;
-    entries.push_back(entry);
-  }
+  std::vector<LogEntry> entries(std::min(most, (text.size() - sizeof owner) / sizeof(LogEntry)));
+  if (!entries.empty()) std::memcpy(entries.data(), text.data() + sizeof owner, entries.size() * sizeof(LogEntry));
   return entries;
 }
 
@@ -139,26 +127,37 @@ class PackWriter {
       for (ImageEntry& entry : *entries) entries_.push_back(&entry);
   }
 
+  // Both files are locked before they are read: another process may be writing them.
   int64_t write(const fs::path& file) {
+    GrowingFile part(part_), log(log_);
     const uint64_t identity = identity_of(index_, work_.form);
-    const std::vector<LogEntry> there = confirmed_entries(part_, log_, identity, entries_.size());
-    uint64_t end = sizeof(PackHeader);
-    for (const LogEntry& entry : there) end += entry.bytes;
-    GrowingFile part(part_, there.empty() ? 0 : end);
-    GrowingFile log(log_, there.empty() ? 0 : sizeof identity + there.size() * sizeof(LogEntry));
-    if (there.empty()) {
+    const size_t there = confirm(logged_entries(log_, identity, entries_.size()));
+    part.keep(there == 0 ? 0 : at_);
+    log.keep(there == 0 ? 0 : sizeof identity + there * sizeof(LogEntry));
+    if (there == 0) {
       part.append(bytes_in(PackHeader{}));
       log.append(bytes_in(identity));
     }
-    at_ = sizeof(PackHeader);
-    for (size_t i = 0; i < there.size(); ++i) set(i, there[i]);
-    tell(there.size());
-    for (size_t i = there.size(); i < entries_.size();) i = write_some(i, part, log);
+    tell(PackStage::write, there, entries_.size());
+    for (size_t i = there; i < entries_.size();) i = write_some(i, part, log);
     finish(part, file);
-    return static_cast<int64_t>(there.size());
+    return static_cast<int64_t>(there);
   }
 
  private:
+  // Returns how many images FILE.part holds: the entries up to the first whose bytes are not there or differ.
+  size_t confirm(const std::vector<LogEntry>& logged) {
+    const DataFile data(part_);
+    for (size_t i = 0; i < logged.size(); ++i) {
+      if (i % kAtOnce == 0) tell(PackStage::confirm, i, logged.size());
+      if (at_ > data.size() || logged[i].bytes > data.size() - at_) return i;
+      const Bytes file = data.read(at_, logged[i].bytes);
+      if (content_hash(0, file.data(), file.size()) != logged[i].checksum) return i;
+      set(i, logged[i]);
+    }
+    return logged.size();
+  }
+
   void set(size_t image, const LogEntry& entry) {
     ImageEntry& to = *entries_[image];
     to.width = entry.width;
@@ -185,12 +184,12 @@ class PackWriter {
       log.append(bytes_in(made[i - first].entry));
       set(i, made[i - first].entry);
     }
-    tell(end);
+    tell(PackStage::write, end, entries_.size());
     return end;
   }
 
-  void tell(size_t images) const {
-    if (work_.progress) work_.progress(static_cast<int64_t>(images), static_cast<int64_t>(entries_.size()), at_);
+  void tell(PackStage stage, size_t images, size_t of) const {
+    if (work_.progress) work_.progress(stage, static_cast<int64_t>(images), static_cast<int64_t>(of), at_);
   }
 
   void finish(GrowingFile& part, const fs::path& file) {
@@ -213,7 +212,7 @@ class PackWriter {
   ImageIndex index_;
   fs::path part_, log_;
   std::vector<ImageEntry*> entries_;  // of index_, both parts
-  uint64_t at_ = 0;                   // end of what is written
+  uint64_t at_ = sizeof(PackHeader);  // end of the images that are written
 };
 
 // A file's pages, which the processes that map it share.
@@ -286,24 +285,34 @@ std::shared_ptr<const ImageStore> open_pack(const fs::path& file) {
   return std::make_shared<PackStore>(file, std::make_unique<MappedFile>(file));
 }
 
-std::vector<std::string> verify_pack(const ImageStore& pack, const PackWork& work) {
-  std::vector<std::string> damaged;
-  const auto tell = [&](int64_t images, int64_t of, uint64_t bytes) {
-    if (work.progress) work.progress(images, of, bytes);
-  };
-  int64_t done = 0;
-  uint64_t bytes = 0;
-  const auto of = static_cast<int64_t>(pack.index().train.size() + pack.index().test.size());
-  Bytes memory;
-  tell(0, of, 0);
+std::vector<std::string> verify_pack(const ImageStore& pack, int threads, const PackProgress& progress) {
+  std::vector<const ImageEntry*> entries;
   for (const std::vector<ImageEntry>* part : pack.index().parts())
-    for (const ImageEntry& entry : *part) {
-      const std::span<const uint8_t> file = pack.file(entry, memory);
-      if (content_hash(0, file.data(), file.size()) != entry.checksum) damaged.emplace_back(pack.index().name(entry));
-      bytes += file.size();
-      if (++done % 64 == 0 || done == of) tell(done, of, bytes);
+    for (const ImageEntry& entry : *part) entries.push_back(&entry);
+  std::vector<char> damaged(entries.size());
+  uint64_t bytes = 0;
+  const auto read = [&](size_t begin) {
+    Bytes memory;
+    for (size_t i = begin; i < std::min(begin + kAtOnce, entries.size()); ++i) {
+      const std::span<const uint8_t> file = pack.file(*entries[i], memory);
+      damaged[i] = content_hash(0, file.data(), file.size()) != entries[i]->checksum ? 1 : 0;
     }
-  return damaged;
+  };
+  for (size_t first = 0; first < entries.size();) {
+    if (progress) progress(PackStage::verify, static_cast<int64_t>(first), static_cast<int64_t>(entries.size()), bytes);
+    const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(threads, 1)), entries.size());
+    std::vector<std::future<void>> readers;
+    for (size_t begin = first; begin < end; begin += kAtOnce)
+      readers.push_back(std::async(std::launch::async, read, begin));
+    for (std::future<void>& reader : readers) reader.get();
+    for (; first < end; ++first) bytes += entries[first]->bytes;
+  }
+  if (progress)
+    progress(PackStage::verify, static_cast<int64_t>(entries.size()), static_cast<int64_t>(entries.size()), bytes);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (damaged[i] != 0) names.emplace_back(pack.index().name(*entries[i]));
+  return names;
 }
 
 }  // namespace kb

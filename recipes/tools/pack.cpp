@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <optional>
 
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
 #include "recipes/config/values.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
 #include "recipes/run/progress_line.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
@@ -18,52 +20,58 @@ namespace {
 using namespace kb;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kStageWords[] = {"confirmed", "packed", "verified"};  // by PackStage
+
 // One line on standard error: rewritten in place on a terminal, once a minute elsewhere.
-class PackProgress {
+class ProgressLine {
  public:
-  void operator()(int64_t images, int64_t of, uint64_t bytes) {
-    if (begun_with_ < 0) begun_with_ = images;
+  void operator()(PackStage stage, int64_t images, int64_t of, uint64_t bytes) {
     const Clock::time_point now = Clock::now();
+    if (stage != stage_) {
+      stage_ = stage;
+      began_ = shown_ = now;
+      begun_with_ = images;
+    }
     if (now - shown_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::minutes(1)) && images < of) return;
     shown_ = now;
     const std::chrono::duration<double> seconds = now - began_;
     const double speed = static_cast<double>(images - begun_with_) / std::max(seconds.count(), 1e-9);
-    fmt::print(stderr, "{}{} of {} images, {:.2f} GB, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "", images,
-               of, static_cast<double>(bytes) / 1e9, speed,
+    fmt::print(stderr, "{}{} {} of {} images, {:.2f} GB, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "",
+               kStageWords[static_cast<size_t>(stage)], images, of, static_cast<double>(bytes) / 1e9, speed,
                speed > 0 ? time_left_text(static_cast<double>(of - images) / speed) : "?",
                terminal_ && images < of ? "" : "\n");
   }
 
  private:
   const bool terminal_ = ::isatty(2) == 1;
-  const Clock::time_point began_ = Clock::now();
-  Clock::time_point shown_ = began_;
-  int64_t begun_with_ = -1;  // images at the first call: those of an earlier start take no time
+  std::optional<PackStage> stage_;
+  Clock::time_point began_, shown_;
+  int64_t begun_with_ = 0;  // images at the stage's first call: those of an earlier start take no time
 };
 
 int64_t image_count(const ImageStore& store) {
   return static_cast<int64_t>(store.index().train.size() + store.index().test.size());
 }
 
-int verify(const std::string& file) {
-  const auto pack = open_pack(file);
-  const std::vector<std::string> damaged = verify_pack(*pack, {.progress = PackProgress()});
+// Reads all images back. Returns the exit code.
+int verify(const std::string& file, const ImageStore& pack, int threads) {
+  const std::vector<std::string> damaged = verify_pack(pack, threads, ProgressLine());
   for (const std::string& name : damaged) fmt::print("damaged: {}\n", name);
   fmt::print("{}: {} of {} images have their checksum, fingerprint {}\n", file,
-             image_count(*pack) - static_cast<int64_t>(damaged.size()), image_count(*pack),
-             index_fingerprint(pack->index()));
+             image_count(pack) - static_cast<int64_t>(damaged.size()), image_count(pack),
+             index_fingerprint(pack.index()));
   return damaged.empty() ? 0 : 1;
 }
 
 int pack(const std::string& data, const std::string& to, const PackForm& form, int threads) {
   const auto store = open_image_store({data, RuntimeOptions::from_environment().cache_dir, threads});
-  const int64_t there = write_pack(*store, to, {form, threads, PackProgress()});
+  const int64_t there = write_pack(*store, to, {form, threads, ProgressLine()});
   if (there > 0) fmt::print("went on behind {} images of an earlier start\n", there);
   const auto made = open_pack(to);
-  fmt::print("{}: {} training and {} test images of {} classes, {:.2f} GB, fingerprint {}\n", to,
-             made->index().train.size(), made->index().test.size(), made->index().classes.size(),
-             static_cast<double>(std::filesystem::file_size(to)) / 1e9, index_fingerprint(made->index()));
-  return 0;
+  fmt::print("{}: {} training and {} test images of {} classes, {:.2f} GB\n", to, made->index().train.size(),
+             made->index().test.size(), made->index().classes.size(),
+             static_cast<double>(std::filesystem::file_size(to)) / 1e9);
+  return verify(to, *made, threads);
 }
 
 }  // namespace
@@ -75,23 +83,27 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Packs the images of a folder (DIR/train/CLASS/*, DIR/val/CLASS/*) into one file for --dataset imagenet --data "
       "FILE. "
-      "The files' own bytes give the bits that the folder gives; started again after a stop it goes on.");
+      "The files' own bytes give the bits that the folder gives; started again after a stop it goes on.",
+      "./run pack");
   app.add_option("DIR", data, "folder of the images, or a pack of them");
-  app.add_option("--to", to, "the pack that is written")->type_name("FILE");
-  app.add_option("--side", form.side, "shorter side of smaller copies, pixels; 0: the files as they are")
+  app.add_option("--to", to, "write the pack into this file")->type_name("FILE");
+  app.add_option("--side", form.side,
+                 "shrink images to this length of the shorter side, pixels; 0: pack the files as they are")
       ->capture_default_str()
       ->check(CLI::Range(0, 65500));
-  app.add_option("--quality", form.quality, "of the copies' JPEGs")->capture_default_str()->check(CLI::Range(1, 100));
-  app.add_flag("--raw", form.raw, "copies are bare pixels, which cost no decoding and ten times the space");
-  app.add_option("--threads", threads, "threads that read and shrink")
+  app.add_option("--quality", form.quality, "JPEG quality of the copies, 1 to 100")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  app.add_flag("--raw", form.raw, "store bare pixels, which need no decoding and about ten times the space");
+  app.add_option("--threads", threads, "number of threads that read, shrink and verify")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   app.add_option("--verify", checked,
                  "compare each image of this pack with its checksum; exit code 1 where one differs")
       ->type_name("FILE");
   return kb::guarded_main("pack", [&] {
-    CLI11_PARSE(app, argc, argv);
-    if (!checked.empty() && data.empty() && to.empty()) return verify(checked);
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run pack DIR --to FILE, or ./run pack --verify FILE")) return 0;
+    if (!checked.empty() && data.empty() && to.empty()) return verify(checked, *open_pack(checked), threads);
     if (!checked.empty() || data.empty() || to.empty())
       throw UsageError("pack: expected DIR --to FILE, or --verify FILE");
     if (form.raw && form.side == 0) throw UsageError("--raw: expected a --side beside it, of 1 pixel or more");

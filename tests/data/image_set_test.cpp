@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "data/augment.h"
+#include "data/class_folders.h"
 #include "data/image_files.h"
 #include "data/images/open_image.h"
 #include "data/images/view.h"
@@ -212,6 +213,25 @@ BOOST_AUTO_TEST_CASE(photographs_of_ten_classes) {
   BOOST_TEST(set.test.count() == 200);
   for (const int64_t sample : {0, 399, 799}) BOOST_TEST(pixels_of(set.train, sample, kEveryChange).size() == 150528u);
   BOOST_TEST(set.train.files->replaced().empty());
+}
+
+// One rule for every set in folders: test where it holds classes, else val.
+BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
+  ImageFolder folder;
+  const auto tested = [&] {
+    const ImageIndex index = kb::list_images(folder.dir());
+    return std::string(index.name(index.test[0])).substr(0, 5);
+  };
+  BOOST_TEST(kb::test_part(folder.dir()) == "val");
+  folder.write("test/ILSVRC2012_test_00000001.JPEG", {});  // as published: without labels
+  BOOST_TEST(tested() == "val/n");
+  fs::remove_all(folder.dir() / "test");
+  fs::create_directories(folder.dir() / "test");
+  fs::copy(folder.dir() / "val", folder.dir() / "test", fs::copy_options::recursive);
+  BOOST_TEST(tested() == "test/");
+  fs::remove_all(folder.dir() / "test");
+  fs::remove_all(folder.dir() / "val");
+  BOOST_TEST(kb::test_part(folder.dir()) == "test");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

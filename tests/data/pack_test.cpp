@@ -2,15 +2,18 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <future>
 
 #include "data/augment.h"
+#include "data/error.h"
 #include "data/image_files.h"
+#include "data/whole_file.h"
 #include "tests/data/image_folder.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-using kb::Bytes, kb::Dataset, kb::PackForm, kb::PackWork;
+using kb::Bytes, kb::Dataset, kb::PackForm, kb::PackStage, kb::PackWork;
 using kb::test::ImageFolder, kb::test::pixels_of;
 
 constexpr kb::AugmentSpec kAllOfIt{.resized_crop = true, .jitter = true, .lighting = true};
@@ -38,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_pack_has_the_bits_of_its_folder) {
   for (int64_t sample = 0; sample < 4; ++sample)
     BOOST_TEST(pixels_of(a.test, sample, {}) == pixels_of(b.test, sample, {}));
   BOOST_TEST(a.train.files->replaced() == b.train.files->replaced());
-  BOOST_TEST(kb::verify_pack(*pack, {}).empty());
+  BOOST_TEST(kb::verify_pack(*pack, 2).empty());
   BOOST_TEST(!fs::exists(file.string() + ".part"));
   BOOST_TEST(!fs::exists(file.string() + ".part.log"));
 }
@@ -75,8 +78,8 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   const fs::path whole = folder.dir() / "whole.pack", file = folder.dir() / "images.pack",
                  part = file.string() + ".part";
   kb::write_pack(*store, whole, {});
-  const auto stop = [](int64_t images, int64_t, uint64_t) {
-    if (images >= 100) throw Stopped();
+  const auto stop = [](PackStage stage, int64_t images, int64_t, uint64_t) {
+    if (stage == PackStage::write && images >= 100) throw Stopped();
   };
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
   BOOST_TEST(!fs::exists(file));
@@ -107,7 +110,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
   std::string bytes = good;
   bytes[64 + 20] ^= 1;
   kb::test::write_file(file, bytes);
-  BOOST_TEST(kb::verify_pack(*kb::open_pack(file), {}) == std::vector<std::string>{"train/n01/0.jpg"},
+  BOOST_TEST(kb::verify_pack(*kb::open_pack(file)) == std::vector<std::string>{"train/n01/0.jpg"},
              boost::test_tools::per_element());
   std::string text;
   const auto refused = [&](const std::string& content) {
@@ -131,17 +134,69 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
   kb::test::golden("pack_errors.txt", text);
 }
 
+// From its first call on, while it reads what an earlier start has written, the writer has the files for itself.
 BOOST_AUTO_TEST_CASE(two_writers_of_one_pack) {
   ImageFolder folder;
-  const fs::path file = folder.dir() / "images.pack";
+  const fs::path file = folder.dir() / "images.pack", whole = folder.dir() / "whole.pack";
   const auto store = folder.open();
-  std::string second;
-  const auto write_too = [&](int64_t, int64_t, uint64_t) {
-    second = kb::test::data_error(folder.dir(), [&] { kb::write_pack(*store, file, {}); });
+  kb::write_pack(*store, whole, {});
+  const auto stop = [](PackStage, int64_t images, int64_t of, uint64_t) {
+    if (images == of) throw Stopped();
   };
-  kb::write_pack(*store, file, {.progress = write_too});
-  BOOST_TEST(second == "DIR/images.pack.part: cannot be written\n  got:      another process writes it");
-  BOOST_TEST(kb::verify_pack(*kb::open_pack(file), {}).empty());
+  BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
+  std::vector<PackStage> stages;
+  const auto write_too = [&](PackStage stage, int64_t, int64_t, uint64_t) {
+    stages.push_back(stage);
+    const std::string second = kb::test::data_error(folder.dir(), [&] { kb::write_pack(*store, file, {}); });
+    BOOST_TEST(second == "DIR/images.pack.part: cannot be written\n  got:      another process writes it");
+  };
+  BOOST_TEST(kb::write_pack(*store, file, {.progress = write_too}) == 12);
+  BOOST_TEST((stages == std::vector{PackStage::confirm, PackStage::write}));
+  BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
+}
+
+// However two writers meet, what they leave is whole.
+BOOST_AUTO_TEST_CASE(writers_that_overtake_each_other) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack", whole = folder.dir() / "whole.pack";
+  const auto store = folder.open();
+  kb::write_pack(*store, whole, {});
+  const std::string expected = kb::test::read_file(whole);
+  const auto write_often = [&] {
+    for (int i = 0; i < 40; ++i) {
+      try {
+        kb::write_pack(*store, file, {});
+      } catch (const kb::DataError&) {  // the other writes it
+      }
+    }
+  };
+  std::future<void> other = std::async(std::launch::async, write_often);
+  write_often();
+  other.get();
+  kb::write_pack(*store, file, {});
+  BOOST_TEST(kb::test::read_file(file) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_shorter_than_what_is_kept) {
+  ImageFolder folder;
+  const fs::path path = folder.dir() / "part";
+  kb::test::write_file(path, "12345");
+  const std::string refused = kb::test::data_error(folder.dir(), [&] { kb::GrowingFile(path).keep(6); });
+  BOOST_TEST(refused == "DIR/part: cannot be written\n  got:      it has 5 bytes of 6 that were there");
+  kb::GrowingFile(path).keep(3);
+  BOOST_TEST(kb::test::read_file(path) == "123");
+}
+
+// A class is looked for by bisection, which reads beyond the list where labels do not ascend.
+BOOST_AUTO_TEST_CASE(labels_of_an_index_ascend) {
+  ImageFolder folder;
+  kb::ImageIndex index = kb::list_images(folder.dir());
+  std::swap(index.train.front(), index.train.back());
+  const std::string refused =
+      kb::test::data_error(folder.dir(), [&] { kb::parse_index(kb::index_bytes(index), "index"); });
+  BOOST_TEST(refused ==
+             "index: the index of images is damaged\n  expected: labels that ascend from image to image\n"
+             "  got:      0 behind 1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

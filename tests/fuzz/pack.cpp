@@ -2,8 +2,10 @@
 // and is read alone and in a pack; any other is a pack.
 #include <cstring>
 
+#include "data/augment.h"
 #include "data/content_hash.h"
 #include "data/error.h"
+#include "data/image_files.h"
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
 #include "tests/fuzz/target.h"
@@ -28,8 +30,16 @@ std::string pack_of(const std::string& index) {
 void read_pack(const fuzz::MemoryFile& file) {
   const auto pack = open_pack(file.path());
   const size_t images = pack->index().train.size() + pack->index().test.size();
-  fuzz::require(verify_pack(*pack, {}).size() <= images, "a checksum an image");
-  fuzz::require(image_set(pack, 8).train.count() > 0, "a pack has training images");
+  fuzz::require(verify_pack(*pack).size() <= images, "a checksum an image");
+  const Dataset set = image_set(pack, 8);
+  fuzz::require(set.train.count() > 0, "a pack has training images");
+  std::vector<uint8_t> pixels(static_cast<size_t>(set.shape.size()));
+  for (const int64_t sample : {int64_t{0}, set.train.count() - 1}) {
+    try {
+      set.train.files->read(sample, {AugmentSpec{}}, pixels);
+    } catch (const DataError&) {  // no image of the class can be decoded
+    }
+  }
 }
 
 }  // namespace
