@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
-// Behind <cstdio>, which they need.
-#include <jerror.h>
+// Behind <cstdio>, which it needs.
 #include <jpeglib.h>
+
+// Behind jpeglib.h: the features of the library are in its list of errors.
+#include <jerror.h>
 
 namespace kb {
 namespace {
@@ -25,8 +27,8 @@ constexpr int64_t kMargin = 4;
 
 // Warnings of libjpeg after which pixels are guesses. The others (stray bytes, odd headers) harm none.
 bool is_damage(int code) {
-  constexpr int kDamage[] = {JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE, JWRN_BOGUS_PROGRESSION,
-                             JWRN_MUST_RESYNC};
+  constexpr int kDamage[] = {JWRN_JPEG_EOF,          JWRN_HIT_MARKER,  JWRN_HUFF_BAD_CODE,
+                             JWRN_BOGUS_PROGRESSION, JWRN_MUST_RESYNC, JWRN_ARITH_BAD_CODE};
   return std::find(std::begin(kDamage), std::end(kDamage), code) != std::end(kDamage);
 }
 
