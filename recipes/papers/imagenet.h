@@ -10,7 +10,6 @@ namespace kb {
 inline constexpr const char* kImageNet = "imagenet";
 inline constexpr Synthetic kImageNetNoise{
     .shape = {3, 224, 224}, .classes = 1000, .train_count = 256, .test_count = 64};
-inline constexpr int64_t kImageNetSamples = 1281167;  // of the training part
 
 // Flags of the usual augmentation, a random crop of area and aspect ratio and a mirror image (Goyal et al. 2017,
 // section 5.1); none for a data set of another name.

@@ -14,6 +14,8 @@ namespace kb {
 namespace {
 
 constexpr int64_t kLarsMinibatch = 8192;
+constexpr int64_t kUsualShare = 32;        // samples a worker, as in Goyal et al. 2017
+constexpr double kAlexNetBaseline = 0.02;  // the paper's rate of AlexNet without LARS, at kn 512
 
 struct LarsRow {
   int64_t minibatch;
@@ -44,11 +46,26 @@ Preset paper_preset(const std::string& net, int64_t minibatch) {
   const LarsRow& row = row_of(rows_of(net), minibatch);
   Preset preset{flags_of({"lars", row.rate, row.warmup_epochs, 100, 0.9, 5e-4})};
   append_flags(preset, {"--trust", "0.001", "--schedule", "polynomial", "--power", "2"});
+  const double others = net == "resnet50" ? 0.1 : kAlexNetBaseline;
+  append_flags(preset, {"--skip-lr", fmt::format("{}", others)});
   preset.notes = {
       fmt::format("You et al. 2017, {}, {}: {} % top-1 there", net, row_words(row.minibatch, minibatch), row.accuracy),
-      "the paper does not say which layers are left out: here biases and norms have neither a rate of "
-      "their own nor weight decay (--no-adapt, --no-decay, --skip-lr)"};
+      fmt::format(
+          "not as in the paper, which adapts weights and biases as layers of their own: biases and norms are not "
+          "adapted and have no weight decay (--no-adapt, --no-decay); their rate of at most {} (--skip-lr) is ours",
+          others)};
   return preset;
+}
+
+// A worker's minibatch is that of batch norm's statistics, which neither the paper nor the rounds' logs give.
+void set_samples_a_worker(Preset& preset, int64_t minibatch) {
+  if (minibatch % kUsualShare == 0) append_flags(preset, {"--per-worker", fmt::to_string(kUsualShare)});
+  preset.notes.push_back(
+      minibatch % kUsualShare == 0
+          ? fmt::format("not confirmed in a source: the samples a worker; {} stand in (--per-worker)", kUsualShare)
+          : fmt::format("not confirmed in a source: the samples a worker; {} do not divide kn {}, so that one worker "
+                        "takes all (--per-worker)",
+                        kUsualShare, minibatch));
 }
 
 Preset lars_preset(const PresetChoice& choice) {
@@ -57,6 +74,7 @@ Preset lars_preset(const PresetChoice& choice) {
   if (round != "none" && net != "resnet50")
     refuse_value("--mlperf", "none beside --model " + net + ", or --model resnet50", round);
   Preset preset = round == "none" ? paper_preset(net, kn) : mlperf_preset(round, kn);
+  if (round != "rcp") set_samples_a_worker(preset, kn);
   append_flags(preset, imagenet_augmentation(choice.dataset));
   return preset;
 }

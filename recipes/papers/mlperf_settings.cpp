@@ -1,43 +1,48 @@
 #include "recipes/papers/mlperf_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 
+#include "data/images/image_set.h"
 #include "recipes/papers/batch_rows.h"
-#include "recipes/papers/imagenet.h"
 #include "recipes/papers/reference_points.h"
 
 namespace kb {
 namespace {
 
-// Weight decay where no source of ours has a row's: the rules allow 1e-4 x 2^N.
-constexpr double kUnknownDecay = 0, kUsualDecay = 1e-4;
+// These stand in where no source of ours has a row's; the rules allow weight decays of 1e-4 x 2^N.
+constexpr double kUsualDecay = 1e-4, kUsualMomentum = 0.9;
 
 enum class Method : uint8_t { step_sgd, polynomial_sgd, lars };
 
+// nullopt: no source of ours has it.
 struct LogRow {
   int64_t minibatch;
   Method method;
   double rate, warmup_epochs;
-  int64_t epochs;  // of the schedule where the log has it, else those that it took to the target at most
-  double momentum = 0.9, weight_decay = kUnknownDecay;
+  int64_t epochs;  // that the logs took to the target at most; of step_sgd, a schedule that no source of ours has
+  std::optional<double> momentum = std::nullopt, weight_decay = std::nullopt, epsilon = std::nullopt;
 };
 
-// Drops at epochs 30, 60 and 80.
-constexpr LogRow kRound05[] = {
-    {1664, Method::step_sgd, 0.6, 5, 90}, {4096, Method::step_sgd, 1.8, 8, 90}, {16640, Method::step_sgd, 4.1, 15, 90}};
-constexpr LogRow kRound06[] = {{1664, Method::lars, 5, 5, 60, 0.9, 2e-4},
-                               {4096, Method::lars, 10, 5, 64},
-                               {16384, Method::lars, 25, 5, 68},
-                               {32768, Method::lars, 31.2, 25, 76, 0.9, 1e-4},
+constexpr int64_t kDropsMinibatch = 1664;  // the one row of v0.5 whose drops at epochs 30, 60 and 80 are confirmed
+constexpr std::nullopt_t kNone = std::nullopt;
+constexpr LogRow kRound05[] = {{kDropsMinibatch, Method::step_sgd, 0.6, 5, 90, 0.9},
+                               {4096, Method::step_sgd, 1.8, 8, 90},
+                               {16640, Method::step_sgd, 4.1, 15, 90}};
+constexpr LogRow kRound06[] = {{1664, Method::lars, 5, 5, 60, kNone, 2e-4},
+                               {4096, Method::lars, 10, 5, 64, kNone, kNone, 1e-5},
+                               {16384, Method::lars, 25, 5, 68, kNone, kNone, 1e-5},
+                               {32768, Method::lars, 31.2, 25, 76, kNone, 1e-4, 1e-5},
                                {54080, Method::lars, 38, 25, 86},
                                {59904, Method::lars, 40.7, 33, 90},
-                               {86016, Method::lars, 13, 36, 90, 0.9, 5e-5}};
+                               {86016, Method::lars, 13, 36, 90, kNone, 5e-5, 1e-9}};
 constexpr LogRow kRound07[] = {
-    {832, Method::polynomial_sgd, 3, 3, 40},           {1664, Method::lars, 7.4, 2, 37, 0.9, 1e-4},
+    {832, Method::polynomial_sgd, 3, 3, 40, 0.9},      {1664, Method::lars, 7.4, 2, 37, kNone, 1e-4},
     {3264, Method::polynomial_sgd, 6, 5, 41},          {3328, Method::polynomial_sgd, 3.1, 6, 41, 0.95},
     {34560, Method::lars, 21.6, 17, 59, 0.94, 2.5e-5}, {65536, Method::lars, 23.08, 33, 92, 0.9537}};
 
@@ -51,30 +56,39 @@ constexpr Round kRounds[] = {{"v0.5", kRound05, 74.9}, {"v0.6", kRound06, 75.9},
 // The reference's schedule: warmup from 0, then a polynomial of power 2 to 1e-4.
 const std::vector<std::string> kReferenceSchedule = {"--schedule", "mlperf", "--power", "2", "--end-lr", "1e-4"};
 
+// Names what stands in for settings of the row that no source of ours has.
+std::string stand_ins(const LogRow& row) {
+  std::vector<std::string> words;
+  if (!row.weight_decay) words.push_back(fmt::format("weight decay ({})", kUsualDecay));
+  if (!row.momentum) words.push_back(fmt::format("momentum ({})", kUsualMomentum));
+  if (row.method != Method::step_sgd)
+    words.push_back(fmt::format("length of the schedule ({} epochs, what its logs took to the target)", row.epochs));
+  else
+    words.push_back(fmt::format("length of the schedule ({} epochs)", row.epochs));
+  if (row.method == Method::step_sgd && row.minibatch != kDropsMinibatch)
+    words.push_back(fmt::format("drops of the rate (at epochs 30, 60 and 80, as at kn {})", kDropsMinibatch));
+  return fmt::format("not confirmed in a source: the row's {}; what stands in is in brackets", fmt::join(words, ", "));
+}
+
 Preset of_log(const Round& round, int64_t minibatch) {
   const LogRow& row = row_of(round.rows, minibatch);
-  const bool has_decay = row.weight_decay != kUnknownDecay, is_lars = row.method == Method::lars;
-  Preset preset{flags_of({is_lars ? "lars-mlperf" : "momentum", row.rate, row.warmup_epochs, row.epochs, row.momentum,
-                          has_decay ? row.weight_decay : kUsualDecay})};
+  Preset preset{flags_of({row.method == Method::lars ? "lars-mlperf" : "momentum", row.rate, row.warmup_epochs,
+                          row.epochs, row.momentum.value_or(kUsualMomentum), row.weight_decay.value_or(kUsualDecay)})};
+  if (row.epsilon) append_flags(preset, {"--epsilon", fmt::format("{}", *row.epsilon)});
   if (row.method == Method::step_sgd)
     append_flags(preset, {"--schedule", "step", "--milestones", "30,60,80"});
   else
     append_flags(preset, kReferenceSchedule);
-  preset.notes.push_back(
-      fmt::format("MLPerf {}, {}; target {} % top-1", round.name, row_words(row.minibatch, minibatch), round.target));
-  if (!has_decay)
-    preset.notes.push_back(fmt::format("not confirmed in a source: the row's weight decay; {} stands in", kUsualDecay));
-  if (row.method != Method::step_sgd)
-    preset.notes.push_back(
-        fmt::format("not confirmed in a source: the length of the row's schedule; {} epochs, what its logs took to "
-                    "the target, stand in",
-                    row.epochs));
+  preset.notes = {
+      fmt::format("MLPerf {}, {}; target {} % top-1", round.name, row_words(row.minibatch, minibatch), round.target),
+      stand_ins(row)};
   return preset;
 }
 
 // The decay's steps are those behind the warmup, plus 1: with the row's minibatch they are whole epochs.
 int64_t epochs_of(const ReferencePoint& point) {
-  const double decay = static_cast<double>(point.decay_steps * point.minibatch) / static_cast<double>(kImageNetSamples);
+  const double decay =
+      static_cast<double>(point.decay_steps * point.minibatch) / static_cast<double>(kImageNetTrainCount);
   return std::llround(decay + point.warmup_epochs);
 }
 

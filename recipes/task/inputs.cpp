@@ -64,8 +64,8 @@ InputSpec published_imagenet(int64_t side) {
           .classes = 1000,
           .mean = s.mean,
           .stddev = s.stddev,
-          .train_count = 1281167,
-          .test_count = 50000,
+          .train_count = kImageNetTrainCount,
+          .test_count = kImageNetTestCount,
           .in_files = true};
 }
 

@@ -156,6 +156,28 @@ BOOST_AUTO_TEST_CASE(lars_has_the_papers_tables) {
   BOOST_TEST(notes_say(imagenet_lars(), {"--minibatch", "64"}, "the row of kn 256, the least; it exceeds kn 64"));
 }
 
+// Batch norm takes its statistics of a worker's samples: one worker of kn 8192 is another network.
+BOOST_AUTO_TEST_CASE(workers_of_lars_have_32_samples) {
+  const Recipe recipe = imagenet_lars();
+  for (const PaperWords& words : std::vector<PaperWords>{{},
+                                                         {"--mlperf", "v0.5", "--minibatch", "16640"},
+                                                         {"--mlperf", "v0.6"},
+                                                         {"--mlperf", "v0.7", "--minibatch", "34560"}}) {
+    BOOST_TEST(settings(recipe, words).per_worker == 32);
+    BOOST_TEST(notes_say(recipe, words, "not confirmed in a source: the samples a worker; 32 stand in"));
+  }
+  BOOST_TEST(settings(recipe, {"--per-worker", "64"}).per_worker == 64);
+  BOOST_TEST(notes_say(recipe, {"--minibatch", "1000"}, "32 do not divide kn 1000"));
+}
+
+// Rates of LARS are about a thousand times those of SGD, and would be those of all that is not adapted.
+BOOST_AUTO_TEST_CASE(layers_that_lars_does_not_adapt_have_a_rate_of_sgd) {
+  const Recipe recipe = imagenet_lars();
+  BOOST_TEST(hyper_of(settings(recipe, {"--model", "alexnet"}), "skip_lr") == 0.02);
+  BOOST_TEST(hyper_of(settings(recipe, {}), "skip_lr") == 0.1);
+  BOOST_TEST(notes_say(recipe, {}, "not as in the paper, which adapts weights and biases as layers of their own"));
+}
+
 BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
   const Recipe recipe = imagenet_lars();
   const RunConfig v05 = settings(recipe, {"--mlperf", "v0.5", "--minibatch", "16640"});
@@ -184,6 +206,17 @@ BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.6", "--minibatch", "4096"},
                        "not confirmed in a source: the row's weight decay"));
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.5"}, "target 74.9 %"));
+  // Confirmed settings are not named among those that stand in.
+  BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.5", "--minibatch", "1664"},
+                       "the row's weight decay (0.0001), length of the schedule (90 epochs);"));
+  BOOST_TEST(
+      notes_say(recipe, {"--mlperf", "v0.5", "--minibatch", "4096"},
+                "momentum (0.9), length of the schedule (90 epochs), drops of the rate (at epochs 30, 60 and 80"));
+  BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.7", "--minibatch", "34560"},
+                       "the row's length of the schedule (59 epochs, what its logs took to the target);"));
+  for (const auto& [kn, epsilon] : std::map<int64_t, double>{{4096, 1e-5}, {16384, 1e-5}, {32768, 1e-5}, {86016, 1e-9}})
+    BOOST_TEST(hyper_of(settings(recipe, {"--mlperf", "v0.6", "--minibatch", std::to_string(kn)}), "epsilon") ==
+               epsilon);
   BOOST_CHECK_EXCEPTION(
       settings(recipe, {"--mlperf", "v0.7", "--model", "alexnet"}), UsageError,
       kb::test::says("--mlperf: expected none beside --model alexnet, or --model resnet50, got 'v0.7'"));
