@@ -50,6 +50,13 @@ std::string machine_differences(const RunCurve& kept, const RunCurve& run) {
   return text;
 }
 
+// Bounds are never narrower, even where all seeds agree: a part of the loss, and the share of one test sample.
+constexpr double kLeastLoss = 1e-4;
+double one_sample(const RunCurve& run) {
+  constexpr double kRounding = 1 + 1e-9;
+  return run.test_samples > 0 ? kRounding / static_cast<double>(run.test_samples) : 0;
+}
+
 // Whether the value lies within the bounds, and a line that says so.
 bool is_within(std::string& text, const char* what, double epoch, double value, double mean, double bound) {
   const bool holds = std::abs(value - mean) <= bound;
@@ -68,6 +75,7 @@ RunCurve run_curve(const std::filesystem::path& folder) {
   for (const char* key : kMachineKeys) curve.machine[key] = versions.get<std::string>(key);
   curve.machine["kernel_flags"] = fmt::format("{}", fmt::join(versions.at("kernel_flags").list<std::string>(), " "));
   curve.machine["shards"] = fmt::to_string(manifest.at("flags").get<int64_t>("shards"));
+  curve.test_samples = manifest.at("data").get<int64_t>("test");
   const RunReport report = read_run(folder);
   for (const EvaluationPoint& point : report.evaluations) curve.points.push_back({point.epoch, point.loss, point.goal});
   curve.state_sha256 = report.state_sha256;
@@ -137,8 +145,10 @@ CurveVerdict compare_with(const KeptCurve& kept, const RunCurve& run, double dev
     return {false, fmt::format("expected {} evaluations as kept, got {}\n", kept.mean.size(), run.points.size())};
   for (size_t p = 0; p < run.points.size(); ++p) {
     const KeptPoint &now = run.points[p], &mean = kept.mean[p], &sd = kept.deviation[p];
-    verdict.holds &= is_within(verdict.text, "loss", now.epoch, now.loss, mean.loss, deviations * sd.loss);
-    verdict.holds &= is_within(verdict.text, "error", now.epoch, now.goal, mean.goal, deviations * sd.goal);
+    const double loss = std::max(deviations * sd.loss, kLeastLoss * std::abs(mean.loss));
+    const double goal = std::max(deviations * sd.goal, one_sample(run));
+    verdict.holds &= is_within(verdict.text, "loss", now.epoch, now.loss, mean.loss, loss);
+    verdict.holds &= is_within(verdict.text, "error", now.epoch, now.goal, mean.goal, goal);
   }
   return verdict;
 }

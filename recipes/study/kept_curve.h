@@ -19,6 +19,7 @@ struct RunCurve {
   std::map<std::string, std::string> machine;  // what bits depend on: compilers, flags of kernels, library, shards
   std::string state_sha256;                    // of the trained state
   std::vector<KeptPoint> points;
+  int64_t test_samples = 0;  // of the data that errors are shares of; 0 where that is not known
 };
 
 struct KeptCurve {
@@ -44,7 +45,8 @@ struct CurveVerdict {
   std::string text;  // lines for a person
 };
 // Compares a run of seed 1: on the machine that the curve is of, its bits are the kept ones; on another one every
-// evaluation's loss and goal lie within `deviations` standard deviations of the mean over the seeds.
+// evaluation's loss and goal lie within `deviations` standard deviations of the mean over the seeds, or nearer than
+// 1e-4 of the loss and one test sample.
 CurveVerdict compare_with(const KeptCurve& kept, const RunCurve& run, double deviations);
 
 }  // namespace kb

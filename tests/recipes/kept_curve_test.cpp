@@ -73,6 +73,22 @@ BOOST_AUTO_TEST_CASE(on_another_machine_deviations_count) {
   BOOST_TEST(compare_with(kept, shorter, 2).text == "expected 2 evaluations as kept, got 1\n");
 }
 
+// Seeds that agree have a deviation of 0, which is no reason to refuse a difference of rounding or of one sample.
+BOOST_AUTO_TEST_CASE(bounds_have_a_floor) {
+  const std::vector<RunCurve> runs = {curve_with(1, 0.5), curve_with(1, 0.5, "b")};
+  const KeptCurve kept = kept_curve("r", {}, runs);
+  const auto holds = [&](double loss, double error) {
+    RunCurve run = elsewhere(curve_with(1, 0.5, "z"));
+    run.test_samples = 100;
+    run.points[0].loss = loss;
+    run.points[0].goal = error;
+    return compare_with(kept, run, 6).holds;
+  };
+  BOOST_TEST(holds(1.00009, 0.51));
+  BOOST_TEST(!holds(1.00011, 0.5));
+  BOOST_TEST(!holds(1, 0.52));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
   const test::TemporaryDirectory directory;
   BOOST_REQUIRE(test::run(directory / "run", {}) == 0);
@@ -80,6 +96,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
   BOOST_TEST(curve.state_sha256 == test::state_sha256(directory / "run"));
   BOOST_REQUIRE(curve.points.size() == 2u);
   BOOST_TEST(curve.points[1].epoch == 2);
+  BOOST_TEST(curve.test_samples > 0);
   BOOST_TEST(!curve.machine.at("kernel_flags").empty());
   BOOST_CHECK_THROW(run_curve(directory / "absent"), Error);
 }
