@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "recipes/config/flags.h"
+#include "recipes/run/parse_app.h"
 #include "runtime/standard_streams.h"
 
 namespace kb {
@@ -19,14 +19,7 @@ int export_command(const ToolArguments& arguments) {
   app.add_option("--to", request.to, "the file to write")->required();
   app.add_option("--checkpoint", request.checkpoint, "one of RUN/checkpoints, or a path; the newest that is whole");
   app.add_flag("--ema", request.averaged, "the averaged parameters of a run with --ema");
-  try {
-    app.parse(std::vector<std::string>(arguments.words.rbegin(), arguments.words.rend()));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}; usage: {} RUN --to FILE", error.what(), tool_usage(arguments)));
-  }
+  if (!parse_app(app, arguments.words, tool_usage(arguments) + " RUN --to FILE")) return 0;
   const Checkpoint checkpoint = export_model(request, [](const std::string& line) { print_error("export: " + line); });
   int64_t elements = 0;
   const std::vector<NamedTensor> tensors = exported_tensors(checkpoint, request.averaged);

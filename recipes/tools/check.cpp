@@ -12,8 +12,9 @@
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/study/kept_curve.h"
+#include "recipes/run/parse_app.h"
 #include "recipes/run/trainer.h"
+#include "recipes/study/kept_curve.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -108,14 +109,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(2, 1000));
   app.add_option("FLAGS", call.flags, "with --refresh: flags of the run, behind --");
   return guarded_main("check", [&] {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-      fmt::print("{}", app.help());
-      return 0;
-    } catch (const CLI::ParseError& error) {
-      throw UsageError(fmt::format("{}; usage: ./run check RECIPE [--refresh -- FLAGS]", error.what()));
-    }
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run check RECIPE [--refresh -- FLAGS]")) return 0;
     return check(call);
   });
 }

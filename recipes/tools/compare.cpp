@@ -12,6 +12,7 @@
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
 #include "recipes/study/epochs_to_goal.h"
 #include "recipes/study/statistics.h"
 
@@ -78,14 +79,7 @@ int main(int argc, char** argv) {
   app.add_flag("--rcp", wants_reference,
                "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-      fmt::print("{}", app.help());
-      return 0;
-    } catch (const CLI::ParseError& error) {
-      throw UsageError(fmt::format("{}; usage: ./run compare RUN... [--goal PERCENT] [--rcp]", error.what()));
-    }
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run compare RUN... [--goal PERCENT] [--rcp]")) return 0;
     return compare(folders, goal, wants_reference);
   });
 }

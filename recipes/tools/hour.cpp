@@ -11,6 +11,7 @@
 #include "recipes/config/values.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
 #include "recipes/study/hour.h"
 
 namespace {
@@ -34,7 +35,8 @@ int main(int argc, char** argv) {
       "\"Accurate, large minibatch SGD: training ImageNet in 1 hour\" (Goyal et al. 2017) in small: LeNet with batch "
       "norm, "
       "n = 32 samples a worker. Prints a table beside the paper's and what became of its claims, and leaves "
-      "hour.html.");
+      "hour.html.",
+      "./run hour");
   app.add_option("--dataset", request.dataset, "data set: glyphs-hour (drawn on the spot), fashion-mnist, mnist")
       ->capture_default_str();
   app.add_option("--data", request.data, "folder of the data set, or the one above it; $KB_DATA where it is not given");
@@ -54,7 +56,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "trial")
     return guarded_main("hour", [&] { return trial_command({"trial", {}, {argv + 2, argv + argc}}); });
   return guarded_main("hour", [&] {
-    CLI11_PARSE(app, argc, argv);
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run hour [--plan full] [--seeds 1..3] [--out DIR]")) return 0;
     request.seeds = parse_seeds("--seeds", seeds);
     request.plan = plan == "full" || (plan.empty() && request.dataset != kDrawn) ? HourPlan::full : HourPlan::brief;
     request.command = command_text(argc, argv);

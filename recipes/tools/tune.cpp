@@ -12,6 +12,7 @@
 #include "recipes/perf/conv_times.h"
 #include "recipes/perf/layout_rows.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -100,7 +101,8 @@ int tune(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures which layout convolutions should take with the instruction set that the library uses here.");
+  CLI::App app("Measures which layout convolutions should take with the instruction set that the library uses here.",
+               "./run tune");
   app.add_option("--minibatch", options.minibatch, "samples")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--repeats", options.repeats, "runs of each call, of which the fastest counts")
       ->check(CLI::PositiveNumber)
@@ -113,7 +115,7 @@ int main(int argc, char** argv) {
       ->type_name("FILE")
       ->excludes(quick);
   return guarded_main("tune", [&] {
-    CLI11_PARSE(app, argc, argv);
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run tune [--quick] [--write FILE]")) return 0;
     return tune(options);
   });
 }
