@@ -231,13 +231,14 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
 }
 
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
-                                const std::string& judged_part) {
+                                const std::string& judged_part, const std::vector<std::string>& replaced) {
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
   json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}};
   json["result"] = figures_json(evaluation);
   json["result"]["part"] = result.part;
   json["result"]["diverged"] = result.is_diverged;
   if (result.best) json["result"]["best"] = best_json(*result.best, judged_part);
+  if (!replaced.empty()) json["result"]["replaced_images"] = {{"count", replaced.size()}, {"names", replaced}};
   return json.dump(2) + "\n";
 }
 

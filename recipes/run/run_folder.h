@@ -81,9 +81,10 @@ std::string manifest_text(const ManifestFacts& facts);
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
 // Returns the manifest of a run that is over: "ended" says when, after how many steps and how, "result" holds its
-// figures, and those of its best state, which was chosen on `judged_part`.
+// figures, and those of its best state, which was chosen on `judged_part`. `replaced`: names of the images that were
+// replaced, with the reason.
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
-                                const std::string& judged_part);
+                                const std::string& judged_part, const std::vector<std::string>& replaced);
 // Returns the resumed manifest of two texts; `own` is this program's, `old` may come from anywhere.
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note);

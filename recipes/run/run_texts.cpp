@@ -91,14 +91,19 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Run
   return lines;
 }
 
-std::vector<std::string> replaced_lines(const Task& task) {
-  constexpr size_t kNamed = 10;
+std::vector<std::string> replaced_images(const Task& task) {
   std::vector<std::string> replaced;
   for (const Source* source : {task.train.get(), task.plain.get(), task.valid.get(), task.test.get()}) {
     if (source == nullptr) continue;
     for (std::string& line : source->replaced())
       if (std::find(replaced.begin(), replaced.end(), line) == replaced.end()) replaced.push_back(std::move(line));
   }
+  return replaced;
+}
+
+std::vector<std::string> replaced_lines(const Task& task) {
+  constexpr size_t kNamed = 10;
+  const std::vector<std::string> replaced = replaced_images(task);
   if (replaced.empty()) return {};
   std::vector<std::string> lines = {
       fmt::format("NOTE: {} of the images that were read cannot be decoded; the next of the class stood for each:",

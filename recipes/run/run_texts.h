@@ -28,8 +28,9 @@ std::string best_text(const BestState& best, const LoopResult& result, std::stri
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
                                     const DataFacts& data, const Residency& residency, int loader_threads);
 
-// Lines about the samples of a task that could not be read: how many were replaced, and the first of them by name. None
-// where all could be.
+// Names of the images that this process could not decode, with the reason: "train/CLASS/FILE: ...".
+std::vector<std::string> replaced_images(const Task& task);
+// Lines about them: how many were replaced, and the first of them by name. None where there are none.
 std::vector<std::string> replaced_lines(const Task& task);
 
 // Lines about the compiled programs: times, memory, and parameters that never learn.

@@ -169,8 +169,9 @@ class Run {
     if (result.ending != Ending::diverged)
       record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part});
     if (folder_)
-      write_file_atomically(folder_->file(kManifest), ended_manifest_text(read_file(folder_->file(kManifest)), result,
-                                                                          evaluation, judged_part_name(setup_.task)));
+      write_file_atomically(folder_->file(kManifest),
+                            ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation,
+                                                judged_part_name(setup_.task), replaced_images(setup_.task)));
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(plan_.samples_in(result.steps) - plan_.samples_in(first_step()));
     if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation, "", result.part));
@@ -208,12 +209,14 @@ class Run {
     return result.is_diverged && !goes_on ? kDivergedExitCode : 0;
   }
 
-  // Each process has read other samples; the console is the leading one's.
+  // Each process has read other samples; the console is the leading one's, and silent under --quiet.
   void say_of_this_process(const std::string& line) {
-    if (world_.leads())
-      console_.line(line);
-    else
+    if (!world_.leads())
       fmt::print(stderr, "rank {}: {}\n", world_.rank(), line);
+    else if (config_.quiet)
+      print_error(recipe_.name + ": " + line);
+    else
+      console_.line(line);
   }
 
   std::string closing_advice(const LoopResult& result) const {

@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "data/data_file.h"
+#include "data/error.h"
 #include "data/images/image_set.h"
 #include "graph/error.h"
 #include "recipes/perf/image_stages.h"
 #include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
@@ -28,8 +30,14 @@ std::vector<ReadImage> images_of_store(const std::shared_ptr<const ImageStore>& 
 // Every file below a folder without classes.
 std::vector<ReadImage> images_below(const fs::path& dir) {
   std::vector<fs::path> paths;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(dir))
-    if (entry.is_regular_file()) paths.push_back(entry.path());
+  std::error_code error;
+  fs::path at = dir;
+  for (fs::recursive_directory_iterator next(dir, error), end; !error && next != end; next.increment(error)) {
+    at = next->path();
+    std::error_code none;  // a link that leads nowhere is no file
+    if (next->is_regular_file(none)) paths.push_back(at);
+  }
+  if (error) throw DataError({at.string(), "cannot be read", "folders of JPEGs", error.message(), ""});
   std::sort(paths.begin(), paths.end());
   std::vector<ReadImage> images;
   for (const fs::path& path : paths)
@@ -80,14 +88,22 @@ int main(int argc, char** argv) {
   int64_t side = 224;
   int rounds = 5;
   double speed = 0;
-  CLI::App app("Times what the loader of --dataset imagenet does with an image, on one core, from the page cache.");
+  CLI::App app("Times what the loader of --dataset imagenet does with an image, on one core, from the page cache.",
+               "./run data_bench");
   app.add_option("DIR", data, "folder of JPEGs, with or without classes, or a pack")->required();
-  app.add_option("--images", most, "so many of them at most")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--image", side, "side of the crops, pixels")->capture_default_str()->check(CLI::Range(1, 4096));
-  app.add_option("--rounds", rounds, "with other crops each")->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--speed", speed, "of a model, images/s: say how many cores it needs")->check(CLI::PositiveNumber);
+  app.add_option("--images", most, "time at most this many images, spread over all")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--image", side, "crop to squares of this side, pixels")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--rounds", rounds, "time every image this many times, with other crops each; the median counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--speed", speed, "print how many cores feed a model that trains this many images/s")
+      ->check(CLI::PositiveNumber);
   return kb::guarded_main("data_bench", [&] {
-    CLI11_PARSE(app, argc, argv);
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run data_bench DIR")) return 0;
     return data_bench(data, most, side, rounds, speed);
   });
 }

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +19,7 @@
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
 #include "recipes/train/feed.h"
+#include "recipes/train/programs.h"
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
 
@@ -64,7 +64,9 @@ class Trace {
         device_(choose_device(config_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
-        batch_(session_, task_.fields) {}
+        batch_(session_, task_.fields),
+        rows_(gather_rows(input_.data.train, whole_order(plan_.steps * config_.minibatch))),
+        weights_(static_cast<size_t>(config_.minibatch)) {}
 
   void run() {
     std::filesystem::create_directories(config_.out);
@@ -93,10 +95,9 @@ class Trace {
 
  private:
   Compiled compiled() const {
-    CompileOptions options;
-    options.target = device_.backend->target();
-    options.precision = config_.precision;
-    options.optimizer = tracing(update_rule(find_optimizer(recipe_.optimizers, config_.optimizer)));
+    CompileOptions options = training_options(task_, config_, device_.backend->target());
+    options.optimizer = tracing(std::move(options.optimizer));
+    options.workers = {};  // one takes the whole minibatch
     const DType real = graph_dtype(options.precision);
     return compile(build_training_graph(task_, config_.minibatch, real), options);
   }
@@ -111,15 +112,19 @@ class Trace {
     for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
   }
 
-  void fill_rows(HostBatch& batch, int64_t step) const {
-    const Split& split = input_.data.train;
-    const int64_t n = config_.minibatch, size = input_.spec.shape.size();
+  // The training samples in their own order, from the first again behind the last.
+  Order whole_order(int64_t rows) const {
+    std::vector<int64_t> samples(static_cast<size_t>(rows));
+    for (int64_t row = 0; row < rows; ++row) samples[static_cast<size_t>(row)] = row % input_.data.train.count();
+    return Order::evaluation(rows, config_.minibatch)
+        .within(std::make_shared<const std::vector<int64_t>>(std::move(samples)));
+  }
+
+  void fill_rows(HostBatch& batch, int64_t step) {
     const std::span<std::byte> images = batch.field(0), labels = batch.field(1);
-    for (int64_t row = 0; row < n; ++row) {
-      const int64_t from = (step * n + row) % split.count();
-      std::memcpy(images.data() + row * size, split.image(from).data(), static_cast<size_t>(size));
-      store_element(DType::i32, labels.data(), row, split.labels[static_cast<size_t>(from)]);
-    }
+    rows_(step, {{reinterpret_cast<uint8_t*>(images.data()), images.size()},
+                 {reinterpret_cast<int32_t*>(labels.data()), labels.size() / sizeof(int32_t)},
+                 weights_});
   }
 
   void feed_rows(int64_t step) {
@@ -215,6 +220,8 @@ class Trace {
   StateStore store_;
   Session session_;
   HostBatch batch_;
+  BatchFill rows_;
+  std::vector<float> weights_;  // that rows_ writes; feed_rows has its own
   std::vector<NamedTensor> batches_, gradients_;
   std::vector<double> losses_;
 };

@@ -73,6 +73,8 @@ UpdateRule rule_of(const Task& task, const RunConfig& config) {
   return config.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
+}  // namespace
+
 CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target) {
   const BatchPlan batch = batch_plan(config);
   CompileOptions options;
@@ -86,8 +88,6 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
   options.log_layers = config.log_layers.has_value();
   return options;
 }
-
-}  // namespace
 
 Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
   std::vector<NamedMetric> metrics;

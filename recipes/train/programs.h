@@ -37,6 +37,9 @@ struct Programs {
 Programs compile_programs(const Task& task, const RunConfig& config, const Target& target,
                           const Residency& residency = {});
 
+// How the training step is compiled: the rule of the run's optimizer, which parameters it spares, workers, precision.
+CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target);
+
 // The training step alone.
 Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency);
 

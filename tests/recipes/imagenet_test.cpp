@@ -1,5 +1,7 @@
 // The data set `imagenet`: what is known of it with and without its images, what flags mean for it, and a training.
+#include "data/augment.h"
 #include "data/error.h"
+#include "data/image_files.h"
 #include "data/images/image_set.h"
 #include "data/images/jpeg.h"
 #include "data/images/pack.h"
@@ -11,10 +13,16 @@
 #include "recipes/train/train.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 
 #include "runtime/process.h"
+#include "runtime/safetensors.h"
+#include "tests/recipes/photos.h"
+#include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -36,27 +44,6 @@ Recipe photo_recipe() {
 }
 
 RunConfig photo_flags(std::vector<std::string> words) { return *parse_flags(photo_recipe(), "photos", words); }
-
-// Three classes of JPEGs in colours of their own, four to train with and two to test.
-void write_photos(const std::filesystem::path& dir) {
-  for (int label = 0; label < 3; ++label)
-    for (int i = 0; i < 6; ++i) {
-      const ImageSize size{20 + 3 * i, 30 - 2 * i};
-      std::vector<uint8_t> pixels;
-      for (int64_t p = 0; p < size.width * size.height; ++p)
-        for (int c = 0; c < 3; ++c) pixels.push_back(static_cast<uint8_t>((c == label ? 200 : 40) + p % 17));
-      const Bytes file = encode_jpeg(pixels, size, 90);
-      const std::filesystem::path folder = dir / (i < 4 ? "train" : "val") / fmt::format("n0{}", label);
-      std::filesystem::create_directories(folder);
-      test::write_file(folder / fmt::format("{}.JPEG", i), {reinterpret_cast<const char*>(file.data()), file.size()});
-    }
-}
-
-struct Photos {
-  test::TemporaryDirectory directory;
-  Photos() { write_photos(directory.path()); }
-  std::string dir() const { return directory.path().string(); }
-};
 
 std::string usage_refusal(const std::function<void()>& action) {
   try {
@@ -95,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_published_set_is_known_without_images) {
 }
 
 BOOST_AUTO_TEST_CASE(images_tell_classes_and_counts) {
-  const Photos photos;
+  const test::Photos photos;
   const RunConfig config = photo_flags({"--data", photos.dir(), "--image", "24"});
   const InputSpec input = input_spec(image_source(photo_recipe(), config));
   BOOST_TEST(input.classes == 3);
@@ -109,7 +96,7 @@ BOOST_AUTO_TEST_CASE(images_tell_classes_and_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(flags_that_do_not_fit_are_refused) {
-  const Photos photos;
+  const test::Photos photos;
   const RunConfig resident = photo_flags({"--data", photos.dir(), "--resident", "on"});
   BOOST_TEST(usage_refusal(
                  [&] { choose_residency(resident, load_task(photo_recipe(), resident).task, generic_cpu_target()); }) ==
@@ -133,7 +120,7 @@ BOOST_AUTO_TEST_CASE(augmentation_is_split_between_loader_and_graph) {
 
 // Folder or pack, one worker's rows after the other or the loader's threads ahead: the same state.
 BOOST_AUTO_TEST_CASE(trainings_from_folder_and_pack_have_the_same_bits) {
-  const Photos photos;
+  const test::Photos photos;
   const std::string pack = photos.dir() + "/photos.pack";
   write_pack(*open_image_store({photos.dir(), {}, 1}), pack, {});
   const std::vector<std::string> flags{"--image",      "16", "--augment", "resized-crop,flip,jitter,lighting",
@@ -152,7 +139,7 @@ BOOST_AUTO_TEST_CASE(trainings_from_folder_and_pack_have_the_same_bits) {
 }
 
 BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
-  const Photos photos;
+  const test::Photos photos;
   test::write_file(photos.directory / "train/n01/2.JPEG", "no image");
   const RunConfig config = photo_flags({"--data", photos.dir(), "--image", "16"});
   const LoadedTask loaded = load_task(photo_recipe(), config);
@@ -178,14 +165,14 @@ BOOST_AUTO_TEST_CASE(stages_of_the_pipeline_are_timed) {
   BOOST_TEST(times.images == 2);
   BOOST_TEST(times.pixels == 1200.0);
   BOOST_TEST(times.bytes == static_cast<double>(good.size()));
-  BOOST_TEST(times.stages.size() == 7u);
+  BOOST_TEST(times.stages.size() == 8u);
   for (const StageTime& stage : times.stages) BOOST_TEST(stage.seconds >= 0, stage.name);
   BOOST_TEST((times.entropy > 0 && times.whole > 0));
   BOOST_CHECK_THROW(time_image_stages({reads(bad)}, 16, 3), Error);
 }
 
 BOOST_AUTO_TEST_CASE(tools_pack_verify_and_time) {
-  const Photos photos;
+  const test::Photos photos;
   const std::string pack = photos.dir() + "/photos.pack";
   const auto exit_code = [](const std::string& tool, std::vector<std::string> words) {
     words.insert(words.begin(), std::string(KB_BIN "/") + tool);
@@ -203,7 +190,67 @@ BOOST_AUTO_TEST_CASE(tools_pack_verify_and_time) {
   BOOST_TEST(exit_code("pack", {"/nowhere", "--to", "/nowhere.pack"}) == 1);
   BOOST_TEST(exit_code("data_bench", {"/nowhere"}) == 1);
   BOOST_TEST(exit_code("pack", {dir}) == 2);
+  BOOST_TEST(exit_code("pack", {"--bogus"}) == 2);
+  BOOST_TEST(exit_code("data_bench", {"--bogus"}) == 2);
+  BOOST_TEST(exit_code("pack", {"--help"}) == 0);
   BOOST_TEST(exit_code("pack", {dir, "--to", pack, "--raw"}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_read_is_named) {
+  if (::geteuid() == 0) {
+    BOOST_TEST_MESSAGE("SKIPPED: root reads every folder");
+    return;
+  }
+  const test::Photos photos;
+  const std::filesystem::path closed = photos.directory / "val/n00/closed";
+  std::filesystem::create_directories(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  const ProcessResult result =
+      Process({KB_BIN "/data_bench", photos.dir() + "/val/n00", "--rounds", "1", "--image", "16"}).wait();
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.output.find("cannot be read") != std::string::npos, result.output);
+}
+
+// Images that no memory holds, and all that says how a step is compiled.
+BOOST_AUTO_TEST_CASE(steps_on_images_in_files_are_traced) {
+  const test::Photos photos;
+  const std::filesystem::path out = photos.directory / "trace";
+  const ProcessResult result =
+      Process(
+          {KB_BIN "/trace_steps", "mlp_mnist", "--dataset", "imagenet",  "--data",     photos.dir(), "--image", "16",
+           "--minibatch",         "4",         "--steps",   "2",         "--no-decay", "weight",     "--ema",   "0.9",
+           "--clip-norm",         "1",         "--out",     out.string()})
+          .wait();
+  BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
+  const SafetensorsFile batches = read_safetensors(out / "batches.safetensors");
+  const auto images = std::find_if(batches.tensors.begin(), batches.tensors.end(),
+                                   [](const NamedTensor& tensor) { return tensor.name == "images.1"; });
+  BOOST_REQUIRE((images != batches.tensors.end()));
+  const Dataset set = image_set(open_image_store({photos.dir(), {}, 1}), 16);
+  std::vector<uint8_t> pixels(static_cast<size_t>(set.shape.size()));
+  set.train.files->read(5, {AugmentSpec{}}, pixels);  // row 1 of step 1
+  BOOST_TEST(std::memcmp(images->data.data() + pixels.size(), pixels.data(), pixels.size()) == 0);
+  const nlohmann::json trace = nlohmann::json::parse(test::read_file(out / "trace.json"));
+  for (const auto& [name, decays] : trace.at("decays").items())
+    BOOST_TEST(decays.get<bool>() != name.ends_with(".weight"), name);
+  const std::string state = test::read_file(out / "final.safetensors");
+  BOOST_TEST(state.find("\"ema_offset.") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
+  const test::Photos photos;
+  test::write_file(photos.directory / "train/n01/2.JPEG", "no image");
+  const std::filesystem::path out = photos.directory / "run";
+  const ProcessResult result = Process({KB_BIN "/mlp_mnist", "--quiet", "--dataset", "imagenet", "--data", photos.dir(),
+                                        "--image", "16", "--minibatch", "4", "--steps", "3", "--out", out.string()})
+                                   .wait();
+  BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
+  BOOST_TEST(result.output.find("train/n01/2.JPEG: neither JPEG nor PNG") != std::string::npos, result.output);
+  const nlohmann::json replaced =
+      nlohmann::json::parse(test::read_file(out / "manifest.json")).at("result").at("replaced_images");
+  BOOST_TEST(replaced.at("count") == 1);
+  BOOST_TEST(replaced.at("names").at(0) == "train/n01/2.JPEG: neither JPEG nor PNG");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,11 +11,15 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include "data/images/image_set.h"
+#include "data/images/pack.h"
 #include "runtime/checkpoint.h"
 #include "runtime/comm/open.h"
 #include "runtime/process.h"
+#include "tests/recipes/photos.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
@@ -202,6 +206,36 @@ BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
     BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
     BOOST_TEST(ended.text.find("+ " + differs) != std::string::npos, ended.text);
   }
+}
+
+// Whether images come from a folder or a pack, and whoever reads which of them.
+BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
+  if (!can_share()) return;
+  const test::Photos photos;
+  const std::string pack = photos.dir() + "/photos.pack";
+  write_pack(*open_image_store({photos.dir(), {}, 1}), pack, {});
+  const auto state = [&](const std::string& name, int processes, const std::string& data, const std::string& more) {
+    const fs::path out = photos.directory / name;
+    const Ended ended = run_shell(
+        fmt::format("{} --depth 8 --dataset imagenet --data {} --image 16 --augment resized-crop,flip,jitter,lighting "
+                    "--minibatch 8 --per-worker 2 --threads 1 --eval-every 0 --steps 4 --processes {} --out {} {}",
+                    kProgram, data, processes, out.string(), more));
+    BOOST_TEST(ended.code == 0, ended.text);
+    return test::state_sha256(out);
+  };
+  const std::string expected = state("folder1", 1, photos.dir(), "");
+  BOOST_TEST(!expected.empty());
+  BOOST_TEST(state("pack1", 1, pack, "") == expected);
+  for (const int processes : {2, 4}) {
+    BOOST_TEST(state(fmt::format("folder{}", processes), processes, photos.dir(), "") == expected);
+    BOOST_TEST(state(fmt::format("pack{}", processes), processes, pack, "") == expected);
+  }
+  // Stopped in one split, gone on with in another.
+  state("stopped", 4, photos.dir(), "--stop-at 2st");
+  const fs::path out = photos.directory / "stopped";
+  const Ended ended = run_shell(kProgram + " --resume " + out.string() + " --stop-at 4st --processes 2 --data " + pack);
+  BOOST_TEST(ended.code == 0, ended.text);
+  BOOST_TEST(test::state_sha256(out) == expected);
 }
 
 // Process `rank` of the run that writes to `out`; 0 where there is none.
