@@ -50,6 +50,7 @@ Bytes jpeg_file(const std::vector<uint8_t>& pixels, ImageSize size, const JpegKi
   }
   jpeg_set_quality(&jpeg, kind.quality, TRUE);
   jpeg.restart_interval = static_cast<unsigned>(kind.restart);
+  jpeg.arith_code = kind.arithmetic ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
   write_orientation(jpeg, kind.orientation);

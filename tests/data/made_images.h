@@ -18,6 +18,7 @@ struct JpegKind {
   int restart = 0;           // blocks between restart markers
   int orientation = 0;       // of an EXIF part; 0: there is none
   int quality = 90;
+  bool arithmetic = false;  // coded, in place of Huffman
 };
 
 // `pixels`: of so many components, row by row, as they are handed to libjpeg.
