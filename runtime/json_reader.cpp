@@ -296,4 +296,30 @@ std::string JsonValue::as<std::string>() const {
   return node_->text;
 }
 
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text)
+    if (c != '\n' && !(c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '['))) line += c;
+  return line;
+}
+
+}  // namespace
+
+std::string scalar_text(const JsonValue& value) {
+  switch (value.kind()) {
+    case JsonValue::Kind::null:
+      return "null";
+    case JsonValue::Kind::boolean:
+      return value.as<bool>() ? "true" : "false";
+    case JsonValue::Kind::number:
+      return fmt::format("{}", value.as<double>());
+    case JsonValue::Kind::text:
+      return value.as<std::string>();
+    default:
+      return one_line(value.source());
+  }
+}
+
 }  // namespace kb

@@ -81,4 +81,8 @@ std::string JsonValue::as<std::string>() const;
 // `what` names the text in errors: a path, "PATH: line 12".
 JsonValue parse_json(std::string text, const std::string& what);
 
+// Returns a value as a flag of a command line has it: a number, a word, true, null; of an array or object its JSON on
+// one line.
+std::string scalar_text(const JsonValue& value);
+
 }  // namespace kb

@@ -42,17 +42,12 @@ JsonValue manifest_at(const std::string& flag, const fs::path& given) {
   return parse_json(read_file(path), flag + ": " + path.string());
 }
 
-std::string value_text(const JsonValue& value) {
-  if (value.kind() == JsonValue::Kind::boolean) return value.as<bool>() ? "true" : "false";
-  return value.kind() == JsonValue::Kind::number ? fmt::format("{}", value.as<double>()) : value.as<std::string>();
-}
-
 // The words of "arguments"; of a file without them, those that its "flags" stand for.
 std::vector<std::string> recorded_words(const JsonValue& manifest) {
   if (manifest.has("arguments")) return manifest.at("arguments").list<std::string>();
   std::vector<std::string> words;
   for (const auto& [name, value] : manifest.at("flags").members()) {
-    const std::string text = value_text(value);
+    const std::string text = scalar_text(value);
     if (text.empty() || text == "false") continue;
     words.push_back("--" + name);
     if (text != "true") words.push_back(text);

@@ -19,13 +19,6 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text)
-    if (c != '\n' && !(c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '['))) line += c;
-  return line;
-}
-
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
@@ -57,21 +50,6 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
 }
 
 }  // namespace
-
-std::string scalar_text(const JsonValue& value) {
-  switch (value.kind()) {
-    case JsonValue::Kind::null:
-      return "null";
-    case JsonValue::Kind::boolean:
-      return value.as<bool>() ? "true" : "false";
-    case JsonValue::Kind::number:
-      return fmt::format("{}", value.as<double>());
-    case JsonValue::Kind::text:
-      return value.as<std::string>();
-    default:
-      return one_line(value.source());
-  }
-}
 
 RunReport read_run(const std::filesystem::path& folder) {
   const std::filesystem::path manifest = folder / kManifest, metrics = folder / kMetrics;

@@ -42,9 +42,6 @@ struct RunReport {
 // over.
 RunReport read_run(const std::filesystem::path& folder);
 
-// A manifest's value as a flag has it: a number, a word, true; of an array or object its JSON.
-std::string scalar_text(const JsonValue& value);
-
 // Returns the share of its steps that a run has done, by the last line of its metrics; 0 where there is none. Costs
 // little: reads the end of the file alone.
 double share_of_run(const std::filesystem::path& folder);
