@@ -14,15 +14,10 @@
 namespace kb {
 namespace {
 
-// Numbers in the order in which they are put in and taken out, to send from process to process. A value that is not
-// there is sent as 0 behind a 0.
+// Numbers in the order in which they are put in and taken out, to send from process to process.
 class Numbers {
  public:
   void put(double value) { values_.push_back(value); }
-  void put(const std::optional<double>& value) {
-    put(value ? 1.0 : 0.0);
-    put(value.value_or(0));
-  }
   // `metrics`: how many the training has.
   void put(StepSums sums, size_t metrics) {
     sums.metrics.resize(metrics);
@@ -52,16 +47,22 @@ class Numbers {
   }
   double take() { return values_.at(taken_++); }
   int64_t take_whole() { return static_cast<int64_t>(take()); }
-  std::optional<double> take_optional() {
-    const bool is_there = take() != 0;
-    const double value = take();
-    return is_there ? std::optional(value) : std::nullopt;
+  void put(const std::vector<double>& values) {
+    put(static_cast<double>(values.size()));
+    values_.insert(values_.end(), values.begin(), values.end());
+  }
+  std::vector<double> take_all() {
+    std::vector<double> values(static_cast<size_t>(take()));
+    for (double& value : values) value = take();
+    return values;
   }
 
-  // Collective call. Every process has the leading one's numbers behind it, of which it has as many.
+  // Collective call. Every process has the leading one's numbers behind it, however many it had.
   void share(World& world) {
-    const size_t bytes = values_.size() * sizeof(double);
-    std::memcpy(values_.data(), world.broadcast({reinterpret_cast<const char*>(values_.data()), bytes}).data(), bytes);
+    const std::string own(reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(double));
+    const std::string all = world.broadcast(world.leads() ? own : "");
+    values_.resize(all.size() / sizeof(double));
+    std::memcpy(values_.data(), all.data(), all.size());
   }
 
  private:
@@ -82,7 +83,7 @@ LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const Co
                              kMetrics, line_numbers(cut.damaged)));
   const int64_t next = std::max(cut.last_step + 1, begins_at);
   if (next < step) console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, next, step - 1));
-  return {step, cut.evaluation, cut.sums, cut.first_loss, cut.epoch, cut.best};
+  return {step, cut.evaluation, cut.sums, cut.losses, cut.epoch, cut.best};
 }
 
 void load_best_model(World& world, const std::filesystem::path& checkpoints, BestState& best) {
@@ -104,7 +105,7 @@ void load_best_model(World& world, const std::filesystem::path& checkpoints, Bes
 LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metrics) {
   Numbers numbers;
   numbers.put(static_cast<double>(own.step));
-  numbers.put(own.first_loss);
+  numbers.put(own.losses);
   numbers.put(own.sums, metrics.training.size());
   numbers.put(own.epoch, metrics.training.size());
   const Evaluation none = no_evaluation(metrics.test);
@@ -113,7 +114,7 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   numbers.put(own.best ? std::optional(own.best->evaluation) : std::nullopt, none);
   numbers.share(world);
   own.step = numbers.take_whole();
-  own.first_loss = numbers.take_optional();
+  own.losses = numbers.take_all();
   own.sums = numbers.take_sums(metrics.training.size());
   own.epoch = numbers.take_sums(metrics.training.size());
   own.evaluation = numbers.take_evaluation(none);

@@ -17,26 +17,27 @@ constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
 
 }  // namespace
 
-LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
-                             std::vector<int64_t> test_counts, std::string part)
+LearningWatch::LearningWatch(int64_t classes, int64_t warmup, std::vector<int64_t> test_counts, std::string part)
     : guess_(std::log(static_cast<double>(classes))),
       classes_(classes),
       warmup_(warmup),
       test_counts_(std::move(test_counts)),
-      part_(std::move(part)),
-      first_loss_(first_loss),
-      has_loss_of_start_(first_loss.has_value()) {}
+      part_(std::move(part)) {}
 
-std::string LearningWatch::step(int64_t step, double loss, double lr) {
+bool LearningWatch::passed_step(int64_t step, double loss) {
   if (!first_loss_) first_loss_ = loss;
   has_loss_of_start_ = has_loss_of_start_ || step == 0;
-  if (!told_diverging_ && *first_loss_ > 0 && loss > kDiverged * std::max(*first_loss_, guess_)) {
-    told_diverging_ = is_diverging_ = true;
+  if (told_diverging_ || *first_loss_ <= 0 || !(loss > kDiverged * std::max(*first_loss_, guess_))) return false;
+  told_diverging_ = is_diverging_ = true;
+  return true;
+}
+
+std::string LearningWatch::step(int64_t step, double loss, double lr) {
+  if (passed_step(step, loss))
     return fmt::format(
         "NOTE: the training loss is {:.4g} at step {}, over 1,000 times the first, {:.4g}: the run diverges\n"
         "  check: --lr, which is {:.4g} there: a tenth of it, or a longer warmup (--warmup-epochs)",
         loss, step, *first_loss_, lr);
-  }
   if (step < warmup_) return "";
   loss_sum_ += loss;
   ++losses_;
@@ -81,7 +82,7 @@ std::string LearningWatch::epoch(int64_t number, int64_t done, int64_t steps, do
       mean_loss, kLearningShare, *first_loss_);
 }
 
-// Told where so many samples are wrong as are of no class but one.
+// As many right samples as a class has: this class is predicted for all, as it seems.
 std::string LearningWatch::one_class_note(int64_t done, double error, int64_t count) {
   if (told_one_class_ || done < kFewestJudged) return "";
   const int64_t right = count - std::llround(error * static_cast<double>(count));

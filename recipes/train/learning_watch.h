@@ -14,12 +14,14 @@ inline constexpr int64_t kFewestJudged = 50;
 
 class LearningWatch {
  public:
-  // `warmup`: steps. `first_loss`: of step 0, where that was taken before. `test_counts`: samples of each class in the
-  // part that is evaluated, whose name is `part`; empty where they are not known.
-  LearningWatch(int64_t classes, int64_t warmup, std::optional<double> first_loss,
-                std::vector<int64_t> test_counts = {}, std::string part = "test");
+  // `warmup`: steps. `test_counts`: samples of each class in the part that is evaluated, whose name is `part`; empty
+  // where they are not known.
+  LearningWatch(int64_t classes, int64_t warmup, std::vector<int64_t> test_counts = {}, std::string part = "test");
 
-  // A NOTE, or empty. Of every step, in order.
+  // Takes a step that was told before the run was stopped; steps come in order. Returns whether the run diverges from
+  // it on, as it has not before.
+  bool passed_step(int64_t step, double loss);
+  // Takes the next step. Returns a NOTE, or empty.
   std::string step(int64_t step, double loss, double lr);
   // Returns a NOTE, or empty, about an evaluation after `done` steps, in the first epoch or not.
   // `error`: fraction of `count` evaluated samples that are classified wrongly.
@@ -43,7 +45,7 @@ class LearningWatch {
   const std::vector<int64_t> test_counts_;
   const std::string part_;
   std::optional<double> first_loss_;  // of the first step seen
-  bool has_loss_of_start_;            // that step is step 0
+  bool has_loss_of_start_ = false;    // that step is step 0
   double loss_sum_ = 0;               // of the steps behind the warmup that were not judged yet
   int64_t losses_ = 0;
   bool is_diverging_ = false;

@@ -27,15 +27,13 @@ struct MetricsLine {
   bool is_kept = true;
 };
 
-// A number that is not finite is written as null.
-double number(const JsonValue& json, const std::string& key) {
-  return !json.has(key) || json.at(key).kind() == JsonValue::Kind::null ? 0 : json.get<double>(key);
-}
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-// A metric that was not finite makes the mean over the steps NaN, as it did in the run that wrote it.
-double mean_of(const JsonValue& json, const std::string& key) {
-  const bool is_null = json.has(key) && json.at(key).kind() == JsonValue::Kind::null;
-  return is_null ? std::numeric_limits<double>::quiet_NaN() : number(json, key);
+// A number that was not finite is written as null, and is NaN here: it makes a mean NaN, and is never the best figure,
+// as in the run that wrote it.
+double number(const JsonValue& json, const std::string& key, double absent = 0) {
+  if (!json.has(key)) return absent;
+  return json.at(key).kind() == JsonValue::Kind::null ? kNoNumber : json.get<double>(key);
 }
 
 Kind kind_named(const std::string& kind) {
@@ -53,12 +51,13 @@ void parse(MetricsLine& line, const ComputedMetrics& metrics) {
   if (kind == "step") {
     line.step = json.get<int64_t>("step");
     for (const auto& [name, how] : metrics.training)
-      line.means.push_back(mean_of(json, how.finish ? name + kMeanSuffix : name));
+      line.means.push_back(number(json, how.finish ? name + kMeanSuffix : name));
   }
   if (kind == "eval") {
     if (json.has("step")) line.step = json.get<int64_t>("step");
     line.evaluation.count = json.get<int64_t>("count");
-    for (const auto& [name, how] : metrics.test) line.evaluation.figures.push_back({name, number(json, name), how});
+    for (const auto& [name, how] : metrics.test)
+      line.evaluation.figures.push_back({name, number(json, name, kNoNumber), how});
   }
   if (kind == "end") line.steps = json.get<int64_t>("steps");
   line.kind = kind_named(kind);
@@ -124,12 +123,16 @@ class LossTotals {
     cut_ = earlier_;
   }
 
-  const MetricsCut& cut() const { return cut_; }
+  MetricsCut cut() && {
+    cut_.losses = std::move(losses_);
+    return std::move(cut_);
+  }
 
  private:
   void take_step(const MetricsLine& line) {
     const double loss = line.evaluation.loss;
-    if (line.step == 0) cut_.first_loss = loss;
+    losses_.resize(static_cast<size_t>(line.step), kNoNumber);
+    losses_.push_back(loss);
     cut_.evaluation.reset();
     cut_.last_step = line.step;
     cut_.sums.add(loss, line.means);
@@ -147,6 +150,7 @@ class LossTotals {
 
   const int64_t epoch_begin_;
   MetricsCut cut_, earlier_;
+  std::vector<double> losses_;
   MetricsLine* evaluation_ = nullptr;
 };
 
@@ -170,7 +174,7 @@ MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics&
     else
       lines[i].is_kept = false;
   if (!is_due) totals.drop_evaluation();
-  MetricsCut result = totals.cut();
+  MetricsCut result = std::move(totals).cut();
   std::string kept, dropped;
   int64_t number = 0;
   for (const MetricsLine& line : lines) {

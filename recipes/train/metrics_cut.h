@@ -18,7 +18,7 @@ struct MetricsCut {
   std::vector<int64_t> damaged;  // numbers, from 1, of kept lines that cannot be read or stand out of order
   int64_t last_step = -1;
   std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
-  std::optional<double> first_loss;
+  std::vector<double> losses = {};       // of the steps from 0 to the last; NaN where there is no line
   StepSums sums = {};
   StepSums epoch = {};                 // since the epoch under way began
   std::optional<BestState> best = {};  // by the evaluations that are kept

@@ -26,10 +26,10 @@ struct LoopStart {
   int64_t step = 0;                      // done before
   std::optional<Evaluation> evaluation;  // of the parameters there
   StepSums sums = {};
-  std::optional<double> first_loss = {};  // of step 0, where that was before
-  StepSums epoch = {};                    // of the steps of the epoch under way
-  std::optional<BestState> best = {};     // of the evaluations before
-  bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
+  std::vector<double> losses = {};     // of the steps before, from 0 on; NaN: not known
+  StepSums epoch = {};                 // of the steps of the epoch under way
+  std::optional<BestState> best = {};  // of the evaluations before
+  bool is_saved = true;                // where step > 0: the run has a checkpoint of it
 };
 
 // Things that the loop works on; all must outlive it.

@@ -49,8 +49,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
       schedule_(parts_.scalars),
-      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), parts_.start.first_loss,
-             class_counts(parts_.task), judged_part_name(parts_.task)),
+      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), class_counts(parts_.task),
+             judged_part_name(parts_.task)),
       sums_(parts_.start.sums),
       epoch_(parts_.start.epoch) {
   result_.steps = reported_ = parts_.start.step;
@@ -63,6 +63,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   if (parts_.averaged)
     averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
                       parts_.world);
+  judge_again(parts_.start.losses);
   open_phase();
 }
 
@@ -277,11 +278,29 @@ bool TrainingLoop::judges_epochs() const {
   return !parts_.task.is_noise && parts_.task.is_learnable && parts_.config.init.empty();
 }
 
-void TrainingLoop::judge_epoch(int64_t done) {
-  const StepSums& epoch = ended_epoch_;
-  if (epoch.steps < parts_.plan.phase(parts_.phase).steps_per_epoch || !judges_epochs()) return;
+// Has the watch know what it knew when the run was stopped.
+void TrainingLoop::judge_again(std::span<const double> losses) {
+  StepSums epoch;
+  for (int64_t step = 0; step < std::ssize(losses); ++step) {
+    const double loss = losses[static_cast<size_t>(step)];
+    if (!std::isnan(loss)) {
+      watch_.passed_step(step, loss);
+      epoch.add(loss, {});
+    }
+    if (parts_.plan.ends_epoch(step + 1)) epoch_fault(std::exchange(epoch, {}), step + 1);
+  }
+}
+
+// Says why the run diverges, by the epoch that ends after `done` steps; empty where it does not, or is not judged.
+std::string TrainingLoop::epoch_fault(const StepSums& epoch, int64_t done) {
+  const int64_t whole = parts_.plan.phase(parts_.plan.phase_of(done - 1)).steps_per_epoch;
+  if (epoch.steps < whole || !judges_epochs()) return "";
   const int64_t number = std::llround(parts_.plan.epochs(done));
-  const std::string fault = watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
+  return watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
+}
+
+void TrainingLoop::judge_epoch(int64_t done) {
+  const std::string fault = epoch_fault(ended_epoch_, done);
   if (fault.empty()) return;
   if (!parts_.config.keep_going) stop_at_epoch(fault, done);
   if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <span>
 
 #include "compiler/overlap.h"
 #include "data/loader.h"
@@ -63,6 +64,8 @@ class TrainingLoop {
   double read(const std::string& output, int age);
   void after_step(int64_t done);
   void end_epoch(int64_t done);
+  void judge_again(std::span<const double> losses);
+  std::string epoch_fault(const StepSums& epoch, int64_t done);
   void judge_epoch(int64_t done);
   bool judges_epochs() const;
   bool checkpoint_is_due(int64_t done) const;

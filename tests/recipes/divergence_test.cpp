@@ -93,6 +93,19 @@ BOOST_AUTO_TEST_CASE(keep_going_goes_on_to_the_same_bits) {
   BOOST_TEST(test::trace(out) == test::trace(directory / "whole"));
 }
 
+// The last epoch that is judged ends before the stop.
+BOOST_AUTO_TEST_CASE(a_run_that_goes_on_knows_that_it_diverged) {
+  BOOST_TEST(stuck(directory / "whole", {"--keep-going", "--stop-at", "57st"}) == 0);
+  BOOST_TEST(lines_of(directory / "whole").back().at("diverged") == true);
+  for (const char* stop : {"50st", "53st"}) {
+    const std::filesystem::path folder = directory / stop;
+    BOOST_TEST(stuck(folder, {"--keep-going", "--stop-at", stop}) == 0);
+    BOOST_TEST(run({"--resume", folder.string(), "--stop-at", "57st"}, stuck_recipe()) == 0);
+    BOOST_TEST(test::trace(folder) == test::trace(directory / "whole"));
+    BOOST_TEST(manifest_of(folder).at("result").at("diverged") == true);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(noise_is_not_judged) {
   Recipe recipe = stuck_recipe();
   recipe.defaults.dataset = "synthetic";

@@ -25,7 +25,7 @@ std::string steps(LearningWatch& watch, int64_t begin, int64_t end, double loss)
 BOOST_AUTO_TEST_SUITE(learning_watch)
 
 BOOST_AUTO_TEST_CASE(a_loss_at_guessings_level_is_told_once) {
-  LearningWatch watch(10, 0, {});
+  LearningWatch watch(10, 0);
   BOOST_TEST(steps(watch, 0, 60, kGuess) == "");
   const std::string note = watch.evaluation(60, true, 0.9, 1000);
   BOOST_TEST(note.starts_with("NOTE: nothing is learned: after 60 steps the training loss is 2.303, the mean of 60 "
@@ -36,24 +36,24 @@ BOOST_AUTO_TEST_CASE(a_loss_at_guessings_level_is_told_once) {
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_that_is_worse_than_a_guess_is_told) {
-  LearningWatch watch(10, 0, {});
+  LearningWatch watch(10, 0);
   steps(watch, 0, 60, 40);
   BOOST_TEST(contains(watch.evaluation(60, true, 0.89, 1000), "nothing is learned"));
 }
 
 BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
   for (const auto& [loss, error] : {std::pair(0.9 * kGuess, 0.8), {kGuess, 0.5}, {0.1, 0.9}}) {
-    LearningWatch watch(10, 0, {});
+    LearningWatch watch(10, 0);
     steps(watch, 0, 60, loss);
     BOOST_TEST(watch.evaluation(60, true, error, 1000) == "");
   }
-  LearningWatch watch(10, 0, {});  // too few steps to tell
+  LearningWatch watch(10, 0);  // too few steps to tell
   steps(watch, 0, 49, kGuess);
   BOOST_TEST(watch.evaluation(49, true, 0.9, 1000) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {
-  LearningWatch watch(10, 100, {});
+  LearningWatch watch(10, 100);
   steps(watch, 0, 140, kGuess);
   BOOST_TEST(watch.evaluation(140, false, 0.9, 1000) == "");
   steps(watch, 140, 160, kGuess);
@@ -61,36 +61,41 @@ BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {
 }
 
 BOOST_AUTO_TEST_CASE(long_epochs_are_not_waited_for) {
-  LearningWatch guessing(10, 0, {}), other(10, 0, {});
+  LearningWatch guessing(10, 0), other(10, 0);
   BOOST_TEST(contains(steps(guessing, 0, 1000, kGuess), "after 1000 steps the training loss is 2.303"));
   BOOST_TEST(steps(other, 0, 5000, 17) == "");  // of a loss that is no cross-entropy
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_a_thousand_times_the_first_is_told_once) {
-  LearningWatch watch(10, 0, {});
+  LearningWatch watch(10, 0);
   BOOST_TEST(watch.step(0, 2.5, kLr) == "");
   BOOST_TEST(watch.step(1, 2499, kLr) == "");
   const std::string note = watch.step(2, 2501, kLr);
   BOOST_TEST(note.starts_with("NOTE: the training loss is 2501 at step 2, over 1,000 times the first, 2.5: "), note);
   BOOST_TEST(contains(note, "--lr, which is 0.1 there"), note);
   BOOST_TEST(watch.step(3, 1e9, kLr) == "");
-  LearningWatch resumed(10, 0, 2.5);
+  LearningWatch resumed(10, 0), known(10, 0);
+  BOOST_TEST(!resumed.passed_step(0, 2.5));
   BOOST_TEST(resumed.step(70, 2600, kLr) != "");
+  known.passed_step(0, 2.5);
+  BOOST_TEST(known.passed_step(69, 2501));
+  BOOST_TEST(known.is_diverging());
+  BOOST_TEST(known.step(70, 2600, kLr) == "");
 }
 
 BOOST_AUTO_TEST_CASE(no_error_at_all_in_the_first_epoch_is_told_once) {
-  LearningWatch watch(10, 0, {});
+  LearningWatch watch(10, 0);
   BOOST_TEST(watch.evaluation(0, true, 0, 37) == "");
   BOOST_TEST(watch.evaluation(9, true, 0.01, 37) == "");
   BOOST_TEST(watch.evaluation(10, true, 0, 37)
                  .starts_with("NOTE: not one of 37 test samples is wrong in the first epoch\n  check: "));
   BOOST_TEST(watch.evaluation(10, true, 0, 37) == "");
-  LearningWatch later(10, 0, {});
+  LearningWatch later(10, 0);
   BOOST_TEST(later.evaluation(20, false, 0, 37) == "");
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_no_better_than_the_first_step_diverged) {
-  LearningWatch watch(10, 0, {});
+  LearningWatch watch(10, 0);
   watch.step(0, 2.5, kLr);
   BOOST_TEST(watch.epoch(1, 40, 40, 9) == "");  // too few steps to tell
   BOOST_TEST(watch.epoch(2, 80, 40, 2.44) == "");
@@ -104,7 +109,10 @@ BOOST_AUTO_TEST_CASE(an_epoch_no_better_than_the_first_step_diverged) {
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_of_the_warmup_or_without_the_loss_of_step_0_is_not_judged) {
-  LearningWatch warm(10, 100, 2.5), late(10, 0, {}), negative(10, 0, -2.5), again(10, 0, 2.5);
+  LearningWatch warm(10, 100), late(10, 0), negative(10, 0), again(10, 0);
+  warm.passed_step(0, 2.5);
+  negative.passed_step(0, -2.5);
+  again.passed_step(0, 2.5);
   BOOST_TEST(warm.epoch(2, 120, 60, 9) == "");  // began in the warmup
   BOOST_TEST(warm.epoch(3, 145, 40, 9) == "");
   BOOST_TEST(warm.epoch(3, 180, 60, 9) != "");
@@ -115,13 +123,13 @@ BOOST_AUTO_TEST_CASE(an_epoch_of_the_warmup_or_without_the_loss_of_step_0_is_not
 }
 
 BOOST_AUTO_TEST_CASE(the_error_of_one_predicted_class_is_told_once) {
-  LearningWatch watch(3, 0, {}, {12, 12, 13});
+  LearningWatch watch(3, 0, {12, 12, 13});
   BOOST_TEST(watch.evaluation(40, false, 25.0 / 37, 37) == "");  // too early to tell
   BOOST_TEST(watch.evaluation(60, false, 26.0 / 37, 37) == "");
   BOOST_TEST(watch.evaluation(60, false, 24.0 / 37, 37)
                  .starts_with("NOTE: 13 of 37 test samples are right after 60 steps: as many as class 2 has"));
   BOOST_TEST(watch.evaluation(80, false, 24.0 / 37, 37) == "");
-  LearningWatch unknown(3, 0, {});
+  LearningWatch unknown(3, 0);
   BOOST_TEST(unknown.evaluation(60, false, 24.0 / 37, 37) == "");
 }
 

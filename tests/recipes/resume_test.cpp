@@ -442,7 +442,9 @@ BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
     BOOST_TEST(cut.last_step == 59, damaged);
     BOOST_TEST(cut.sums.steps == 59, damaged);
     BOOST_TEST(cut.sums.loss == 60 * 61 / 2 - 5, damaged);
-    BOOST_TEST(cut.first_loss.value() == 1.0, damaged);
+    BOOST_TEST(cut.losses.at(0) == 1.0, damaged);
+    BOOST_TEST(cut.losses.size() == 60u, damaged);
+    BOOST_TEST(std::isnan(cut.losses.at(4)), damaged);
     BOOST_TEST(test::read_file(directory / kCutMetrics) == "{\"kind\":\"cut\",\"step\":60}\n" + past, damaged);
   }
 }
@@ -472,6 +474,21 @@ BOOST_AUTO_TEST_CASE(a_metric_that_was_not_finite_stays_so) {
   BOOST_REQUIRE(sums.metrics.size() == 2u);
   BOOST_TEST(std::isnan(sums.metrics[0]));
   BOOST_TEST(sums.metrics[1] == 25.0);
+}
+
+// A figure that was not finite is never the best, and does not keep a later one from being it.
+BOOST_AUTO_TEST_CASE(an_evaluation_that_was_not_finite_is_not_the_best) {
+  const fs::path file = directory / "m";
+  const std::string lines =
+      step_line(0) + "{\"kind\":\"eval\",\"step\":1,\"loss\":3,\"error\":null,\"count\":37}\n" + step_line(1);
+  const std::string finite = "{\"kind\":\"eval\",\"step\":2,\"loss\":3,\"error\":0.5,\"count\":37}\n";
+  test::write_file(file, lines);
+  BOOST_TEST(!cut_metrics(file, {{{"error"}}}, 2, true, 0).best);
+  test::write_file(file, lines + finite);
+  const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 2, true, 0);
+  BOOST_REQUIRE(cut.best);
+  BOOST_TEST(cut.best->step == 2);
+  BOOST_TEST(cut.best->evaluation.figures.at(0).value == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
