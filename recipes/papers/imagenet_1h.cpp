@@ -70,7 +70,8 @@ Recipe imagenet_1h() {
           .synthetic = kImageNetNoise,
           .options = {{.name = "depth", .value = 50, .doc = "layers", .choices = {50, 101}},
                       switch_option("baseline", "the paper's reference run, kn = 256")},
-          .preset = goyal_preset};
+          .preset = goyal_preset,
+          .benchmark = kResnetBenchmark};
 }
 
 }  // namespace kb

@@ -91,7 +91,8 @@ Recipe imagenet_lars() {
           .options = {word_option("model", {"resnet50", "alexnet", "alexnet_bn"}, "network"),
                       word_option("mlperf", {"none", "v0.5", "v0.6", "v0.7", "rcp"},
                                   "settings of ResNet-50 by an MLPerf round, or by its reference convergence points")},
-          .preset = lars_preset};
+          .preset = lars_preset,
+          .benchmark = kResnetBenchmark};
 }
 
 }  // namespace kb

@@ -136,7 +136,8 @@ Recipe imagenet_records() {
           .options = {word_option("paper", {"akiba", "jia", "mikami", "ying", "yamazaki"},
                                   "whose settings: Akiba et al. 2017, Jia et al. 2018, Mikami et al. 2019, Ying et al. "
                                   "2018, Yamazaki et al. 2019")},
-          .preset = records_preset};
+          .preset = records_preset,
+          .benchmark = kResnetBenchmark};
 }
 
 }  // namespace kb

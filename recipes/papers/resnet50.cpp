@@ -21,7 +21,8 @@ Recipe resnet50() {
           .paper = trained.paper,
           .model = resnet50_model,
           .defaults = defaults,
-          .synthetic = kImageNetNoise};
+          .synthetic = kImageNetNoise,
+          .benchmark = kResnetBenchmark};
 }
 
 }  // namespace kb

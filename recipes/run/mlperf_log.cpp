@@ -14,11 +14,12 @@
 #include "recipes/run/start_time.h"
 #include "recipes/train/parts.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
 
-constexpr const char* kStandardOutput = "-";
+constexpr const char *kStandardOutput = "-", *kLineBegin = ":::MLLOG";
 
 int64_t milliseconds_now() {
   using namespace std::chrono;
@@ -44,10 +45,14 @@ double hyper_or_zero(const RunConfig& config, const char* name) {
 
 }  // namespace
 
-void check_mlperf_file(const RunConfig& config) {
+void check_mlperf_file(const RunConfig& config, bool goes_on) {
   std::error_code error;
   if (config.mllog.empty() || config.mllog == kStandardOutput) return;
-  if (std::filesystem::exists(config.mllog, error))
+  const bool is_old = std::filesystem::exists(config.mllog, error);
+  if (goes_on && is_old && !read_file(config.mllog).starts_with(kLineBegin))
+    throw Error(fmt::format("--mllog: {}: expected a log of the run that goes on, which begins with {}", config.mllog,
+                            kLineBegin));
+  if (!goes_on && is_old)
     throw Error(fmt::format(
         "--mllog: {}: expected a file that is not there yet\n  hint:     another name, or remove it", config.mllog));
   const std::filesystem::path folder = std::filesystem::path(config.mllog).parent_path();
@@ -56,17 +61,20 @@ void check_mlperf_file(const RunConfig& config) {
 }
 
 MlperfLog::MlperfLog(MlperfFacts facts) : facts_(std::move(facts)), is_on_(!facts_.config.mllog.empty()) {
-  if (is_on_) settings();
+  if (!is_on_) return;
+  const std::string& file = facts_.config.mllog;
+  if (facts_.goes_on && file != kStandardOutput && is_there(file)) text_ = read_file(file);
+  settings();
 }
 
 void MlperfLog::line(const char* type, const char* key, const std::string& value, const std::string& more,
                      Place place) {
   if (!is_on_) return;
   const std::string text = fmt::format(
-      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": \"{}\", \"value\": {}, "
+      "{} {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": \"{}\", \"value\": {}, "
       "\"metadata\": {{\"file\": {}, \"lineno\": {}{}{}}}}}\n",
-      time_ms_ > 0 ? time_ms_ : milliseconds_now(), type, key, value, json_string(place.file_name()), place.line(),
-      more.empty() ? "" : ", ", more);
+      kLineBegin, time_ms_ > 0 ? time_ms_ : milliseconds_now(), type, key, value, json_string(place.file_name()),
+      place.line(), more.empty() ? "" : ", ", more);
   if (facts_.config.mllog != kStandardOutput) {
     text_ += text;
     return;
@@ -94,7 +102,7 @@ void MlperfLog::write() const {
 void MlperfLog::settings() {
   const RunConfig& config = facts_.config;
   time_ms_ = milliseconds_of_start();
-  event("submission_benchmark", json_string(facts_.recipe));
+  event("submission_benchmark", json_string(facts_.benchmark));
   event("submission_org", json_string("kilobatch"));
   event("submission_platform", json_string(facts_.platform));
   event("submission_division", json_string("open"));
@@ -122,10 +130,11 @@ void MlperfLog::optimizer_settings() {
     event(fmt::format("{}_{}", name, key).c_str(), value);
   };
   const bool is_polynomial = config.schedule == "polynomial" || config.schedule == "mlperf";
-  const double warmup = config.warmup_epochs * static_cast<double>(facts_.plan.steps_per_epoch);
+  const double warmup_epochs = facts_.schedule.warmup == "none" ? 0 : facts_.schedule.warmup_epochs;
+  const double warmup = warmup_epochs * static_cast<double>(facts_.plan.steps_per_epoch);
   const int64_t rest = facts_.plan.steps - std::llround(warmup) + (config.schedule == "mlperf" ? 1 : 0);
   event("opt_name", json_string(name));
-  setting("opt_base_learning_rate", number(facts_.peak_rate));
+  setting("opt_base_learning_rate", number(facts_.schedule.learning_rate));
   setting("opt_end_learning_rate", number(config.end_lr));
   if (is_polynomial) {
     setting("opt_learning_rate_decay_poly_power", number(config.power));
@@ -134,8 +143,8 @@ void MlperfLog::optimizer_settings() {
   if (config.schedule == "step")
     event("opt_learning_rate_decay_boundary_epochs", fmt::format("[{}]", fmt::join(config.milestones, ", ")));
   if (is_lars) event("lars_epsilon", number(hyper_or_zero(config, "epsilon")));
-  if (is_lars) setting("opt_learning_rate_warmup_epochs", number(config.warmup_epochs));
-  if (!is_lars) event("opt_learning_rate_warmup_epochs", number(config.warmup_epochs));
+  if (is_lars) setting("opt_learning_rate_warmup_epochs", number(warmup_epochs));
+  if (!is_lars) event("opt_learning_rate_warmup_epochs", number(warmup_epochs));
   setting("opt_momentum", number(hyper_or_zero(config, "momentum")));
   setting("opt_weight_decay", number(hyper_or_zero(config, "weight_decay")));
 }
@@ -154,7 +163,7 @@ void MlperfLog::begin_block(int64_t steps) {
   while (end < plan.steps && !evaluation_is_due(facts_.config, plan, end)) ++end;
   block_ = static_cast<int64_t>(std::floor(plan.epochs(steps))) + 1;
   start("block_start", fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_,
-                                   std::max<int64_t>(1, std::llround(plan.epochs(end - steps)))));
+                                   std::max<int64_t>(1, std::llround(plan.epochs(end) - plan.epochs(steps)))));
 }
 
 void MlperfLog::end_block() {
@@ -162,8 +171,14 @@ void MlperfLog::end_block() {
   block_ = 0;
 }
 
+void MlperfLog::end_evaluation() {
+  if (evaluation_) stop("eval_stop", epoch_number(*evaluation_));
+  evaluation_.reset();
+}
+
 void MlperfLog::evaluation_begins(double epoch) {
   end_block();
+  evaluation_ = epoch;
   start("eval_start", epoch_number(epoch));
 }
 
@@ -175,7 +190,7 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
     event("eval_accuracy", number(is_error ? 1 - goal->value : goal->value), epoch);
     is_reached_ = goal->kind.is_share && facts_.config.stop_at.is_reached(goal->value);
   }
-  stop("eval_stop", epoch);
+  end_evaluation();
   begin_block(report.step);
   write();
 }
@@ -183,6 +198,7 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
 void MlperfLog::run_ends(bool finished) {
   const bool success = finished && (is_reached_ || !facts_.config.stop_at.percent);
   end_block();
+  end_evaluation();
   stop("run_stop", fmt::format("\"status\": \"{}\"", success ? "success" : "aborted"));
   write();
 }

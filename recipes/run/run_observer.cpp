@@ -43,7 +43,6 @@ void RunObserver::tested(const TestReport& report) {
 }
 
 std::string RunObserver::failed(const Failure& failure) {
-  log_.run_ends(false);
   record_.stop(failure.step, failure.learning_rate, failure.reason);
   return record_.kept(failure.saved_at);
 }

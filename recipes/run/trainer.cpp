@@ -103,8 +103,9 @@ class Run {
   // Logs the settings; a process that does not lead logs nothing.
   MlperfLog mlperf_log() const {
     if (!world_.leads()) return {};
-    return MlperfLog({recipe_.name, setup_.device.backend->description(), config_, plan_, batch_plan(config_),
-                      make_rate(config_, plan_).spec().learning_rate, setup_.task.test_count});
+    return MlperfLog({recipe_.benchmark.empty() ? recipe_.name : recipe_.benchmark,
+                      setup_.device.backend->description(), config_, plan_, batch_plan(config_),
+                      make_rate(config_, plan_).spec(), judged_part(setup_.task).count(), resumed_.has_value()});
   }
 
   void check_resumable(const std::map<std::string, std::string>& facts) const {
@@ -259,7 +260,7 @@ class Run {
 // Before anything is compiled.
 void check_files(const RunConfig& config, bool resumes) {
   check_picture_files(config);
-  check_mlperf_file(config);
+  check_mlperf_file(config, resumes);
   const bool has_folder = !config.dry_run || !config.dump.empty();
   if (!resumes && has_folder && !config.out.empty()) check_unused(config.out);
 }

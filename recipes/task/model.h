@@ -83,6 +83,7 @@ struct Recipe {
   std::vector<RecipeOption> options = {};  // flags of its own
   ChoosePreset preset = nullptr;           // over the defaults, where these depend on such a choice
   std::string program = {};                // how its program is started; empty: "./run NAME"
+  std::string benchmark = {};              // MLPerf's name of it (--mllog); empty: `name`
   LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
   LoadTask task = nullptr;                 // fields and a model of the recipe's own, in place of `model` over images
 };

@@ -7,6 +7,8 @@
 #include <regex>
 #include <sstream>
 
+#include "data/synthetic.h"
+#include "recipes/papers/table.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -68,7 +70,7 @@ size_t place_of(const std::vector<LogLine>& lines, const std::string& key) {
   return 0;
 }
 
-// What the rules ask for, whatever the optimizer.
+// The rules for a run by any optimizer.
 void check_rules(const std::vector<LogLine>& lines) {
   for (const char* key : {"submission_benchmark", "submission_org", "submission_platform", "init_stop", "run_start",
                           "run_stop", "train_samples", "eval_samples", "global_batch_size", "opt_name",
@@ -175,13 +177,99 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_refused) {
   test::TemporaryDirectory directory;
   RunConfig config;
   config.mllog = (directory / "a.log").string();
-  BOOST_CHECK_NO_THROW(check_mlperf_file(config));
+  for (const bool goes_on : {false, true}) BOOST_CHECK_NO_THROW(check_mlperf_file(config, goes_on));
   test::write_file(config.mllog, "mine\n");
-  BOOST_CHECK_EXCEPTION(check_mlperf_file(config), Error, test::says("expected a file that is not there yet"));
+  BOOST_CHECK_EXCEPTION(check_mlperf_file(config, false), Error, test::says("expected a file that is not there yet"));
+  BOOST_CHECK_EXCEPTION(check_mlperf_file(config, true), Error, test::says("expected a log of the run that goes on"));
   config.mllog = (directory / "no" / "a.log").string();
-  BOOST_CHECK_EXCEPTION(check_mlperf_file(config), Error, test::says("there is no folder"));
+  BOOST_CHECK_EXCEPTION(check_mlperf_file(config, true), Error, test::says("there is no folder"));
   config.mllog = "-";
-  BOOST_CHECK_NO_THROW(check_mlperf_file(config));
+  BOOST_CHECK_NO_THROW(check_mlperf_file(config, false));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_goes_on_writes_behind_its_lines) {
+  test::TemporaryDirectory directory;
+  const std::string file = (directory / "mlperf.log").string();
+  std::vector<std::string> words = {"--mllog", file, "--resume", "auto", "--stop-at", "10st"};
+  BOOST_REQUIRE(test::run(directory / "run", words) == 0);
+  const std::string first = test::read_file(file);
+  words.resize(4);
+  BOOST_REQUIRE(test::run(directory / "run", words) == 0);
+  const std::string both = test::read_file(file);
+  BOOST_TEST(both.starts_with(first));
+  BOOST_TEST(both.size() > first.size());
+  check_rules(parse_log(first));
+  check_rules(parse_log(both.substr(first.size())));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_diverges_ends_once) {
+  test::TemporaryDirectory directory;
+  const std::string file = (directory / "mlperf.log").string();
+  BOOST_REQUIRE(test::run(directory / "run", {"--lr", "1e30", "--mllog", file}) == 4);
+  const std::vector<LogLine> lines = parse_log(test::read_file(file));
+  check_rules(lines);
+  BOOST_TEST(of_key(lines, "run_stop").front().metadata.at("status") == "aborted");
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_that_is_interrupted_ends) {
+  test::TemporaryDirectory directory;
+  RunConfig config;
+  config.mllog = (directory / "a.log").string();
+  const RunPlan plan{100, 10, 10, 20};
+  MlperfLog log({"small", "none", config, plan, make_batch_plan(10, 0, 1, {}), {}, 37});
+  log.run_begins(0);
+  log.evaluation_begins(1);
+  log.run_ends(false);
+  const std::vector<LogLine> lines = parse_log(test::read_file(config.mllog));
+  check_rules(lines);
+  BOOST_TEST(of_key(lines, "eval_stop").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(settings_are_those_that_are_taken) {
+  const auto lars = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--optimizer", "lars", "--schedule", "polynomial", "--warmup-epochs", "0.5"});
+    return log_of(std::move(words));
+  };
+  // The base minibatch takes no warmup.
+  const std::vector<LogLine> plain = lars({"--base-minibatch", "10", "--base-lr", "1"});
+  BOOST_TEST((one(plain, "lars_opt_learning_rate_warmup_epochs") == 0));
+  BOOST_TEST((one(plain, "lars_opt_learning_rate_decay_steps") == 20));
+  const std::vector<LogLine> warm = lars({"--lr", "1"});
+  BOOST_TEST((one(warm, "lars_opt_learning_rate_warmup_epochs") == 0.5));
+  BOOST_TEST((one(warm, "lars_opt_learning_rate_decay_steps") == 15));
+}
+
+BOOST_AUTO_TEST_CASE(samples_are_those_of_the_part_that_is_judged) {
+  test::TemporaryDirectory directory;
+  const std::string file = (directory / "mlperf.log").string();
+  Recipe recipe = test::small_recipe();
+  recipe.load = [](const std::filesystem::path&) { return synthetic_dataset({{2, 4, 4}, 3, 100, 37, 1}); };
+  recipe.defaults.dataset = "own";
+  BOOST_REQUIRE(test::run(directory / "run", {"--validation", "20", "--mllog", file}, recipe) == 0);
+  const std::vector<LogLine> lines = parse_log(test::read_file(file));
+  BOOST_TEST((one(lines, "eval_samples") == 20));
+  BOOST_TEST((one(lines, "train_samples") == 80));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_count_the_epochs_behind_a_growth) {
+  const std::vector<LogLine> lines = log_of({"--epochs", "4", "--minibatch-schedule", "1ep:x2", "--eval-every", "2"});
+  check_rules(lines);
+  const std::vector<LogLine> blocks = of_key(lines, "block_start");
+  BOOST_REQUIRE(blocks.size() == 2u);
+  for (const LogLine& block : blocks) BOOST_TEST(block.metadata.at("epoch_count") == 2);
+  BOOST_TEST(blocks[1].metadata.at("first_epoch_num") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_benchmark_has_its_name) {
+  BOOST_TEST((one(log_of({}), "submission_benchmark") == "small"));
+  for (const char* name : {"imagenet_1h", "imagenet_lars", "imagenet_records", "resnet50"})
+    BOOST_TEST(find_recipe(name).benchmark == "resnet");
+  test::TemporaryDirectory directory;
+  const std::string file = (directory / "mlperf.log").string();
+  Recipe recipe = test::small_recipe();
+  recipe.benchmark = "resnet";
+  BOOST_REQUIRE(test::run(directory / "run", {"--mllog", file}, recipe) == 0);
+  BOOST_TEST((one(parse_log(test::read_file(file)), "submission_benchmark") == "resnet"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
