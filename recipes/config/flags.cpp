@@ -333,11 +333,11 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   RunConfig config = base ? *base : preset_config(recipe, given);
   read_flags(table, given, config);
   if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
-  check_learning_flags(config, [&](const std::string& flag) { return given.contains(flag); });
   // The flags of a run that is resumed or branched from, or of a manifest, are the base of a second reading, which
   // judges.
   const bool has_own = (config.resume.empty() || config.resume == kResumeAuto) && config.branch.empty();
   const bool is_whole = base || (has_own && config.config.empty());
+  if (is_whole) check_learning_flags(config, [&](const std::string& flag) { return given.contains(flag); });
   for (const FlagRow& row : table)
     if (is_whole && given.contains(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);
   return config;

@@ -67,23 +67,22 @@ RunConfig origin_flags(const Recipe& recipe, const std::string& flag, const fs::
   }
 }
 
-std::string kept_text(const std::vector<fs::path>& files, const fs::path& folder, int64_t steps_per_epoch) {
+std::string kept_text(const std::vector<fs::path>& files, const fs::path& folder, const RunPlan& plan) {
   std::vector<std::string> kept;
   for (const fs::path& file : files) {
     const int64_t step = checkpoint_step(file);
-    kept.push_back(
-        fmt::format("{}st ({:.4g}ep)", step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)));
+    kept.push_back(fmt::format("{}st ({:.4g}ep)", step, plan.epochs(step)));
   }
   if (is_there(folder / kBestCheckpoint)) kept.emplace_back(kBestWord);
   return kept.empty() ? "no checkpoint" : fmt::format("{}", fmt::join(kept, ", "));
 }
 
-fs::path checkpoint_of(const fs::path& run, const std::string& when, int64_t steps_per_epoch) {
+fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPlan& plan) {
   const fs::path folder = checkpoints_of(run);
   const std::vector<fs::path> files = list_checkpoints(folder);
   const auto refuse = [&](const std::string& what) {
     throw Error(fmt::format("{}: {} has no checkpoint {}\n  kept: {}\n  hint: --keep N keeps the newest N of a run",
-                            kBranchFlag, run.string(), what, kept_text(files, folder, steps_per_epoch)));
+                            kBranchFlag, run.string(), what, kept_text(files, folder, plan)));
   };
   if (when == kBestWord) {
     if (!is_there(folder / kBestCheckpoint)) refuse("of a best state");
@@ -95,7 +94,7 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, int64_t ste
   }
   const std::optional<Duration> duration = find_duration(when);
   if (!duration) refuse_value(kBranchFlag, "RUN@20ep, RUN@500st, RUN@best or RUN@last", run.string() + "@" + when);
-  const int64_t step = duration->steps(steps_per_epoch);
+  const int64_t step = duration->is_epochs ? plan.steps_in(duration->count) : duration->steps(1);
   const auto at =
       std::find_if(files.begin(), files.end(), [&](const fs::path& f) { return checkpoint_step(f) == step; });
   if (at == files.end()) refuse(fmt::format("after {} = {} steps", when, step));
@@ -120,21 +119,64 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
     base.init.clear();
     base.init_partial = false;
   }
-  return parse_flags(recipe, usage, arguments, {}, &base);
+  std::optional<RunConfig> config = parse_flags(recipe, usage, arguments, {}, &base);
+  if (!given->branch.empty() && config->validation > base.validation)
+    throw UsageError(
+        fmt::format("--validation: the state that --branch names was trained on samples that would be held out\n  "
+                    "expected: at most {}, as its run has\n  got:      {}",
+                    base.validation, config->validation));
+  return config;
 }
+
+namespace {
+
+// Throws Error where a number of the manifest would be none of a run.
+RunPlan recorded_plan(const JsonValue& manifest, const fs::path& run) {
+  const auto count = [&](const JsonValue& of, const char* key) {
+    const auto number = of.get<int64_t>(key);
+    if (number < 1)
+      throw Error(
+          fmt::format("{}: expected {} > 0 in the manifest of {}, got {}", kBranchFlag, key, run.string(), number));
+    return number;
+  };
+  RunPlan plan;
+  plan.steps_per_epoch = count(manifest, "steps_per_epoch");
+  if (!manifest.has("minibatch_phases")) return plan;
+  for (const JsonValue& phase : manifest.at("minibatch_phases").items())
+    plan.grown.push_back({count(phase, "begin_step"), count(phase, "begin_epoch"), count(phase, "minibatch"),
+                          count(phase, "steps_per_epoch")});
+  return plan;
+}
+
+}  // namespace
 
 BranchPoint open_branch(const std::string& branch) {
   const auto [run, when] = branch_words(branch);
-  const JsonValue manifest = manifest_at(kBranchFlag, run);
-  const auto steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
-  const bool has_grown = manifest.has("minibatch_phases");
-  if (has_grown && when.ends_with("ep"))
-    throw Error(fmt::format("{}: the minibatch of {} grows: expected steps such as RUN@500st, got {}", kBranchFlag,
-                            run.string(), when));
-  if (steps_per_epoch < 1)
-    throw Error(fmt::format("{}: expected steps_per_epoch > 0 in the manifest of {}, got {}", kBranchFlag, run.string(),
-                            steps_per_epoch));
-  return {run, read_checkpoint(checkpoint_of(run, when, steps_per_epoch)), steps_per_epoch, has_grown};
+  RunPlan plan = recorded_plan(manifest_at(kBranchFlag, run), run);
+  Checkpoint checkpoint = read_checkpoint(checkpoint_of(run, when, plan));
+  return {run, std::move(checkpoint), std::move(plan)};
+}
+
+std::optional<BranchPoint> recorded_branch(const std::string& manifest) {
+  const JsonValue own = parse_json(manifest, kManifest);
+  if (!own.has("branch")) return std::nullopt;
+  const JsonValue from = own.at("branch");
+  const fs::path run = from.get<std::string>("run");
+  const fs::path file = checkpoints_of(run) / from.get<std::string>("checkpoint");
+  if (!is_there(file))
+    throw Error(
+        fmt::format("--resume: the branch was stopped before its first checkpoint, and the one that it begins "
+                    "with is not there any more: {}\n  hint: begin it again from another one: --branch RUN@WHEN "
+                    "--out DIR",
+                    file.string()));
+  BranchPoint point{run, read_checkpoint(file), recorded_plan(manifest_at(kBranchFlag, run), run)};
+  const auto expected = from.get<std::string>("state_sha256"), got = point.checkpoint.fact("state_sha256");
+  if (got != expected)
+    throw Error(
+        fmt::format("--resume: the branch was stopped before its first checkpoint, and the one that it begins "
+                    "with holds another state: {}\n  expected: {}\n  got:      {}",
+                    file.string(), expected, got));
+  return point;
 }
 
 }  // namespace kb

@@ -2,24 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kb {
+
+namespace {
+
+// Whether both plans have the same steps in every epoch before `step`.
+bool count_alike(const RunPlan& a, const RunPlan& b, int64_t step) {
+  const size_t phases = a.phase_of(std::max<int64_t>(step - 1, 0));
+  if (phases != b.phase_of(std::max<int64_t>(step - 1, 0))) return false;
+  for (size_t number = 0; number <= phases; ++number)
+    if (a.phase(number).begin_step != b.phase(number).begin_step ||
+        a.phase(number).steps_per_epoch != b.phase(number).steps_per_epoch)
+      return false;
+  return true;
+}
+
+}  // namespace
 
 int64_t steps_done(const BranchPoint& point, const RunPlan& plan) {
   const int64_t step = point.checkpoint.step;
-  const bool is_alike = plan.steps_per_epoch == point.steps_per_epoch;
-  if (!is_alike && point.has_grown)
-    throw Error(fmt::format("{}: the minibatch of {} grows: expected its own --minibatch here", "--branch",
-                            point.run.string()));
-  if (!is_alike && step % point.steps_per_epoch != 0)
+  const bool is_alike = count_alike(plan, point.plan, step);
+  if (!is_alike && point.plan.epoch_begin(step) != step)
     throw Error(fmt::format(
         "{}: an epoch has {} steps here and {} in {}: expected a checkpoint at the end of an epoch, got one "
         "after {:.4g} epochs",
-        "--branch", plan.steps_per_epoch, point.steps_per_epoch, point.run.string(),
-        static_cast<double>(step) / static_cast<double>(point.steps_per_epoch)));
-  if (!point.has_grown && !plan.grown.empty() && plan.grown.front().begin_step < step)
-    throw Error(fmt::format("{}: --minibatch-schedule: expected growths from step {} on, got one at step {}",
-                            "--branch", step, plan.grown.front().begin_step));
-  const int64_t done = is_alike ? step : plan.steps_in(static_cast<double>(step / point.steps_per_epoch));
+        "--branch", plan.phase(plan.phase_of(step)).steps_per_epoch,
+        point.plan.phase(point.plan.phase_of(step)).steps_per_epoch, point.run.string(), point.plan.epochs(step)));
+  const int64_t done = is_alike ? step : plan.steps_in(point.plan.epochs(step));
   if (done > plan.steps)
     throw Error(fmt::format("{}: {} steps are done already, of which the flags given ask for {}", "--branch", done,
                             plan.steps));

@@ -10,12 +10,11 @@ namespace kb {
 struct BranchPoint {
   std::filesystem::path run;
   Checkpoint checkpoint;
-  int64_t steps_per_epoch = 0;  // of that run
-  bool has_grown = false;       // its minibatch grows: --minibatch-schedule
+  RunPlan plan;  // steps and epochs of that run; its samples are not known
 };
 
-// Returns the steps of `plan` that are done at the point: those of the other run, or as many epochs where an epoch has
-// another number of steps. Throws Error where these are no whole number, and where the plan ends before.
+// Returns the steps of `plan` that are done at the point: those of the other run, or as many epochs where its epochs up
+// to there have other numbers of steps. Throws Error where these are no whole number, and where the plan ends before.
 int64_t steps_done(const BranchPoint& point, const RunPlan& plan);
 
 }  // namespace kb

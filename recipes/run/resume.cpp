@@ -153,11 +153,7 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
   run.checkpoint = wanted.checkpoint.empty()
                        ? newest_checkpoint(run.folder)
                        : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
-  if (begins_at > 0 && !run.checkpoint)
-    throw Error(
-        fmt::format("--resume: {} is a branch that was stopped before its first checkpoint\n  hint: the command "
-                    "in manifest.json begins it again, in another --out",
-                    run.folder.path().string()));
+  if (!run.checkpoint) run.branch = recorded_branch(text);
   return run;
 }
 

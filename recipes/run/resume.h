@@ -13,11 +13,12 @@ namespace kb {
 
 struct ResumedRun {
   RunFolder folder;
-  RunConfig config;                      // the run's own, and what was given beside --resume
-  std::string manifest;                  // as it was
-  std::optional<Checkpoint> checkpoint;  // none: the run was stopped before its first
-  bool ended = false;                    // nothing is left to do
-  int64_t begins_at = 0;                 // steps that were done when the run began
+  RunConfig config;                        // the run's own, and what was given beside --resume
+  std::string manifest;                    // as it was
+  std::optional<Checkpoint> checkpoint;    // none: the run was stopped before its first
+  bool ended = false;                      // nothing is left to do
+  int64_t begins_at = 0;                   // steps that were done when the run began
+  std::optional<BranchPoint> branch = {};  // state that a branch without a checkpoint begins with
 };
 
 // Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws

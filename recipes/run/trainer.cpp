@@ -31,7 +31,8 @@ namespace {
 // One run of a command line.
 class Run {
  public:
-  // `resumed`: the run to go on with, whose flags these are; `branch`: the state that a new run begins with.
+  // `resumed`: the run to go on with, whose flags these are; `branch`: the state that a new run, or one without a
+  // checkpoint, begins with.
   Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed,
       std::optional<BranchPoint> branch = std::nullopt)
       : recipe_(recipe),
@@ -90,12 +91,12 @@ class Run {
   LoopStart loop_start() {
     LoopStart own;
     own.step = first_step();
-    own.is_saved = !branch_;
     if (resumed_ && folder_)
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
                                evaluation_is_due(config_, plan_, first_step()), plan_.epoch_begin(first_step()),
                                resumed_->begins_at, console_);
     if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
+    own.is_saved = !branch_;
     if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
     return own;
   }
@@ -155,7 +156,8 @@ class Run {
 
   // Says what goes on; gives the manifest's new text.
   std::string describe_resumed(const ManifestFacts& facts) {
-    const std::string from = checkpoint() ? checkpoint()->path.filename().string() : "no checkpoint: from the start";
+    const Checkpoint* begin = branch_ ? &branch_->checkpoint : checkpoint();
+    const std::string from = begin ? begin->path.filename().string() : "no checkpoint: from the start";
     console_.line(fmt::format("resuming {}: {}; {} of {} steps are done", folder_->path().string(), from, first_step(),
                               plan_.steps));
     if (checkpoint() && has_earlier_graph(*checkpoint()))
@@ -276,7 +278,8 @@ int resume(const Recipe& recipe, const RunConfig& given, World& world, const std
     return 0;
   }
   const RunConfig config = run.config;
-  return Run(recipe, config, world, std::move(run)).go();
+  std::optional<BranchPoint> branch = std::move(run.branch);
+  return Run(recipe, config, world, std::move(run), std::move(branch)).go();
 }
 
 }  // namespace

@@ -42,7 +42,13 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
 }
 
 LayerLog::LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space)
-    : every_(config.log_layers ? config.log_layers->steps(plan.steps_per_epoch) : 0), layers_(logged_layers(space)) {}
+    : plan_(plan), layers_(logged_layers(space)) {
+  if (!config.log_layers) return;
+  const auto [count, is_epochs] = *config.log_layers;
+  every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
+}
+
+bool LayerLog::is_due(int64_t step) const { return every_.count > 0 && (step == 0 || kb::is_due(every_, plan_, step)); }
 
 LayerNorms LayerLog::read(const Session& training, int64_t step, int age) const {
   LayerNorms norms{step, {}, {}, {}};

@@ -24,13 +24,16 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 // Looks at some of the steps of a training program that was compiled with CompileOptions::log_layers.
 class LayerLog {
  public:
+  // The plan must outlive it.
   LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space);
-  bool is_due(int64_t step) const { return every_ > 0 && step % every_ == 0; }
+  // The first step is, and from then on those with which a period begins.
+  bool is_due(int64_t step) const;
   // The step was taken `age` steps ago.
   LayerNorms read(const Session& training, int64_t step, int age) const;
 
  private:
-  int64_t every_ = 0;  // steps; 0 = never
+  Period every_;  // a count of 0: never
+  const RunPlan& plan_;
   std::vector<LoggedLayer> layers_;
 };
 

@@ -86,6 +86,44 @@ BOOST_AUTO_TEST_CASE(a_branch_goes_on_after_a_stop) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_branch_without_a_checkpoint_begins_again) {
+  BOOST_REQUIRE(branch("whole", "1ep", {"--lr", "0.01"}) == 0);
+  const auto killed = [&](const std::string& name) {
+    BOOST_REQUIRE(branch(name, "1ep", {"--lr", "0.01", "--stop-at", "11st"}) == 0);
+    fs::remove_all(directory / name / "checkpoints");
+    return run({"--resume", (directory / name).string(), "--stop-at", "20st"});
+  };
+  BOOST_REQUIRE(killed("a") == 0);
+  BOOST_TEST(test::trace(directory / "a") == test::trace(directory / "whole"));
+  BOOST_TEST(manifest_of("a").at("branch") == manifest_of("whole").at("branch"));
+  const fs::path begin = source / "checkpoints" / "step-00000010.safetensors";
+  const std::string manifest = manifest_of("whole").dump();
+  BOOST_TEST(recorded_branch(manifest)->checkpoint.step == 10);
+  BOOST_TEST(!recorded_branch(manifest_of("source").dump()));
+  fs::copy_file(source / "checkpoints" / "step-00000005.safetensors", begin, fs::copy_options::overwrite_existing);
+  BOOST_CHECK_EXCEPTION(recorded_branch(manifest), Error, test::says("holds another state", "expected: ", "got: "));
+  fs::remove(begin);
+  BOOST_CHECK_EXCEPTION(recorded_branch(manifest), Error, test::says("is not there any more", begin.string()));
+}
+
+BOOST_AUTO_TEST_CASE(samples_that_were_trained_on_are_not_held_out) {
+  const auto with = [&](const char* held_out) {
+    return parse_with_origin(test::small_recipe(), "small", {"--branch", at("1ep"), "--validation", held_out});
+  };
+  BOOST_CHECK_EXCEPTION(with("10"), UsageError,
+                        test::says("--validation", "was trained on", "expected: at most 0", "got:      10"));
+  BOOST_CHECK_NO_THROW(with("0"));
+}
+
+// A flag may be one that has an effect by the flags of the other run alone.
+BOOST_AUTO_TEST_CASE(flags_are_judged_with_those_of_the_run) {
+  BOOST_REQUIRE(run(directory / "base", {"--base-minibatch", "10", "--base-lr", "0.1"}) == 0);
+  const std::string from = (directory / "base").string() + "@last";
+  BOOST_TEST(parse_with_origin(test::small_recipe(), "small", {"--branch", from, "--base-lr", "0.05"})->lr == 0.05);
+  BOOST_CHECK_THROW(parse_with_origin(test::small_recipe(), "small", {"--branch", at("1ep"), "--base-lr", "0.05"}),
+                    UsageError);
+}
+
 BOOST_AUTO_TEST_CASE(another_minibatch_counts_in_epochs) {
   BOOST_REQUIRE(branch("20", "1ep", {"--minibatch", "20"}) == 0);
   const std::vector<Json> steps = of_kind(lines_of(directory / "20"), "step");

@@ -122,6 +122,30 @@ BOOST_AUTO_TEST_CASE(it_takes_the_steps_of_a_run_that_goes_on_with_the_larger_mi
   BOOST_TEST(of_kind(lines_of(directory / "grown"), "eval").size() == 4u);
 }
 
+BOOST_AUTO_TEST_CASE(a_branch_of_a_grown_run_counts_its_epochs) {
+  const fs::path grown = directory / "grown";  // epochs of 10, 5, 5 and 1 steps
+  BOOST_REQUIRE(run(grown, {"--epochs", "4", "--minibatch-schedule", "1ep:x2,3ep:x5", "--keep", "9", "--log-layers",
+                            "1ep"}) == 0);
+  std::vector<int64_t> logged;
+  for (const Json& line : of_kind(lines_of(grown), "layers")) logged.push_back(line.at("step"));
+  BOOST_TEST(logged == (std::vector<int64_t>{0, 10, 15, 20}));
+  const auto begin_of = [&](const std::string& when, std::vector<std::string> words) {
+    test::TemporaryDirectory own;
+    words.insert(words.end(), {"--branch", grown.string() + "@" + when});
+    BOOST_REQUIRE(run(own / "run", words) == 0);
+    return of_kind(lines_of(own / "run"), "step").at(0).at("step").get<int64_t>();
+  };
+  BOOST_TEST(begin_of("3ep", {}) == 20);
+  BOOST_TEST(begin_of("2ep", {}) == 15);
+  BOOST_TEST(begin_of("20st", {"--minibatch-schedule", "1ep:x2"}) == 20);  // alike up to there
+  BOOST_TEST(begin_of("3ep", {"--minibatch-schedule", "2ep:x2"}) == 25);   // 10, 10, 5
+  BOOST_TEST(begin_of("3ep", {"--minibatch", "20", "--minibatch-schedule", "3ep:x5"}) == 15);
+  BOOST_REQUIRE(run(directory / "plain", {"--epochs", "3", "--keep", "9"}) == 0);
+  const std::string plain = (directory / "plain").string() + "@2ep";
+  BOOST_REQUIRE(run(directory / "later", {"--branch", plain, "--minibatch-schedule", "1ep:x2"}) == 0);
+  BOOST_TEST(of_kind(lines_of(directory / "later"), "step").at(0).at("step") == 15);
+}
+
 BOOST_AUTO_TEST_CASE(it_goes_on_after_a_stop_to_the_same_bits) {
   const std::vector<std::string> words = {
       "--epochs", "4", "--minibatch-schedule", "1ep:x2,3ep:x5", "--train-metrics", "--augment", "crop,flip",
