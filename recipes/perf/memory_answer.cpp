@@ -105,6 +105,12 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
   return answer;
 }
 
+int64_t total_memory(std::span<const Compiled* const> programs) {
+  int64_t bytes = memory_answer(*programs.front()).total();
+  for (const Compiled* other : programs.subspan(1)) bytes += memory_answer(*other).own();
+  return bytes;
+}
+
 std::string to_text(const MemoryAnswer& a) {
   const double packing =
       a.liveness_bound > 0 ? static_cast<double>(a.arena) / static_cast<double>(a.liveness_bound) : 1;

@@ -256,7 +256,8 @@ std::string continued_manifest(const std::string& own, const std::string& old, i
   }
   for (const char* key : {"started", "init_sha256"})
     if (before.has(key)) manifest[key] = before.get<std::string>(key);
-  if (before.has("branch")) manifest["branch"] = copy_of(before.at("branch"));
+  for (const char* key : {"branch", "fit"})
+    if (before.has(key)) manifest[key] = copy_of(before.at(key));
   manifest["versions"] = versions;
   manifest["resumed"] = nlohmann::ordered_json::array();
   if (before.has("resumed"))

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/train/programs.h"
@@ -18,22 +15,10 @@ struct Taken {
   int64_t bytes = 0, recomputed = 0;
 };
 
-// As program_lines (recipes/run/run_texts.h) tells it: programs share parameters and optimizer state.
-Taken taken_by(const Programs& programs) {
-  Taken taken{memory_answer(programs.training).total(), std::ssize(programs.training.recomputed)};
-  const auto add = [&](const Compiled& compiled) {
-    const MemoryAnswer answer = memory_answer(compiled);
-    taken.bytes += answer.prepared + answer.data + answer.arena + answer.inputs;
-  };
-  add(programs.inference);
-  for (const std::optional<Compiled>* other : {&programs.statistics, &programs.averaged})
-    if (*other) add(**other);
-  return taken;
-}
-
+// The largest first.
 std::vector<int64_t> divisors(int64_t number) {
   std::vector<int64_t> result;
-  for (int64_t d = 1; d <= number; ++d)
+  for (int64_t d = number; d >= 1; --d)
     if (number % d == 0) result.push_back(d);
   return result;
 }
@@ -52,32 +37,33 @@ int64_t run_memory(const RunConfig& config, int64_t device_bytes) {
 Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
                    int64_t memory) {
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(memory));
-  std::map<int64_t, Taken> known;
-  const auto taken = [&](int64_t n) {
-    const auto at = known.find(n);
-    if (at != known.end()) return at->second;
+  const auto taken_with = [&](int64_t n) -> Taken {
     RunConfig one = config;
     one.per_worker = n;
     one.dump.clear();
-    return known[n] = taken_by(compile_programs(task, one, target, residency));
+    const Programs programs = compile_programs(task, one, target, residency);
+    return {total_memory(all_of(programs)), std::ssize(programs.training.recomputed)};
   };
   if (config.minibatch % config.processes != 0) batch_plan(config);  // throws what is wrong
   const std::vector<int64_t> sizes = divisors(config.minibatch / config.processes);
-  const auto first_too_large =
-      std::partition_point(sizes.begin(), sizes.end(), [&](int64_t n) { return taken(n).bytes <= most; });
+  // A smaller n may take more than a larger one whose activations are computed again: every n is looked at.
+  size_t at = 0;
+  Taken larger, taken = taken_with(sizes[at]);
+  while (taken.bytes > most && at + 1 < sizes.size()) {
+    larger = taken;
+    taken = taken_with(sizes[++at]);
+  }
   const std::string limit = fmt::format("{} of {}", bytes_text(most), bytes_text(memory));
-  if (first_too_large == sizes.begin())
+  if (taken.bytes > most)
     throw Error(fmt::format("--fit: expected programs of at most {}, got {} with 1 sample a worker", limit,
-                            bytes_text(taken(1).bytes)));
-  Fit fit{*(first_too_large - 1), 0, memory, 0, ""};
-  fit.bytes = taken(fit.per_worker).bytes;
-  fit.recomputed = taken(fit.per_worker).recomputed;
+                            bytes_text(taken.bytes)));
+  Fit fit{sizes[at], taken.bytes, memory, taken.recomputed, ""};
   fit.text = fmt::format("fit: n = {} takes {} of at most {}{}", fit.per_worker, bytes_text(fit.bytes), limit,
                          fit.recomputed > 0 ? fmt::format(", {} activations are computed again", fit.recomputed) : "");
-  if (first_too_large == sizes.end())
+  if (at == 0)
     fit.text += "; it is the whole minibatch of a process";
   else
-    fit.text += fmt::format("; n = {} takes {}", *first_too_large, bytes_text(taken(*first_too_large).bytes));
+    fit.text += fmt::format("; n = {} takes {}", sizes[at - 1], bytes_text(larger.bytes));
   return fit;
 }
 

@@ -15,15 +15,15 @@ int64_t run_memory(const RunConfig& config, int64_t device_bytes);
 
 struct Fit {
   int64_t per_worker = 0;  // n
-  int64_t bytes = 0;       // that its programs take: training and evaluation
+  int64_t bytes = 0;       // that all its programs take together
   int64_t memory = 0;      // bytes that they may take
   int64_t recomputed = 0;  // activations that are computed again, for memory is short
   std::string text;        // for a person
 };
 
 // Finds the largest n that divides this process's share of the minibatch and whose programs fit into the share
-// kFitShare of `memory`; compiles some of those n, runs nothing. `target`: run_target's. Throws Error where n = 1 does
-// not fit.
+// kFitShare of `memory`; compiles for those n from the largest on, runs nothing. `target`: run_target's. Throws Error
+// where n = 1 does not fit.
 inline constexpr double kFitShare = 0.9;  // the rest is for libraries' own memory
 Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
                    int64_t memory);

@@ -8,6 +8,8 @@
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/train/fit.h"
 #include "recipes/train/kernel_source.h"
 
 namespace kb {
@@ -109,6 +111,35 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
   return check;
 }
 
+namespace {
+
+// Compiles the steps anew, each for the memory that the other programs leave, where all together take too much.
+// `options`: of the first step.
+void make_room(Programs& programs, const Task& task, const RunConfig& config, const CompileOptions& options,
+               const Residency& residency) {
+  const Target& target = options.target;
+  const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(target.memory_bytes));
+  const auto compile_step = [&](Compiled& step, const RunConfig& with, CompileOptions less) {
+    const int64_t total = total_memory(all_of(programs));
+    if (target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) return;
+    const int64_t others = total - memory_answer(step).total();
+    less.target.memory_bytes =
+        std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(most - others) / kFitShare));
+    if (less.dump) std::erase_if(programs.dumps, [](const DumpFile& f) { return f.name.starts_with("passes.train."); });
+    std::vector<NamedMetric> metrics;
+    step = compile_with_tables(training_graph(task, with, metrics), task, residency.train, less);
+  };
+  compile_step(programs.training, config, options);
+  int64_t minibatch = config.minibatch;
+  for (size_t i = 0; i < programs.grown.size(); ++i) {
+    minibatch *= config.minibatch_schedule[i].factor;
+    const RunConfig grown = with_minibatch(config, minibatch);
+    compile_step(programs.grown[i], grown, training_options(task, grown, target));
+  }
+}
+
+}  // namespace
+
 Programs compile_programs(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
   Programs programs;
   Dumps dumps(config, programs.dumps);
@@ -147,12 +178,14 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   }
   dumps.hook("predict", for_inference);
   programs.inference = compile_with_tables(std::move(inference), task, residency.test, for_inference);
-  dumps.compiled("train", programs.training.program, target);
   dumps.compiled("predict", programs.inference.program, target);
-  if (!statistics) return programs;
-  dumps.hook("statistics", for_inference);
-  programs.statistics = compile(std::move(*statistics), for_inference);
-  dumps.compiled("statistics", programs.statistics->program, target);
+  if (statistics) {
+    dumps.hook("statistics", for_inference);
+    programs.statistics = compile(std::move(*statistics), for_inference);
+    dumps.compiled("statistics", programs.statistics->program, target);
+  }
+  make_room(programs, task, config, options, residency);
+  dumps.compiled("train", programs.training.program, target);
   return programs;
 }
 
@@ -163,6 +196,22 @@ std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::op
 }
 
 }  // namespace
+
+std::vector<const Compiled*> all_of(const Programs& programs) {
+  std::vector<const Compiled*> all = {&programs.training, &programs.inference};
+  for (const std::optional<Compiled>* other : {&programs.statistics, &programs.averaged})
+    if (*other) all.push_back(&**other);
+  for (const Compiled& step : programs.grown) all.push_back(&step);
+  return all;
+}
+
+std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
+  std::vector<const Compiled*> all = {&programs.training.compiled(), &programs.inference.compiled()};
+  for (const std::unique_ptr<Session>* other : {&programs.statistics, &programs.averaged})
+    if (*other) all.push_back(&(*other)->compiled());
+  for (const std::unique_ptr<Session>& step : programs.grown) all.push_back(&step->compiled());
+  return all;
+}
 
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
     : parameters(compiled.parameters),

@@ -32,8 +32,12 @@ struct Programs {
   std::vector<DumpFile> dumps;      // as config.dump asks
 };
 
+// Returns all programs, the training step first.
+std::vector<const Compiled*> all_of(const Programs& programs);
+
 // Builds, checks and compiles the graphs. Throws Error for a mistake in the model. `residency` changes no hash; the
-// program of statistics is sent its few batches.
+// program of statistics is sent its few batches. A training step computes activations again where the device's memory
+// does not take them beside all programs.
 Programs compile_programs(const Task& task, const RunConfig& config, const Target& target,
                           const Residency& residency = {});
 
@@ -66,5 +70,7 @@ struct LoadedPrograms {
   std::unique_ptr<Session> statistics, averaged;  // null where there is none
   std::vector<std::unique_ptr<Session>> grown;
 };
+
+std::vector<const Compiled*> all_of(const LoadedPrograms& programs);
 
 }  // namespace kb

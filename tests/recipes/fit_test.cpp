@@ -7,6 +7,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/papers/table.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
@@ -28,8 +29,13 @@ struct FitFixture {
   int64_t bytes_with(RunConfig config, int64_t n) {
     config.per_worker = n;
     const Programs programs = compile_programs(declared_task(recipe, config), config, backend->target());
-    const MemoryAnswer training = memory_answer(programs.training), test = memory_answer(programs.inference);
-    return training.total() + test.prepared + test.data + test.arena + test.inputs;
+    const MemoryAnswer training = memory_answer(programs.training);
+    int64_t bytes = training.parameters + training.optimizer + training.statistics;
+    for (const Compiled* one : all_of(programs)) {
+      const MemoryAnswer own = memory_answer(*one);
+      bytes += own.prepared + own.partial_sums + own.data + own.inputs + own.arena;
+    }
+    return bytes;
   }
   Fit fit(const RunConfig& config, int64_t memory) {
     return fit_per_worker(declared_task(recipe, config), config, backend->target(), {}, memory);
@@ -51,6 +57,53 @@ BOOST_AUTO_TEST_CASE(the_largest_divisor_that_fits_is_found) {
     for (const int64_t more : {2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60})
       if (more > found.per_worker) BOOST_TEST(bytes_with(config, more) > found.bytes);
   }
+}
+
+// Programs of larger minibatches and of averaged parameters have memory of their own.
+BOOST_AUTO_TEST_CASE(every_program_counts) {
+  const RunConfig plain = config_with({"--minibatch", "20", "--per-worker", "10"}),
+                  all = config_with({"--minibatch", "20", "--per-worker", "10", "--epochs", "3", "--ema", "0.9",
+                                     "--eval-ema", "--recompute-bn", "2", "--minibatch-schedule", "1ep:x2"});
+  const Programs programs = compile_programs(declared_task(recipe, all), all, backend->target());
+  BOOST_TEST(all_of(programs).size() == 5u);
+  BOOST_TEST(total_memory(all_of(programs)) == bytes_with(all, 10));
+  BOOST_TEST(bytes_with(all, 10) > bytes_with(plain, 10) + memory_answer(programs.grown.at(0)).arena);
+  BOOST_TEST(this->fit(all, int64_t{1} << 40).bytes == bytes_with(all, 20));
+}
+
+// With a device's memory a larger n whose activations are computed again may take less than a smaller n.
+BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) {
+  const Recipe deep = resnet_cifar();
+  const RunConfig config = *parse_flags(deep, "", {"--depth", "8", "--minibatch", "16"});
+  const Task task = task_of(deep, config, input_spec(image_source(deep, config)));
+  const auto total = [&](int64_t n, int64_t memory, bool& again) {
+    RunConfig one = config;
+    one.per_worker = n;
+    Target target = gpu_target("sm_90");
+    target.memory_bytes = memory;
+    const Programs programs = compile_programs(task, one, target);
+    again = !programs.training.recomputed.empty();
+    return total_memory(all_of(programs));
+  };
+  bool again = false;
+  const int64_t kept = total(16, int64_t{1} << 40, again);
+  BOOST_TEST(!again);
+  const int64_t lean = total(16, 1, again);
+  BOOST_TEST(again);
+  BOOST_REQUIRE(lean < kept);
+  for (const double bytes :
+       {static_cast<double>(kept) + 1e6, (static_cast<double>(kept) + 2.0 * static_cast<double>(lean)) / 3,
+        static_cast<double>(lean) * 0.9, static_cast<double>(lean) * 0.5}) {
+    Target target = gpu_target("sm_90");
+    target.memory_bytes = static_cast<int64_t>(bytes / kFitShare);
+    int64_t expected = 0;
+    for (const int64_t n : {1, 2, 4, 8, 16})
+      if (total(n, target.memory_bytes, again) <= static_cast<int64_t>(bytes)) expected = n;
+    BOOST_TEST(fit_per_worker(task, config, target, {}, target.memory_bytes).per_worker == expected);
+  }
+  // The training step alone fits with all its activations; beside the evaluation it does not.
+  total(16, static_cast<int64_t>((static_cast<double>(kept) - 1) / kFitShare), again);
+  BOOST_TEST(again);
 }
 
 BOOST_AUTO_TEST_CASE(only_what_divides_the_share_of_a_process_is_taken) {
@@ -85,7 +138,13 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_keeps_its_choice) {
   std::vector<std::string> first = words;
   first.insert(first.end(), {"--stop-at", "2st"});
   BOOST_REQUIRE(run(directory / "a", first) == 0);
+  const auto recorded = [&] {
+    return nlohmann::json::parse(test::read_file(directory / "a" / "manifest.json")).value("fit", nlohmann::json());
+  };
+  const nlohmann::json before = recorded();
+  BOOST_TEST(before.is_object());
   BOOST_REQUIRE(run(directory / "a", words) == 0);
+  BOOST_TEST(recorded() == before);
   BOOST_TEST(test::lines_of(directory / "a").back().at("steps") == 4);
 }
 
