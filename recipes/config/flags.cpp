@@ -197,7 +197,7 @@ std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   };
 }
 
-// Whether a step is shared by several processes. Those of a launcher are not in the flags.
+// Whether a step is shared by several processes. A launcher's processes are not in the flags.
 bool has_processes(const RunConfig& config) {
   return config.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
 }

@@ -1,6 +1,6 @@
 // Growths of the minibatch in the course of a training (--minibatch-schedule): "30ep:x5,60ep:x5" has five times the
-// samples a step from epoch 30 on, and 25 times from epoch 60 on. Where a schedule would divide the learning rate by 5
-// the noise of the gradient falls as much (Smith et al. 2017, "Don't Decay the Learning Rate, Increase the Batch
+// samples a step from epoch 30 on, and 25 times from epoch 60 on. The noise of the gradient falls as much as where a
+// schedule divides the learning rate by 5 (Smith et al. 2017, "Don't Decay the Learning Rate, Increase the Batch
 // Size").
 #pragma once
 #include <cstdint>

@@ -52,7 +52,7 @@ std::string Period::text(Unit plain) const {
   if (unit == plain && is_integer(count)) return fmt::format("{}", count);
   for (const auto& [word, of] : kUnits)
     if (of == unit) return fmt::format("{}{}", count, word);
-  throw InternalError("an period has no unit");
+  throw InternalError("a period has no unit");
 }
 
 Period parse_period(const std::string& flag, const std::string& text, Period::Unit plain) {

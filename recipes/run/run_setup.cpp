@@ -92,7 +92,8 @@ void RunSetup::choose_bucket_size(const Task& of, const Residency& at) {
   if (!choice.text.empty()) console.line(choice.text);
 }
 
-// At the same time where the programs follow from the data set's name. Of two faults that of the data is told.
+// At the same time where the programs follow from the data set's name. A fault of the data is told before
+// one of the programs.
 void RunSetup::load_and_compile() {
   const auto compile = [this](const Task& of, const Residency& at) {
     // Until this has ended no other thread of this process uses the communicator.

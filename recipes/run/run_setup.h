@@ -20,7 +20,7 @@ constexpr const char* kAlgorithmChoices = "picks";  // in a checkpoint
 class RunSetup {
  public:
   // Chooses the device, reads the data and compiles, and tells the console of it. Collective call. `from`: the
-  // checkpoint that the run goes on from, or branches from; null: it begins. What is given must outlive it.
+  // checkpoint that the run goes on from, or branches from; null: it begins. All arguments must outlive it.
   RunSetup(const Recipe& recipe, const RunConfig& given, World& world, Console& console, const Checkpoint* from);
 
   // Puts the checkpoint's state, or that of --init, over the initial values that the store has.

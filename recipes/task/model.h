@@ -54,7 +54,7 @@ struct Preset {
   std::vector<std::string> flags = {};  // words of a command line, each flag with its value: "--lr", "30"
   std::vector<std::string> notes = {};
 };
-// What a preset depends on.
+// Flags of a command line that a preset depends on.
 struct PresetChoice {
   OptionValues options = {};           // of the recipe's own
   std::optional<int64_t> minibatch{};  // --minibatch; nothing: that of the preset's flags or of the defaults
