@@ -29,6 +29,9 @@ int64_t total_memory(std::span<const Compiled* const> programs);
 // Several lines, without a newline at the end.
 std::string to_text(const MemoryAnswer& answer);
 
+// Share of a device's memory that programs may fill; the rest is for libraries' own.
+inline constexpr double kFitShare = 0.9;
+
 struct LiveTensor {
   StepDescription made_by;  // the step that writes it
   std::string type;         // "f32[16,64,112,112]"; empty for scratch

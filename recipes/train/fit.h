@@ -3,6 +3,7 @@
 #include <string>
 
 #include "recipes/config/run_config.h"
+#include "recipes/perf/memory_answer.h"
 #include "recipes/task/task.h"
 #include "recipes/train/residency.h"
 
@@ -24,7 +25,6 @@ struct Fit {
 // Finds the largest n that divides this process's share of the minibatch and whose programs fit into the share
 // kFitShare of `memory`; compiles for those n from the largest on, runs nothing. `target`: run_target's. Throws Error
 // where n = 1 does not fit.
-inline constexpr double kFitShare = 0.9;  // the rest is for libraries' own memory
 Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
                    int64_t memory);
 

@@ -9,7 +9,6 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/train/fit.h"
 #include "recipes/train/kernel_source.h"
 
 namespace kb {
