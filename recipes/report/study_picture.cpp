@@ -13,7 +13,7 @@ constexpr double kStudyWidth = 1040, kStudyLeft = 70, kStudyTop = 70, kStudyAcro
                  kStudyGap = 60, kStudyBelow = 46, kStudyLegend = 760, kStudyLegendLine = 20;
 constexpr double kStudyRatio = 10;  // from the least value to the greatest, from which on an axis is logarithmic
 
-// That the colour-blind tell apart (Okabe and Ito 2008), and two more.
+// The colour-blind tell the first eight apart (Okabe and Ito 2008).
 constexpr const char* kStudyColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
                                         "#56b4e9", "#000000", "#8a4f9e", "#7f7f7f", "#a0522d"};
 

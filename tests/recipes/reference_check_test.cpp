@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(the_references_points) {
   }
 }
 
-// Those that stay are the lower hull, here by brute force over all pairs of points.
+// Brute force over all pairs of points finds the lower hull: its points stay.
 BOOST_AUTO_TEST_CASE(the_points_that_stay) {
   std::vector<ConvergencePoint> all;
   for (const ReferencePoint& point : reference_points())
