@@ -1,11 +1,10 @@
 // A run that diverges: when it stops, what it leaves, and that it is judged alike after a resume and in every process.
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
 #include "data/synthetic.h"
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
-#include "runtime/comm/communicator.h"
+#include "tests/recipes/ranks.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
@@ -124,22 +123,11 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   config.steps = 80;
   config.shards = 2;
   config.per_worker = 16;
-  const auto network = make_in_process_network(2);
   std::vector<Result> results(2);
-  {
-    std::vector<std::jthread> ranks;
-    for (int rank = 0; rank < 2; ++rank)
-      ranks.emplace_back([&, rank] {
-        World world(make_in_process_communicator(network, rank));
-        const auto backend = make_cpu_backend({.threads = 1,
-                                               .shards = 2,
-                                               .cache_directory = "",
-                                               .communicator = &world.communicator(),
-                                               .heartbeat = world.heartbeat()});
-        Observer silent;
-        results[static_cast<size_t>(rank)] = train(number_task(), config, Machine{*backend, world}, silent);
-      });
-  }
+  test::on_ranks(2, [&](int rank, Machine machine) {
+    Observer silent;
+    results[static_cast<size_t>(rank)] = train(number_task(), config, machine, silent);
+  });
   for (const Result& result : results) {
     BOOST_TEST((result.loop.ending == Ending::diverged));
     BOOST_TEST(result.loop.is_diverged);

@@ -3,12 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <thread>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/train/train.h"
-#include "runtime/comm/communicator.h"
+#include "tests/recipes/ranks.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -180,22 +179,11 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   config.per_worker = 4;
   config.minibatch_schedule = {{2, 2}, {4, 2}};
   const auto trained = [&](int processes) {
-    const auto network = make_in_process_network(processes);
     std::vector<Result> results(static_cast<size_t>(processes));
-    {
-      std::vector<std::jthread> ranks;
-      for (int rank = 0; rank < processes; ++rank)
-        ranks.emplace_back([&, rank] {
-          World world(make_in_process_communicator(network, rank));
-          const auto backend = make_cpu_backend({.threads = 1,
-                                                 .shards = 2,
-                                                 .cache_directory = "",
-                                                 .communicator = &world.communicator(),
-                                                 .heartbeat = world.heartbeat()});
-          Observer silent;
-          results[static_cast<size_t>(rank)] = train(ramps(), config, Machine{*backend, world}, silent);
-        });
-    }
+    test::on_ranks(processes, [&](int rank, Machine machine) {
+      Observer silent;
+      results[static_cast<size_t>(rank)] = train(ramps(), config, machine, silent);
+    });
     BOOST_TEST(results.back().loop.steps == 2 * 6 + 2 * 3 + 2 * 1);  // of 96 samples
     return kb::state_sha256(views_of(results.back().state.tensors));
   };

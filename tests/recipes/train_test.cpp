@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "recipes/config/run_task.h"
-#include "runtime/comm/communicator.h"
+#include "tests/recipes/ranks.h"
 #include "tests/says.h"
 #include "tests/support.h"
 
@@ -199,25 +199,13 @@ BOOST_AUTO_TEST_CASE(two_processes_give_the_bits_of_one_and_stop_together) {
   stopped_alone.stop_after = 27;
   const TrainingState middle = trained(small_config(), stopped_alone).state;
   const auto on_two = [&](int64_t stop_after, const TrainingState* from) {
-    const auto network = make_in_process_network(2);
     std::vector<TrainingState> states(2);
-    {
-      std::vector<std::jthread> ranks;
-      for (int rank = 0; rank < 2; ++rank)
-        ranks.emplace_back([&, rank] {
-          World world(make_in_process_communicator(network, rank));
-          const auto backend = make_cpu_backend({.threads = 1,
-                                                 .shards = 2,
-                                                 .cache_directory = "",
-                                                 .communicator = &world.communicator(),
-                                                 .heartbeat = world.heartbeat()});
-          Counting seen;
-          seen.is_one_of_several = true;
-          if (rank == 1) seen.stop_after = stop_after;
-          states[static_cast<size_t>(rank)] =
-              train(vectors(), small_config(), Machine{*backend, world}, seen, from).state;
-        });
-    }
+    test::on_ranks(2, [&](int rank, Machine machine) {
+      Counting seen;
+      seen.is_one_of_several = true;
+      if (rank == 1) seen.stop_after = stop_after;
+      states[static_cast<size_t>(rank)] = train(vectors(), small_config(), machine, seen, from).state;
+    });
     BOOST_TEST(states[0].step == states[1].step);
     BOOST_TEST(hash(states[0]) == hash(states[1]));
     return states[0];

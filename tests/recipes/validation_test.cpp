@@ -3,11 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <set>
-#include <thread>
 
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
-#include "runtime/comm/communicator.h"
+#include "tests/recipes/ranks.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -186,22 +185,11 @@ BOOST_AUTO_TEST_CASE(two_processes_end_as_one) {
   config.per_worker = 4;
   config.validation = 20;
   const auto trained = [&](int processes) {
-    const auto network = make_in_process_network(processes);
     std::vector<Result> results(static_cast<size_t>(processes));
-    {
-      std::vector<std::jthread> ranks;
-      for (int rank = 0; rank < processes; ++rank)
-        ranks.emplace_back([&, rank] {
-          World world(make_in_process_communicator(network, rank));
-          const auto backend = make_cpu_backend({.threads = 1,
-                                                 .shards = 2,
-                                                 .cache_directory = "",
-                                                 .communicator = &world.communicator(),
-                                                 .heartbeat = world.heartbeat()});
-          Observer silent;
-          results[static_cast<size_t>(rank)] = train(slope(), config, Machine{*backend, world}, silent);
-        });
-    }
+    test::on_ranks(processes, [&](int rank, Machine machine) {
+      Observer silent;
+      results[static_cast<size_t>(rank)] = train(slope(), config, machine, silent);
+    });
     return results.back();
   };
   const Result one = trained(1), two = trained(2);

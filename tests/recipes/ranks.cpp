@@ -1,0 +1,25 @@
+#include "tests/recipes/ranks.h"
+
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+
+namespace kb::test {
+
+void on_ranks(int count, const std::function<void(int rank, Machine machine)>& rank_trains) {
+  const auto network = make_in_process_network(count);
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < count; ++rank)
+    ranks.emplace_back([&, rank] {
+      World world(make_in_process_communicator(network, rank));
+      const auto backend = make_cpu_backend({.threads = 1,
+                                             .shards = 2,
+                                             .cache_directory = "",
+                                             .communicator = &world.communicator(),
+                                             .heartbeat = world.heartbeat()});
+      rank_trains(rank, {*backend, world});
+    });
+}
+
+}  // namespace kb::test
