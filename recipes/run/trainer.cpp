@@ -12,6 +12,7 @@
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
+#include "recipes/run/process_memory.h"
 #include "recipes/run/processes.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_observer.h"
@@ -49,6 +50,7 @@ class Run {
     check_resumable(facts);
     facts[kAlgorithmChoices] = setup_.algorithm_choices();
     for (const std::string& line : program_lines(programs_, config_)) console_.line(line);
+    console_.line(to_text(process_memory(setup_)));
     if (const std::string text =
             adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
         !text.empty())

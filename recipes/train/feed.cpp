@@ -63,4 +63,9 @@ void HostBatch::copy(Session& session, bool may_lend) const {
 void HostBatch::feed(Session& session) const { copy(session, false); }
 void HostBatch::lend(Session& session) const { copy(session, true); }
 
+int host_batches(const Session& training, const Source& source, int loader_threads) {
+  if (source.is_constant()) return 1;
+  return training.depth() + (loader_threads == 0 ? 0 : loader_threads + 1);
+}
+
 }  // namespace kb

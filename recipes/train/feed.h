@@ -41,4 +41,8 @@ class HostBatch {
   FieldMemory memory_;
 };
 
+// Returns the number of batches that a training holds: those that the session reads, one for each of `loader_threads`
+// to fill, and one that stands ready; of a constant source one.
+int host_batches(const Session& training, const Source& source, int loader_threads);
+
 }  // namespace kb

@@ -13,10 +13,8 @@
 namespace kb {
 namespace {
 
-// Those in use, one for each thread to fill, one that stands ready.
 std::vector<HostBatch> make_slots(const LoopParts& parts) {
-  const int ahead = parts.loader_threads == 0 ? 0 : parts.loader_threads + 1;
-  const int count = parts.task.train->is_constant() ? 1 : parts.training().depth() + ahead;
+  const int count = host_batches(parts.training(), *parts.task.train, parts.loader_threads);
   std::vector<HostBatch> slots;
   for (int i = 0; i < count; ++i) slots.emplace_back(parts.training(), parts.task.fields);
   return slots;

@@ -1,0 +1,49 @@
+#include "recipes/run/process_memory.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "recipes/perf/memory_answer.h"
+#include "recipes/train/feed.h"
+
+namespace kb {
+namespace {
+
+// Bytes of this process that are in the machine's memory; 0 where the system does not say.
+int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t size = 0, resident = 0;  // pages
+  return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+int64_t state_bytes(const StateStore& store) {
+  int64_t bytes = 0;
+  for (const TensorView& tensor : store.views()) bytes += tensor.type.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+ProcessMemory process_memory(const RunSetup& setup) {
+  const LoadedPrograms& programs = *setup.programs;
+  ProcessMemory memory;
+  if (setup.target.processor == Processor::cpu) memory.programs = total_memory(all_of(programs));
+  memory.itself = std::max<int64_t>(0, resident_bytes() - memory.programs);
+  const int batches = host_batches(programs.training, *setup.task.train, setup.loader_threads);
+  memory.minibatches = batches * memory_answer(programs.training.compiled()).inputs;
+  if (setup.world.leads()) memory.checkpoint = state_bytes(programs.store);
+  return memory;
+}
+
+std::string to_text(const ProcessMemory& memory) {
+  const std::string programs = memory.programs > 0 ? "programs " + bytes_text(memory.programs) + ", " : "";
+  const std::string checkpoint =
+      memory.checkpoint > 0 ? ",\n  the checkpoint's copy of the state " + bytes_text(memory.checkpoint) : "";
+  return fmt::format("this process takes {}: {}code and data {}, minibatches ahead {}{}", bytes_text(memory.total()),
+                     programs, bytes_text(memory.itself), bytes_text(memory.minibatches), checkpoint);
+}
+
+}  // namespace kb

@@ -1,0 +1,24 @@
+// Memory of the machine that a process of a run takes, known before its first step.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "recipes/run/run_setup.h"
+
+namespace kb {
+
+// Bytes.
+struct ProcessMemory {
+  int64_t programs = 0;     // with parameters and optimizer state; 0 where they lie on a GPU
+  int64_t itself = 0;       // code, libraries, data sets and what the compiler left: measured
+  int64_t minibatches = 0;  // filled ahead
+  int64_t checkpoint = 0;   // copy of the state that is written beside the training; 0 in a process that writes none
+  int64_t total() const { return programs + itself + minibatches + checkpoint; }
+};
+
+// `setup`: whose programs are loaded, so that all they take is there.
+ProcessMemory process_memory(const RunSetup& setup);
+// A line.
+std::string to_text(const ProcessMemory& memory);
+
+}  // namespace kb
