@@ -39,11 +39,12 @@ ProcessMemory process_memory(const RunSetup& setup) {
 }
 
 std::string to_text(const ProcessMemory& memory) {
-  const std::string programs = memory.programs > 0 ? "programs " + bytes_text(memory.programs) + ", " : "";
-  const std::string checkpoint =
-      memory.checkpoint > 0 ? ",\n  the checkpoint's copy of the state " + bytes_text(memory.checkpoint) : "";
-  return fmt::format("this process takes {}: {}code and data {}, minibatches ahead {}{}", bytes_text(memory.total()),
-                     programs, bytes_text(memory.itself), bytes_text(memory.minibatches), checkpoint);
+  std::string text = fmt::format("this process takes {}: ", bytes_text(memory.total()));
+  if (memory.programs > 0) text += fmt::format("programs {}, ", bytes_text(memory.programs));
+  text += fmt::format("code and data {},\n  minibatches ahead {}", bytes_text(memory.itself),
+                      bytes_text(memory.minibatches));
+  if (memory.checkpoint > 0) text += ", the checkpoint's copy of the state " + bytes_text(memory.checkpoint);
+  return text;
 }
 
 }  // namespace kb

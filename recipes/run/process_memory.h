@@ -7,7 +7,8 @@
 
 namespace kb {
 
-// Bytes.
+// Bytes. Buffers that a library makes for itself are not counted: oneDNN's matrix products of large f32 layers have
+// some ten megabytes.
 struct ProcessMemory {
   int64_t programs = 0;     // with parameters and optimizer state; 0 where they lie on a GPU
   int64_t itself = 0;       // code, libraries, data sets and what the compiler left: measured

@@ -26,7 +26,7 @@ class Claims {
 
   // Holds where no seed diverged and the mean is at most `points` above the baseline's.
   void is_within(const std::string& arm, double points, const std::string& claim, const std::string& paper) {
-    judge({arm}, claim, paper, fmt::format("at most {:g} points above kn 32", points),
+    judge({arm}, claim, paper, fmt::format("at most {:g} point{} above kn 32", points, points == 1 ? "" : "s"),
           [=](const ArmError& error, double base) { return !error.diverged && error.percent <= base + points; });
   }
 
