@@ -49,6 +49,11 @@ std::string find_cuobjdump() {
   return found.find('/') == std::string::npos ? "/usr/local/cuda/bin/cuobjdump" : found;
 }
 
+std::string find_rsvg_convert() {
+  const std::string found = look_up("rsvg-convert");
+  return found.find('/') == std::string::npos ? "" : found;
+}
+
 int number(const std::string& text) { return static_cast<int>(std::strtol(text.c_str(), nullptr, 10)); }
 
 // Slurm sets its variables inside a batch script too, where nothing was started by srun; a step's are srun's alone.
@@ -72,6 +77,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .compiler_origin = named.empty() ? "the configure step" : "KB_CXX",
           .mpirun = look_up("mpirun"),
           .cuobjdump = find_cuobjdump(),
+          .rsvg_convert = find_rsvg_convert(),
           .launcher = find_launcher()};
 }
 

@@ -26,6 +26,8 @@ struct RuntimeOptions {
   std::string mpirun = {};
   // Path of CUDA's cuobjdump: $KB_CUOBJDUMP, else looked up in $PATH, else the toolkit's usual place.
   std::string cuobjdump = {};
+  // Path of librsvg's rsvg-convert, looked up in $PATH; empty where there is none.
+  std::string rsvg_convert = {};
   // $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK, $SLURM_STEP_NUM_TASKS.
   Launcher launcher = {};
 
