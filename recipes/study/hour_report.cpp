@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "recipes/report/svg.h"
+#include "recipes/study/wrapped.h"
 
 namespace kb {
 namespace {
@@ -67,21 +67,6 @@ constexpr const char* kPageStyle =
     "th,td{text-align:left;padding:.3em .7em;border-bottom:1px solid #ddd;vertical-align:top}"
     "th{font-weight:600;background:#f5f5f5}code{background:#f5f5f5;padding:.15em .3em;overflow-wrap:anywhere}"
     "svg{max-width:100%;height:auto}.held{color:#00704f}.missed{color:#b34700}.open{color:#666}";
-
-// Words behind a label, on lines of at most 79 columns that begin under the first word.
-std::string wrapped(const std::string& label, const std::string& words) {
-  constexpr size_t kColumns = 79;
-  std::string text, line = label;
-  std::istringstream stream(words);
-  for (std::string word; stream >> word;) {
-    if (line.size() + word.size() > kColumns) {
-      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-      line = std::string(label.size(), ' ');
-    }
-    line += word + " ";
-  }
-  return text + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-}
 
 }  // namespace
 

@@ -1,0 +1,133 @@
+#include "recipes/study/answer_files.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kb {
+namespace {
+
+using AnswerJson = nlohmann::ordered_json;
+
+std::string csv_number(const std::optional<double>& value) { return value ? fmt::format("{:.9g}", *value) : ""; }
+
+AnswerJson json_number(const std::optional<double>& value) { return value ? AnswerJson(*value) : AnswerJson(nullptr); }
+
+AnswerJson estimate_json(const Estimate& estimate) {
+  return {{"value", estimate.value}, {"low", estimate.interval.low}, {"high", estimate.interval.high}};
+}
+
+const char* bound_word(const CriticalBatch& fit) {
+  if (fit.b_crit_is_lower_bound) return fit.b_crit_is_upper_bound ? "unknown" : "lower";
+  return fit.b_crit_is_upper_bound ? "upper" : "none";
+}
+
+AnswerJson fit_json(const StudyAnswer& answer) {
+  if (!answer.fit) return {{"missing", answer.no_fit}};
+  const CriticalBatch& fit = *answer.fit;
+  return {{"law", "S(B) = S_min (1 + B_crit / B), least squares of log S"},
+          {"s_min", estimate_json(fit.s_min)},
+          {"b_crit", estimate_json(fit.b_crit)},
+          {"b_crit_is_bound", bound_word(fit)},
+          {"e_min", estimate_json(fit.e_min)},
+          {"rms_residual", fit.rms}};
+}
+
+AnswerJson line_json(const StudyAnswer& answer) {
+  if (!answer.line) return {{"missing", answer.no_fit}};
+  return {{"law", "E(B) = E_min + S_min B, least squares of E"},
+          {"s_min", answer.line->s_min},
+          {"b_crit", json_number(answer.line->b_crit())},
+          {"e_min", answer.line->e_min}};
+}
+
+AnswerJson regions_json(const StudyAnswer& answer) {
+  const ScalingRegions& regions = answer.regions;
+  return {
+      {"base_minibatch", answer.base().minibatch},
+      {"perfect_scaling_ends", answer.best[regions.perfect_end].minibatch},
+      {"perfect_excess", kPerfectExcess},
+      {"largest_useful", answer.fit ? AnswerJson(kUsefulInCritical * answer.fit->b_crit.value) : AnswerJson(nullptr)},
+      {"useful_saving", kUsefulSaving},
+      {"slopes", regions.slopes}};
+}
+
+AnswerJson rate_json(const RateResult& one) {
+  return {{"rate", json_number(one.rate)},
+          {"runs", one.runs},
+          {"diverged", one.diverged},
+          {"steps", one.steps},
+          {"seconds", json_number(one.seconds)}};
+}
+
+AnswerJson best_json(const StudyAnswer& answer, size_t i) {
+  const BestResult& one = answer.best[i];
+  AnswerJson json = {{"rate", json_number(one.best.rate)},
+                     {"rate_is_bound", one.is_greatest ? "lower"
+                                       : one.is_least  ? "upper"
+                                                       : "none"},
+                     {"linear_rate", json_number(one.linear_rate)},
+                     {"sqrt_rate", json_number(one.square_root_rate)},
+                     {"diverged_from", json_number(one.diverged_from)},
+                     {"steps", one.steps},
+                     {"steps_low", one.interval ? AnswerJson(one.interval->low) : AnswerJson(nullptr)},
+                     {"steps_high", one.interval ? AnswerJson(one.interval->high) : AnswerJson(nullptr)},
+                     {"samples", one.samples},
+                     {"efficiency", one.efficiency},
+                     {"region", text_of(answer.regions.regions[i])}};
+  if (answer.fit) {
+    json["fitted_steps"] = answer.fit->steps_at(static_cast<double>(one.minibatch));
+    json["residual"] = answer.fit->residuals[i];
+  }
+  return json;
+}
+
+AnswerJson minibatches_json(const StudyAnswer& answer) {
+  AnswerJson list = AnswerJson::array();
+  size_t place = 0;  // of the next one in `best`
+  for (const MinibatchResults& at : answer.all) {
+    AnswerJson entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", AnswerJson::array()}};
+    if (place < answer.best.size() && answer.best[place].minibatch == at.minibatch)
+      entry["best"] = best_json(answer, place++);
+    for (const RateResult& one : at.rates) entry["rates"].push_back(rate_json(one));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string answer_csv(const StudyAnswer& answer) {
+  std::string csv =
+      "minibatch,rate,steps,steps_low,steps_high,samples,efficiency,region,fitted_steps,residual,linear_rate,sqrt_rate,"
+      "diverged_from,runs,runs_reached,seconds\n";
+  for (size_t i = 0; i < answer.best.size(); ++i) {
+    const BestResult& one = answer.best[i];
+    const auto minibatch = static_cast<double>(one.minibatch);
+    std::optional<double> low, high, fitted, residual;
+    if (one.interval) low = one.interval->low, high = one.interval->high;
+    if (answer.fit) fitted = answer.fit->steps_at(minibatch), residual = answer.fit->residuals[i];
+    csv +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_number(one.best.rate),
+                    csv_number(one.steps), csv_number(low), csv_number(high), csv_number(one.samples),
+                    csv_number(one.efficiency), text_of(answer.regions.regions[i]), csv_number(fitted),
+                    csv_number(residual), csv_number(one.linear_rate), csv_number(one.square_root_rate),
+                    csv_number(one.diverged_from), one.best.runs, one.best.steps.size(), csv_number(one.best.seconds));
+  }
+  return csv;
+}
+
+std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
+  return AnswerJson({{"command", source.command},
+                     {"source", source.file},
+                     {"resamples", source.resamples},
+                     {"fit", fit_json(answer)},
+                     {"line", line_json(answer)},
+                     {"regions", regions_json(answer)},
+                     {"not_reached", answer.not_reached},
+                     {"minibatches", minibatches_json(answer)}})
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace kb

@@ -1,0 +1,18 @@
+// One training of a study of minibatches, whoever measured it: what a study answers follows from many of these.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+namespace kb {
+
+struct Measurement {
+  int64_t minibatch = 0;          // samples of a step
+  std::optional<double> rate;     // learning rate; nothing: it was not noted
+  std::optional<int64_t> seed;    // nothing: it was not noted
+  std::optional<double> steps;    // to the target; nothing: it was not reached
+  bool diverged = false;          // never of a run that reached the target
+  std::optional<double> samples;  // that the run saw in all: to the target, or until it was given up
+  std::optional<double> seconds;  // likewise
+};
+
+}  // namespace kb

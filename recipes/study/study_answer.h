@@ -1,0 +1,65 @@
+// What measurements of many minibatches and learning rates say: the best rate of each minibatch, the steps to the
+// target there, the critical minibatch, and where a larger minibatch stops to pay.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/critical_batch.h"
+#include "optim/scaling_regions.h"
+#include "recipes/study/measurement.h"
+
+namespace kb {
+
+// Runs of one minibatch at one learning rate.
+struct RateResult {
+  std::optional<double> rate;  // nothing: rates were not noted
+  std::vector<double> steps;   // of the runs that reached the target
+  size_t runs = 0, diverged = 0;
+  std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
+
+  double mean_steps() const { return geometric_mean(steps); }
+};
+
+struct MinibatchResults {
+  int64_t minibatch = 0;
+  std::vector<RateResult> rates = {};  // ascending
+};
+
+// A minibatch at its best rate: of the rates at which more than half of the runs reached the target, and more than half
+// as many as at any other such rate, the one with the fewest steps.
+struct BestResult {
+  int64_t minibatch = 0;
+  RateResult best;
+  bool is_least = false, is_greatest = false;           // of the rates tried, several: a better one may lie beyond
+  std::optional<double> diverged_from;                  // least rate above the best at which a run diverged
+  double steps = 0;                                     // geometric mean over the runs
+  std::optional<ConfidenceInterval> interval;           // of the steps; nothing of a single run
+  double samples = 0;                                   // minibatch x steps
+  double efficiency = 0;                                // samples of the base minibatch over these; 1: perfect scaling
+  std::optional<double> linear_rate, square_root_rate;  // that follow from the base minibatch's best
+};
+
+struct StudyAnswer {
+  std::vector<MinibatchResults> all;   // every minibatch, ascending
+  std::vector<BestResult> best;        // of minibatches at which the target was reached, ascending
+  std::vector<int64_t> not_reached;    // the other minibatches
+  ScalingRegions regions;              // places in `best`
+  std::optional<CriticalBatch> fit;    // a residual for each of `best`
+  std::optional<LinearBatchFit> line;  // beside it
+  std::string no_fit;                  // why there is none
+
+  const BestResult& base() const { return best[regions.base]; }
+};
+
+struct AnswerOptions {
+  std::optional<int64_t> base_minibatch;  // nothing: the smallest that reached the target
+  Resampling resampling;
+};
+
+// Throws Error where no minibatch reached the target, or the base minibatch did not.
+StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options);
+
+}  // namespace kb

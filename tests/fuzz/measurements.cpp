@@ -1,0 +1,26 @@
+// A table of measurements (CSV), and what a study answers to it: every text, file and figure.
+#include "recipes/study/measurements.h"
+#include "data/error.h"
+#include "graph/error.h"
+#include "recipes/study/answer_page.h"
+#include "recipes/study/answer_text.h"
+#include "tests/fuzz/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace kb;
+  try {
+    const Measurements measured = parse_measurement_table(fuzz::text_of(data, size), "fuzz.csv", 60000.0);
+    const StudyAnswer answer = answer_study(measured.runs, {.base_minibatch = {}, .resampling = {.resamples = 100}});
+    fuzz::require(!answer_text(answer, 100).empty(), "an answer has words");
+    const std::vector<AnswerFigure> figures = answer_figures(answer);
+    const std::string page = answer_page(answer, {"command", "fuzz.csv", 100}, figures);
+    fuzz::require(page.find("=\"nan\"") == std::string::npos && page.find("=\"-nan\"") == std::string::npos,
+                  "figures have finite places");
+    answer_json(answer, {"command", "fuzz.csv", 100});
+    const Measurements again = parse_measurement_table(answer_csv(answer), "study.csv");
+    fuzz::require(again.runs.size() == answer.best.size(), "the table of an answer is one of measurements");
+  } catch (const Error&) {
+  } catch (const DataError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,291 @@
+// What a study of minibatches answers: from measurements of a known law to numbers, words, files, figures and page.
+#include "recipes/study/study_answer.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "graph/error.h"
+#include "recipes/papers/reference_points.h"
+#include "recipes/study/answer_page.h"
+#include "recipes/study/answer_text.h"
+#include "recipes/study/measurements.h"
+#include "runtime/options.h"
+#include "runtime/process.h"
+#include "tests/says.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+constexpr double kLawSteps = 200, kLawCritical = 150;
+
+// Minibatches 8 to 2048 by two, rates a factor of two apart around a best one that follows the square root. Away from
+// the best rate a run takes more steps; at four times it diverges; at a sixteenth it does not reach the target. The
+// best rate has three seeds, a little apart; all others have one.
+std::vector<Measurement> law_runs() {
+  std::vector<Measurement> runs;
+  for (int64_t minibatch = 8; minibatch <= 2048; minibatch *= 2) {
+    const double steps = kLawSteps * (1 + kLawCritical / static_cast<double>(minibatch));
+    const double best = 0.1 * std::sqrt(static_cast<double>(minibatch) / 8);
+    for (int octave = -4; octave <= 2; ++octave) {
+      Measurement run{minibatch, best * std::exp2(octave), 1, {}, octave == 2, {}, {}};
+      if (octave > -4 && octave < 2) run.steps = steps * (1 + 0.2 * octave * octave);
+      runs.push_back(run);
+    }
+    for (const auto& [seed, factor] : {std::pair{2, 1.03}, {3, 1 / 1.03}})
+      runs.push_back({minibatch, best, seed, steps * factor, false, {}, {}});
+  }
+  return runs;
+}
+
+const StudyAnswer& law_answer() {
+  static const StudyAnswer answer = answer_study(law_runs(), {});
+  return answer;
+}
+
+const AnswerSource kSource = {"./run study 'runs <1>.csv'", "runs <1>.csv", 1000};
+
+std::vector<Measurement> table_runs(const std::string& table) {
+  return parse_measurement_table(table, "runs.csv").runs;
+}
+
+// Steps of the reference's runs of ResNet-50, a seed each.
+std::vector<Measurement> reference_runs() {
+  constexpr double kImageNetSamples = 1281167;
+  std::vector<Measurement> runs;
+  for (const ReferencePoint& point : reference_points())
+    for (const double epochs : point.epochs)
+      runs.push_back({point.minibatch,
+                      point.rate,
+                      {},
+                      epochs * kImageNetSamples / static_cast<double>(point.minibatch),
+                      false,
+                      {},
+                      {}});
+  return runs;
+}
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(study_answer)
+
+BOOST_AUTO_TEST_CASE(the_best_rate_of_each_minibatch) {
+  const StudyAnswer& answer = law_answer();
+  BOOST_REQUIRE(answer.best.size() == 9u);
+  BOOST_TEST(answer.not_reached.empty());
+  const auto near = boost::test_tools::tolerance(1e-9);
+  for (const BestResult& one : answer.best) {
+    const double expected = 0.1 * std::sqrt(static_cast<double>(one.minibatch) / 8);
+    BOOST_TEST(one.best.rate.value() == expected, near);
+    BOOST_TEST(one.square_root_rate.value() == expected, near);
+    BOOST_TEST(one.linear_rate.value() == 0.1 * static_cast<double>(one.minibatch) / 8, near);
+    BOOST_TEST(one.diverged_from.value() == 4 * expected, near);
+    BOOST_TEST(one.best.steps.size() == 3u);
+    BOOST_TEST(one.steps == kLawSteps * (1 + kLawCritical / static_cast<double>(one.minibatch)), near);
+    BOOST_TEST(one.samples == one.steps * static_cast<double>(one.minibatch), near);
+    BOOST_TEST(one.interval.value().low < one.steps);
+    BOOST_TEST(one.interval.value().high > one.steps);
+    BOOST_TEST((!one.is_least && !one.is_greatest));
+  }
+  BOOST_TEST(answer.best[0].efficiency == 1);
+  BOOST_TEST(answer.best[4].efficiency == (8 + kLawCritical) / (128 + kLawCritical), near);
+}
+
+BOOST_AUTO_TEST_CASE(the_law_is_found) {
+  const StudyAnswer& answer = law_answer();
+  BOOST_TEST(answer.fit.value().s_min.value == kLawSteps, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(answer.fit->b_crit.value == kLawCritical, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(answer.fit->b_crit.interval.low < kLawCritical);
+  BOOST_TEST(answer.fit->b_crit.interval.high > kLawCritical);
+  BOOST_TEST(answer.line.value().b_crit().value() == kLawCritical, boost::test_tools::tolerance(1e-6));
+  // E(B) = 1.2 E(8) at B = 1.2 (8 + 150) - 150 = 40. A doubling saves 10 % up to B = 4 B_crit = 600.
+  BOOST_TEST(answer.best[answer.regions.perfect_end].minibatch == 32);
+  BOOST_TEST((answer.regions.regions[6] == ScalingRegion::diminishing));  // 512
+  BOOST_TEST((answer.regions.regions[7] == ScalingRegion::no_gain));
+}
+
+BOOST_AUTO_TEST_CASE(a_lucky_run_of_a_rate_with_few_seeds_is_not_the_best) {
+  const StudyAnswer answer = answer_study(table_runs("minibatch,rate,seed,steps,diverged\n"
+                                                     "8,0.1,1,100,0\n8,0.1,2,110,0\n8,0.1,3,120,0\n"
+                                                     "8,0.2,1,90,0\n"                            // alone
+                                                     "8,0.4,1,80,0\n8,0.4,2,,1\n8,0.4,3,,1\n"),  // one of three
+                                          {});
+  BOOST_TEST(answer.best[0].best.rate.value() == 0.1);
+  BOOST_TEST(answer.best[0].diverged_from.value() == 0.4);
+  BOOST_TEST(answer.best[0].is_least);
+  BOOST_TEST(!answer.best[0].is_greatest);
+}
+
+BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
+  const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,100\n16,60\n32,\n"), {});
+  BOOST_TEST(!answer.fit);
+  BOOST_TEST(answer.no_fit.find("here are 2") != std::string::npos, answer.no_fit);
+  BOOST_TEST((answer.not_reached == std::vector<int64_t>{32}));
+  BOOST_TEST(!answer.best[0].linear_rate);
+  BOOST_TEST(answer_figures(answer).size() == 2u);
+  const std::string text = answer_text(answer, 1000);
+  for (const char* part : {"No critical minibatch", "not reached at minibatch 32"})
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  BOOST_TEST(text.find("best rate") == std::string::npos);
+  BOOST_TEST(answer_json(answer, kSource).find("\"missing\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_says_nothing_is_refused) {
+  BOOST_CHECK_EXCEPTION(answer_study(table_runs("minibatch,steps\n8,\n16,\n"), {}), Error,
+                        test::says("none of 2, in 2 runs"));
+  BOOST_CHECK_EXCEPTION(answer_study(law_runs(), {.base_minibatch = 9, .resampling = {}}), Error,
+                        test::says("base minibatch", "8, 16"));
+}
+
+BOOST_AUTO_TEST_CASE(the_base_minibatch_is_a_choice) {
+  const StudyAnswer answer = answer_study(law_runs(), {.base_minibatch = 64, .resampling = {}});
+  BOOST_TEST(answer.base().minibatch == 64);
+  BOOST_TEST(answer.base().efficiency == 1);
+  BOOST_TEST(answer.best[0].linear_rate.value() == answer.base().best.rate.value() / 8,
+             boost::test_tools::tolerance(1e-9));
+}
+
+// Of all 137 runs of the reference, where a run weighs by its minibatch's mean.
+BOOST_AUTO_TEST_CASE(mlperfs_runs) {
+  const StudyAnswer answer = answer_study(reference_runs(), {});
+  BOOST_TEST(std::abs(answer.line.value().e_min / 1281167 - 34.5) < 1);
+  BOOST_TEST(answer.line->b_crit().value() == 46000, boost::test_tools::tolerance(0.1));
+  BOOST_TEST(std::abs(answer.fit.value().e_min.value / 1281167 - 34.5) < 1);
+  BOOST_TEST(answer.fit->b_crit.value == 46000, boost::test_tools::tolerance(0.1));
+  BOOST_TEST(answer.fit->b_crit.interval.low < 46000);
+  BOOST_TEST(answer.fit->b_crit.interval.high > 46000);
+}
+
+BOOST_AUTO_TEST_CASE(the_text_fits_a_terminal) {
+  for (const StudyAnswer& answer : {law_answer(), answer_study(reference_runs(), {})}) {
+    std::istringstream lines(answer_text(answer, 1000));
+    for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
+  }
+  test::golden("study_answer.txt", answer_text(answer_study(reference_runs(), {}), 1000));
+}
+
+BOOST_AUTO_TEST_CASE(bounds_are_told) {
+  const std::string perfect =
+      answer_text(answer_study(table_runs("minibatch,steps\n8,1600\n16,800\n32,400\n64,200\n"), {}), 1000);
+  for (const char* part :
+       {"B_crit is a bound: it is at least", "Perfect scaling holds up to 64", "largest useful minibatch is at least"})
+    BOOST_TEST(perfect.find(part) != std::string::npos, perfect);
+  const std::string flat = answer_text(
+      answer_study(table_runs("minibatch,rate,steps\n8,1,100\n8,2,120\n16,2,100\n16,1,110\n32,1,100\n32,2,101\n"), {}),
+      1000);
+  for (const char* part : {"B_crit is a bound: it is at most", ">= 2", "<= 1", "largest useful minibatch is at most"})
+    BOOST_TEST(flat.find(part) != std::string::npos, flat);
+}
+
+// Minibatches so near to each other, and so many rates, that cells have no room.
+BOOST_AUTO_TEST_CASE(a_crowded_study_is_drawn) {
+  std::vector<Measurement> runs;
+  for (int64_t minibatch = 1000; minibatch < 1400; ++minibatch)
+    for (int i = 1; i <= 40; ++i)
+      runs.push_back({minibatch, 0.1 * (1 + 1e-4 * i), i, 1e6 / static_cast<double>(minibatch), false, {}, {}});
+  for (const AnswerFigure& figure : answer_figures(answer_study(runs, {}))) {
+    BOOST_TEST(count_of(figure.svg, "=\"-") == 0u);
+    BOOST_TEST(count_of(figure.svg, "nan") == 0u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_files_are_read_again) {
+  const std::string csv = answer_csv(law_answer());
+  const Measurements again = parse_measurement_table(csv, "study.csv");
+  BOOST_TEST(again.runs.size() == 9u);
+  const StudyAnswer answer = answer_study(again.runs, {});
+  BOOST_TEST(answer.fit.value().b_crit.value == kLawCritical, boost::test_tools::tolerance(1e-6));
+
+  const nlohmann::json json = nlohmann::json::parse(answer_json(law_answer(), kSource));
+  BOOST_TEST(json.at("fit").at("b_crit").at("value").get<double>() == kLawCritical, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(json.at("fit").at("b_crit_is_bound") == "none");
+  BOOST_TEST(json.at("regions").at("largest_useful").get<double>() == 600, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(json.at("minibatches").size() == 9u);
+  BOOST_TEST(json.at("minibatches").at(0).at("rates").size() == 7u);
+  BOOST_TEST(json.at("minibatches").at(0).at("best").at("region") == "perfect scaling");
+}
+
+BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
+  const std::vector<AnswerFigure> figures = answer_figures(law_answer());
+  BOOST_REQUIRE(figures.size() == 4u);
+  const std::string page = answer_page(law_answer(), kSource, figures);
+  for (const char* part : {"runs &lt;1&gt;.csv", "name=\"viewport\"", "width=device-width", "max-width:100%", "B_crit",
+                           "Best learning rate", "diminishing returns", "E(B) = E_min + S_min B"})
+    BOOST_TEST(page.find(part) != std::string::npos, part);
+  for (const char* part : {"https:", "<script", "<link", "@import", "src=", "href=", "url("})
+    BOOST_TEST(page.find(part) == std::string::npos, part);
+  // The name of SVG is no address that anything asks for.
+  BOOST_TEST(count_of(page, "http:") == figures.size());
+  BOOST_TEST(count_of(page, "xmlns=\"http://www.w3.org/2000/svg\"") == figures.size());
+}
+
+BOOST_AUTO_TEST_CASE(figures_show_every_minibatch_and_rate) {
+  const std::vector<AnswerFigure> figures = answer_figures(law_answer());
+  const auto svg = [&](const std::string& name) {
+    for (const AnswerFigure& figure : figures)
+      if (figure.name == name) return figure.svg;
+    throw Error("no figure " + name);
+  };
+  for (const char* name : {"steps", "samples", "rates"}) BOOST_TEST(count_of(svg(name), "<title>minibatch ") == 9u);
+  BOOST_TEST(count_of(svg("rate_map"), "<title>rate ") == 63u);
+  BOOST_TEST(count_of(svg("rate_map"), "1 diverged</title>") == 9u);
+  for (const char* region : {"perfect scaling<", "diminishing returns<", "no gain<"})
+    BOOST_TEST(svg("steps").find(region) != std::string::npos, region);
+  for (const AnswerFigure& figure : figures) {
+    BOOST_TEST(figure.svg.find("nan") == std::string::npos);
+    BOOST_TEST(figure.svg.find("inf") == std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
+  const test::TemporaryDirectory directory;
+  std::string table = "minibatch,rate,seed,steps,diverged,host\n";
+  for (const Measurement& run : law_runs())
+    table += fmt::format("{},{},{},{},{:d},a\n", run.minibatch, *run.rate, *run.seed,
+                         run.steps ? fmt::to_string(*run.steps) : "", run.diverged);
+  test::write_file(directory / "runs.csv", table);
+  const auto study = [](const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {std::string(KB_BIN) + "/study"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return Process(argv).wait();
+  };
+  const ProcessResult result = study({(directory / "runs.csv").string()});
+  BOOST_REQUIRE(result.status == 0);
+  for (const char* part : {"81 runs", "columns that are not read: host", "B_crit  150", "runs-study"})
+    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+  for (const char* name :
+       {"study.csv", "study.json", "study.html", "steps.svg", "samples.svg", "rates.svg", "rate_map.svg"})
+    BOOST_TEST(std::filesystem::exists(directory / "runs-study" / name), name);
+  if (RuntimeOptions::from_environment().rsvg_convert.empty()) {
+    BOOST_TEST_MESSAGE("SKIPPED: PNG, for want of rsvg-convert");
+    BOOST_TEST(result.output.find("no PNG: rsvg-convert is not installed") != std::string::npos, result.output);
+  } else {
+    for (const char* name : {"steps", "samples", "rates", "rate_map"})
+      BOOST_TEST(test::read_file(directory / "runs-study" / (std::string(name) + ".png")).starts_with("\x89PNG"));
+    BOOST_TEST(!std::filesystem::exists(directory / "runs-study" / "steps.png.tmp"));
+  }
+  const ProcessResult no_folder =
+      study({(directory / "runs.csv").string(), "--out", (directory / "runs.csv/a").string()});
+  BOOST_TEST(no_folder.status == 1);
+  BOOST_TEST(no_folder.output.find("--out: cannot make the folder") != std::string::npos, no_folder.output);
+  BOOST_TEST(study({"/nowhere.csv"}).status == 1);
+  BOOST_TEST(study({(directory / "runs.csv").string(), "--resamples", "9"}).status == 2);
+  test::write_file(directory / "bad.csv", "minibatch,steps\n8,many\n");
+  const ProcessResult bad = study({(directory / "bad.csv").string()});
+  BOOST_TEST(bad.status == 1);
+  BOOST_TEST(bad.output.find("bad.csv:2: steps\n  expected: ") != std::string::npos, bad.output);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
