@@ -9,6 +9,7 @@
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
 #include "recipes/config/values.h"
+#include "recipes/perf/memory_answer.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/parse_app.h"
 #include "recipes/run/progress_line.h"
@@ -36,8 +37,8 @@ class ProgressLine {
     shown_ = now;
     const std::chrono::duration<double> seconds = now - began_;
     const double speed = static_cast<double>(images - begun_with_) / std::max(seconds.count(), 1e-9);
-    fmt::print(stderr, "{}{} {} of {} images, {:.2f} GB, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "",
-               kStageWords[static_cast<size_t>(stage)], images, of, static_cast<double>(bytes) / 1e9, speed,
+    fmt::print(stderr, "{}{} {} of {} images, {}, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "",
+               kStageWords[static_cast<size_t>(stage)], images, of, bytes_text(bytes), speed,
                speed > 0 ? time_left_text(static_cast<double>(of - images) / speed) : "?",
                terminal_ && images < of ? "" : "\n");
   }
@@ -68,9 +69,9 @@ int pack(const std::string& data, const std::string& to, const PackForm& form, i
   const int64_t there = write_pack(*store, to, {form, threads, ProgressLine()});
   if (there > 0) fmt::print("went on behind {} images of an earlier start\n", there);
   const auto made = open_pack(to);
-  fmt::print("{}: {} training and {} test images of {} classes, {:.2f} GB\n", to, made->index().train.size(),
+  fmt::print("{}: {} training and {} test images of {} classes, {}\n", to, made->index().train.size(),
              made->index().test.size(), made->index().classes.size(),
-             static_cast<double>(std::filesystem::file_size(to)) / 1e9);
+             bytes_text(static_cast<int64_t>(std::filesystem::file_size(to))));
   return verify(to, *made, threads);
 }
 
