@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "compiler/materialise.h"
 #include "compiler/views.h"
 
 namespace kb {
@@ -29,6 +30,7 @@ class Orderer {
         if (graph_.node(owner).op == Op::variable)
           variable_readers_[graph_.node(owner).attrs.text("name")].push_back(g);
       }
+    for (int32_t g = 0; g < count(); ++g) read_before_exchange(g);
   }
 
   Ordered run() {
@@ -42,6 +44,20 @@ class Orderer {
   int32_t count() const { return static_cast<int32_t>(groups_.size()); }
   const Group& group(int32_t g) const { return groups_[static_cast<size_t>(g)]; }
   size_t id(Value v) const { return static_cast<size_t>(ids_(v)); }
+
+  // An exchange takes the memory of what it adds up over workers: whoever else reads that goes first, where it can.
+  void read_before_exchange(int32_t exchange) {
+    const Node& node = graph_.nodes[static_cast<size_t>(group(exchange).nodes.back())];
+    if (!is_exchange(node)) return;
+    const Value taken = resolve_alias(graph_, node.inputs.back()).owner;
+    for (int32_t reader = 0; reader < count(); ++reader) {
+      const std::vector<Value>& inputs = group(reader).inputs;
+      const bool reads = std::any_of(inputs.begin(), inputs.end(),
+                                     [&](Value input) { return resolve_alias(graph_, input).owner == taken; });
+      if (reads && reader != exchange && !reaches(exchange, reader))
+        after_[static_cast<size_t>(reader)].push_back(exchange);
+    }
+  }
 
   Value plan_write(const StateWrite& write) {
     Alias source = resolve_alias(graph_, write.value);

@@ -47,6 +47,8 @@ struct Workers {
   DType reduce_precision = DType::f32;
   // Running statistics: the mean over all workers, in place of those of the first. Reads the scalar "worker_share".
   bool mean_statistics = false;
+  // A step has the outputs kWorkersNorm and kMeanNorm, where it has several workers: see compiler/gradient_norms.h.
+  bool gradient_norms = false;
   int64_t total() const { return processes * virtual_workers; }
 };
 

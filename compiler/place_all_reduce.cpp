@@ -9,15 +9,20 @@
 // Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
 // other worker gives zeros to the sum (x + 0 = x but for the sign of a zero). Or their mean, where that is asked for:
 // every worker gives its share.
+//
+// Norms of the workers' gradients (compiler/gradient_norms.h) are taken of the flat vectors as they leave a worker, and
+// their sum joins the rest, which then goes last.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "compiler/gradient_norms.h"
 #include "compiler/materialise.h"
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
+#include "graph/functions.h"
 
 namespace kb {
 namespace {
@@ -124,7 +129,9 @@ class Placer {
       Bucket& bucket = buckets_[next_];
       std::vector<Value> parts;
       for (Value part : bucket.parts) parts.push_back(leaving(part));
-      bucket.sum = sum(join(parts), "gradient", bucket.offset);
+      const Value own = join(parts);
+      if (workers_.gradient_norms) norms_.push_back(squared_norm(Tensor(to_, own)));
+      bucket.sum = sum(own, "gradient", bucket.offset);
     }
   }
 
@@ -206,7 +213,7 @@ class Placer {
       if (is_own(write.value)) last = std::max(last, ready(write.value));
     for (const Output& output : from_.outputs)
       if (is_own(output.value)) last = std::max(last, ready(output.value));
-    return last;
+    return workers_.gradient_norms && !buckets_.empty() ? std::max(last, buckets_.back().ready) : last;
   }
 
   void gather_rest() {
@@ -221,6 +228,7 @@ class Placer {
       const Value value = mapped(output.value);
       take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
     }
+    if (!norms_.empty()) rest_.push_back({{}, worker_norm()});
     if (rest_.empty()) return;
     sum_rest();
   }
@@ -271,22 +279,35 @@ class Placer {
     rest_sum_ = sum(join(parts), "rest", 0);
   }
 
+  // In the rest's dtype.
+  Value worker_norm() {
+    Tensor norm = norms_.front();
+    for (size_t i = 1; i < norms_.size(); ++i) norm = norm + norms_[i];
+    return rest_.empty() ? norm.value() : cast(norm, to_.type(rest_.front().fresh).dtype).value();
+  }
+
   // Behind everything else: whoever reads a sum waits for it.
   void finish() {
     int64_t offset = 0;
+    Value workers_norm;
     for (const auto& [old_value, fresh] : rest_) {
       Segment segment;
       segment.type = to_.type(fresh);
       segment.offset = offset;
       segment.length = segment.type.elements();
-      rewriter_.replace(old_value, segment_view(to_, rest_sum_, segment));
+      const Value sum = segment_view(to_, rest_sum_, segment);
+      if (old_value.valid())
+        rewriter_.replace(old_value, sum);
+      else
+        workers_norm = sum;
       offset += segment.length;
     }
     rewriter_.finish();
+    if (workers_norm.valid()) add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, rewriter_.map({flat_, 0})));
   }
 
   struct Leaving {
-    Value old_value, fresh;
+    Value old_value, fresh;  // no old value: the norm of a worker's gradient
   };
 
   const Graph& from_;
@@ -300,6 +321,7 @@ class Placer {
   std::map<int32_t, bool> in_gradient_;
   std::set<int32_t> rest_sums_;  // worker_sums of what is no gradient
   std::vector<Leaving> rest_;
+  std::vector<Tensor> norms_;  // squared, of the buckets of a worker
   std::set<Value> taken_;
   Value rest_sum_ = {};
   Value is_first_;

@@ -73,6 +73,11 @@ RunPlan make_plan(const RunConfig& config, int64_t samples) {
     throw Error(
         fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
                     samples / n, n, samples, config.dataset, config.recompute_bn));
+  if (config.noise_scale && n == config.minibatch)
+    throw Error(
+        fmt::format("--noise-scale: expected two workers or more, whose gradients it compares, got one of {} samples\n"
+                    "  hint:     --per-worker {}",
+                    n, n % 2 == 0 ? n / 2 : 1));
   RunPlan plan{samples, config.minibatch, samples / config.minibatch, config.steps};
   plan.grown = grown_phases(config, plan);
   if (plan.steps == 0) plan.steps = plan.steps_in(static_cast<double>(config.epochs));

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "recipes/train/noise_log.h"
+
 namespace kb {
 
 void RunObserver::step(const StepMetrics& metrics) {
@@ -19,7 +21,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
-                      report.seconds});
+                      report.seconds, report.noise});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
@@ -34,8 +36,9 @@ void RunObserver::evaluated(const EvaluationReport& report) {
     for (const Figure& figure : report.averaged->figures) averaged += figure.text() + ", ";
     averaged += fmt::format("{:.4f}", report.averaged->loss);
   }
-  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}", report.epoch, report.step,
-                            figures, report.part, evaluation.loss, trained, report.train_seconds, averaged));
+  const std::string noise = report.noise ? "  " + to_text(*report.noise) : "";
+  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}{}", report.epoch, report.step,
+                            figures, report.part, evaluation.loss, trained, report.train_seconds, averaged, noise));
 }
 
 void RunObserver::tested(const TestReport& report) {

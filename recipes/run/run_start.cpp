@@ -51,6 +51,21 @@ class Numbers {
     put(static_cast<double>(values.size()));
     values_.insert(values_.end(), values.begin(), values.end());
   }
+  void put(const std::vector<GradientNorms>& all) {
+    put(static_cast<double>(all.size()));
+    for (const GradientNorms& norms : all) {
+      put(norms.worker);
+      put(norms.minibatch);
+    }
+  }
+  std::vector<GradientNorms> take_norms() {
+    std::vector<GradientNorms> all(static_cast<size_t>(take()));
+    for (GradientNorms& norms : all) {
+      norms.worker = take();
+      norms.minibatch = take();
+    }
+    return all;
+  }
   std::vector<double> take_all() {
     std::vector<double> values(static_cast<size_t>(take()));
     for (double& value : values) value = take();
@@ -83,7 +98,7 @@ LoopStart start_from_metrics(const std::filesystem::path& metrics_file, const Co
                              kMetrics, line_numbers(cut.damaged)));
   const int64_t next = std::max(cut.last_step + 1, begins_at);
   if (next < step) console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, next, step - 1));
-  return {step, cut.evaluation, cut.sums, cut.losses, cut.epoch, cut.best};
+  return {step, cut.evaluation, cut.sums, cut.losses, cut.norms, cut.epoch, cut.best};
 }
 
 void load_best_model(World& world, const std::filesystem::path& checkpoints, BestState& best) {
@@ -106,6 +121,7 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   Numbers numbers;
   numbers.put(static_cast<double>(own.step));
   numbers.put(own.losses);
+  numbers.put(own.norms);
   numbers.put(own.sums, metrics.training.size());
   numbers.put(own.epoch, metrics.training.size());
   const Evaluation none = no_evaluation(metrics.test);
@@ -115,6 +131,7 @@ LoopStart leaders_start(World& world, LoopStart own, const ComputedMetrics& metr
   numbers.share(world);
   own.step = numbers.take_whole();
   own.losses = numbers.take_all();
+  own.norms = numbers.take_norms();
   own.sums = numbers.take_sums(metrics.training.size());
   own.epoch = numbers.take_sums(metrics.training.size());
   own.evaluation = numbers.take_evaluation(none);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
@@ -105,6 +106,29 @@ void append(fmt::memory_buffer& out, const Rate& rate) {
   if (rate.lr) append(out, Pair{"lr", *rate.lr});
 }
 
+// Squared norms of a step's gradients; nothing where they were not asked for.
+struct Norms {
+  const std::optional<GradientNorms>& norms;
+};
+
+void append(fmt::memory_buffer& out, const Norms& all) {
+  if (!all.norms) return;
+  append(out, Pair{kGradient2, all.norms->minibatch});
+  append(out, Pair{kWorkerGradient2, all.norms->worker});
+}
+
+// "noise_scale_high" is null where there is no upper end.
+struct Noise {
+  const std::optional<NoiseScale>& noise;
+};
+
+void append(fmt::memory_buffer& out, const Noise& all) {
+  if (!all.noise) return;
+  append(out, Pair{"noise_scale", all.noise->samples});
+  append(out, Pair{"noise_scale_low", all.noise->low});
+  append(out, Pair{"noise_scale_high", all.noise->high.value_or(std::numeric_limits<double>::infinity())});
+}
+
 // The training metrics of a step. A figure that is not the mean of its metric's values (a root of it) has that mean
 // beside it as "NAME_mean", which a run that goes on adds up.
 struct StepFigures {
@@ -167,7 +191,8 @@ void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
 void MetricsFile::step(const StepMetrics& m) {
   const auto write = [&](const auto&... more) {
     object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
-           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more..., StepFigures{m});
+           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more..., StepFigures{m},
+           Norms{m.norms});
   };
   m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
   const bool full = pending_.size() > kPendingBytes / 2;
@@ -184,14 +209,14 @@ void MetricsFile::layers(const LayerNorms& norms) {
 
 void MetricsFile::epoch(const EpochMetrics& m) {
   object("epoch", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"lr", m.lr}, Pair{"seconds", m.seconds},
-         Prefixed{"train_", m.training});
+         Prefixed{"train_", m.training}, Noise{m.noise});
   flush();
 }
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
   object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
-         Prefixed{"train_", m.training}, Rate{m.lr}, Pair{"seconds", m.seconds});
+         Prefixed{"train_", m.training}, Rate{m.lr}, Pair{"seconds", m.seconds}, Noise{m.noise});
   flush();
 }
 

@@ -12,16 +12,21 @@
 #include <string>
 #include <vector>
 
+#include "optim/noise_scale.h"
 #include "recipes/train/evaluation.h"
 
 namespace kb {
 
 inline constexpr const char* kMeanSuffix = "_mean";
+// Of a step: |gradient|^2 of its minibatch, and the mean of the workers' (GradientNorms).
+inline constexpr const char* kGradient2 = "gradient2";
+inline constexpr const char* kWorkerGradient2 = "worker_gradient2";
 
 struct StepMetrics {
   int64_t step = 0;  // from 0
   double epoch = 0;  // epochs done before it
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
+  std::optional<GradientNorms> norms = std::nullopt;  // as --noise-scale asks
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
   std::span<const NamedMetric> metrics = {};        // of training (--train-metrics), and the mean of each over the step
   std::span<const double> means = {};
@@ -43,6 +48,7 @@ struct EvalMetrics {
   std::string_view part = kTestPart;                  // that was evaluated
   std::optional<double> lr = std::nullopt;            // of the step before
   double seconds = 0;                                 // of training since the last evaluation
+  std::optional<NoiseScale> noise = std::nullopt;     // as --noise-scale asks
 };
 
 // A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
@@ -52,6 +58,7 @@ struct EpochMetrics {
   double lr = 0;       // of its last step
   double seconds = 0;  // of training; of an epoch that was stopped those since the run went on
   std::optional<Evaluation> training = std::nullopt;  // means over its steps
+  std::optional<NoiseScale> noise = std::nullopt;     // as --noise-scale asks
 };
 
 // The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.

@@ -24,6 +24,7 @@ struct MetricsLine {
   int64_t step = 0, steps = 0;     // of a step or an evaluation, of an end
   Evaluation evaluation = {};      // of a step the loss alone
   std::vector<double> means = {};  // of a step's training metrics
+  std::optional<GradientNorms> norms = {};
   bool is_kept = true;
 };
 
@@ -52,6 +53,8 @@ void parse(MetricsLine& line, const ComputedMetrics& metrics) {
     line.step = json.get<int64_t>("step");
     for (const auto& [name, how] : metrics.training)
       line.means.push_back(number(json, how.finish ? name + kMeanSuffix : name));
+    if (json.has(kGradient2))
+      line.norms = {number(json, kWorkerGradient2, kNoNumber), number(json, kGradient2, kNoNumber)};
   }
   if (kind == "eval") {
     if (json.has("step")) line.step = json.get<int64_t>("step");
@@ -125,6 +128,7 @@ class LossTotals {
 
   MetricsCut cut() && {
     cut_.losses = std::move(losses_);
+    cut_.norms = std::move(norms_);
     return std::move(cut_);
   }
 
@@ -133,6 +137,10 @@ class LossTotals {
     const double loss = line.evaluation.loss;
     losses_.resize(static_cast<size_t>(line.step), kNoNumber);
     losses_.push_back(loss);
+    if (line.norms) {
+      norms_.resize(static_cast<size_t>(line.step), {kNoNumber, kNoNumber});
+      norms_.push_back(*line.norms);
+    }
     cut_.evaluation.reset();
     cut_.last_step = line.step;
     cut_.sums.add(loss, line.means);
@@ -151,6 +159,7 @@ class LossTotals {
   const int64_t epoch_begin_;
   MetricsCut cut_, earlier_;
   std::vector<double> losses_;
+  std::vector<GradientNorms> norms_;
   MetricsLine* evaluation_ = nullptr;
 };
 

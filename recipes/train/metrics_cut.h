@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "optim/noise_scale.h"
 #include "recipes/train/best_state.h"
 
 namespace kb {
@@ -17,8 +18,9 @@ struct MetricsCut {
   int64_t dropped = 0;           // lines
   std::vector<int64_t> damaged;  // numbers, from 1, of kept lines that cannot be read or stand out of order
   int64_t last_step = -1;
-  std::optional<Evaluation> evaluation;  // of the checkpoint's own parameters
-  std::vector<double> losses = {};       // of the steps from 0 to the last; NaN where there is no line
+  std::optional<Evaluation> evaluation;   // of the checkpoint's own parameters
+  std::vector<double> losses = {};        // of the steps from 0 to the last; NaN where there is no line
+  std::vector<GradientNorms> norms = {};  // of the same steps; NaN where a line has none, empty where none has
   StepSums sums = {};
   StepSums epoch = {};                 // since the epoch under way began
   std::optional<BestState> best = {};  // by the evaluations that are kept

@@ -16,12 +16,13 @@ struct EvaluationReport {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
   Evaluation evaluation;
-  std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
-  std::optional<Evaluation> training;  // means over the steps since the last evaluation; none: there were none
-  double train_seconds = 0;            // without evaluations
-  const char* part = kTestPart;        // that was evaluated
-  std::optional<double> lr = {};       // of the step before
-  double seconds = 0;                  // of training since the last evaluation
+  std::optional<Evaluation> averaged;    // of the averaged parameters, where there are some
+  std::optional<Evaluation> training;    // means over the steps since the last evaluation; none: there were none
+  double train_seconds = 0;              // without evaluations
+  const char* part = kTestPart;          // that was evaluated
+  std::optional<double> lr = {};         // of the step before
+  double seconds = 0;                    // of training since the last evaluation
+  std::optional<NoiseScale> noise = {};  // as --noise-scale asks
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/order.h"
+#include "optim/noise_scale.h"
 #include "recipes/config/learning.h"
 #include "recipes/train/best_state.h"
 #include "recipes/train/evaluate.h"
@@ -26,10 +27,11 @@ struct LoopStart {
   int64_t step = 0;                      // done before
   std::optional<Evaluation> evaluation;  // of the parameters there
   StepSums sums = {};
-  std::vector<double> losses = {};     // of the steps before, from 0 on; NaN: not known
-  StepSums epoch = {};                 // of the steps of the epoch under way
-  std::optional<BestState> best = {};  // of the evaluations before
-  bool is_saved = true;                // where step > 0: the run has a checkpoint of it
+  std::vector<double> losses = {};        // of the steps before, from 0 on; NaN: not known
+  std::vector<GradientNorms> norms = {};  // likewise, where --noise-scale asks
+  StepSums epoch = {};                    // of the steps of the epoch under way
+  std::optional<BestState> best = {};     // of the evaluations before
+  bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
 };
 
 // Things that the loop works on; all must outlive it.

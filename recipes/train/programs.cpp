@@ -81,8 +81,12 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
   CompileOptions options;
   options.target = target;
   options.precision = config.precision;
-  options.workers = {batch.processes, batch.virtual_workers, bucket_bytes(config.bucket_mb), config.reduce_precision,
-                     config.running_statistics == StatisticsOf::mean};
+  options.workers = {batch.processes,
+                     batch.virtual_workers,
+                     bucket_bytes(config.bucket_mb),
+                     config.reduce_precision,
+                     config.running_statistics == StatisticsOf::mean,
+                     config.noise_scale};
   options.optimizer = rule_of(task, config);
   options.no_decay = config.no_decay;
   options.no_adapt = config.no_adapt;

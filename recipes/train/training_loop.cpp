@@ -46,6 +46,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task), parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
+      noise_(parts_.config, parts_.plan, parts_.start.norms),
       schedule_(parts_.scalars),
       watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), class_counts(parts_.task),
              judged_part_name(parts_.task)),
@@ -219,6 +220,7 @@ void TrainingLoop::report(int64_t step) {
                             parts_.scalars.rate().at(step),
                             static_cast<double>(parts_.batch.global) / seconds,
                             started.wait_ms,
+                            noise_.read(parts_.training(), step, age),
                             loss_scale(age),
                             parts_.metrics.training,
                             means_};
@@ -268,7 +270,7 @@ void TrainingLoop::end_epoch(int64_t done) {
   ended_epoch_ = std::exchange(epoch_, {});
   parts_.observer.epoch({done, parts_.plan.epochs(done), parts_.scalars.rate().at(done - 1),
                          result_.train_seconds - std::exchange(epoch_seconds_, result_.train_seconds),
-                         ended_epoch_.mean(parts_.metrics.training, parts_.batch.global)});
+                         ended_epoch_.mean(parts_.metrics.training, parts_.batch.global), noise_.estimate()});
 }
 
 // With --init the loss of step 0 is that of weights that were trained.

@@ -10,6 +10,7 @@
 #include "recipes/train/finite_check.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/learning_watch.h"
+#include "recipes/train/noise_log.h"
 #include "recipes/train/parts.h"
 #include "recipes/train/schedule_hash.h"
 
@@ -103,6 +104,7 @@ class TrainingLoop {
   std::optional<Evaluator> averaged_;
   int64_t end_;  // step at which the loop ends
   const LayerLog layers_;
+  NoiseLog noise_;
   std::optional<BatchNormEstimate> batch_norm_;
   std::vector<double> value_, means_;  // an output that was read; the training metrics of the step
   std::optional<Profile> drawn_;       // of the step that was just taken

@@ -26,7 +26,8 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
                              .train_seconds = result_.train_seconds,
                              .part = judged_part_name(parts_.task),
                              .lr = done > 0 ? std::optional(parts_.scalars.rate().at(done - 1)) : std::nullopt,
-                             .seconds = result_.train_seconds - evaluated_seconds_});
+                             .seconds = result_.train_seconds - evaluated_seconds_,
+                             .noise = noise_.estimate()});
   evaluated_seconds_ = result_.train_seconds;
   if (!std::isfinite(evaluation.loss))
     stop_at_loss(parts_.task.valid ? "validation loss" : "test loss", evaluation.loss, done, false);

@@ -3,7 +3,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <numeric>
 
+#include "compiler/gradient_norms.h"
 #include "graph/functions.h"
 #include "optim/optimizer.h"
 #include "runtime/session.h"
@@ -59,6 +61,17 @@ StepScalars scalars_of(const WorkerRun& run) {
           hyper};
 }
 
+void read_norms(const Session& session, WorkerOutcome& outcome) {
+  if (session.has_output(kMeanNorm)) {
+    outcome.workers_norm.push_back(session.read_scalar(kWorkersNorm));
+    outcome.mean_norm.push_back(session.read_scalar(kMeanNorm));
+  }
+  if (!session.has_output(kLayerOutput + "gradient")) return;
+  std::vector<double> layers;
+  session.read(kLayerOutput + "gradient", layers);
+  outcome.layers_norm.push_back(std::inner_product(layers.begin(), layers.end(), layers.begin(), 0.0));
+}
+
 Overlap profiled_work(Session& session) {
   const Schedule& final = session.compiled().program.final;
   const Profile profile = session.profile();
@@ -74,8 +87,9 @@ std::ostream& operator<<(std::ostream& out, const WorkerRun& run) {
 WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
   CompileOptions options;
   options.target = backend.target();
-  options.workers = {run.split.processes, run.split.virtual_workers, run.bucket_bytes, run.reduce_precision,
-                     run.mean_statistics};
+  options.workers = {run.split.processes,  run.split.virtual_workers, run.bucket_bytes,
+                     run.reduce_precision, run.mean_statistics,       run.gradient_norms};
+  options.log_layers = run.log_layers;
   options.precision = run.precision;
   options.optimizer = update_rule(optimizer_of(run));
   StateStore store(backend);
@@ -99,6 +113,7 @@ WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
         session.work(v);
     }
     outcome.losses.push_back(session.read_scalar("loss"));
+    read_norms(session, outcome);
   }
   outcome.state = store.state_sha256();
   outcome.tensors = store.canonical();

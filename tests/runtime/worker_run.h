@@ -23,6 +23,7 @@ struct WorkerRun {
   bool random = false;
   DType reduce_precision = DType::f32;
   bool mean_statistics = false;
+  bool gradient_norms = false, log_layers = false;
   int64_t first_worker = 0;
   std::string optimizer = {};           // a row of optimizers(), at a falling rate; empty: momentum at a constant one
   int64_t first_step = 0;               // the run goes on here, up to `steps`
@@ -36,6 +37,8 @@ std::ostream& operator<<(std::ostream& out, const WorkerRun& run);
 struct WorkerOutcome {
   std::string state;
   std::vector<double> losses;
+  std::vector<double> workers_norm, mean_norm;  // kWorkersNorm, kMeanNorm of each step
+  std::vector<double> layers_norm;              // |gradient|^2 of each step, from the norms of its layers
   std::vector<NamedTensor> tensors;
   std::vector<Overlap> overlaps;  // of profiled steps
   bool operator==(const WorkerOutcome& other) const { return state == other.state && losses == other.losses; }

@@ -97,6 +97,45 @@ BOOST_AUTO_TEST_CASE(a_clock_around_every_part_changes_nothing) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(norms_of_gradients_change_nothing_and_are_the_same_in_every_split) {
+  for (const Precision precision : {Precision::f32, Precision::bf16, Precision::f16}) {
+    const Outcome plain = run_split({.split = {1, 8}, .precision = precision});
+    BOOST_TEST(plain.mean_norm.empty());
+    const Outcome first = run_split({.split = {1, 8}, .precision = precision, .gradient_norms = true});
+    for (const Split& split : kSplitsOfEight) {
+      const Outcome outcome = run_split({.split = split, .precision = precision, .gradient_norms = true});
+      BOOST_TEST((outcome == plain));
+      BOOST_TEST(outcome.workers_norm == first.workers_norm, boost::test_tools::per_element());
+      BOOST_TEST(outcome.mean_norm == first.mean_norm, boost::test_tools::per_element());
+    }
+  }
+  const Outcome buckets = run_split({.split = {4, 2}, .bucket_bytes = 4096, .gradient_norms = true});
+  BOOST_TEST((buckets == run_split({.split = {4, 2}, .bucket_bytes = 4096})));
+}
+
+// Each worker alone, from the first state: its gradient is the mean over its own samples.
+BOOST_AUTO_TEST_CASE(norms_of_gradients_are_those_of_each_worker_alone) {
+  constexpr int kWorkers = 5;
+  double expected = 0;
+  for (int64_t worker = 0; worker < kWorkers; ++worker)
+    expected += run_split({.steps = 1, .log_layers = true, .first_worker = worker}).layers_norm.at(0);
+  for (const Split& split : {Split{1, kWorkers}, Split{kWorkers, 1}})
+    for (const int64_t bucket : {0, 4096}) {
+      const Outcome all =
+          run_split({.split = split, .steps = 1, .bucket_bytes = bucket, .gradient_norms = true, .log_layers = true});
+      BOOST_TEST(kWorkers * kWorkers * all.workers_norm.at(0) == expected, boost::test_tools::tolerance(1e-5));
+      BOOST_TEST(all.mean_norm.at(0) == all.layers_norm.at(0), boost::test_tools::tolerance(1e-5));
+    }
+}
+
+// f16: gradients are of the loss times a scale, which is taken out.
+BOOST_AUTO_TEST_CASE(norms_of_gradients_are_those_of_the_loss_itself) {
+  const Outcome half = run_split({.split = {1, 4}, .precision = Precision::f16, .gradient_norms = true});
+  const Outcome full = run_split({.split = {1, 4}, .gradient_norms = true});
+  BOOST_TEST(half.mean_norm.at(0) == full.mean_norm.at(0), boost::test_tools::tolerance(0.05));
+  BOOST_TEST(half.workers_norm.at(0) == full.workers_norm.at(0), boost::test_tools::tolerance(0.05));
+}
+
 BOOST_AUTO_TEST_CASE(counts_that_are_no_power_of_two_have_one_order_where_virtual_workers_are_one) {
   check_one_set_of_bits({}, {{1, 3}, {3, 1}});
   check_one_set_of_bits({}, {{1, 6}, {3, 2}, {6, 1}});

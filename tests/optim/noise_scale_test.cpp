@@ -1,0 +1,120 @@
+#include "optim/noise_scale.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace kb {
+namespace {
+
+// Gradients of one sample each: G + noise of covariance variance x identity.
+struct NoisyGradient {
+  std::vector<double> mean;
+  double variance;
+  std::mt19937_64 random{7};
+
+  GradientNorms norms(int64_t workers, int64_t per_worker) {
+    std::normal_distribution<double> normal(0, std::sqrt(variance));
+    std::vector<double> total(mean.size(), 0);
+    GradientNorms result;
+    for (int64_t worker = 0; worker < workers; ++worker) {
+      std::vector<double> own(mean.size(), 0);
+      for (int64_t sample = 0; sample < per_worker; ++sample)
+        for (size_t i = 0; i < own.size(); ++i) own[i] += (mean[i] + normal(random)) / static_cast<double>(per_worker);
+      for (size_t i = 0; i < own.size(); ++i) {
+        result.worker += own[i] * own[i] / static_cast<double>(workers);
+        total[i] += own[i] / static_cast<double>(workers);
+      }
+    }
+    for (const double value : total) result.minibatch += value * value;
+    return result;
+  }
+  double noise_scale() const {
+    double gradient2 = 0;
+    for (const double value : mean) gradient2 += value * value;
+    return variance * static_cast<double>(mean.size()) / gradient2;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(noise_scale)
+
+// E |gradient over B samples|^2 = |G|^2 + tr(Sigma) / B, put in without noise, comes out again.
+BOOST_AUTO_TEST_CASE(expected_norms_give_their_parts_back) {
+  const double gradient2 = 3, trace = 50;
+  for (const int64_t workers : {2, 8, 1000}) {
+    const int64_t n = 4;
+    const NoiseSample sample =
+        noise_sample({gradient2 + trace / n, gradient2 + trace / static_cast<double>(n * workers)}, workers, n);
+    BOOST_TEST(sample.gradient2 == gradient2, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(sample.trace == trace, boost::test_tools::tolerance(1e-12));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_one_worker) {
+  BOOST_CHECK_THROW(noise_sample({1, 1}, 1, 32), std::invalid_argument);
+  BOOST_CHECK_THROW(noise_sample({1, 1}, 2, 0), std::invalid_argument);
+  BOOST_CHECK_THROW(NoiseAverage(1.0), std::invalid_argument);
+  BOOST_CHECK_THROW(NoiseAverage(-0.1), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(there_is_no_estimate_of_one_step) {
+  NoiseAverage average;
+  BOOST_TEST(!average.estimate().has_value());
+  average.add({1, 10});
+  BOOST_TEST(!average.estimate().has_value());
+  average.add({1, 10});
+  BOOST_TEST(average.estimate()->samples == 10);
+  BOOST_TEST(average.estimate()->low == 10, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(average.estimate()->high.value() == 10, boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(weights_fall_with_age) {
+  NoiseAverage average(0.5);
+  for (const double trace : {8.0, 4.0, 2.0}) average.add({1, trace});
+  BOOST_TEST(average.estimate()->trace == (0.25 * 8 + 0.5 * 4 + 2) / 1.75, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_is_not_finite_counts_for_nothing) {
+  NoiseAverage average;
+  for (int step = 0; step < 5; ++step) average.add({1, 10});
+  average.add({INFINITY, 10});
+  average.add({1, NAN});
+  BOOST_TEST(average.estimate()->samples == 10, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(finds_the_noise_scale_of_known_noise) {
+  NoisyGradient gradient{{0.5, -1, 0.25, 0, 2}, 4};
+  NoiseAverage average(0.999);
+  for (int step = 0; step < 4000; ++step) average.add(noise_sample(gradient.norms(4, 8), 4, 8));
+  BOOST_TEST(average.estimate()->samples == gradient.noise_scale(), boost::test_tools::tolerance(0.05));
+}
+
+// The interval holds the truth in 95 of 100 studies, as it says.
+BOOST_AUTO_TEST_CASE(the_interval_covers_the_truth) {
+  int covered = 0, studies = 300;
+  for (int study = 0; study < studies; ++study) {
+    NoisyGradient gradient{{0.5, -1, 0.25, 0, 2}, 4, std::mt19937_64(static_cast<uint64_t>(study) + 1)};
+    NoiseAverage average(0.99);
+    for (int step = 0; step < 400; ++step) average.add(noise_sample(gradient.norms(4, 4), 4, 4));
+    const NoiseScale scale = average.estimate().value();
+    covered += scale.low <= gradient.noise_scale() && (!scale.high || gradient.noise_scale() <= *scale.high);
+  }
+  BOOST_TEST(covered >= 0.91 * studies);
+  BOOST_TEST(covered <= 0.985 * studies);
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_lost_in_noise_bounds_the_scale_from_below_alone) {
+  NoisyGradient gradient{{0.001, 0, 0}, 100};
+  NoiseAverage average;
+  for (int step = 0; step < 50; ++step) average.add(noise_sample(gradient.norms(2, 4), 2, 4));
+  BOOST_TEST(!average.estimate()->high.has_value());
+  BOOST_TEST(average.estimate()->low > 0);
+  BOOST_TEST(average.estimate()->low < gradient.noise_scale());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
