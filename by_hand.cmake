@@ -1,4 +1,4 @@
-# Finds the packages whose own package file is missing or asks for more than is needed. Read by the build and by those
+# Finds the packages whose own package file is missing, asks for more than is needed, or for less. Read by the build and by those
 # who use the installed Kilobatch.
 
 # oneDNN: DNNL::dnnl, oneDNN_FOUND, oneDNN_VERSION. Debian's package file of it asks for the OpenCL headers, which
@@ -32,6 +32,14 @@ macro(kb_find_libdeflate)
       set_target_properties(libdeflate::libdeflate PROPERTIES IMPORTED_LOCATION ${libdeflate_LIBRARY}
         INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${libdeflate_INCLUDE_DIR})
     endif()
+  endif()
+endmacro()
+
+# Protobuf with its compiler, which Debian has as a package of its own: protobuf::libprotobuf-lite, protobuf::protoc.
+macro(kb_find_protobuf)
+  find_package(Protobuf QUIET)
+  if(NOT TARGET protobuf::protoc)
+    set(Protobuf_FOUND FALSE)
   endif()
 endmacro()
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -15,12 +14,14 @@
 
 #include "recipes/run/command_words.h"
 #include "recipes/run/commit.h"
+#include "recipes/run/tensorboard_events.h"
 #include "recipes/train/init_weights.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/host_compiler.h"
+#include "runtime/host_name.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 #include "runtime/safetensors.h"
@@ -49,11 +50,6 @@ fs::path default_folder(const std::string& recipe) {
   fs::path path = base;
   for (int number = 2; !make_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
   return path;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
@@ -100,7 +96,8 @@ bool is_own_file(const fs::path& run, const fs::path& file) {
     return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
   };
   return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) || is(kCurves) ||
-         is(kMetricsTable) || same(real.parent_path(), checkpoints_of(run));
+         is(kMetricsTable) || (same(real.parent_path(), run) && is_event_file(real)) ||
+         same(real.parent_path(), checkpoints_of(run));
 }
 
 RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {

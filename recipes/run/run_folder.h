@@ -22,8 +22,8 @@ inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.j
 // Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
 
-// Whether it is, or would be, a file that the run writes itself: manifest, metrics, model or checkpoint. Links count as
-// what they lead to.
+// Whether it is, or would be, a file that the run writes itself: manifest, metrics, events, model or checkpoint. Links
+// count as what they lead to.
 bool is_own_file(const std::filesystem::path& run, const std::filesystem::path& file);
 
 // Throws Error where `out` holds a run already.

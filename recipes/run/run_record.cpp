@@ -4,20 +4,43 @@
 
 #include "recipes/run/metrics_views.h"
 #include "recipes/run/start_time.h"
+#include "recipes/run/tensorboard_events.h"
+#include "recipes/train/layer_log.h"
 
 namespace kb {
+namespace {
+
+std::vector<std::string> layer_names(const ParameterSpace& space) {
+  std::vector<std::string> names;
+  for (LoggedLayer& layer : logged_layers(space)) names.push_back(std::move(layer.name));
+  return names;
+}
+
+}  // namespace
+
 struct RunRecord::Files {
-  Files(const RunFolder& run, bool goes_on, const StateStore& state, std::map<std::string, std::string> facts,
-        int64_t keep, MetricsFile::Say say)
+  Files(const RunFolder& run, bool goes_on, int64_t begins_at, const StateStore& state,
+        std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
         metrics(folder.file(kMetrics), goes_on, say, program_start()),
+        events(folder.path(), begins_at, layer_names(store.space())),
         views(folder, (folder.path() / "").parent_path().filename().string(), std::move(say)),
-        checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { metrics.sync(); }}) {}
+        checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { sync(); }}) {}
+
+  void flush() {
+    metrics.flush();
+    events.flush();
+  }
+  void sync() const {
+    metrics.sync();
+    events.sync();
+  }
 
   const RunFolder folder;
   const StateStore& store;
   MetricsFile metrics;
+  TensorboardEvents events;
   MetricsViews views;
   CheckpointWriter checkpoints;
 };
@@ -25,16 +48,20 @@ struct RunRecord::Files {
 RunRecord::RunRecord() = default;
 RunRecord::~RunRecord() = default;
 
-RunRecord::RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store,
+RunRecord::RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
                      std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
-    : files_(std::make_unique<Files>(folder, goes_on, store, std::move(facts), keep, std::move(say))) {}
+    : files_(std::make_unique<Files>(folder, goes_on, begins_at, store, std::move(facts), keep, std::move(say))) {}
 
 void RunRecord::step(const StepMetrics& metrics) {
-  if (files_) files_->metrics.step(metrics);
+  if (!files_) return;
+  files_->metrics.step(metrics);
+  files_->events.step(metrics);
 }
 
 void RunRecord::layers(const LayerNorms& norms) {
-  if (files_) files_->metrics.layers(norms);
+  if (!files_) return;
+  files_->metrics.layers(norms);
+  files_->events.layers(norms);
 }
 
 void RunRecord::epoch(const EpochMetrics& metrics) {
@@ -44,23 +71,28 @@ void RunRecord::epoch(const EpochMetrics& metrics) {
 void RunRecord::evaluation(const EvalMetrics& metrics) {
   if (!files_) return;
   files_->metrics.evaluation(metrics);
+  files_->events.evaluation(metrics);
   files_->views.set_figures(metrics.evaluation.figures);
   files_->views.refresh();
 }
 
 void RunRecord::test(const TestMetrics& metrics) {
-  if (files_) files_->metrics.test(metrics);
+  if (!files_) return;
+  files_->metrics.test(metrics);
+  files_->events.test(metrics);
 }
 
 void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
   if (!files_) return;
   files_->metrics.stop(step, lr, reason);
+  files_->events.flush();
   files_->views.make();
 }
 
 void RunRecord::end(const EndMetrics& metrics) {
   if (!files_) return;
   files_->metrics.end(metrics);
+  files_->events.flush();
   files_->views.set_figures(metrics.evaluation.figures);
   files_->views.make();
 }
@@ -85,7 +117,7 @@ std::string RunRecord::kept(int64_t step) const {
 
 void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {
   if (!files_) return;
-  files_->metrics.flush();
+  files_->flush();
   files_->checkpoints.save(cursor);
 }
 

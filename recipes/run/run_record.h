@@ -1,5 +1,5 @@
-// Files that a run leaves in its folder as it goes: metrics with their curves and table, the model, checkpoints. One
-// process of a run has them; the RunRecord of any other leaves nothing.
+// Files that a run leaves in its folder as it goes: metrics with their curves, table and TensorBoard events, the model,
+// checkpoints. One process of a run has them; the RunRecord of any other leaves nothing.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,10 +15,10 @@ class RunRecord {
  public:
   RunRecord();  // leaves nothing
   ~RunRecord();
-  // `goes_on`: with the metrics that are there. `facts`: into every checkpoint. `say`: see MetricsFile. The store must
-  // outlive it.
-  RunRecord(const RunFolder& folder, bool goes_on, const StateStore& store, std::map<std::string, std::string> facts,
-            int64_t keep, MetricsFile::Say say);
+  // `goes_on`: with the metrics that are there. `begins_at`: steps done before. `facts`: into every checkpoint. `say`:
+  // see MetricsFile. The store must outlive it.
+  RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
+            std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say);
 
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);

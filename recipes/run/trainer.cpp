@@ -63,8 +63,9 @@ class Run {
     Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = loop_start();
     const auto say_line = [this](const std::string& line) { console_.line(line); };
-    RunRecord record =
-        folder_ ? RunRecord(*folder_, resumed_.has_value(), store, facts, config_.keep, say_line) : RunRecord();
+    RunRecord record = folder_
+                           ? RunRecord(*folder_, resumed_.has_value(), start.step, store, facts, config_.keep, say_line)
+                           : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, setup_.device.backend->description(), world_, console_, start.step,
                               plan_.steps);

@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <random>
 
 #include "graph/error.h"
+#include "runtime/host_name.h"
 
 namespace kb {
 namespace {
@@ -28,12 +28,6 @@ bool is_alive(int32_t process) {
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= text.size()) return ::kill(process, 0) == 0;
   return text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
-}
-
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
 }
 
 [[noreturn]] void fail(const std::string& name) {
