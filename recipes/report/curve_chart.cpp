@@ -5,12 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/report/curve_points.h"
+
 namespace kb {
 namespace {
 
 constexpr const char* kGridColor = "#e4e4e4";
 constexpr size_t kMostDots = 100;      // more evaluations are a line alone
 constexpr double kLeastDrawn = 1e-40;  // on a logarithmic axis
+
+// The colour-blind tell the first eight apart (Okabe and Ito 2008).
+constexpr const char* kNumberedColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
+                                           "#56b4e9", "#000000", "#8a4f9e", "#7f7f7f", "#a0522d"};
+constexpr const char* kNumberedDashes[] = {"", "5 3", "2 2", "9 3 2 3", "14 4"};
+
+std::string tick_text(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace
 
@@ -21,6 +30,18 @@ void CurveRange::take(double value) {
 
 void CurveRange::take(const Curve& curve) {
   for (const CurvePoint& point : curve) take(point.value);
+}
+
+CurveRange range_of_most(const Curve& curve, double outliers) {
+  std::vector<double> values;
+  for (const CurvePoint& point : curve) values.push_back(point.value);
+  std::sort(values.begin(), values.end());
+  CurveRange range;
+  if (values.empty()) return range;
+  const auto skipped = static_cast<size_t>(outliers * static_cast<double>(values.size()));
+  range.take(values[skipped]);
+  range.take(values[values.size() - 1 - skipped]);
+  return range;
 }
 
 double ValueAxis::part(double value) const {
@@ -47,46 +68,57 @@ ValueAxis logarithmic_values(const CurveRange& range) {
   return axis;
 }
 
-EpochAxis::EpochAxis(const CurveRange& last_epochs)
-    : ticks(round_ticks(last_epochs.is_empty() ? 1 : last_epochs.high)),
-      last(last_epochs.is_empty() || last_epochs.high < 1e-9 ? ticks.back() : last_epochs.high) {
+ValueAxis values_of_range(const CurveRange& range, double ratio) {
+  if (range.low > 0 && range.high / range.low > ratio) return logarithmic_values(range);
+  if (range.is_empty() || (range.low >= 0 && range.high > 0)) return linear_values(range);
+  ValueAxis axis = linear_values({0, range.high - range.low});
+  for (double& tick : axis.ticks) tick += range.low;
+  axis.low += range.low;
+  axis.high += range.low;
+  return axis;
+}
+
+CourseAxis::CourseAxis(const CurveRange& last_points, double CurvePoint::*place)
+    : at(place),
+      ticks(round_ticks(last_points.is_empty() ? 1 : last_points.high)),
+      last(last_points.is_empty() || last_points.high < 1e-9 ? ticks.back() : last_points.high) {
   while (ticks.back() > last * (1 + 1e-9)) ticks.pop_back();
 }
 
-Curve thinned(const Curve& curve, size_t most) {
-  if (curve.size() <= most) return curve;
-  Curve result;
-  for (size_t i = 0; i < most; ++i) result.push_back(curve[i * (curve.size() - 1) / (most - 1)]);
-  return result;
+Svg::Stroke numbered_stroke(size_t number) {
+  const size_t colors = std::size(kNumberedColors);
+  return {.color = kNumberedColors[number % colors],
+          .width = 1.5,
+          .dashes = kNumberedDashes[number / colors % std::size(kNumberedDashes)]};
 }
 
 void CurveChart::draw_axes(const std::string& title) {
   svg_.text(box_.left, box_.top - 12, title, {.size = 13, .bold = true});
-  for (const double epoch : epochs_.ticks) svg_.line(x(epoch), box_.top, x(epoch), bottom(), {.color = kGridColor});
+  for (const double place : course_.ticks) svg_.line(x(place), box_.top, x(place), bottom(), {.color = kGridColor});
   for (const double tick : values_.ticks) {
     svg_.line(box_.left, y(tick), box_.left + box_.across, y(tick), {.color = kGridColor});
-    svg_.text(box_.left - 8, y(tick) + 4, fmt::format("{:.4g}", tick),
-              {.size = 11, .anchor = "end", .color = kQuietColor});
+    svg_.text(box_.left - 8, y(tick) + 4, tick_text(tick), {.size = 11, .anchor = "end", .color = kQuietColor});
   }
-  for (const double epoch : epochs_.ticks)
-    svg_.text(x(epoch), bottom() + 16, fmt::format("{:.4g}", epoch),
-              {.size = 11, .anchor = "middle", .color = kQuietColor});
+  for (const double place : course_.ticks)
+    svg_.text(x(place), bottom() + 16, tick_text(place), {.size = 11, .anchor = "middle", .color = kQuietColor});
   svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
   svg_.line(box_.left, box_.top, box_.left, bottom(), {});
 }
 
 void CurveChart::line(const Curve& curve, const Svg::Stroke& stroke) {
   Svg::Points points;
-  for (const CurvePoint& point : curve) points.emplace_back(x(point.epoch), y(point.value));
+  for (const CurvePoint& point : curve)
+    if (std::isfinite(point.*course_.at)) points.emplace_back(x(point.*course_.at), y(point.value));
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
 void CurveChart::evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what) {
-  line(thinned(curve, kMostCurvePoints), stroke);
+  line(decimated(curve, kMostCurvePoints / 2), stroke);
   if (curve.size() > kMostDots) return;
   for (const CurvePoint& point : curve)
-    svg_.circle(x(point.epoch), y(point.value), 2.5, stroke.color,
-                fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
+    if (std::isfinite(point.*course_.at))
+      svg_.circle(x(point.*course_.at), y(point.value), 2.5, stroke.color,
+                  fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
 }
 
 }  // namespace kb

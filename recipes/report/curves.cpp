@@ -1,5 +1,7 @@
 #include "recipes/report/curves.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,8 +15,9 @@ namespace {
 // A line of metrics.jsonl by what orders it, and its values, NaN where it has none.
 struct CurveRow {
   double order = 0;  // the step, or the epochs of an evaluation
-  double epoch = 0, loss = 0, rate_or_goal = 0;
-  double averaged_loss = 0, averaged_goal = 0, training_goal = 0;
+  double epoch = 0, steps_done = 0, loss = 0;
+  double rate = 0, samples_per_s = 0, data_wait_ms = 0;                      // of a step
+  double goal = 0, averaged_loss = 0, averaged_goal = 0, training_goal = 0;  // of an evaluation
 };
 
 // From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
@@ -34,11 +37,15 @@ void drop_contradicted(std::vector<CurveRow>& rows) {
 Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
   Curve curve;
   for (const CurveRow& row : rows)
-    if (std::abs(row.*value) <= kMostDrawn) curve.push_back({row.epoch, row.*value});
+    if (std::abs(row.*value) <= kMostDrawn) curve.push_back({row.epoch, row.*value, row.steps_done});
   return curve;
 }
 
 }  // namespace
+
+std::string goal_label(const GoalCurve& goal, const std::string& part) {
+  return fmt::format("{} {}{}", part, goal.name, goal.is_share ? ", %" : "");
+}
 
 RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
   std::vector<CurveRow> steps, evaluations;
@@ -46,18 +53,33 @@ RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     const auto number = [&](std::string_view key) { return line.number(key); };
-    if (kind == "step") steps.push_back({number("step"), number("epoch"), number("loss"), number("lr")});
+    if (kind == "step")
+      steps.push_back({.order = number("step"),
+                       .epoch = number("epoch"),
+                       .steps_done = number("step") + 1,
+                       .loss = number("loss"),
+                       .rate = number("lr"),
+                       .samples_per_s = number("samples_per_s"),
+                       .data_wait_ms = number("data_wait_ms")});
     if (kind == "eval")
-      evaluations.push_back({number("epoch"), number("epoch"), number("loss"), number(goal.name), number("ema_loss"),
-                             number(averaged), number(training)});
+      evaluations.push_back({.order = number("epoch"),
+                             .epoch = number("epoch"),
+                             .steps_done = number("step"),
+                             .loss = number("loss"),
+                             .goal = number(goal.name),
+                             .averaged_loss = number("ema_loss"),
+                             .averaged_goal = number(averaged),
+                             .training_goal = number(training)});
   });
   drop_contradicted(steps);
   drop_contradicted(evaluations);
   return {goal,
           curve_of(steps, &CurveRow::loss),
-          curve_of(steps, &CurveRow::rate_or_goal),
+          curve_of(steps, &CurveRow::rate),
+          curve_of(steps, &CurveRow::samples_per_s),
+          curve_of(steps, &CurveRow::data_wait_ms),
           curve_of(evaluations, &CurveRow::loss),
-          curve_of(evaluations, &CurveRow::rate_or_goal),
+          curve_of(evaluations, &CurveRow::goal),
           curve_of(evaluations, &CurveRow::averaged_loss),
           curve_of(evaluations, &CurveRow::averaged_goal),
           curve_of(evaluations, &CurveRow::training_goal)};

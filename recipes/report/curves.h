@@ -11,8 +11,9 @@ constexpr double kMostDrawn = 1e40;  // no f32 is greater
 struct CurvePoint {
   double epoch = 0;  // epochs done
   double value = 0;  // at most kMostDrawn, positive or negative
+  double step = 0;   // steps done
 };
-using Curve = std::vector<CurvePoint>;  // epochs grow
+using Curve = std::vector<CurvePoint>;  // epochs and steps grow
 
 // The metric of the second chart. A share is a fraction, drawn in per cent.
 struct GoalCurve {
@@ -20,9 +21,13 @@ struct GoalCurve {
   bool is_share = true, higher_is_better = false;
 };
 
+// "test error, %", `part` being "test".
+std::string goal_label(const GoalCurve& goal, const std::string& part);
+
 struct RunCurves {
   GoalCurve goal = {};
   Curve training_loss, learning_rate;  // a point a step
+  Curve samples_per_s, data_wait_ms;   // likewise
   Curve test_loss, test_goal;          // a point an evaluation
   Curve averaged_loss, averaged_goal;  // of averaged parameters (--ema), likewise
   Curve training_goal;                 // mean since the evaluation before (--train-metrics), likewise

@@ -1,7 +1,8 @@
-// HTML pages that need nothing else: no file beside them, no request to a network, readable on a phone. Texts are HTML:
-// escape names by xml_text() (recipes/report/svg.h).
+// HTML pages that need nothing else: no request to a network, readable on a phone, light or dark as the reader's system
+// is. Pictures of Svg take the page's colours. Texts are HTML: escape names by xml_text (recipes/report/svg.h).
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kb {
@@ -9,17 +10,19 @@ namespace kb {
 // A table that scrolls in a box of its own where it is wider than the page.
 class HtmlTable {
  public:
-  explicit HtmlTable(const std::vector<std::string>& columns) : text_(line(columns, "th")) {}
-  void row(const std::vector<std::string>& cells) { text_ += line(cells, "td"); }
+  explicit HtmlTable(const std::vector<std::string>& columns) : text_(line(columns, "th", "")) {}
+  // `attributes`: of the row, as in `class="pick"`.
+  void row(const std::vector<std::string>& cells, std::string_view attributes = "") {
+    text_ += line(cells, "td", attributes);
+  }
   std::string str() const { return "<div class=\"scroll\"><table>\n" + text_ + "</table></div>\n"; }
 
  private:
-  static std::string line(const std::vector<std::string>& cells, const char* tag);
+  static std::string line(const std::vector<std::string>& cells, const char* tag, std::string_view attributes);
   std::string text_;
 };
 
-// `title` is plain text. Of the body's classes "scroll" is a box that moves sideways, "charts" one of figures beside
-// each other where there is room.
-std::string html_page(const std::string& title, const std::string& body);
+// `title` is plain text. `script`: JavaScript; the page has to be of use without it.
+std::string html_page(const std::string& title, const std::string& body, const std::string& script = "");
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recipes/report/curve_chart.h"
+#include "recipes/report/curve_points.h"
 
 namespace kb {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 constexpr double kStudyWidth = 1040, kStudyLeft = 70, kStudyTop = 70, kStudyAcross = 660, kStudyDown = 300,
                  kStudyGap = 60, kStudyBelow = 46, kStudyLegend = 760, kStudyLegendLine = 20;
 constexpr double kStudyRatio = 10;  // from the least value to the greatest, from which on an axis is logarithmic
-
-// The colour-blind tell the first eight apart (Okabe and Ito 2008).
-constexpr const char* kStudyColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
-                                        "#56b4e9", "#000000", "#8a4f9e", "#7f7f7f", "#a0522d"};
 
 std::vector<std::string> labels_of(const std::vector<StudyLine>& lines) {
   std::vector<std::string> labels;
@@ -34,8 +31,7 @@ class StudyPicture {
     Svg svg(kStudyWidth, std::max(second + kStudyDown + kStudyBelow,
                                   kStudyTop + kStudyLegendLine * static_cast<double>(labels_.size() + 1)));
     svg.text(24, 30, title, {.size = 17, .bold = true});
-    draw(svg, kStudyTop, fmt::format("test {}{}", goal_.name, goal_.is_share ? ", %" : ""), &StudyLine::goal,
-         goal_.is_share ? 100 : 1);
+    draw(svg, kStudyTop, goal_label(goal_, "test"), &StudyLine::goal, goal_.is_share ? 100 : 1);
     draw(svg, second, "training loss, mean since the evaluation before", &StudyLine::train_loss, 1);
     svg.text(kStudyLeft + kStudyAcross / 2, second + kStudyDown + 36, "epochs",
              {.anchor = "middle", .color = kQuietColor});
@@ -58,23 +54,17 @@ class StudyPicture {
 
   Svg::Stroke stroke(const std::string& label) const {
     const auto at = static_cast<size_t>(std::find(labels_.begin(), labels_.end(), label) - labels_.begin());
-    return {.color = kStudyColors[at % std::size(kStudyColors)],
-            .width = 1.5,
-            .dashes = at < std::size(kStudyColors) ? "" : "5 3"};
+    return numbered_stroke(at);
   }
 
   void draw(Svg& svg, double top, const std::string& what, Curve StudyLine::*member, double factor) const {
     std::vector<Curve> curves;
     CurveRange range;
     for (const StudyLine& line : lines_) {
-      Curve curve = line.*member;
-      for (CurvePoint& point : curve) point.value *= factor;
-      range.take(curve);
-      curves.push_back(std::move(curve));
+      curves.push_back(scaled(line.*member, factor));
+      range.take(curves.back());
     }
-    const bool spans = range.low > 0 && range.high / range.low > kStudyRatio;
-    CurveChart chart(svg, {kStudyLeft, top, kStudyAcross, kStudyDown},
-                     spans ? logarithmic_values(range) : linear_values(range), epochs_);
+    CurveChart chart(svg, {kStudyLeft, top, kStudyAcross, kStudyDown}, values_of_range(range, kStudyRatio), epochs_);
     chart.draw_axes(what);
     for (size_t i = 0; i < lines_.size(); ++i)
       chart.evaluations(curves[i], stroke(lines_[i].label), lines_[i].label + ": " + what);
@@ -83,7 +73,7 @@ class StudyPicture {
   const std::vector<StudyLine>& lines_;
   const GoalCurve& goal_;
   const std::vector<std::string> labels_;
-  const EpochAxis epochs_;
+  const CourseAxis epochs_;
 };
 
 }  // namespace

@@ -105,6 +105,19 @@ void Svg::lines(const Points& points, const Stroke& stroke) {
                        places, stroke_text(stroke));
 }
 
+void Svg::boxes(const Points& corners, double width, double height, const std::string& fill) {
+  std::string path;
+  for (const auto& [x, y] : corners)
+    path += fmt::format("M{:.4g} {:.4g}h{:.4g}v{:.4g}h-{:.4g}z", x, y, width, height, width);
+  text_ += fmt::format(R"(<path fill="{}" d="{}"/>)"
+                       "\n",
+                       fill, path);
+}
+
+void Svg::begin_group(const std::string& attributes, const std::string& tip) {
+  text_ += fmt::format("<g {}>{}\n", attributes, tip.empty() ? "" : fmt::format("<title>{}</title>", xml_text(tip)));
+}
+
 void Svg::text(double x, double y, const std::string& text, const Letters& letters) {
   const std::string turn =
       letters.turn == 0 ? "" : fmt::format(R"x( transform="rotate({:g} {:.2f} {:.2f})")x", letters.turn, x, y);

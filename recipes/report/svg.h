@@ -31,6 +31,11 @@ class Svg {
   void line(double x1, double y1, double x2, double y2, const Stroke& stroke);
   void lines(const Points& points, const Stroke& stroke);  // from each to the next
   void text(double x, double y, const std::string& text, const Letters& letters);
+  // Boxes of one size and one colour, in little text; no tips.
+  void boxes(const Points& corners, double width, double height, const std::string& fill);
+  // All that is drawn until end_group() belongs together. `attributes`: as in `class="run"`.
+  void begin_group(const std::string& attributes, const std::string& tip = "");
+  void end_group() { text_ += "</g>\n"; }
 
   std::string str() const { return text_ + "</svg>\n"; }
 

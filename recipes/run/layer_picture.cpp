@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 
+#include "recipes/report/shades.h"
 #include "recipes/report/svg.h"
 #include "recipes/train/layer_log.h"
 
@@ -15,34 +13,6 @@ namespace {
 constexpr double kMapsLeft = 250, kMapsTop = 100, kMapWidth = 300, kMapsGap = 60, kMapsBelow = 60;
 constexpr size_t kMostColumns = 150, kMostLabels = 80;
 constexpr const char* kGrey = "#555";
-
-struct Color {
-  double red, green, blue;
-};
-// From dark blue over green to yellow: equal steps look equal, in grey and to the colour-blind too.
-constexpr Color kShades[] = {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
-
-std::string color_at(double share) {
-  const double place = std::clamp(share, 0.0, 1.0) * (std::size(kShades) - 1);
-  const size_t below = std::min(static_cast<size_t>(place), std::size(kShades) - 2);
-  const double part = place - static_cast<double>(below);
-  const Color &a = kShades[below], &b = kShades[below + 1];
-  const auto mix = [&](double from, double to) { return std::lround(from + part * (to - from)); };
-  return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
-}
-
-// Decades that hold all positive numbers.
-struct Scale {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-
-  void take(double value) {
-    if (!(value > 0) || !std::isfinite(value)) return;
-    low = std::min(low, std::log10(value));
-    high = std::max(high, std::log10(value));
-  }
-  double share(double value) const { return high > low ? (std::log10(value) - low) / (high - low) : 0.5; }
-  double value(double share) const { return std::pow(10, low + share * (high - low)); }
-};
 
 struct Map {
   const char* title;
@@ -90,15 +60,15 @@ class LayerPicture {
 
   void draw(Svg& svg, const Map& map, double left) const {
     svg.text(left, kMapsTop - 10, map.title, {.size = 13, .bold = true});
-    Scale scale;
+    DecadeScale scale;
     for (const LayerNorms* column : columns_)
       for (const double value : column->*map.values) scale.take(value);
     const double width = kMapWidth / static_cast<double>(columns_.size());
     for (size_t c = 0; c < columns_.size(); ++c)
       for (size_t l = 0; l < layers_.size(); ++l) {
         const double value = (columns_[c]->*map.values)[l];
-        if (!(value > 0) || !std::isfinite(value)) continue;
-        svg.rect(left + width * static_cast<double>(c), y(l), width + 0.2, row_ + 0.2, color_at(scale.share(value)),
+        if (!DecadeScale::has(value)) continue;
+        svg.rect(left + width * static_cast<double>(c), y(l), width + 0.2, row_ + 0.2, shade_at(scale.share(value)),
                  fmt::format("{}, step {}: {:.3g}", layers_[l].name, columns_[c]->step, value));
       }
     label_steps(svg, left);
@@ -113,11 +83,11 @@ class LayerPicture {
     svg.text(left + kMapWidth, bottom_ + 14, std::to_string(columns_.back()->step), end);
   }
 
-  void draw_scale(Svg& svg, const Scale& scale, double left) const {
-    if (!(scale.high >= scale.low)) return;  // nothing to show
+  void draw_scale(Svg& svg, const DecadeScale& scale, double left) const {
+    if (scale.is_empty()) return;  // nothing to show
     constexpr int kBoxes = 60;
     const double top = bottom_ + 24, width = kMapWidth / kBoxes;
-    for (int i = 0; i < kBoxes; ++i) svg.rect(left + width * i, top, width + 0.2, 10, color_at((i + 0.5) / kBoxes));
+    for (int i = 0; i < kBoxes; ++i) svg.rect(left + width * i, top, width + 0.2, 10, shade_at((i + 0.5) / kBoxes));
     for (const auto& [share, anchor] : {std::pair{0.0, "start"}, {0.5, "middle"}, {1.0, "end"}})
       svg.text(left + share * kMapWidth, top + 24, fmt::format("{:.2g}", scale.value(share)),
                {.size = 11, .anchor = anchor, .color = kGrey});

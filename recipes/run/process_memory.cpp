@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 
 #include "recipes/perf/memory_answer.h"
@@ -45,6 +47,13 @@ std::string to_text(const ProcessMemory& memory) {
                       bytes_text(memory.minibatches));
   if (memory.checkpoint > 0) text += ", the checkpoint's copy of the state " + bytes_text(memory.checkpoint);
   return text;
+}
+
+int64_t peak_process_bytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (int64_t kibibytes = 0; std::sscanf(line.c_str(), "VmHWM: %" SCNd64, &kibibytes) == 1) return 1024 * kibibytes;
+  return 0;
 }
 
 }  // namespace kb

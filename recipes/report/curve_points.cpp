@@ -1,0 +1,60 @@
+#include "recipes/report/curve_points.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kb {
+
+Curve decimated(const Curve& curve, size_t columns) {
+  if (curve.size() <= 2 * columns + 2) return curve;
+  const auto below = [](const CurvePoint& a, const CurvePoint& b) { return a.value < b.value; };
+  const auto at = [&](size_t column) {
+    return curve.begin() + static_cast<std::ptrdiff_t>(column * curve.size() / columns);
+  };
+  std::vector<Curve::const_iterator> kept = {curve.begin(), std::prev(curve.end())};
+  for (size_t column = 0; column < columns; ++column) {
+    const auto [least, greatest] = std::minmax_element(at(column), at(column + 1), below);
+    kept.insert(kept.end(), {least, greatest});
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  Curve result;
+  for (const auto point : kept) result.push_back(*point);
+  return result;
+}
+
+Curve smoothed(const Curve& curve) {
+  constexpr size_t kShare = 100;  // the window is this part of the points
+  const size_t half = curve.size() < kLeastSmoothed ? 0 : curve.size() / kShare / 2;
+  std::vector<double> sums = {0};
+  for (const CurvePoint& point : curve) sums.push_back(sums.back() + point.value);
+  Curve result = curve;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const size_t begin = i - std::min(half, i), end = std::min(i + half + 1, curve.size());
+    if (half > 0) result[i].value = (sums[end] - sums[begin]) / static_cast<double>(end - begin);
+  }
+  return result;
+}
+
+Curve scaled(Curve curve, double factor) {
+  for (CurvePoint& point : curve) point.value *= factor;
+  return curve;
+}
+
+Curve column_ends(const Curve& curve, size_t columns) {
+  const double last = curve.empty() ? 0 : curve.back().epoch;
+  if (last <= 0) return decimated(curve, columns / 2);
+  const auto column_of = [&](size_t i) { return std::floor(static_cast<double>(columns) * curve[i].epoch / last); };
+  Curve ends;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    if (i > 0 && i + 1 < curve.size() && column_of(i) == column_of(i - 1) && column_of(i) == column_of(i + 1)) continue;
+    const size_t count = ends.size();
+    if (count >= 2 && ends[count - 1].value == curve[i].value && ends[count - 2].value == curve[i].value)
+      ends.back() = curve[i];
+    else
+      ends.push_back(curve[i]);
+  }
+  return ends;
+}
+
+}  // namespace kb

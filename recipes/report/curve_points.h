@@ -1,0 +1,24 @@
+// Curves with fewer points, so that a picture's size does not grow with the number of steps.
+#pragma once
+#include <cstddef>
+
+#include "recipes/report/curves.h"
+
+namespace kb {
+
+// A curve of at most 2 * columns + 2 points as it is; of a longer one the first and the last point, and of each of
+// `columns` equal parts of its points the least and the greatest, in the order in which they stand.
+Curve decimated(const Curve& curve, size_t columns);
+
+// Mean over a window around each point, as much of it as there is: a hundredth of the points; with fewer than
+// kLeastSmoothed points the curve as it is.
+inline constexpr size_t kLeastSmoothed = 200;
+Curve smoothed(const Curve& curve);
+
+Curve scaled(Curve curve, double factor);
+
+// The first and the last point of each of `columns` equal parts of the epochs, those left out that lie between two
+// equal values: a learning rate is flat, but for its drops.
+Curve column_ends(const Curve& curve, size_t columns);
+
+}  // namespace kb

@@ -1,0 +1,17 @@
+// One HTML page about runs: results beside the flags that differ, curves over one another, trust ratios of layers.
+#pragma once
+#include <string>
+
+#include "recipes/study/report_runs.h"
+
+namespace kb {
+
+// Names of the flags that do not have the same value in all runs, in the order of the manifests; of a single run none.
+std::vector<std::string> differing_flags(const std::vector<ReportedRun>& runs);
+
+// Self-contained, of use without JavaScript. Curves are decimated as run_charts says; the trust ratios of all runs
+// together have at most kTrustCells cells, those of one run at most kTrustCellsOfRun: 50 runs take less than 5 MB.
+inline constexpr size_t kTrustCells = 80'000, kTrustCellsOfRun = 8'000;
+std::string report_page(const ReportedRuns& reported);
+
+}  // namespace kb

@@ -1,0 +1,44 @@
+// summary: one page about runs: curves, differing flags, results; report RUN...|STORE
+//
+// The page is one file of HTML that needs no network, for a desk and for a phone.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/parse_app.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/study/report_page.h"
+#include "runtime/atomic_file.h"
+#include "runtime/standard_streams.h"
+
+namespace {
+
+using namespace kb;
+
+void report(const std::vector<std::string>& places, std::filesystem::path out) {
+  if (out.empty()) out = places.size() == 1 ? std::filesystem::path(places[0]) / "report.html" : "report.html";
+  const ReportedRuns reported = read_runs({places.begin(), places.end()});
+  for (const ReportedRun& run : reported.runs)
+    if (is_own_file(run.run.folder, out))
+      throw Error(fmt::format("--out: {} is a file of the run in {}", out.string(), run.run.folder.string()));
+  for (const std::string& line : reported.left_out) print_error("NOTE: " + line);
+  const std::string page = report_page(reported);
+  write_file_atomically(out, page);
+  fmt::print("{}: {} run{}, {:.2f} MB\n", out.string(), reported.runs.size(), reported.runs.size() == 1 ? "" : "s",
+             static_cast<double>(page.size()) / 1e6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> places;
+  std::string out;
+  CLI::App app("One HTML page about runs, which needs no network.", "./run report");
+  app.add_option("RUN", places, "run folders, or folders with run folders below them")->required();
+  app.add_option("--out", out, "the page; report.html in the folder where one is given, else here");
+  return guarded_main("report", [&] {
+    if (parse_app(app, {argv + 1, argv + argc}, "./run report RUN...|STORE [--out FILE.html]")) report(places, out);
+    return 0;
+  });
+}

@@ -1,0 +1,38 @@
+"""The Python examples of recipes/README.md, run as they stand.
+
+    python pandas_examples.py [--bin build/bin]
+
+Makes a run (runs/mine) and a study (runs/seeds) in a temporary folder, and runs every block of Python there. Exit code 1
+where one fails, prints nothing, or prints a number that is none. Needs pandas.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    programs = parser.parse_args().bin.resolve()
+    examples = re.findall(r"^```python\n(.*?)^```$", (ROOT / "recipes" / "README.md").read_text(), re.M | re.S)
+    faults = 0 if examples else 1
+    with tempfile.TemporaryDirectory() as folder:
+        train = [programs / "glyphs", "--epochs", "2", "--quiet", "--out"]
+        subprocess.run([*train, "runs/mine"], cwd=folder, check=True)
+        subprocess.run([*train, "runs/seeds", "--seeds", "1..3"], cwd=folder, check=True)
+        for example in examples:
+            result = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True)
+            print(f"{example}{result.stdout}{result.stderr}")
+            if result.returncode != 0 or not result.stdout or re.search(r"\bnan\b", result.stdout, re.I):
+                faults += 1
+    print(f"{len(examples)} examples, {faults} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

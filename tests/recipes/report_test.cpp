@@ -1,0 +1,275 @@
+// One page about runs: whose runs, what of them differs, what is drawn, and that nothing else is needed to read it.
+#include "recipes/study/report_page.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <regex>
+
+#include "recipes/report/curve_points.h"
+#include "recipes/report/heat_map.h"
+#include "recipes/report/run_charts.h"
+#include "tests/recipes/small_run.h"
+#include "tests/says.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using test::run;
+
+bool page_has(const std::string& page, const std::string& part) { return page.find(part) != std::string::npos; }
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+// What a browser would fetch, and tags that are not closed: none.
+void check_self_contained(const std::string& page) {
+  const std::string without_names = std::regex_replace(page, std::regex("xmlns=\"http://www.w3.org/2000/svg\""), "");
+  for (const char* part : {"http:", "https:", "@import", "url(", "src=", "<link", "href="})
+    BOOST_TEST(!page_has(without_names, part), part);
+  for (const char* tag : {"svg", "table", "tr", "td", "g", "figure", "details", "button", "div", "span", "b", "html"})
+    BOOST_TEST(count_of(page, fmt::format("</{}>", tag)) ==
+                   count_of(page, fmt::format("<{}>", tag)) + count_of(page, fmt::format("<{} ", tag)),
+               tag);
+}
+
+Curve waves(size_t count) {
+  Curve curve;
+  for (size_t i = 0; i < count; ++i) {
+    const auto x = static_cast<double>(i);
+    curve.push_back({x / 100, std::sin(0.37 * x) + 0.001 * x, x + 1});
+  }
+  return curve;
+}
+
+// A folder that a run might have left.
+void write_run(const fs::path& folder, const std::string& flags, const std::string& metrics,
+               const std::string& more = "") {
+  fs::create_directories(folder);
+  test::write_file(folder / "manifest.json",
+                   R"({"recipe": "small", "seed": 1, "steps": 200, "steps_per_epoch": 10, "flags": {"minibatch": 10)" +
+                       flags + "}" + more + "}\n");
+  test::write_file(folder / "metrics.jsonl", metrics);
+}
+
+std::string step_lines(int64_t count, double loss) {
+  std::string lines;
+  for (int64_t step = 0; step < count; ++step)
+    lines += fmt::format(
+        "{{\"kind\":\"step\",\"step\":{},\"epoch\":{},\"loss\":{},\"lr\":0.1,\"samples_per_s\":{},\"data_wait_ms\":{}}}"
+        "\n",
+        step, 0.1 * static_cast<double>(step), loss / static_cast<double>(step + 1), 1000 + step % 2, 0.25);
+  return lines;
+}
+
+struct ReportFixture {
+  test::TemporaryDirectory directory;
+  std::string page() { return report_page(read_runs({directory.path()})); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(report, ReportFixture)
+
+BOOST_AUTO_TEST_CASE(decimation_keeps_first_last_least_and_greatest) {
+  const auto less = [](const CurvePoint& a, const CurvePoint& b) { return a.value < b.value; };
+  for (const size_t count : {0u, 1u, 5u, 41u, 42u, 43u, 44u, 1000u, 99'999u}) {
+    const Curve curve = waves(count), few = decimated(curve, 20);
+    BOOST_TEST_CONTEXT(count) {
+      BOOST_TEST(few.size() <= 42u);
+      if (count <= 42) BOOST_TEST(few.size() == count);
+      if (count == 0) continue;
+      BOOST_TEST(few.front().step == curve.front().step);
+      BOOST_TEST(few.back().step == curve.back().step);
+      BOOST_TEST(std::min_element(few.begin(), few.end(), less)->value ==
+                 std::min_element(curve.begin(), curve.end(), less)->value);
+      BOOST_TEST(std::max_element(few.begin(), few.end(), less)->value ==
+                 std::max_element(curve.begin(), curve.end(), less)->value);
+      for (size_t i = 1; i < few.size(); ++i) BOOST_TEST(few[i - 1].step < few[i].step);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(smoothing_is_a_mean_over_a_hundredth) {
+  BOOST_TEST(smoothed(waves(199)).at(100).value == waves(199)[100].value);
+  const Curve curve = waves(1000), mean = smoothed(curve);
+  double sum = 0;
+  for (size_t i = 495; i <= 505; ++i) sum += curve[i].value;
+  BOOST_TEST(mean.at(500).value == sum / 11, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(mean[500].step == curve[500].step);
+  BOOST_TEST(mean.size() == curve.size());
+}
+
+BOOST_AUTO_TEST_CASE(runs_stand_beside_the_flags_that_differ) {
+  BOOST_REQUIRE(run(directory / "study/seed-2", {"--seed", "2"}) == 0);
+  BOOST_REQUIRE(run(directory / "study/seed-10", {"--seed", "10", "--lr", "0.05"}) == 0);
+  BOOST_REQUIRE(run(directory / "study/deep/diverged", {"--seed", "2", "--lr", "1e30"}) == 4);
+  const ReportedRuns reported = read_runs({directory / "study"});
+  BOOST_REQUIRE(reported.runs.size() == 3u);
+  BOOST_TEST(reported.runs[0].name == "deep/diverged");
+  BOOST_TEST(reported.runs[1].name == "seed-2");  // before seed-10
+  BOOST_TEST(reported.runs[2].name == "seed-10");
+  BOOST_TEST((differing_flags(reported.runs) == std::vector<std::string>{"lr", "seed"}));
+  BOOST_TEST(reported.runs[1].done_steps == 20);
+  BOOST_TEST(reported.runs[1].process_bytes > 1'000'000);
+  BOOST_TEST(reported.runs[1].program_bytes > 1'000);
+  BOOST_TEST(reported.runs[1].samples_per_s > 0);
+  BOOST_TEST(!reported.runs[0].reason.empty());
+  const std::string text = report_page(reported);
+  check_self_contained(text);
+  for (const char* part : {"<th>lr</th><th>seed</th><th>ended</th>", ">diverged</b>", ">finished<", "test error, %",
+                           "training loss", "learning rate", "samples/s", "wait for data", "seed-10"})
+    BOOST_TEST(page_has(text, part), part);
+  BOOST_TEST(!page_has(text, "<th>minibatch</th>"));
+  BOOST_TEST(page_has(text, "<td>minibatch</td><td>10</td>"));  // what all have in common
+  BOOST_TEST(!page_has(text, "<td>lr</td>"));
+}
+
+BOOST_AUTO_TEST_CASE(one_run_is_a_report_too) {
+  BOOST_REQUIRE(run(directory / "run", {"--log-layers", "5st", "--optimizer", "lars"}) == 0);
+  const ReportedRuns reported = read_runs({directory / "run"});
+  BOOST_TEST(differing_flags(reported.runs).empty());
+  const std::string text = report_page(reported);
+  check_self_contained(text);
+  BOOST_TEST(page_has(text, "<title>small: run</title>"));
+  BOOST_TEST(page_has(text, "Trust ratios of layers"));
+  BOOST_TEST(page_has(text, "conv.weight"));
+  BOOST_TEST(!page_has(text, "bn.weight"));  // its rate is not adapted
+  BOOST_TEST(page_has(text, "<td>optimizer</td><td>lars</td>"));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_text) {
+  const std::string name = "<script>\"a\" & b</script>";  // three folders deep, by its slash
+  write_run(directory / name, ", \"note\": \"<i>&\\\"\"", step_lines(3, 2));
+  write_run(directory / "plain", ", \"note\": \"x\"", step_lines(3, 2));
+  const std::string text = page();
+  BOOST_TEST(page_has(text, "&lt;script&gt;&quot;a&quot; &amp; b&lt;/script&gt;"));
+  BOOST_TEST(page_has(text, "<td>&lt;i&gt;&amp;&quot;</td>"));
+  BOOST_TEST(count_of(text, "<script>") == 1u);  // the page's own
+  BOOST_TEST(!page_has(text, "<i>"));
+  check_self_contained(text);
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_folder_is_told_and_left_out) {
+  write_run(directory / "good", "", step_lines(3, 2));
+  write_run(directory / "bad", "", step_lines(3, 2));
+  test::write_file(directory / "bad/manifest.json", "{\"recipe\": ");
+  fs::create_directories(directory / "torn");
+  test::write_file(directory / "torn/metrics.jsonl", step_lines(3, 2));
+  const ReportedRuns reported = read_runs({directory.path()});
+  BOOST_REQUIRE(reported.runs.size() == 1u);
+  BOOST_REQUIRE(reported.left_out.size() == 2u);
+  BOOST_TEST(page_has(reported.left_out[0], "bad is left out: "), reported.left_out[0]);
+  BOOST_TEST(page_has(reported.left_out[0], "manifest.json"), reported.left_out[0]);
+  BOOST_TEST(page_has(reported.left_out[1], "torn is left out: "), reported.left_out[1]);
+  BOOST_TEST(page_has(report_page(reported), "is left out: "));
+  fs::remove_all(directory / "good");
+  BOOST_CHECK_EXCEPTION(read_runs({directory.path()}), Error, test::says("no run can be read", "bad", "torn"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
+  fs::create_directories(directory / "empty");
+  test::write_file(directory / "file", "");
+  BOOST_CHECK_EXCEPTION(read_runs({directory / "none"}), Error,
+                        test::says("none: expected a run folder", "got nothing"));
+  BOOST_CHECK_EXCEPTION(read_runs({directory / "file"}), Error,
+                        test::says("file: expected a run folder", "got a file"));
+  BOOST_CHECK_EXCEPTION(read_runs({directory / "empty"}), Error, test::says("empty: expected", "manifest.json"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_counts_once_by_whatever_path) {
+  write_run(directory / "study/a", "", step_lines(3, 2));
+  write_run(directory / "study/b", "", step_lines(3, 2));
+  fs::create_directory_symlink(directory / "study/a", directory / "study/link");
+  BOOST_TEST(read_runs({directory / "study", directory / "study/a", directory / "study/../study/b"}).runs.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_under_way_says_how_far_it_is) {
+  write_run(directory / "run", "", step_lines(50, 2) + "{\"kind\":\"step\",\"st");
+  BOOST_TEST(page_has(page(), "not ended: 50 of 200 steps"));
+  fs::remove(directory / "run/metrics.jsonl");
+  BOOST_TEST(page_has(page(), "not ended: 0 of 200 steps"));
+  BOOST_TEST(!page_has(page(), "<h2>Curves</h2>"));
+}
+
+BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
+  write_run(directory / "run", "", step_lines(21, 2));
+  const ReportedRun run = read_runs({directory / "run"}).runs.at(0);
+  BOOST_TEST(run.samples_per_s == 1000);  // 11 of 21
+  BOOST_TEST(run.data_wait_ms == 0.25);
+}
+
+// One that diverged leaves the chart; the others' curves are as high as without it.
+BOOST_AUTO_TEST_CASE(a_run_that_diverged_does_not_flatten_the_others) {
+  std::vector<ChartedRun> runs;
+  for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), "test", read_curves(step_lines(50, 2))});
+  const std::string tame = run_charts(runs).at(0).by_steps;
+  runs.push_back({"wild", "test", read_curves(step_lines(50, 1e30))});
+  const std::string wild = run_charts(runs).at(0).by_steps;
+  const auto least_y = [](const std::string& svg, const std::string& of) {
+    const std::regex group("data-run=\"" + of + "\"[^]*?points=\"([^\"]*)\"");
+    std::smatch points;
+    BOOST_REQUIRE(std::regex_search(svg, points, group));
+    const std::string text = points[1];
+    const std::regex y(",([0-9.]+)");
+    double least = INFINITY;
+    for (std::sregex_iterator at(text.begin(), text.end(), y), end; at != end; ++at)
+      least = std::min(least, std::stod((*at)[1]));
+    return least;
+  };
+  BOOST_TEST(least_y(wild, "3") == 34);       // the top of the chart
+  BOOST_TEST(least_y(wild, "0") < 34 + 110);  // the first loss is still in the upper half
+  BOOST_TEST(page_has(tame, "data-run=\"2\""));
+}
+
+BOOST_AUTO_TEST_CASE(heat_maps_have_a_bounded_number_of_cells) {
+  std::vector<std::string> rows;
+  std::vector<HeatColumn> columns;
+  for (int r = 0; r < 161; ++r) rows.push_back(fmt::format("layer{} & more", r));
+  for (int64_t c = 0; c < 1000; ++c) {
+    columns.push_back({c, {}});
+    for (int r = 0; r < 161; ++r)
+      columns.back().values.push_back(r % 2 == 1 ? NAN : 0.001 * static_cast<double>(c + 1) + r);
+  }
+  const std::string map = heat_map(rows, columns, 1000);
+  const size_t scale = 24;
+  BOOST_TEST(count_of(map, "M") - scale <= 1000u);
+  BOOST_TEST(count_of(map, "M") - scale >= 900u);
+  BOOST_TEST(page_has(map, "layer160 &amp; more"));
+  BOOST_TEST(!page_has(map, "layer1 &amp; more"));  // blank throughout
+  BOOST_TEST(page_has(map, ">999</text>"));
+  BOOST_TEST(heat_map({"a"}, {{0, {NAN}}}, 100).empty());
+  BOOST_TEST(heat_map({}, {}, 100).empty());
+}
+
+// The bound of a report, whatever the number of steps: here 20,000 of each of 50 runs, with layers.
+BOOST_AUTO_TEST_CASE(fifty_long_runs_take_less_than_5_mb) {
+  ReportedRuns reported;
+  for (int i = 0; i < 50; ++i) {
+    ReportedRun one;
+    one.name = fmt::format("run-{}", i);
+    for (Curve* curve :
+         {&one.curves.training_loss, &one.curves.learning_rate, &one.curves.samples_per_s, &one.curves.data_wait_ms})
+      *curve = waves(20'000);
+    one.curves.test_goal = one.curves.test_loss = waves(200);
+    for (int l = 0; l < 54; ++l) one.layers.push_back(fmt::format("layer{}.weight", l));
+    for (int64_t step = 0; step < 300; ++step)
+      one.norms.push_back({step, {}, {}, std::vector<double>(54, 0.01 * static_cast<double>(step + 1 + i))});
+    one.flags = {{"recipe", "small"}, {"lr", fmt::to_string(i)}};
+    reported.runs.push_back(std::move(one));
+  }
+  const std::string text = report_page(reported);
+  BOOST_TEST(text.size() < 5'000'000u);
+  check_self_contained(text);
+  for (int i = 0; i < 50; ++i) BOOST_TEST(page_has(text, fmt::format("<span>run-{}</span>", i)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
