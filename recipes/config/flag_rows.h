@@ -45,6 +45,9 @@ struct FlagRow {
 // Every flag of the recipe, its own first.
 std::vector<FlagRow> flag_table(const Recipe& recipe);
 
+// The row of "--lr". Throws UsageError with the nearest name there is.
+FlagRow find_flag(const Recipe& recipe, const std::string& name);
+
 FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero);
 FlagRow seed_row(FlagText text, int64_t RunConfig::*member);  // in [0, 2^32)
 FlagRow real(FlagText text, double RunConfig::*member);       // >= 0

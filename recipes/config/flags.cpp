@@ -112,6 +112,19 @@ FlagRow stop_at() {
           [](const RunConfig& config) { return config.stop_at.text(); }};
 }
 
+FlagRow target() {
+  static constexpr const char* kName = "--target";
+  static constexpr const char* kNone = "none";
+  return {{kName, "METRIC=X",
+           "end the run at the first evaluation in its course by which a metric is better than X, not as good: "
+           "error=0.03, error=3%, loss=0.1; none"},
+          [](RunConfig& config, const std::string& value) {
+            config.target.reset();
+            if (value != kNone) config.target = parse_target(kName, value);
+          },
+          [](const RunConfig& config) { return config.target ? config.target->text() : ""; }};
+}
+
 FlagRow minibatch_schedule() {
   static constexpr const char* kName = "--minibatch-schedule";
   return {{kName, "WHEN:xF",
@@ -234,15 +247,18 @@ const std::map<std::string, std::string> kElsewhere = {
     {"--model-ema", "--ema"},         {"--gradient-clipping", "--clip-norm"},
 };
 
-[[noreturn]] void refuse_extra(const std::string& word, const CLI::App& app) {
-  if (!word.starts_with("-")) throw UsageError(fmt::format("'{}' is not expected here: flags begin with --", word));
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) names.push_back("--" + option->get_lnames().at(0));
-  const std::string flag = word.substr(0, word.find('='));
+[[noreturn]] void refuse_unknown(const std::string& flag, const std::vector<std::string>& names) {
   const auto usual = kElsewhere.find(flag);
   const std::string guess = usual == kElsewhere.end() ? nearest(flag, names) : usual->second;
   throw UsageError(fmt::format("there is no flag '{}'{}", flag,
                                guess.empty() ? "; --help lists all" : fmt::format("; did you mean '{}'?", guess)));
+}
+
+[[noreturn]] void refuse_extra(const std::string& word, const CLI::App& app) {
+  if (!word.starts_with("-")) throw UsageError(fmt::format("'{}' is not expected here: flags begin with --", word));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) names.push_back("--" + option->get_lnames().at(0));
+  refuse_unknown(word.substr(0, word.find('=')), names);
 }
 
 [[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table,
@@ -265,15 +281,49 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
   return table;
 }
 
+FlagRow find_flag(const Recipe& recipe, const std::string& name) {
+  std::vector<std::string> names;
+  for (FlagRow& row : flag_table(recipe)) {
+    if (row.text.name == name) return std::move(row);
+    names.push_back(row.text.name);
+  }
+  refuse_unknown(name, names);
+}
+
+std::vector<std::string> words_without(const std::vector<ToolSwitch>& switches, const std::vector<std::string>& words) {
+  std::vector<std::string> left;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t equals = words[i].starts_with("--") ? words[i].find('=') : std::string::npos;
+    const std::string name = words[i].substr(0, equals);
+    const auto item =
+        std::find_if(switches.begin(), switches.end(), [&](const ToolSwitch& s) { return s.text.name == name; });
+    if (item != switches.end()) {
+      i += !item->text.value.empty() && equals == std::string::npos;
+      continue;
+    }
+    left.push_back(name);
+    if (equals != std::string::npos) left.push_back(words[i].substr(equals + 1));
+  }
+  return left;
+}
+
 RunConfig default_config(const Recipe& recipe) { return preset_config(recipe, GivenFlags()); }
 
 namespace {
+
+// The recipe's flags beside those of a tool: a switch stands in place of a flag of its name.
+std::vector<FlagRow> table_beside(const Recipe& recipe, const std::vector<ToolSwitch>& switches) {
+  std::vector<FlagRow> table = flag_table(recipe);
+  for (const ToolSwitch& item : switches)
+    std::erase_if(table, [&](const FlagRow& row) { return row.text.name == item.text.name; });
+  return table;
+}
 
 std::string help_with(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches,
                       const RunConfig& defaults) {
   std::vector<HelpRow> rows;
   for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
-  for (const FlagRow& row : flag_table(recipe))
+  for (const FlagRow& row : table_beside(recipe, switches))
     rows.push_back({row.heading, row.text, row.text.value.empty() ? "" : row.print(defaults)});
   rows.push_back({"", {"--help", "", "this text"}});
   std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags]; defaults stand in brackets", recipe.name,
@@ -290,6 +340,7 @@ void add_switches(CLI::App& app, const std::vector<ToolSwitch>& switches) {
         *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
       });
     if (item.word) app.add_option(item.text.name, *item.word);
+    if (item.words) app.add_option(item.text.name, *item.words)->allow_extra_args(false);
   }
 }
 
@@ -310,7 +361,7 @@ std::string flags_help(const Recipe& recipe, const std::string& usage, const std
 std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
                                      const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
                                      const RunConfig* base) {
-  const std::vector<FlagRow> table = flag_table(recipe);
+  const std::vector<FlagRow> table = table_beside(recipe, switches);
   CLI::App app;
   app.set_help_flag("--help,-h");
   app.allow_extras();

@@ -15,12 +15,14 @@ namespace kb {
 // As the recipe has them; --data of images from the environment.
 RunConfig default_config(const Recipe& recipe);
 
-// A flag of a tool's own: a switch, a whole number >= 1, or a word.
+// A flag of a tool's own: a switch, a whole number >= 1, a word, or one that may be given several times. It stands in
+// place of a recipe's flag of its name.
 struct ToolSwitch {
   FlagText text;
   bool* set = nullptr;
   int64_t* number = nullptr;
   std::string* word = nullptr;
+  std::vector<std::string>* words = nullptr;
 };
 
 // The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws
@@ -29,6 +31,9 @@ struct ToolSwitch {
 std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
                                      const std::vector<std::string>& arguments,
                                      const std::vector<ToolSwitch>& switches = {}, const RunConfig* base = nullptr);
+
+// Returns the recipe's flags among the words of a command line, which was parsed: each and its value as two words.
+std::vector<std::string> words_without(const std::vector<ToolSwitch>& switches, const std::vector<std::string>& words);
 
 // The text of --help: every flag, with its default, under headings.
 std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches = {});

@@ -11,6 +11,7 @@
 #include "recipes/config/duration.h"
 #include "recipes/config/growth.h"
 #include "recipes/config/period.h"
+#include "recipes/config/target_figure.h"
 #include "recipes/config/values.h"
 #include "recipes/task/model.h"
 #include "runtime/comm/communicator.h"

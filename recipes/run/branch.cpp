@@ -116,6 +116,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
     if (!given->init.empty()) throw UsageError("--init: --branch begins with the weights of its run already");
     base = origin_flags(recipe, kBranchFlag, branch_words(given->branch).run);
     base.stop_at = {};
+    base.target = {};
     base.init.clear();
     base.init_partial = false;
   }

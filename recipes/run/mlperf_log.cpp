@@ -190,13 +190,18 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
     event("eval_accuracy", number(is_error ? 1 - goal->value : goal->value), epoch);
     is_reached_ = goal->kind.is_share && facts_.config.stop_at.is_reached(goal->value);
   }
+  if (const std::optional<TargetFigure>& target = facts_.config.target) {
+    const std::optional<Figure> figure = report.evaluation.figure(target->metric);
+    is_reached_ |= figure && target->is_reached_by(figure->value, figure->kind.higher_is_better);
+  }
   end_evaluation();
   begin_block(report.step);
   write();
 }
 
 void MlperfLog::run_ends(bool finished) {
-  const bool success = finished && (is_reached_ || !facts_.config.stop_at.percent);
+  const bool has_goal = facts_.config.stop_at.percent || facts_.config.target;
+  const bool success = finished && (is_reached_ || !has_goal);
   end_block();
   end_evaluation();
   stop("run_stop", fmt::format("\"status\": \"{}\"", success ? "success" : "aborted"));

@@ -110,6 +110,19 @@ std::string words(const Recipe& recipe, const RunConfig& config) {
   return text;
 }
 
+// Says why a run with the flags `own` has nothing left to do under those `wanted`; empty where it has.
+std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
+                      const RunConfig& wanted) {
+  const bool has_target = wanted.target && own.target == wanted.target && manifest.has("ended");
+  if (has_target && manifest.at("ended").get<std::string>("how") == kTargetEnding)
+    return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
+                       own.target->text());
+  const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
+  if (!same_length || ended_after(folder.file("metrics.jsonl")) != manifest.get<int64_t>("steps")) return "";
+  return "all its steps are done, and nothing is left to do\nhint: more --epochs go on with it where the schedule does "
+         "not depend on its length (constant, step)";
+}
+
 }  // namespace
 
 fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
@@ -143,12 +156,10 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
   const RunConfig own = flags_of(recipe, manifest);
   const RunConfig wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
   check_flags(recipe, own, wanted, folder.path());
-  const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
-  const bool ended = same_length && wanted.checkpoint.empty() &&
-                     ended_after(folder.file("metrics.jsonl")) == manifest.get<int64_t>("steps");
+  const std::string ended = wanted.checkpoint.empty() ? why_ended(folder, manifest, own, wanted) : "";
   const int64_t begins_at = manifest.has("branch") ? manifest.at("branch").get<int64_t>("begins_at") : 0;
   ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended, begins_at};
-  if (ended) return run;
+  if (!ended.empty()) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   run.checkpoint = wanted.checkpoint.empty()
                        ? newest_checkpoint(run.folder)

@@ -16,7 +16,7 @@ struct ResumedRun {
   RunConfig config;                        // the run's own, and what was given beside --resume
   std::string manifest;                    // as it was
   std::optional<Checkpoint> checkpoint;    // none: the run was stopped before its first
-  bool ended = false;                      // nothing is left to do
+  std::string ended;                       // says why nothing is left to do; empty: something is
   int64_t begins_at = 0;                   // steps that were done when the run began
   std::optional<BranchPoint> branch = {};  // state that a branch without a checkpoint begins with
 };

@@ -206,6 +206,7 @@ nlohmann::ordered_json best_json(const BestState& best, const std::string& judge
 const char* ending_text(const LoopResult& result) {
   if (result.ending == Ending::diverged) return "diverged";
   if (result.ending == Ending::interrupted) return "interrupted";
+  if (result.target) return kTargetEnding;
   return result.is_cut ? "--stop-at" : "finished";
 }
 
@@ -237,6 +238,11 @@ std::string ended_manifest_text(const std::string& manifest, const LoopResult& r
   json["result"] = figures_json(evaluation);
   json["result"]["part"] = result.part;
   json["result"]["diverged"] = result.is_diverged;
+  if (result.target) {
+    json["result"]["target_step"] = result.target->step;
+    json["result"]["target_samples"] = result.target->samples;
+    json["result"]["target_epochs"] = result.target->epochs;
+  }
   if (result.best) json["result"]["best"] = best_json(*result.best, judged_part);
   if (!replaced.empty()) json["result"]["replaced_images"] = {{"count", replaced.size()}, {"names", replaced}};
   return json.dump(2) + "\n";

@@ -19,6 +19,9 @@ namespace kb {
 inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors",
                             *kCurves = "curves.svg", *kMetricsTable = "metrics.csv";
 
+// How a run ended that reached its --target, in its manifest.
+inline constexpr const char* kTargetEnding = "target";
+
 // Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
 
@@ -83,8 +86,9 @@ std::string manifest_text(const ManifestFacts& facts);
 std::string resumed_manifest_text(const ManifestFacts& facts, const std::string& old, int64_t step,
                                   const std::function<void(const std::string&)>& note);
 // Returns the manifest of a run that is over: "ended" says when, after how many steps and how, "result" holds its
-// figures, and those of its best state, which was chosen on `judged_part`. `replaced`: names of the images that were
-// replaced, with the reason. `peak_bytes`: of the machine's memory, that the process took.
+// figures, the step, samples and epochs at which it reached its --target, and the figures of its best state, which was
+// chosen on `judged_part`. `replaced`: names of the images that were replaced, with the reason. `peak_bytes`: of the
+// machine's memory, that the process took.
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
                                 const std::string& judged_part, const std::vector<std::string>& replaced,
                                 int64_t peak_bytes);

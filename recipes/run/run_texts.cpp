@@ -48,6 +48,12 @@ std::string best_text(const BestState& best, const LoopResult& result, std::stri
   return best.test ? text + "; there " + evaluation_text(*best.test) : text;
 }
 
+std::string target_text(const TargetFigure& target, const LoopResult& result) {
+  if (!result.target) return fmt::format("target {} not reached in {} steps", target.text(), result.steps);
+  return fmt::format("target {} reached after {} steps: {} samples, {:.4g} epochs", target.text(), result.target->step,
+                     result.target->samples, result.target->epochs);
+}
+
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
                                     const DataFacts& data, const Residency& residency, int loader_threads) {
   std::vector<std::string> lines;

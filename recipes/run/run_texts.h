@@ -23,6 +23,9 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& of_
 // one and was chosen by the test part.
 std::string best_text(const BestState& best, const LoopResult& result, std::string_view judged_part);
 
+// Says after how many steps the target was reached, or that it was not.
+std::string target_text(const TargetFigure& target, const LoopResult& result);
+
 // Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
 // minibatch.
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,

@@ -190,6 +190,7 @@ class Run {
     if (result.best)
       if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
         console_.line(text);
+    if (config_.target && result.ending == Ending::finished) console_.line(target_text(*config_.target, result));
     for (const std::string& line : replaced_lines(setup_.task)) say_of_this_process(line);
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));
@@ -278,11 +279,9 @@ void check_files(const RunConfig& config, bool resumes) {
 int resume(const Recipe& recipe, const RunConfig& given, World& world, const std::vector<std::string>& arguments) {
   ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
   run.config.processes = world.size();
-  if (run.ended) {
+  if (!run.ended.empty()) {
     Console(run.config.quiet || !world.leads())
-        .line(fmt::format("{} has ended: all its steps are done, and nothing is left to do\nhint: more --epochs go on "
-                          "with it where the schedule does not depend on its length (constant, step)",
-                          run.folder.path().string()));
+        .line(fmt::format("{} has ended: {}", run.folder.path().string(), run.ended));
     return 0;
   }
   const RunConfig config = run.config;

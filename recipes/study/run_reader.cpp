@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "recipes/run/run_folder.h"
 #include "runtime/flat_json.h"
@@ -38,6 +39,9 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.diverged = result.get<bool>("diverged", false);
   report.result = number_at(result, report.goal);
   report.loss = number_at(result, "loss");
+  if (!result.has("target_step")) return;
+  report.target_step = result.get<int64_t>("target_step");
+  report.target_samples = result.get<double>("target_samples");
 }
 
 // Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.
@@ -45,17 +49,24 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
   const auto step = static_cast<int64_t>(line.number("step"));
   while (!report.evaluations.empty() && report.evaluations.back().step >= step) report.evaluations.pop_back();
   if (!line.text("part").empty()) report.part = line.text("part");
+  if (const double seconds = line.number("seconds"); std::isfinite(seconds)) report.train_seconds += seconds;
   report.evaluations.push_back(
       {step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
 }
 
 }  // namespace
 
-RunReport read_run(const std::filesystem::path& folder) {
-  const std::filesystem::path manifest = folder / kManifest, metrics = folder / kMetrics;
+RunReport read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path manifest = folder / kManifest;
   RunReport report;
   report.folder = folder;
   take_manifest(parse_json(read_file(manifest), manifest.string()), report);
+  return report;
+}
+
+RunReport read_run(const std::filesystem::path& folder) {
+  const std::filesystem::path metrics = folder / kMetrics;
+  RunReport report = read_manifest(folder);
   if (!is_there(metrics)) return report;
   for_each_flat_json(read_file(metrics), [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
@@ -67,18 +78,26 @@ RunReport read_run(const std::filesystem::path& folder) {
   return report;
 }
 
-double share_of_run(const std::filesystem::path& folder) {
+int64_t steps_of_run(const std::filesystem::path& folder) {
   constexpr size_t kLines = 4096;  // bytes: several lines of steps
   try {
-    const JsonValue manifest = parse_json(read_file(folder / kManifest), "manifest");
     const InputFile file(folder / kMetrics);
     const size_t bytes = std::min(kLines, file.size());
     double step = 0;
     for_each_flat_json(file.read(file.size() - bytes, bytes), [&](const FlatJson& line) {
       if (line.text("kind") == "step") step = line.number("step") + 1;
     });
+    return std::isfinite(step) ? static_cast<int64_t>(step) : 0;
+  } catch (const Error&) {
+    return 0;  // not begun
+  }
+}
+
+double share_of_run(const std::filesystem::path& folder) {
+  try {
+    const JsonValue manifest = parse_json(read_file(folder / kManifest), "manifest");
     const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
-    return steps > 0 ? std::clamp(step / steps, 0.0, 1.0) : 0;
+    return steps > 0 ? std::clamp(static_cast<double>(steps_of_run(folder)) / steps, 0.0, 1.0) : 0;
   } catch (const Error&) {
     return 0;  // not begun
   }

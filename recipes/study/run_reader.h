@@ -22,7 +22,7 @@ struct EvaluationPoint {
 struct RunReport {
   std::filesystem::path folder;
   std::string recipe;
-  std::string how;        // it ended: "finished", "--stop-at", "diverged", "interrupted"; empty: it has not
+  std::string how;        // it ended: "finished", "target", "--stop-at", "diverged", "interrupted"; empty: it has not
   bool diverged = false;  // never true of a run that has not ended
   int64_t steps = 0;      // done
   int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
@@ -30,8 +30,11 @@ struct RunReport {
   std::string goal = "error";                                // name of the metric that the run is judged by
   double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end
   double loss = std::numeric_limits<double>::quiet_NaN();    // likewise
+  std::optional<int64_t> target_step;                        // at which it reached --target
+  double target_samples = 0;                                 // seen until then
   std::string part = "test";                                 // of the data, that evaluations in its course were made on
   double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
+  double train_seconds = 0;                                   // up to the last evaluation, without evaluations
   std::string state_sha256;                                   // of parameters and optimizer state at the end
   std::vector<EvaluationPoint> evaluations;
 
@@ -42,8 +45,14 @@ struct RunReport {
 // over.
 RunReport read_run(const std::filesystem::path& folder);
 
-// Returns the share of its steps that a run has done, by the last line of its metrics; 0 where there is none. Costs
-// little: reads the end of the file alone.
+// Likewise, without what the metrics say: evaluations, times, the state's hash. Costs little.
+RunReport read_manifest(const std::filesystem::path& folder);
+
+// Returns how many steps a run has done, by the last line of its metrics; 0 where there is none. Costs little: reads
+// the end of the file alone.
+int64_t steps_of_run(const std::filesystem::path& folder);
+
+// Returns the share of its steps that a run has done; 0 where there is none.
 double share_of_run(const std::filesystem::path& folder);
 
 }  // namespace kb

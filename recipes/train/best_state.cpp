@@ -6,7 +6,7 @@ namespace kb {
 
 Figure judged_figure(const Evaluation& evaluation) {
   const Figure* goal = evaluation.goal();
-  return goal ? *goal : Figure{"loss", evaluation.loss, {}};
+  return goal ? *goal : Figure{kLossName, evaluation.loss, {}};
 }
 
 bool is_better(const Evaluation& evaluation, const std::optional<BestState>& than) {

@@ -20,6 +20,12 @@ std::optional<double> Evaluation::value(const std::string& name) const {
   return std::nullopt;
 }
 
+std::optional<Figure> Evaluation::figure(const std::string& name) const {
+  for (const Figure& figure : figures)
+    if (figure.name == name) return figure;
+  return name == kLossName ? std::optional(Figure{kLossName, loss, {}}) : std::nullopt;
+}
+
 Evaluation no_evaluation(const std::vector<NamedMetric>& metrics) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Evaluation none{kNone, 0, {}};

@@ -12,6 +12,8 @@ namespace kb {
 
 // Parts of a data set that are evaluated, as metrics name them.
 inline constexpr const char *kTestPart = "test", *kValidPart = "valid";
+// The loss among the figures.
+inline constexpr const char* kLossName = "loss";
 
 struct Figure {
   std::string name;
@@ -34,6 +36,7 @@ struct Evaluation {
 
   const Figure* goal() const { return figures.empty() ? nullptr : &figures.front(); }
   std::optional<double> value(const std::string& name) const;
+  std::optional<Figure> figure(const std::string& name) const;  // of a metric, or of the loss
 };
 
 // Returns an evaluation that was not made: its numbers are NaN.

@@ -1,6 +1,7 @@
 #include "recipes/train/programs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +10,8 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
+#include "recipes/task/suggest.h"
+#include "recipes/train/evaluation.h"
 #include "recipes/train/kernel_source.h"
 
 namespace kb {
@@ -66,6 +69,18 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
 Graph training_graph(const Task& task, const RunConfig& config, std::vector<NamedMetric>& metrics) {
   return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.precision),
                               config.train_metrics ? &metrics : nullptr);
+}
+
+// Throws Error where the model has no such metric.
+void check_target(const RunConfig& config, const std::vector<NamedMetric>& metrics) {
+  if (!config.target) return;
+  std::vector<std::string> names;
+  for (const NamedMetric& metric : metrics) names.push_back(metric.name);
+  names.emplace_back(kLossName);
+  if (std::find(names.begin(), names.end(), config.target->metric) != names.end()) return;
+  const std::string guess = nearest(config.target->metric, names);
+  throw Error(fmt::format("--target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
+                          config.target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
 UpdateRule rule_of(const Task& task, const RunConfig& config) {
@@ -152,6 +167,7 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   Graph inference = build_inference_graph(task, n, real, &programs.metrics.test);
   std::optional<Graph> statistics;
   if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
+  check_target(config, programs.metrics.test);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.unused = unused_parameters(training);

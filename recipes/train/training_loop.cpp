@@ -138,7 +138,7 @@ void TrainingLoop::loop() {
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   if (result_.ending == Ending::finished) evaluate_test_part();
   result_.is_diverged = watch_.is_diverging();
-  result_.is_cut = result_.ending == Ending::finished && result_.steps < parts_.plan.steps;
+  result_.is_cut = result_.ending == Ending::finished && !result_.target && result_.steps < parts_.plan.steps;
   parts_.observer.finish();
 }
 
@@ -154,7 +154,7 @@ void TrainingLoop::begin() {
   if (parts_.start.evaluation) {
     result_.evaluation = *parts_.start.evaluation;
     evaluated_at_ = done;
-    if (is_good_enough(*result_.evaluation)) end_ = done;
+    judge_goals(*result_.evaluation, done);
   } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
     evaluate(done);
     if (result_.best && result_.best->step == done) checkpoint_at_ = -1;  // that state is kept as the best

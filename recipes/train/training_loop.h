@@ -18,10 +18,18 @@ namespace kb {
 
 enum class Ending : uint8_t { finished, interrupted, diverged };
 
+// The evaluation that reached --target.
+struct TargetReached {
+  int64_t step = 0;     // steps done
+  int64_t samples = 0;  // seen
+  double epochs = 0;    // done
+};
+
 struct LoopResult {
   Ending ending = Ending::finished;
   int64_t steps = 0;                     // done
   bool is_cut = false;                   // by --stop-at
+  std::optional<TargetReached> target;   // nothing: it was not reached, or none was asked for
   bool is_diverged = false;              // ended so, or as LearningWatch tells at the end
   std::string reason;                    // for a person: why a run that diverged did, what is kept, a hint; else empty
   double train_seconds = 0;              // without evaluations
@@ -37,14 +45,14 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopParts parts);
 
-  // Steps until the plan is done, --stop-at ends it or a signal asks to stop (World::begin): a step or an evaluation
-  // that is under way is then left, where no process has begun what ends it, and has changed nothing. model.safetensors
-  // holds the parameters that were evaluated last, at first those of the start. A checkpoint is made at every
-  // evaluation, every --save-every steps, and at the end. Ends as diverged, in all processes after the same step, where
-  // the loss or the state is not finite, and without --keep-going where a whole epoch behind the warmup has a mean loss
-  // that is no better than kLearningShare of that of step 0 (not with --init, nor for noise). The op that made the
-  // first value that is not finite is named where that is in the first step, and with --check-finite in any. Throws
-  // Error where a file cannot be written.
+  // Steps until the plan is done, --stop-at or --target ends it or a signal asks to stop (World::begin): a step or an
+  // evaluation that is under way is then left, where no process has begun what ends it, and has changed nothing.
+  // model.safetensors holds the parameters that were evaluated last, at first those of the start. A checkpoint is made
+  // at every evaluation, every --save-every steps, and at the end. Ends as diverged, in all processes after the same
+  // step, where the loss or the state is not finite, and without --keep-going where a whole epoch behind the warmup has
+  // a mean loss that is no better than kLearningShare of that of step 0 (not with --init, nor for noise). The op that
+  // made the first value that is not finite is named where that is in the first step, and with --check-finite in any.
+  // Throws Error where a file cannot be written.
   LoopResult run();
 
  private:
@@ -79,7 +87,7 @@ class TrainingLoop {
   void evaluate_test_part();
   Evaluation evaluate_with(const std::vector<NamedTensor>& model, Evaluator& evaluator);
   std::optional<Figure> best_figure() const;
-  bool is_good_enough(const Evaluation& evaluation) const;
+  void judge_goals(const Evaluation& evaluation, int64_t done);
   void show_progress(const StepMetrics& metrics);
   // recipes/train/training_loop_faults.cpp. `updates`: made before.
   std::string found_by_any(std::string own);

@@ -37,7 +37,7 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
   result_.evaluation = evaluation;
   result_.averaged = averaged;
   evaluated_at_ = done;
-  if (is_good_enough(evaluation)) end_ = done;
+  judge_goals(evaluation, done);
   sums_ = {};
   save_model(done);
 }
@@ -58,10 +58,16 @@ std::optional<Figure> TrainingLoop::best_figure() const {
                                                          : std::nullopt;
 }
 
-// As --stop-at 8.5% asks.
-bool TrainingLoop::is_good_enough(const Evaluation& evaluation) const {
+// Ends the run as --stop-at 8.5% and --target ask. An evaluation that is not due reaches no target: where a run is
+// stopped changes nothing of it.
+void TrainingLoop::judge_goals(const Evaluation& evaluation, int64_t done) {
   const Figure* goal = evaluation.goal();
-  return goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value);
+  if (goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value)) end_ = done;
+  if (!parts_.config.target || !evaluation_is_due(parts_.config, parts_.plan, done)) return;
+  const std::optional<Figure> figure = evaluation.figure(parts_.config.target->metric);
+  if (!figure || !parts_.config.target->is_reached_by(figure->value, figure->kind.higher_is_better)) return;
+  result_.target = {done, parts_.plan.samples_in(done), parts_.plan.epochs(done)};
+  end_ = done;
 }
 
 // The state is the same afterwards.
