@@ -37,19 +37,6 @@ Study read_study(const fs::path& folder) {
   return study;
 }
 
-// Words of a trial without flags that change no bit and follow from a call: where the data lie, threads.
-std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
-  constexpr const char* kOfACall[] = {"--data", "--threads", "--loader-threads", "--keep", "--resident"};
-  std::vector<std::string> lasting;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (std::find(std::begin(kOfACall), std::end(kOfACall), words[i]) != std::end(kOfACall))
-      ++i;  // its value
-    else
-      lasting.push_back(words[i]);
-  }
-  return lasting;
-}
-
 bool are_alike(const std::vector<Trial>& a, const std::vector<Trial>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Trial& x, const Trial& y) {
     return x.name == y.name && lasting_words(x.words) == lasting_words(y.words);
@@ -84,7 +71,30 @@ void add_trials(Study& study, const std::vector<Trial>& asked) {
   }
 }
 
-fs::path dated_folder(const std::string& name) {
+// The newest folder of an unfinished study of just these trials, for a command that is given again; or a new one.
+fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
+  for (const fs::path& folder : dated_folders(name))
+    if (is_there(folder / kStudyFile) && !is_there(folder / kStudySummary) &&
+        are_alike(read_study(folder).trials, trials))
+      return folder;
+  return new_dated_folder(name);
+}
+
+}  // namespace
+
+std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
+  constexpr const char* kOfACall[] = {"--data", "--threads", "--loader-threads", "--keep", "--resident"};
+  std::vector<std::string> lasting;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (std::find(std::begin(kOfACall), std::end(kOfACall), words[i]) != std::end(kOfACall))
+      ++i;  // its value
+    else
+      lasting.push_back(words[i]);
+  }
+  return lasting;
+}
+
+fs::path new_dated_folder(const std::string& name) {
   const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", name, now);
   fs::path path = base;
@@ -92,21 +102,14 @@ fs::path dated_folder(const std::string& name) {
   return path;
 }
 
-// The newest folder of an unfinished study of just these trials, for a command that is given again; or a new one.
-fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
+std::vector<fs::path> dated_folders(const std::string& name) {
   std::vector<fs::path> folders;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator("runs", error))
-    if (entry.path().filename().string().starts_with(name + "-") && is_there(entry.path() / kStudyFile) &&
-        !is_there(entry.path() / kStudySummary))
-      folders.push_back(entry.path());
+    if (entry.path().filename().string().starts_with(name + "-")) folders.push_back(entry.path());
   std::sort(folders.rbegin(), folders.rend());  // their names end with the time
-  for (const fs::path& folder : folders)
-    if (are_alike(read_study(folder).trials, trials)) return folder;
-  return dated_folder(name);
+  return folders;
 }
-
-}  // namespace
 
 Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards) {
   const fs::path folder = fs::absolute(out.empty() ? chosen_folder(name, trials) : fs::path(out));

@@ -16,6 +16,13 @@ struct Study {
 
 inline constexpr const char* kStudySummary = "summary.json";  // is there once a study is done
 
+// Returns the words of a trial without flags that change no bit and follow from a call: where the data lie, threads.
+std::vector<std::string> lasting_words(const std::vector<std::string>& words);
+
+// Returns runs/NAME-TIME, which is not there yet, and the folders that were named so before, the newest first.
+std::filesystem::path new_dated_folder(const std::string& name);
+std::vector<std::filesystem::path> dated_folders(const std::string& name);
+
 // Makes `out`, or runs/NAME-TIME where it is empty, with study.json of these trials and shards in it; goes on with the
 // newest such folder whose study of the same trials is not done. Adds those that a study which is there lacks. Throws
 // Error where a trial of the same name has other words there, and where the folder holds anything that is no study.
