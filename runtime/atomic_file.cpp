@@ -94,10 +94,27 @@ void AtomicFile::commit() {
   flush_directory(target_.parent_path());
 }
 
+bool AtomicFile::commit_new() {
+  ensure(descriptor_ >= 0, "AtomicFile::commit_new called twice");
+  if (::fsync(descriptor_) != 0) fail();
+  const int reason = ::link(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+  discard();
+  if (reason == EEXIST) return false;
+  if (reason != 0) throw_file_error("write", target_, reason, bytes_);
+  flush_directory(target_.parent_path());
+  return true;
+}
+
 void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode) {
   AtomicFile file(target, std::ssize(content), mode);
   file.write(content);
   file.commit();
+}
+
+bool write_file_once(const std::filesystem::path& target, std::string_view content) {
+  AtomicFile file(target, std::ssize(content));
+  file.write(content);
+  return file.commit_new();
 }
 
 }  // namespace kb

@@ -24,6 +24,9 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   // Flushes, renames over the target, flushes the directory. Once, last.
   void commit();
+  // Likewise, where there is no target yet; false: there is one, and it stays as it is. Of several processes that try
+  // at once, on whatever machines, one succeeds.
+  bool commit_new();
 
  private:
   [[noreturn]] void fail() const;
@@ -38,5 +41,7 @@ class AtomicFile {
 
 // `mode`: of the file, less what the process's mask takes away.
 void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode = 0666);
+// False where the target is there already, and stays as it is.
+bool write_file_once(const std::filesystem::path& target, std::string_view content);
 
 }  // namespace kb

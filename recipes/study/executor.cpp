@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -68,51 +69,92 @@ void settle(std::vector<std::string>& words, const std::string& flag, int value)
     *std::next(at) = std::to_string(value);
 }
 
+// Trials that are known from the start, one behind the other.
+class TrialList : public TrialSource {
+ public:
+  TrialList(const std::vector<Trial>& trials, fs::path store)
+      : trials_(trials), store_(std::move(store)), outcomes_(trials.size()) {}
+
+  // Tells of trials that were done before.
+  void find_done(TrialObserver& observer) {
+    for (size_t trial = 0; trial < trials_.size(); ++trial) {
+      outcomes_[trial] = outcome_of_done(store_ / trials_[trial].name);
+      if (!outcomes_[trial]) {
+        waiting_.push_back(trial);
+        continue;
+      }
+      outcomes_[trial]->was_done = true;
+      observer.ended(trials_[trial], *outcomes_[trial]);
+    }
+  }
+
+  std::vector<TrialOutcome> outcomes() && {
+    std::vector<TrialOutcome> outcomes;
+    for (std::optional<TrialOutcome>& outcome : outcomes_) outcomes.push_back(std::move(outcome.value()));
+    return outcomes;
+  }
+
+  std::vector<Trial> ready() override {
+    std::vector<Trial> ready;
+    for (const size_t trial : waiting_) ready.push_back(trials_[trial]);
+    return ready;
+  }
+  bool take(const Trial& trial) override { return std::erase(waiting_, number_of(trial)) > 0; }
+  void ended(const Trial& trial, const TrialOutcome& outcome) override { outcomes_[number_of(trial)] = outcome; }
+  bool is_done() override { return waiting_.empty(); }
+  double done() override {
+    double share = 0;
+    for (size_t trial = 0; trial < trials_.size(); ++trial)
+      share += outcomes_[trial] ? 1 : share_of_run(store_ / trials_[trial].name);
+    return share;
+  }
+
+ private:
+  size_t number_of(const Trial& trial) const {
+    const auto at = std::find_if(trials_.begin(), trials_.end(), [&](const Trial& t) { return t.name == trial.name; });
+    return static_cast<size_t>(at - trials_.begin());
+  }
+
+  const std::vector<Trial>& trials_;
+  const fs::path store_;
+  std::vector<std::optional<TrialOutcome>> outcomes_;
+  std::vector<size_t> waiting_;
+};
+
 class Executor {
  public:
-  Executor(const std::vector<Trial>& trials, const ExecutorOptions& options, TrialObserver& observer)
-      : trials_(trials), options_(options), observer_(observer), outcomes_(trials.size()), starts_(trials.size(), 0) {}
+  Executor(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer)
+      : source_(source), options_(options), observer_(observer) {}
 
-  std::optional<std::vector<TrialOutcome>> run() {
-    find_done();
-    for (int look = 0; !waiting_.empty() || !running_.empty(); ++look) {
+  // False where it was asked to stop.
+  bool run() {
+    bool has_changed = true;
+    for (int look = 0;; ++look) {
       if (!is_stopping_ && observer_.wants_to_stop()) stop();
-      if (is_stopping_ && running_.empty()) return std::nullopt;
-      start_waiting();
-      reap();
-      if (look % kLooksPerProgress == 0 && !is_stopping_) observer_.progress(share_done(), running_.size());
+      const bool is_regular = look % kLooksPerProgress == 0;
+      if ((has_changed || is_regular) && !is_stopping_) {
+        end_unwanted();
+        start_ready();
+      }
+      if (running_.empty() && (is_stopping_ || (killed_.empty() && source_.is_done()))) return !is_stopping_;
+      if (is_regular && !is_stopping_) observer_.progress(source_.done(), running_.size());
       std::this_thread::sleep_for(kLookEvery);
+      has_changed = reap();
     }
-    std::vector<TrialOutcome> outcomes;
-    for (std::optional<TrialOutcome>& outcome : outcomes_) {
-      if (!outcome) return std::nullopt;  // it was stopped
-      outcomes.push_back(std::move(*outcome));
-    }
-    return outcomes;
   }
 
  private:
   struct Running {
-    size_t trial = 0;
+    Trial trial;
     std::unique_ptr<Process> process;
+    bool is_unwanted = false;
   };
 
-  fs::path folder(size_t trial) const { return options_.store / trials_[trial].name; }
+  fs::path folder(const Trial& trial) const { return options_.store / trial.name; }
+  bool has_room() const { return std::ssize(running_) < options_.jobs; }
 
-  void find_done() {
-    for (size_t trial = 0; trial < trials_.size(); ++trial) {
-      std::optional<TrialOutcome> done = outcome_of_done(folder(trial));
-      if (!done) {
-        waiting_.push_back(trial);
-        continue;
-      }
-      done->was_done = true;
-      end(trial, *done);
-    }
-  }
-
-  std::vector<std::string> command_of(size_t trial) const {
-    std::vector<std::string> words = trials_[trial].words;
+  std::vector<std::string> command_of(const Trial& trial) const {
+    std::vector<std::string> words = trial.words;
     settle(words, "--threads", options_.threads);
     settle(words, "--shards", options_.shards);
     words.insert(words.begin(), options_.command.begin(), options_.command.end());
@@ -120,49 +162,68 @@ class Executor {
     return words;
   }
 
-  void start_waiting() {
-    for (auto next = waiting_.begin(); !is_stopping_ && next != waiting_.end();) {
-      if (std::ssize(running_) >= options_.jobs) return;
-      if (!is_free(folder(*next))) {
-        ++next;
-        continue;
-      }
-      running_.push_back({*next, std::make_unique<Process>(command_of(*next))});
-      ++starts_[*next];
-      next = waiting_.erase(next);
+  // Those that were killed first: they are taken already.
+  void start_ready() {
+    for (auto next = killed_.begin(); has_room() && next != killed_.end();) {
+      const bool starts = is_free(folder(*next));
+      if (starts) start(*next);
+      next = starts ? killed_.erase(next) : std::next(next);
+    }
+    if (!has_room()) return;
+    for (const Trial& trial : source_.ready()) {
+      if (!has_room()) return;
+      if (is_free(folder(trial)) && source_.take(trial)) start(trial);
     }
   }
 
-  void reap() {
+  void start(const Trial& trial) {
+    running_.push_back({trial, std::make_unique<Process>(command_of(trial))});
+    ++starts_[trial.name];
+  }
+
+  void end_unwanted() {
+    for (Running& running : running_) {
+      if (running.is_unwanted || source_.wants(running.trial)) continue;
+      running.is_unwanted = true;
+      running.process->signal(SIGTERM);
+    }
+  }
+
+  // True where a trial ended.
+  bool reap() {
+    const size_t before = running_.size();
     for (auto at = running_.begin(); at != running_.end();) {
       if (at->process->runs()) {
         ++at;
         continue;
       }
       const ProcessResult result = at->process->wait();
-      const size_t trial = at->trial;
+      const Running ended = std::move(*at);
       at = running_.erase(at);
-      if (!is_stopping_ || outcome_of_done(folder(trial))) take(trial, result);
+      take(ended, result);
     }
+    return running_.size() != before;
   }
 
   // How a trial ended is what its folder says; its exit code counts where the folder says nothing.
-  void take(size_t trial, const ProcessResult& result) {
+  void take(const Running& ended, const ProcessResult& result) {
+    const Trial& trial = ended.trial;
     if (const std::optional<TrialOutcome> done = outcome_of_done(folder(trial))) return end(trial, *done);
+    if (is_stopping_) return source_.ended(trial, {TrialEnd::stopped});
+    if (ended.is_unwanted) return end(trial, {TrialEnd::stopped});
     const bool was_killed = result.status > 128;
-    if (was_killed && starts_[trial] < kMostStarts) return waiting_.insert(waiting_.begin(), trial), void();
+    if (was_killed && starts_[trial.name] < kMostStarts) return killed_.push_back(trial);
     std::string message = result.output;
     if (was_killed)
-      message +=
-          fmt::format("{}: signal {} ended it {} times\n  hint:     {}", trials_[trial].name, result.status - 128,
-                      kMostStarts, "signal 9 is often the system's, where memory runs out: fewer --jobs");
+      message += fmt::format("{}: signal {} ended it {} times\n  hint:     {}", trial.name, result.status - 128,
+                             kMostStarts, "signal 9 is often the system's, where memory runs out: fewer --jobs");
     if (message.empty()) message = fmt::format("exit code {}, without a word", result.status);
     end(trial, {TrialEnd::failed, false, std::move(message)});
   }
 
-  void end(size_t trial, TrialOutcome outcome) {
-    outcomes_[trial] = std::move(outcome);
-    observer_.ended(trials_[trial], *outcomes_[trial]);
+  void end(const Trial& trial, const TrialOutcome& outcome) {
+    source_.ended(trial, outcome);
+    observer_.ended(trial, outcome);
   }
 
   void stop() {
@@ -170,20 +231,11 @@ class Executor {
     for (const Running& running : running_) running.process->signal(SIGTERM);
   }
 
-  double share_done() const {
-    auto share =
-        static_cast<double>(std::count_if(outcomes_.begin(), outcomes_.end(), [](const auto& o) { return o; }));
-    for (const Running& running : running_) share += share_of_run(folder(running.trial));
-    for (const size_t trial : waiting_) share += share_of_run(folder(trial));
-    return share;
-  }
-
-  const std::vector<Trial>& trials_;
+  TrialSource& source_;
   const ExecutorOptions& options_;
   TrialObserver& observer_;
-  std::vector<std::optional<TrialOutcome>> outcomes_;
-  std::vector<int> starts_;
-  std::vector<size_t> waiting_;
+  std::map<std::string, int> starts_;
+  std::vector<Trial> killed_;  // to be started once more
   std::vector<Running> running_;
   bool is_stopping_ = false;
 };
@@ -195,7 +247,14 @@ std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& tr
   fs::create_directories(options.store);
   const FolderLock lock(options.store);
   if (!lock.has_it()) throw Error(fmt::format("{} is in use: another process runs its trials", options.store.string()));
-  return Executor(trials, options, observer).run();
+  TrialList list(trials, options.store);
+  list.find_done(observer);
+  if (!run_trials(list, options, observer)) return std::nullopt;
+  return std::move(list).outcomes();
+}
+
+bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer) {
+  return Executor(source, options, observer).run();
 }
 
 int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu) {

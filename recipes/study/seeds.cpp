@@ -23,18 +23,7 @@ namespace {
 void check_seed_flags(const RunConfig& config, const std::vector<std::string>& words) {
   const auto is_seed = [](const std::string& word) { return word == "--seed" || word.starts_with("--seed="); };
   if (std::any_of(words.begin(), words.end(), is_seed)) throw UsageError("--seed: expected --seeds alone, got both");
-  const bool looks_inside = config.dry_run || config.explain_overlap || config.sync_steps || config.check_finite ||
-                            !config.dump.empty() || !config.picture.empty() || !config.trace.empty();
-  if (looks_inside)
-    throw UsageError(
-        "--seeds: expected no flag that looks inside one training (--dry-run, --dump, --picture, --trace, "
-        "--explain-overlap, --sync-steps, --check-finite)\n  hint:     the same command without --seeds");
-  if (config.fit)
-    throw UsageError(
-        "--fit: expected no --seeds, whose trainings have one n\n  hint:     --fit --dry-run names it: --per-worker N");
-  if (!config.mllog.empty()) throw UsageError("--mllog: expected no --seeds: it is the log of one training");
-  if (!config.resume.empty())
-    throw UsageError("--seeds: expected no --resume: the same --seeds and --out go on with what was stopped");
+  refuse_flags_of_one("--seeds", "the same --seeds and --out", config);
 }
 
 std::vector<Trial> seed_trials(const Recipe& recipe, const RunConfig& config) {

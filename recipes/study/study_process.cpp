@@ -33,6 +33,24 @@ void refuse_launcher() {
                   options.launcher.processes, options.launcher.name));
 }
 
+void refuse_flags_of_one(const std::string& study, const std::string& same, const RunConfig& config) {
+  const bool looks_inside = config.dry_run || config.explain_overlap || config.sync_steps || config.check_finite ||
+                            !config.dump.empty() || !config.picture.empty() || !config.trace.empty();
+  if (looks_inside)
+    throw UsageError(
+        fmt::format("{0}: expected no flag that looks inside one training (--dry-run, --dump, --picture, --trace, "
+                    "--explain-overlap, --sync-steps, --check-finite)\n  hint:     the same command without {0}",
+                    study));
+  if (config.fit)
+    throw UsageError(fmt::format(
+        "--fit: expected no {}, whose trainings have one n\n  hint:     --fit --dry-run names it: --per-worker N",
+        study));
+  if (!config.mllog.empty())
+    throw UsageError(fmt::format("--mllog: expected no {}: it is the log of one training", study));
+  if (!config.resume.empty())
+    throw UsageError(fmt::format("{}: expected no --resume: {} go on with what was stopped", study, same));
+}
+
 TrialResources resources_of(const RunConfig& config, size_t trials) {
   const int processors = usable_processors();
   TrialResources resources;

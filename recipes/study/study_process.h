@@ -16,6 +16,10 @@ struct TrialResources {
 // Throws UsageError where a launcher started several of this process: each would run all trials.
 void refuse_launcher();
 
+// Throws UsageError for flags that ask something of one training alone. `study`: the flag or command that asks for
+// several; `same`: what goes on with them, "the same --seeds and --out".
+void refuse_flags_of_one(const std::string& study, const std::string& same, const RunConfig& config);
+
 // Trials of this configuration share the processors that this process may use; on a GPU one runs at a time, unless
 // config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);

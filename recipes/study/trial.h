@@ -11,4 +11,7 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
+// Sets the value of a flag, behind the other words where it is not among them.
+void set_word(std::vector<std::string>& words, const std::string& flag, const std::string& value);
+
 }  // namespace kb

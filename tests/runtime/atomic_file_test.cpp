@@ -40,6 +40,15 @@ BOOST_AUTO_TEST_CASE(written_whole_and_nothing_beside_it) {
   BOOST_TEST(files_in(scratch.path()) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(written_once_it_stays_as_it_is) {
+  TemporaryDirectory scratch;
+  BOOST_TEST(kb::write_file_once(scratch / "file", "first"));
+  BOOST_TEST(!kb::write_file_once(scratch / "file", "second"));
+  BOOST_TEST(kb::read_file(scratch / "file") == "first");
+  BOOST_TEST(files_in(scratch.path()) == 1);
+  BOOST_CHECK_THROW(kb::write_file_once(scratch / "none" / "file", "x"), kb::Error);
+}
+
 BOOST_AUTO_TEST_CASE(no_error_is_called_a_success) {
   const auto says = [](const std::string& expected) {
     return [expected](const kb::Error& error) { return error.what() == expected; };

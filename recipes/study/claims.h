@@ -1,0 +1,60 @@
+// Claims of trials: which process of a sweep runs which, where several processes, on whatever machines, share a store.
+//
+// A claim is a file, claims/NAME.1, made with O_EXCL, so that one process alone has made it; its modification time says
+// until when it holds: renewed as long as the trial runs, it is a lease. Where a lease has run out, or its process has
+// died, the next process makes NAME.2: the highest number owns the trial. Ages are differences of times of files that
+// the same file system gave, so that no machine's clock matters; no lock is used, which file systems may lack.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace kb {
+
+// A trial that this process has taken. A thread of its own renews the lease, four times in its length, as long as it
+// lives; in the end it gives the trial back.
+class Claim {
+ public:
+  // `file`: the claim that this process has made; `next`: the one that would take it over.
+  Claim(std::filesystem::path file, std::filesystem::path next, std::chrono::milliseconds lease);
+  ~Claim();
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  // True once another process has taken the trial over: this one was not heard of for the length of a lease.
+  bool is_lost() const { return is_lost_; }
+
+ private:
+  void renew_until(const std::stop_token& stop);
+
+  const std::filesystem::path file_, next_;
+  const std::chrono::milliseconds lease_;
+  std::atomic<bool> is_lost_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+class ClaimFolder {
+ public:
+  // Makes the folder where it is not there. Throws Error where it cannot.
+  ClaimFolder(std::filesystem::path folder, std::chrono::milliseconds lease);
+
+  // Takes the trial; null where another process has it. Throws Error where no claim can be written.
+  std::unique_ptr<Claim> take(const std::string& name) const;
+
+ private:
+  std::filesystem::path file_of(const std::string& name, int generation) const;
+  int newest(const std::string& name) const;
+  bool is_held(const std::filesystem::path& file) const;
+
+  const std::filesystem::path folder_;
+  const std::chrono::milliseconds lease_;
+};
+
+}  // namespace kb
