@@ -28,6 +28,11 @@ for word in '--signal=USR1@' --requeue 'scontrol requeue' '--resume auto' '-eq 1
   grep -q -- "$word" "$root/recipes/cluster/train.slurm" || fail "train.slurm lacks $word"
 done
 
+bash -n "$root/recipes/cluster/sweep.slurm"
+for word in --array '--signal=TERM@' 'bin/sweep" lenet_mnist' --grid --store; do
+  grep -q -- "$word" "$root/recipes/cluster/sweep.slurm" || fail "sweep.slurm lacks $word"
+done
+
 # A launcher that ends as its processes do; at any signal but SIGUSR1 as mpirun does.
 cat >"$folder/mpirun" <<'END'
 #!/bin/sh

@@ -1,0 +1,122 @@
+#include "recipes/study/packing.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "recipes/run/interrupt.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/study/executor.h"
+#include "recipes/study/run_reader.h"
+#include "runtime/file_error.h"
+#include "runtime/flat_json.h"
+#include "runtime/input_file.h"
+#include "runtime/process.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kMeasured{2};
+constexpr std::chrono::milliseconds kLookForSteps{20};
+constexpr double kLeastGain = 1.05;
+
+// A new folder of the system's, removed in the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "kilobatch-packing-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw_file_error("make", name, errno);
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Steps of a run by the seconds of its process at which each was taken, from the last part of its time.
+double steps_per_second(const fs::path& run) {
+  std::vector<double> times;
+  for_each_flat_json(read_file(run / kMetrics), [&](const FlatJson& line) {
+    if (line.text("kind") == "step" && std::isfinite(line.number("wall_s"))) times.push_back(line.number("wall_s"));
+  });
+  if (times.size() < 2) return 0;
+  const auto first = std::lower_bound(times.begin(), std::prev(times.end()), times.back() - kMeasured.count());
+  const auto steps = static_cast<double>(std::prev(times.end()) - first);
+  return times.back() > *first ? steps / (times.back() - *first) : 0;
+}
+
+// Trains `count` runs at once until all have stepped for kMeasured, and returns the sum of their speeds.
+double speed_of(const std::vector<std::string>& command, int count, const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int i = 0; i < count; ++i) {
+    runs.push_back(folder / fmt::format("{}-of-{}", i, count));
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--quiet", "--out", runs.back().string()});
+    processes.push_back(std::make_unique<Process>(words));
+  }
+  const auto is_running = [](const auto& process) { return process->runs(); };
+  const auto may_wait = [&] {
+    return Interrupt::number() == 0 && std::all_of(processes.begin(), processes.end(), is_running);
+  };
+  const auto have_stepped = [&] {
+    return std::all_of(runs.begin(), runs.end(), [](const fs::path& run) { return steps_of_run(run) > 0; });
+  };
+  while (may_wait() && !have_stepped()) std::this_thread::sleep_for(kLookForSteps);
+  for (const auto end = std::chrono::steady_clock::now() + kMeasured;
+       may_wait() && std::chrono::steady_clock::now() < end;)
+    std::this_thread::sleep_for(kLookForSteps);
+  double speed = 0;
+  for (const auto& process : processes)
+    if (process->runs()) process->signal(SIGTERM);
+  for (int i = 0; i < count; ++i) {
+    const ProcessResult result = processes[static_cast<size_t>(i)]->wait();
+    if (!is_there(runs[static_cast<size_t>(i)] / kMetrics)) throw Error(result.output);
+    speed += steps_per_second(runs[static_cast<size_t>(i)]);
+  }
+  return speed;
+}
+
+}  // namespace
+
+bool Packing::pays() const { return gain >= kLeastGain; }
+
+std::string Packing::text() const {
+  return fmt::format("{} side by side train {:.2g} x what one after another would", jobs, gain);
+}
+
+Packing measure_packing(const std::vector<std::string>& program, const Trial& trial, int processors, int shards) {
+  const auto command = [&](int threads) {
+    Trial alone = trial;
+    for (const auto& [flag, value] : {std::pair{"--threads", fmt::to_string(threads)},
+                                      {"--shards", fmt::to_string(shards)},
+                                      {"--eval-every", std::string("0")}})
+      set_word(alone.words, flag, value);
+    alone.words.insert(alone.words.begin(), program.begin(), program.end());
+    return alone.words;
+  };
+  const ScratchFolder scratch;
+  const double alone = speed_of(command(processors), 1, scratch.path());
+  const double together = speed_of(command(1), processors, scratch.path());
+  return {processors, alone > 0 ? together / alone : 1};
+}
+
+}  // namespace kb

@@ -1,0 +1,40 @@
+// The trials of a sweep for the executor: those that the plan has now and that no other process has claimed.
+#pragma once
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recipes/study/claims.h"
+#include "recipes/study/executor.h"
+#include "recipes/study/sweep_store.h"
+#include "recipes/task/model.h"
+
+namespace kb {
+
+class SweepSource : public TrialSource {
+ public:
+  // All must outlive it.
+  SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims);
+
+  std::vector<Trial> ready() override;
+  bool take(const Trial& trial) override;
+  bool wants(const Trial& trial) override;  // not once it is hopeless, or its claim is lost
+  void ended(const Trial& trial, const TrialOutcome& outcome) override;
+  bool is_done() override;
+  double done() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void look(bool now = false);
+
+  const Recipe& recipe_;
+  SweepView& view_;
+  const ClaimFolder& claims_;
+  std::map<std::string, Trial> known_;
+  std::map<std::string, std::unique_ptr<Claim>> taken_;
+  Clock::time_point looked_ = {}, indexed_ = Clock::now();
+};
+
+}  // namespace kb

@@ -1,0 +1,142 @@
+#include "recipes/study/sweep_store.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "recipes/study/run_reader.h"
+#include "recipes/study/study_folder.h"
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTrialStart = "kn";
+
+fs::path opening_file(const fs::path& folder, int64_t minibatch) {
+  return folder / fmt::format("minibatch-{}.json", minibatch);
+}
+
+std::string opening_text(const Opening& opening) {
+  nlohmann::ordered_json json;
+  json["centre"] = nlohmann::ordered_json::object();
+  for (const auto& [flag, value] : opening.centre) json["centre"][flag] = value;
+  json["most_steps"] = opening.most_steps;
+  return json.dump(2) + "\n";
+}
+
+Opening read_opening(const fs::path& file) {
+  const JsonValue json = parse_json(read_file(file), file.string());
+  Opening opening;
+  for (const auto& [flag, value] : json.at("centre").members()) opening.centre[flag] = value.as<double>();
+  opening.most_steps = json.get<int64_t>("most_steps");
+  return opening;
+}
+
+// Another process may be making the sweep at this moment.
+void check_holds_nothing_else(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (const std::string name = entry.path().filename().string(); !name.starts_with(kSweepFile))
+      throw Error(fmt::format("--store: {}: expected a new or empty folder, or one of a sweep, got one that holds {}",
+                              folder.string(), name));
+}
+
+bool is_same_sweep(const fs::path& folder, const SweepDefinition& asked) {
+  try {
+    grown_definition(read_sweep(folder), asked, folder.string());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_unfinished(const fs::path& folder) {
+  SweepView view(folder);
+  view.refresh();
+  return !view.plan().is_done();
+}
+
+}  // namespace
+
+SweepDefinition read_sweep(const fs::path& folder) {
+  const fs::path file = folder / kSweepFile;
+  if (!is_there(file)) throw Error(fmt::format("{} holds no sweep: there is no {}", folder.string(), kSweepFile));
+  return parse_definition(read_file(file), file.string());
+}
+
+SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("--store: cannot make the folder {}: {}", folder.string(), error.message()));
+  const fs::path file = folder / kSweepFile;
+  if (!is_there(file)) {
+    check_holds_nothing_else(folder);
+    if (write_file_once(file, definition_json(asked))) return asked;
+  }
+  const SweepDefinition definition = grown_definition(read_sweep(folder), asked, folder.string());
+  write_file_atomically(file, definition_json(definition));
+  return definition;
+}
+
+TrialStanding read_standing(const fs::path& run) {
+  using End = TrialStanding::End;
+  try {
+    const RunReport report = read_manifest(run);
+    if (!report.is_done()) return {End::none, steps_of_run(run)};
+    if (report.diverged) return {End::diverged, report.steps};
+    if (!report.target_step) return {End::missed, report.steps};
+    return {End::reached, report.steps, *report.target_step, report.target_samples};
+  } catch (const Error&) {
+    return {};  // it has not come to a manifest
+  }
+}
+
+fs::path default_sweep_folder(const SweepDefinition& asked) {
+  const std::string name = "sweep-" + asked.recipe;
+  for (const fs::path& folder : dated_folders(name))
+    if (is_same_sweep(folder, asked) && is_unfinished(folder)) return folder;
+  return new_dated_folder(name);
+}
+
+SweepView::SweepView(fs::path folder) : folder_(std::move(folder)), definition_(read_sweep(folder_)) {}
+
+void SweepView::refresh(bool opens) {
+  read_standings();
+  read_openings();
+  plan_ = plan_sweep(definition_, openings_, standings_);
+  if (!opens) return;
+  bool has_opened = false;
+  for (const MinibatchPlan& plan : plan_.minibatches)
+    if (plan.is_new) {
+      write_file_once(opening_file(folder_, plan.minibatch), opening_text(plan.opening));
+      has_opened = true;
+    }
+  if (!has_opened) return;
+  read_openings();  // where another process was first, as it opened them
+  plan_ = plan_sweep(definition_, openings_, standings_);
+}
+
+void SweepView::read_standings() {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kTrialStart)) continue;
+    TrialStanding& standing = standings_[name];
+    // One that failed here may have ended in another process.
+    if (standing.end == TrialStanding::End::none || standing.end == TrialStanding::End::failed)
+      standing = read_standing(entry.path());
+  }
+  for (const std::string& name : failed_)
+    if (standings_[name].end == TrialStanding::End::none) standings_[name].end = TrialStanding::End::failed;
+}
+
+void SweepView::read_openings() {
+  for (const int64_t minibatch : definition_.minibatches)
+    if (const fs::path file = opening_file(folder_, minibatch); !openings_.contains(minibatch) && is_there(file))
+      openings_[minibatch] = read_opening(file);
+}
+
+}  // namespace kb

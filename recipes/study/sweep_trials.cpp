@@ -1,0 +1,195 @@
+#include "recipes/study/sweep_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "optim/scaling.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
+#include "recipes/study/study_process.h"
+
+namespace kb {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedFlag = "--seed",
+                     *kHeldOut = "--validation";
+constexpr double kHeldOutShare = 0.1;
+constexpr int64_t kMostHeldOut = 10'000;
+// Of a range, beyond each of its ends, after kMostWidenings.
+constexpr double kWidest = kMostWidenings / 3.0;
+
+bool has_word(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Takes the flag and its value away.
+void drop_flag(Words& words, const std::string& flag) {
+  if (const auto at = std::find(words.begin(), words.end(), flag); at != words.end()) words.erase(at, at + 2);
+}
+
+RunConfig config_with(const Recipe& recipe, const Words& words, int64_t minibatch,
+                      const std::map<std::string, std::string>& values) {
+  Words all = words;
+  all.insert(all.end(), {kMinibatchFlag, fmt::to_string(minibatch)});
+  for (const auto& [flag, value] : values) all.insert(all.end(), {"--" + flag, value});
+  return *parse_flags(recipe, recipe.name, all);
+}
+
+void check_words(const Recipe& recipe, const Words& words, const std::vector<SweepRange>& ranges) {
+  if (has_word(words, kMinibatchFlag))
+    throw UsageError("--minibatch: expected --grid alone, which names the minibatches, got both");
+  for (const SweepRange& range : ranges)
+    if (has_word(words, "--" + range.range.flag))
+      throw UsageError(fmt::format("--{0}: expected --search {0}=... alone, got both", range.range.flag));
+  for (const char* flag : {"--out", "--config", "--branch", "--stop-at", "--minibatch-schedule"})
+    if (has_word(words, flag))
+      throw UsageError(fmt::format("{}: expected no such flag beside a sweep{}", flag,
+                                   std::string_view(flag) == "--out" ? ", whose folder is --store" : ""));
+  const RunConfig config = *parse_flags(recipe, recipe.name, words);
+  refuse_flags_of_one("sweep", "the same command and --store", config);
+  if (!config.target)
+    throw UsageError(
+        "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
+}
+
+// Every range with the flag of the recipe that it is of.
+std::vector<SweepRange> ranges_of(const Recipe& recipe, const Words& texts) {
+  std::vector<SweepRange> ranges;
+  for (const std::string& text : texts) {
+    const SearchRange range = parse_search(text);
+    const FlagRow row = find_flag(recipe, "--" + range.flag);
+    const bool is_own = row.text.name == kMinibatchFlag || row.text.name == kSeedFlag;  // of the sweep
+    if (row.effect != FlagEffect::computed || row.text.value.empty() || is_own)
+      throw UsageError(
+          fmt::format("--search: expected a flag with a value that changes what is computed, got --{}", range.flag));
+    const bool is_twice = std::any_of(ranges.begin(), ranges.end(),
+                                      [&](const SweepRange& other) { return other.range.flag == range.flag; });
+    if (is_twice) throw UsageError(fmt::format("--search: expected one range of --{}, got two", range.flag));
+    ranges.push_back({range});
+  }
+  return ranges;
+}
+
+// The value that a relative range of the first minibatch is around: what the flag is without the search.
+double centre_of(const Recipe& recipe, const RunConfig& config, const std::string& flag) {
+  const bool is_rate = flag == kRateFlag;
+  const double rate = ReferenceRate{config.lr, config.base_minibatch, config.scaling}.at(config.minibatch);
+  const std::string value = is_rate ? fmt::format("{}", rate) : find_flag(recipe, "--" + flag).print(config);
+  const std::string expected = fmt::format("a value above 0 of --{}, which the range is relative to", flag);
+  const double centre = parse_finite("--search", value, expected);
+  if (centre <= 0) refuse_value("--search", expected, value);
+  return centre;
+}
+
+// What a sweep needs of every trial where the words leave it open.
+void add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
+  for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "1"}})
+    if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
+  const RunConfig absolute = with_absolute_paths(config);
+  if (!absolute.data.empty()) set_word(words, "--data", absolute.data);
+  if (!absolute.init.empty()) set_word(words, "--init", absolute.init);
+  if (has_word(words, kHeldOut)) return;
+  const std::optional<Task> task = task_before_data(recipe, absolute);
+  const int64_t count = task ? task->train_count : 0;
+  const auto held_out = std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutShare * static_cast<double>(count)));
+  if (held_out == 0)
+    throw UsageError(
+        "--validation: expected how many training samples to hold out, by which the trials of a sweep are judged, got "
+        "none");
+  words.insert(words.end(), {kHeldOut, fmt::to_string(held_out)});
+}
+
+// A sweep as far as it is defined, on which its ranges are tried.
+class RangeCheck {
+ public:
+  RangeCheck(const Recipe& recipe, const SweepDefinition& definition) : recipe_(recipe), definition_(definition) {}
+
+  // Throws UsageError where the recipe does not take a value, at the middle of all other ranges.
+  void take(int64_t minibatch, size_t range, double u) const {
+    PlannedTrial trial;
+    trial.minibatch = minibatch;
+    trial.seed = definition_.first_seed;
+    for (size_t i = 0; i < definition_.ranges.size(); ++i) {
+      const SearchRange& own = definition_.ranges[i].range;
+      const auto centre = definition_.centre.find(own.flag);
+      trial.values[own.flag] =
+          value_at(own, i == range ? u : 0.5, centre == definition_.centre.end() ? 1 : centre->second);
+      if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
+    }
+    batch_plan(config_of_trial(recipe_, definition_, trial));
+  }
+
+  bool takes(size_t range, double u) const {
+    try {
+      take(definition_.minibatches.front(), range, u);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+ private:
+  const Recipe& recipe_;
+  const SweepDefinition& definition_;
+};
+
+void check_ranges(const Recipe& recipe, SweepDefinition& definition) {
+  const RangeCheck check(recipe, definition);
+  for (const int64_t minibatch : definition.minibatches) check.take(minibatch, 0, 0.5);
+  for (size_t i = 0; i < definition.ranges.size(); ++i) {
+    SweepRange& range = definition.ranges[i];
+    for (const double u : {0.0, 1.0}) check.take(definition.minibatches.front(), i, u);
+    if (range.range.scale == Scale::list) continue;
+    range.widens_below = check.takes(i, -kWidest);
+    range.widens_above = check.takes(i, 1 + kWidest);
+  }
+}
+
+}  // namespace
+
+SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, const std::vector<std::string>& words,
+                             int shards) {
+  SweepDefinition definition;
+  definition.recipe = recipe.name;
+  definition.words = words;
+  definition.minibatches = parse_grid(flags.grid);
+  definition.ranges = ranges_of(recipe, flags.search);
+  check_words(recipe, words, definition.ranges);
+  const RunConfig first = config_with(recipe, words, definition.minibatches.front(), {});
+  for (const SweepRange& range : definition.ranges)
+    if (range.range.is_relative) definition.centre[range.range.flag] = centre_of(recipe, first, range.range.flag);
+  const bool searches_rate = std::any_of(definition.ranges.begin(), definition.ranges.end(),
+                                         [](const SweepRange& range) { return range.range.flag == kRateFlag; });
+  if (searches_rate)  // whose value is the rate of a step, as it is
+    for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
+  drop_flag(definition.words, kSeedFlag);
+  add_defaults(recipe, first, definition.words);
+  definition.points = flags.points == "even" ? PointKind::even : PointKind::halton;
+  definition.point_seed = flags.point_seed;
+  definition.trials = definition.ranges.empty() ? 1 : flags.trials;
+  definition.first_seed = first.seed;
+  definition.seeds = flags.seeds;
+  definition.cap = flags.cap;
+  definition.shards = shards;
+  if (definition.points == PointKind::even && !definition.ranges.empty())
+    even_points(definition.trials, definition.ranges.size());  // refuses a number that it cannot have
+  check_ranges(recipe, definition);
+  return definition;
+}
+
+RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  RunConfig config = with_plan(config_with(recipe, definition.words, trial.minibatch, trial.values));
+  config.seed = trial.seed;
+  if (trial.most_steps > 0) config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
+  return config;
+}
+
+Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  return {trial.name, flag_words(recipe, config_of_trial(recipe, definition, trial))};
+}
+
+}  // namespace kb

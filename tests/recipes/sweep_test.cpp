@@ -1,0 +1,354 @@
+// The program `sweep` with real trainings, of a small net on drawn images: killed at any point it goes on and repeats
+// nothing, several workers share a store, and what it found is that of a sweep nobody disturbed.
+#include <signal.h>
+#include <sqlite3.h>
+
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "recipes/study/run_reader.h"
+#include "recipes/study/store_measurements.h"
+#include "recipes/study/sweep_store.h"
+#include "runtime/process.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// Two minibatches, three rates each, and the best under a second seed.
+Words sweep(const fs::path& store, const Words& more = {}) {
+  Words words = {KB_BIN "/sweep", "mlp_mnist",   "--dataset",    "glyphs",
+                 "--depth",       "1",           "--hidden",     "16",
+                 "--epochs",      "2",           "--target",     "error=45%",
+                 "--schedule",    "constant",    "--validation", "500",
+                 "--eval-every",  "geo:1.2",     "--grid",       "minibatch=64,128",
+                 "--search",      "lr=x0.5:2",   "--trials",     "3",
+                 "--seeds",       "2",           "--jobs",       "2",
+                 "--store",       store.string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Words worker(const fs::path& store, const Words& more = {}) {
+  Words words = {KB_BIN "/sweep", "--worker", store.string(), "--jobs", "1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+ProcessResult output_of(const Words& words) {
+  const ProcessResult result = Process(words).wait();
+  BOOST_TEST_MESSAGE(result.output);
+  return result;
+}
+
+template <class Condition>
+void wait_for(const Condition& holds) {
+  while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+std::vector<fs::path> runs_in(const fs::path& store) {
+  std::vector<fs::path> runs;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(store, error))
+    if (fs::exists(entry.path() / "manifest.json")) runs.push_back(entry.path());
+  return runs;
+}
+
+std::map<std::string, std::string> manifests_of_done(const fs::path& store) {
+  std::map<std::string, std::string> manifests;
+  for (const fs::path& run : runs_in(store))
+    if (read_manifest(run).is_done()) manifests[run.filename().string()] = test::read_file(run / "manifest.json");
+  return manifests;
+}
+
+SweepPlan plan_of(const fs::path& store) {
+  SweepView view(store);
+  view.refresh();
+  return view.plan();
+}
+
+// A sweep that nothing disturbed.
+const fs::path& undisturbed_sweep() {
+  static const test::TemporaryDirectory directory;
+  static const fs::path store = directory / "whole";
+  if (!fs::exists(store)) BOOST_REQUIRE(output_of(sweep(store)).status == 0);
+  return store;
+}
+
+// All trials are done, each took its steps once, and the best ones are those of the undisturbed sweep, to the bit.
+void check_whole(const fs::path& store) {
+  const SweepPlan plan = plan_of(store), expected = plan_of(undisturbed_sweep());
+  BOOST_TEST(plan.is_done());
+  for (size_t i = 0; i < plan.minibatches.size(); ++i) {
+    const MinibatchPlan &own = plan.minibatches[i], &other = expected.minibatches[i];
+    BOOST_REQUIRE(own.best.has_value());
+    BOOST_TEST(own.trials[*own.best].name == other.trials[*other.best].name);
+    for (const PlannedTrial& trial : own.trials) {
+      BOOST_TEST_CONTEXT(trial.name) {
+        BOOST_TEST((trial.state != TrialState::failed));
+        if (trial.state == TrialState::hopeless) continue;  // stopped earlier or later
+        const PlannedTrial* same = expected.find(trial.name);
+        BOOST_REQUIRE(same != nullptr);
+        if (same->state != TrialState::hopeless)
+          BOOST_TEST(test::state_sha256(store / trial.name) == test::state_sha256(undisturbed_sweep() / trial.name));
+        int64_t step = 0;
+        for (const nlohmann::json& line : test::of_kind(test::lines_of(store / trial.name), "step"))
+          BOOST_REQUIRE(line.at("step") == step++);
+      }
+    }
+  }
+}
+
+void check_untouched(const fs::path& store, const std::map<std::string, std::string>& manifests) {
+  for (const auto& [name, manifest] : manifests)
+    BOOST_TEST(test::read_file(store / name / "manifest.json") == manifest, name + " was trained again");
+}
+
+struct SweepFixture {
+  test::TemporaryDirectory directory;
+  const fs::path store = directory / "store";
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(sweeps, SweepFixture)
+
+BOOST_AUTO_TEST_CASE(a_sweep_leaves_a_store) {
+  const fs::path whole = undisturbed_sweep();
+  const SweepPlan plan = plan_of(whole);
+  BOOST_TEST(plan.is_done());
+  for (const MinibatchPlan& minibatch : plan.minibatches) {
+    BOOST_REQUIRE(minibatch.best.has_value());
+    const PlannedTrial& best = minibatch.trials[*minibatch.best];
+    const RunReport run = read_run(whole / best.name);
+    BOOST_TEST(run.how == "target");
+    BOOST_TEST(run.part == "valid");
+    for (const EvaluationPoint& point : run.evaluations)
+      BOOST_TEST((point.goal < 0.45) == (point.step == *run.target_step));
+    BOOST_TEST(std::any_of(minibatch.trials.begin(), minibatch.trials.end(), [&](const PlannedTrial& trial) {
+      return trial.name == best.name + "-seed-2" && read_run(whole / trial.name).seed == 2;
+    }));
+  }
+  const int64_t cap = plan.minibatches[1].opening.most_steps;
+  BOOST_TEST(cap == std::ceil(3 * plan.minibatches[0].trials[*plan.minibatches[0].best].standing.samples / 128));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_command_trains_nothing_anew) {
+  const fs::path whole = undisturbed_sweep();
+  const auto before = manifests_of_done(whole);
+  const ProcessResult again = output_of(sweep(whole));
+  BOOST_TEST(again.status == 0);
+  BOOST_TEST(again.output.find("next: ./run study " + whole.string()) != std::string::npos);
+  check_untouched(whole, before);
+  BOOST_TEST(manifests_of_done(whole).size() == before.size());
+  const ProcessResult worked = output_of(worker(whole));
+  BOOST_TEST(worked.status == 0);
+  check_untouched(whole, before);
+}
+
+BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
+  const fs::path whole = undisturbed_sweep();
+  const std::vector<Measurement> measurements = read_measurements(whole);
+  const SweepPlan plan = plan_of(whole);
+  BOOST_TEST(measurements.size() == plan.closed());
+  size_t at = 0;
+  for (const MinibatchPlan& minibatch : plan.minibatches)
+    for (const PlannedTrial& trial : minibatch.trials) {
+      const Measurement& measurement = measurements.at(at++);
+      BOOST_TEST(measurement.minibatch == minibatch.minibatch);
+      BOOST_TEST(measurement.rate == std::stod(trial.values.at("lr")));
+      BOOST_TEST(measurement.seed == trial.seed);
+      BOOST_TEST(measurement.steps.has_value() == (trial.state == TrialState::reached));
+      if (measurement.steps)
+        BOOST_TEST(measurement.samples == *measurement.steps * static_cast<double>(minibatch.minibatch));
+      BOOST_TEST(measurement.seconds > 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_index_says_what_the_run_folders_say) {
+  const fs::path whole = undisturbed_sweep();
+  std::map<std::string, std::string> states;
+  sqlite3* database = nullptr;
+  BOOST_REQUIRE(sqlite3_open_v2((whole / "index.sqlite").c_str(), &database, SQLITE_OPEN_READONLY, nullptr) ==
+                SQLITE_OK);
+  const auto take = [](void* to, int, char** values, char**) {
+    (*static_cast<std::map<std::string, std::string>*>(to))[values[0]] = values[1];
+    return 0;
+  };
+  BOOST_TEST(sqlite3_exec(database, "SELECT name, state || ' ' || steps || ' ' || is_best FROM trials", take, &states,
+                          nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const SweepPlan plan = plan_of(whole);
+  BOOST_TEST(states.size() == plan.closed());
+  for (const MinibatchPlan& minibatch : plan.minibatches)
+    for (size_t i = 0; i < minibatch.trials.size(); ++i) {
+      const PlannedTrial& trial = minibatch.trials[i];
+      const int is_best = i == minibatch.best ? 1 : 0;
+      BOOST_TEST(states.at(trial.name) == text_of(trial.state) + " " +
+                                              std::to_string(read_manifest(whole / trial.name).steps) + " " +
+                                              std::to_string(is_best));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(killed_twice_it_goes_on_and_repeats_nothing) {
+  std::map<std::string, std::string> done;
+  for (const size_t trials : {2u, 5u}) {
+    Process running(sweep(store));
+    wait_for([&] { return runs_in(store).size() >= trials || !running.runs(); });
+    running.signal(SIGKILL);
+    BOOST_TEST(running.wait().status == 128 + SIGKILL);
+    check_untouched(store, done);
+    done = manifests_of_done(store);
+  }
+  BOOST_TEST(output_of(sweep(store)).status == 0);
+  check_untouched(store, done);
+  check_whole(store);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_lets_trials_make_their_checkpoints) {
+  Process running(sweep(store));
+  wait_for([&] { return !runs_in(store).empty() || !running.runs(); });
+  running.signal(SIGTERM);
+  const ProcessResult stopped = running.wait();
+  BOOST_TEST(stopped.status == 128 + SIGTERM);
+  BOOST_TEST(stopped.output.find("stopped; to go on: ./run sweep --worker " + store.string()) != std::string::npos,
+             stopped.output);
+  BOOST_TEST(output_of(worker(store, {"--jobs", "2"})).status == 2);  // --jobs stands there twice
+  BOOST_TEST(output_of(worker(store)).status == 0);
+  check_whole(store);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_workers_one_is_killed_and_the_other_does_all) {
+  Process first(sweep(store, {"--budget", "1h"}));
+  wait_for([&] { return fs::exists(store / "sweep.json") || !first.runs(); });
+  Process second(worker(store));
+  wait_for([&] { return runs_in(store).size() >= 4 || !first.runs(); });
+  first.signal(SIGKILL);
+  first.wait();
+  const auto done = manifests_of_done(store);
+  const ProcessResult result = second.wait();
+  BOOST_TEST(result.status == 0, result.output);
+  check_untouched(store, done);
+  check_whole(store);
+}
+
+BOOST_AUTO_TEST_CASE(two_workers_share_the_trials) {
+  Process first(sweep(store));
+  wait_for([&] { return fs::exists(store / "sweep.json") || !first.runs(); });
+  Process second(worker(store));
+  BOOST_TEST(first.wait().status == 0);
+  BOOST_TEST(second.wait().status == 0);
+  check_whole(store);
+  for (const fs::path& run : runs_in(store))
+    BOOST_TEST(!nlohmann::json::parse(test::read_file(run / "manifest.json")).contains("resumed"), run.filename());
+}
+
+// Claims of a worker whose clock is a day behind look a day old to no other, nor theirs new to it.
+BOOST_AUTO_TEST_CASE(a_slow_clock_does_not_matter) {
+  const fs::path library = KB_BIN "/slow_clock.so";
+  if (!fs::exists(library)) {
+    BOOST_TEST_MESSAGE("SKIPPED: no " + library.string() + ": a sanitizer's library has to be loaded before others");
+    return;
+  }
+  Words slow = worker(store, {"--lease", "5s"});
+  slow.insert(slow.begin(), {"/usr/bin/env", "LD_PRELOAD=" + library.string()});
+  Process first(sweep(store, {"--lease", "5s"}));
+  wait_for([&] { return fs::exists(store / "sweep.json") || !first.runs(); });
+  Process second(slow);
+  BOOST_TEST(first.wait().status == 0);
+  const ProcessResult slow_result = second.wait();
+  BOOST_TEST(slow_result.status == 0, slow_result.output);
+  BOOST_TEST(slow_result.output.find("taken it over") == std::string::npos);
+  check_whole(store);
+  size_t started_yesterday = 0;
+  const std::string today =
+      nlohmann::json::parse(test::read_file(runs_in(undisturbed_sweep()).front() / "manifest.json")).at("started");
+  for (const fs::path& run : runs_in(store)) {
+    const nlohmann::json manifest = nlohmann::json::parse(test::read_file(run / "manifest.json"));
+    BOOST_TEST(!manifest.contains("resumed"), run.filename());
+    started_yesterday += manifest.at("started").get<std::string>() < today;
+  }
+  BOOST_TEST(started_yesterday > 0u);  // the slow one trained some
+}
+
+BOOST_AUTO_TEST_CASE(a_spent_budget_ends_it_and_the_same_command_goes_on) {
+  fs::copy(undisturbed_sweep(), store, fs::copy_options::recursive);
+  fs::remove_all(store / "kn128-p01");
+  const auto before = manifests_of_done(store);
+  const ProcessResult none = output_of(sweep(store, {"--budget", "0.001s"}));
+  BOOST_TEST(none.status == 0);
+  BOOST_TEST(none.output.find("the budget is spent; to go on: ./run sweep --worker") != std::string::npos);
+  BOOST_TEST(!fs::exists(store / "kn128-p01"));
+  BOOST_TEST(output_of(sweep(store, {"--budget", "2h"})).status == 0);
+  check_untouched(store, before);
+  check_whole(store);
+}
+
+BOOST_AUTO_TEST_CASE(it_grows_and_is_refused_where_it_is_another) {
+  fs::copy(undisturbed_sweep(), store, fs::copy_options::recursive);
+  const auto before = manifests_of_done(store);
+  Words more = sweep(store);
+  *std::next(std::find(more.begin(), more.end(), "--trials")) = "4";
+  BOOST_TEST(output_of(more).status == 0);
+  check_untouched(store, before);
+  BOOST_TEST(fs::exists(store / "kn64-p03" / "manifest.json"));
+  BOOST_TEST(fs::exists(store / "kn128-p03" / "manifest.json"));
+  Words other = more;
+  *std::next(std::find(other.begin(), other.end(), "--target")) = "error=40%";
+  const ProcessResult refused = output_of(other);
+  BOOST_TEST(refused.status == 1);
+  for (const char* part : {"holds another sweep: the flags of its trials differ", "error=45%", "error=40%", "hint:"})
+    BOOST_TEST(refused.output.find(part) != std::string::npos, part);
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
+  fs::create_directories(store);
+  test::write_file(store / "notes.txt", "mine");
+  const ProcessResult result = output_of(sweep(store));
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.output.find("expected a new or empty folder, or one of a sweep, got one that holds notes.txt") !=
+                 std::string::npos,
+             result.output);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
+  const auto refused = [&](const Words& more, const std::string& part, const Words& without = {}) {
+    Words words = sweep(store, more);
+    for (const std::string& flag : without) {
+      const auto at = std::find(words.begin(), words.end(), flag);
+      words.erase(at, at + 2);
+    }
+    const ProcessResult result = output_of(words);
+    BOOST_TEST(result.status == 2, result.output);
+    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(!fs::exists(store));
+  };
+  refused({}, "--grid: expected the minibatches", {"--grid"});
+  refused({}, "--target: expected the figure", {"--target"});
+  refused({"--minibatch", "8"}, "--minibatch: expected --grid alone");
+  refused({"--lr", "0.1"}, "--lr: expected --search lr=... alone");
+  refused({"--search", "momntum=0.9:0.99:revlog"}, "there is no flag '--momntum'; did you mean '--momentum'?");
+  refused({"--search", "lr=1:2:log"}, "--search: expected one range of --lr, got two");
+  refused({"--search", "seed=1,2"}, "a flag with a value that changes what is computed");
+  refused({"--search", "keep=1,2"}, "a flag with a value that changes what is computed");
+  refused({"--search", "momentum=0.5:1"}, "--momentum: expected a number in [0, 1)");
+  refused({"--search", "label-smoothing=x0.5:2"}, "a value above 0 of --label-smoothing");
+  refused({"--out", "x"}, "--out: expected no such flag beside a sweep, whose folder is --store");
+  refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
+  refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
+  refused({"--points", "sobol"}, "--points: expected one of halton, even");
+  refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
+  const ProcessResult result = output_of(worker(store));
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.output.find("holds no sweep: there is no sweep.json") != std::string::npos, result.output);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
