@@ -109,7 +109,8 @@ SweepWork work_of(const SweepArguments& given, const ToolArguments& arguments, c
 
 int work_on(SweepWork work, const Recipe& recipe, const ToolArguments& arguments, const std::filesystem::path& store) {
   work.store = std::filesystem::absolute(store).lexically_normal();
-  work.go_on = fmt::format("{} {} {}", tool_usage(arguments), kWorkerFlag, shell_quoted(work.store.string()));
+  work.go_on = fmt::format("{} {} {}", arguments.recipe ? start_words(recipe) + " sweep" : tool_usage(arguments),
+                           kWorkerFlag, shell_quoted(work.store.string()));
   return run_sweep(recipe, work);
 }
 

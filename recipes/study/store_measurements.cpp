@@ -1,7 +1,5 @@
 #include "recipes/study/store_measurements.h"
 
-#include <limits>
-
 #include "optim/scaling.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/study/run_reader.h"
@@ -29,7 +27,7 @@ Measurement measurement_of(const std::filesystem::path& run, const PlannedTrial&
 
 }  // namespace
 
-std::vector<Measurement> read_measurements(const std::filesystem::path& store) {
+std::vector<Measurement> store_measurements(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
   std::vector<Measurement> measurements;
@@ -39,9 +37,9 @@ std::vector<Measurement> read_measurements(const std::filesystem::path& store) {
   return measurements;
 }
 
-double rate_of_run(const std::filesystem::path& run) {
+std::optional<double> rate_of_run(const std::filesystem::path& run) {
   const std::filesystem::path file = run / kManifest;
-  if (!is_there(file)) return std::numeric_limits<double>::quiet_NaN();
+  if (!is_there(file)) return std::nullopt;
   const JsonValue flags = parse_json(read_file(file), file.string()).at("flags");
   const auto is_number = [&](const char* flag) {
     return flags.has(flag) && flags.at(flag).kind() == JsonValue::Kind::number;

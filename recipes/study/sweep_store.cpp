@@ -87,9 +87,8 @@ TrialStanding read_standing(const fs::path& run) {
   try {
     const RunReport report = read_manifest(run);
     if (!report.is_done()) return {End::none, steps_of_run(run)};
-    if (report.diverged) return {End::diverged, report.steps};
-    if (!report.target_step) return {End::missed, report.steps};
-    return {End::reached, report.steps, *report.target_step, report.target_samples};
+    if (report.target_step) return {End::reached, report.steps, *report.target_step, report.target_samples};
+    return {report.diverged ? End::diverged : End::missed, report.steps};
   } catch (const Error&) {
     return {};  // it has not come to a manifest
   }
@@ -121,7 +120,10 @@ void SweepView::refresh(bool opens) {
 }
 
 void SweepView::read_standings() {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+  std::error_code error;
+  const fs::directory_iterator entries(folder_, error);
+  if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder_.string(), error.message()));
+  for (const fs::directory_entry& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kTrialStart)) continue;
     TrialStanding& standing = standings_[name];

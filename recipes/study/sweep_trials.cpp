@@ -8,6 +8,7 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
+#include "recipes/run/recorded_flags.h"
 #include "recipes/study/study_process.h"
 
 namespace kb {
@@ -15,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedFlag = "--seed",
+constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedFlag = "--seed", *kQuietFlag = "--quiet",
                      *kHeldOut = "--validation";
 constexpr double kHeldOutShare = 0.1;
 constexpr int64_t kMostHeldOut = 10'000;
@@ -31,12 +32,22 @@ void drop_flag(Words& words, const std::string& flag) {
   if (const auto at = std::find(words.begin(), words.end(), flag); at != words.end()) words.erase(at, at + 2);
 }
 
-RunConfig config_with(const Recipe& recipe, const Words& words, int64_t minibatch,
-                      const std::map<std::string, std::string>& values) {
-  Words all = words;
-  all.insert(all.end(), {kMinibatchFlag, fmt::to_string(minibatch)});
-  for (const auto& [flag, value] : values) all.insert(all.end(), {"--" + flag, value});
-  return *parse_flags(recipe, recipe.name, all);
+Words words_with(Words words, int64_t minibatch, const std::map<std::string, std::string>& values) {
+  words.insert(words.end(), {kMinibatchFlag, fmt::to_string(minibatch)});
+  for (const auto& [flag, value] : values) words.insert(words.end(), {"--" + flag, value});
+  return words;
+}
+
+// Flags of one run alone: of a call, or about how it begins and ends.
+void refuse_other_flags(const Recipe& recipe, const Words& words) {
+  constexpr const char* kOfOneRun[] = {"--branch", "--stop-at", "--minibatch-schedule"};
+  for (const std::string& word : words) {
+    if (!word.starts_with("--") || word == kQuietFlag) continue;
+    const bool is_named = std::find(std::begin(kOfOneRun), std::end(kOfOneRun), word) != std::end(kOfOneRun);
+    if (is_named || find_flag(recipe, word).effect == FlagEffect::call)
+      throw UsageError(fmt::format("{}: expected no such flag beside a sweep{}", word,
+                                   word == "--out" ? ", whose folder is --store" : ""));
+  }
 }
 
 void check_words(const Recipe& recipe, const Words& words, const std::vector<SweepRange>& ranges) {
@@ -45,12 +56,9 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
   for (const SweepRange& range : ranges)
     if (has_word(words, "--" + range.range.flag))
       throw UsageError(fmt::format("--{0}: expected --search {0}=... alone, got both", range.range.flag));
-  for (const char* flag : {"--out", "--config", "--branch", "--stop-at", "--minibatch-schedule"})
-    if (has_word(words, flag))
-      throw UsageError(fmt::format("{}: expected no such flag beside a sweep{}", flag,
-                                   std::string_view(flag) == "--out" ? ", whose folder is --store" : ""));
   const RunConfig config = *parse_flags(recipe, recipe.name, words);
   refuse_flags_of_one("sweep", "the same command and --store", config);
+  refuse_other_flags(recipe, words);
   if (!config.target)
     throw UsageError(
         "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
@@ -120,6 +128,7 @@ class RangeCheck {
           value_at(own, i == range ? u : 0.5, centre == definition_.centre.end() ? 1 : centre->second);
       if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
     }
+    parse_flags(recipe_, recipe_.name, words_with(definition_.words, minibatch, trial.values));
     batch_plan(config_of_trial(recipe_, definition_, trial));
   }
 
@@ -159,7 +168,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.minibatches = parse_grid(flags.grid);
   definition.ranges = ranges_of(recipe, flags.search);
   check_words(recipe, words, definition.ranges);
-  const RunConfig first = config_with(recipe, words, definition.minibatches.front(), {});
+  const RunConfig first = *parse_flags(recipe, recipe.name, words_with(words, definition.minibatches.front(), {}));
   for (const SweepRange& range : definition.ranges)
     if (range.range.is_relative) definition.centre[range.range.flag] = centre_of(recipe, first, range.range.flag);
   const bool searches_rate = std::any_of(definition.ranges.begin(), definition.ranges.end(),
@@ -167,6 +176,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   if (searches_rate)  // whose value is the rate of a step, as it is
     for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
   drop_flag(definition.words, kSeedFlag);
+  std::erase(definition.words, kQuietFlag);
   add_defaults(recipe, first, definition.words);
   definition.points = flags.points == "even" ? PointKind::even : PointKind::halton;
   definition.point_seed = flags.point_seed;
@@ -182,7 +192,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
 }
 
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
-  RunConfig config = with_plan(config_with(recipe, definition.words, trial.minibatch, trial.values));
+  RunConfig config = with_plan(recorded_config(recipe, words_with(definition.words, trial.minibatch, trial.values)));
   config.seed = trial.seed;
   if (trial.most_steps > 0) config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
   return config;

@@ -26,7 +26,8 @@ struct SweepFlags {
 SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, const std::vector<std::string>& words,
                              int shards);
 
-// Returns the configuration of a trial. Throws UsageError where the recipe does not take it.
+// Returns the configuration of a trial. Throws UsageError where the recipe does not take it, and for words of the
+// definition that are none of a trial.
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 

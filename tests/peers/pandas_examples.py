@@ -2,8 +2,9 @@
 
     python pandas_examples.py [--bin build/bin]
 
-Makes a run (runs/mine) and a study (runs/seeds) in a temporary folder, and runs every block of Python there. Exit code 1
-where one fails, prints nothing, or prints a number that is none. Needs pandas.
+Makes a run (runs/mine), trainings under three seeds (runs/seeds), a sweep (runs/curve) and a study of it (runs/study) in a
+temporary folder, and runs every block of Python there. Exit code 1 where one fails, prints nothing, or prints a number
+that is none. Needs pandas.
 """
 import argparse
 import pathlib
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SWEEP = ["mlp_mnist", "--dataset", "glyphs", "--depth", "1", "--hidden", "16", "--epochs", "8", "--schedule", "constant",
+         "--target", "error=45%", "--grid", "minibatch=16,32,64,128", "--search", "lr=x0.25:4", "--trials", "5", "--seeds", "2"]
 
 
 def main():
@@ -25,6 +28,8 @@ def main():
         train = [programs / "glyphs", "--epochs", "2", "--quiet", "--out"]
         subprocess.run([*train, "runs/mine"], cwd=folder, check=True)
         subprocess.run([*train, "runs/seeds", "--seeds", "1..3"], cwd=folder, check=True)
+        subprocess.run([programs / "sweep", *SWEEP, "--store", "runs/curve"], cwd=folder, check=True)
+        subprocess.run([programs / "study", "runs/curve", "--out", "runs/study"], cwd=folder, check=True)
         for example in examples:
             result = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True)
             print(f"{example}{result.stdout}{result.stderr}")

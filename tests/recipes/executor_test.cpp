@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "recipes/study/run_reader.h"
@@ -52,6 +53,32 @@ struct Watch : TrialObserver {
   }
   void progress(double, size_t running) override { most_running = std::max(most_running, running); }
   bool wants_to_stop() override { return stop || (!stop_behind.empty() && fs::exists(stop_behind)); }
+};
+
+// Trial b follows from what a gave, and w is wanted until it waits; another process has x.
+struct Chain : TrialSource {
+  fs::path store;
+  std::map<std::string, TrialEnd> ends = {};
+  std::vector<std::string> taken = {};
+
+  explicit Chain(fs::path folder) : store(std::move(folder)) {}
+  bool is_open(const std::string& name) const { return std::find(taken.begin(), taken.end(), name) == taken.end(); }
+  std::vector<Trial> ready() override {
+    std::vector<Trial> ready;
+    for (const Trial& trial : {Trial{"x", {"train"}}, Trial{"w", {"wait"}}, Trial{"a", {"train"}}})
+      if (is_open(trial.name)) ready.push_back(trial);
+    if (ends.contains("a") && is_open("b")) ready.push_back({"b", {"train"}});
+    return ready;
+  }
+  bool take(const Trial& trial) override {
+    if (trial.name == "x") return false;
+    taken.push_back(trial.name);
+    return true;
+  }
+  bool wants(const Trial& trial) override { return !fs::exists(store / trial.name / "waits"); }
+  void ended(const Trial& trial, const TrialOutcome& outcome) override { ends.emplace(trial.name, outcome.end); }
+  bool is_done() override { return ends.size() == 3; }
+  double done() override { return static_cast<double>(ends.size()); }
 };
 
 struct Fixture {
@@ -124,6 +151,29 @@ BOOST_AUTO_TEST_CASE(a_stop_lets_trials_end_and_a_second_call_goes_on) {
   BOOST_REQUIRE(outcomes);
   BOOST_TEST((outcomes->at(0).end == TrialEnd::trained));
   BOOST_TEST(starts("a") == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_decides_as_it_goes) {
+  Chain chain(store);
+  fs::create_directories(store);
+  BOOST_TEST(run_trials(chain, options(1), watch));
+  BOOST_TEST((chain.ends == std::map<std::string, TrialEnd>{
+                                {"a", TrialEnd::trained}, {"b", TrialEnd::trained}, {"w", TrialEnd::stopped}}));
+  BOOST_TEST(watch.names == (std::vector<std::string>{"w", "a", "b"}), boost::test_tools::per_element());
+  BOOST_TEST(read_run(store / "w").how == "interrupted");
+  BOOST_TEST(!fs::exists(store / "x"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_is_told_of_trials_that_a_stop_ended) {
+  struct Endless : Chain {
+    using Chain::Chain;
+    bool wants(const Trial&) override { return true; }
+  } chain(store);
+  fs::create_directories(store);
+  watch.stop_behind = store / "w" / "waits";
+  BOOST_TEST(!run_trials(chain, options(1), watch));
+  BOOST_TEST((chain.ends == std::map<std::string, TrialEnd>{{"w", TrialEnd::stopped}}));
+  BOOST_TEST(watch.names.empty());
 }
 
 BOOST_AUTO_TEST_CASE(one_executor_a_store) {

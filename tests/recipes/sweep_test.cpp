@@ -152,9 +152,25 @@ BOOST_AUTO_TEST_CASE(the_same_command_trains_nothing_anew) {
   check_untouched(whole, before);
 }
 
+BOOST_AUTO_TEST_CASE(a_recipes_own_program_has_the_command) {
+  fs::copy(undisturbed_sweep(), store, fs::copy_options::recursive);
+  fs::remove_all(store / "kn128-p01");
+  Words words = sweep(store, {"--budget", "0.001s"});
+  words[0] = KB_BIN "/mlp_mnist";
+  words[1] = "sweep";
+  const ProcessResult stopped = output_of(words);
+  BOOST_TEST(stopped.status == 0);
+  BOOST_TEST(stopped.output.find("./run mlp_mnist sweep --worker " + store.string()) != std::string::npos);
+  BOOST_TEST(output_of({KB_BIN "/mlp_mnist", "sweep", "--worker", store.string(), "--jobs", "1"}).status == 0);
+  check_whole(store);
+  const ProcessResult other = output_of({KB_BIN "/resnet_cifar", "sweep", "--worker", store.string()});
+  BOOST_TEST(other.status == 2);
+  BOOST_TEST(other.output.find("expected a sweep of resnet_cifar, got one of mlp_mnist") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
   const fs::path whole = undisturbed_sweep();
-  const std::vector<Measurement> measurements = read_measurements(whole);
+  const std::vector<Measurement> measurements = store_measurements(whole);
   const SweepPlan plan = plan_of(whole);
   BOOST_TEST(measurements.size() == plan.closed());
   size_t at = 0;
@@ -162,12 +178,12 @@ BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
     for (const PlannedTrial& trial : minibatch.trials) {
       const Measurement& measurement = measurements.at(at++);
       BOOST_TEST(measurement.minibatch == minibatch.minibatch);
-      BOOST_TEST(measurement.rate == std::stod(trial.values.at("lr")));
-      BOOST_TEST(measurement.seed == trial.seed);
+      BOOST_TEST(measurement.rate.value() == std::stod(trial.values.at("lr")));
+      BOOST_TEST(measurement.seed.value() == trial.seed);
       BOOST_TEST(measurement.steps.has_value() == (trial.state == TrialState::reached));
       if (measurement.steps)
-        BOOST_TEST(measurement.samples == *measurement.steps * static_cast<double>(minibatch.minibatch));
-      BOOST_TEST(measurement.seconds > 0);
+        BOOST_TEST(measurement.samples.value() == *measurement.steps * static_cast<double>(minibatch.minibatch));
+      BOOST_TEST(measurement.seconds.value() > 0);
     }
 }
 
@@ -317,6 +333,32 @@ BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
              result.output);
 }
 
+// A store may come from anywhere.
+BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
+  fs::create_directories(store);
+  const auto refused = [&](const std::string& text, const std::string& part) {
+    test::write_file(store / "sweep.json", text);
+    const ProcessResult result = output_of(worker(store));
+    BOOST_TEST((result.status == 1 || result.status == 2), result.output);
+    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+  };
+  const std::string whole = test::read_file(undisturbed_sweep() / "sweep.json");
+  refused("{", "sweep.json");
+  refused("{}", "recipe");
+  const auto with = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json json = nlohmann::json::parse(whole);
+    json[key] = value;
+    return json.dump();
+  };
+  refused(with("trials", 0), "expected at least one minibatch, trial and seed");
+  refused(with("points", "sobol"), "points: expected one of halton, even");
+  refused(with("recipe", "mlp"), "mlp_mnist");
+  refused(with("arguments", {"--help"}), "'--help' is none of the flags that say what is computed");
+  refused(with("arguments", {"--out", "x"}), "'--out' is none of the flags that say what is computed");
+  test::write_file(store / "minibatch-64.json", "{\"centre\":");
+  refused(whole, "minibatch-64.json");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   const auto refused = [&](const Words& more, const std::string& part, const Words& without = {}) {
     Words words = sweep(store, more);
@@ -340,6 +382,9 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   refused({"--search", "momentum=0.5:1"}, "--momentum: expected a number in [0, 1)");
   refused({"--search", "label-smoothing=x0.5:2"}, "a value above 0 of --label-smoothing");
   refused({"--out", "x"}, "--out: expected no such flag beside a sweep, whose folder is --store");
+  refused({"--batch-norm", "ghost(8)"}, "--batch-norm: expected no such flag beside a sweep");
+  refused({"--stop-at", "5st"}, "--stop-at: expected no such flag beside a sweep");
+  refused({"--search", "power=1:3"}, "--power: it has no effect here");
   refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
   refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
   refused({"--points", "sobol"}, "--points: expected one of halton, even");

@@ -1,0 +1,48 @@
+#include "recipes/config/length_rows.h"
+
+namespace kb {
+
+FlagRow stop_at() {
+  return {{"--stop-at", "WHEN",
+           "end the run before its schedule ends, which stays as --epochs says: 500st after 500 steps, 30ep after 30 "
+           "epochs, 8.5% at the first evaluation of at most that test error"},
+          [](RunConfig& config, const std::string& value) {
+            if (value.empty()) refuse_value("--stop-at", "500st, 30ep or 8.5%", value);
+            config.stop_at = parse_stop_at(value);
+          },
+          [](const RunConfig& config) { return config.stop_at.text(); }};
+}
+
+FlagRow target() {
+  static constexpr const char* kName = "--target";
+  static constexpr const char* kNone = "none";
+  return {{kName, "METRIC=X",
+           "end the run at the first evaluation in its course by which a metric is better than X, not as good: "
+           "error=0.03, error=3%, loss=0.1; none"},
+          [](RunConfig& config, const std::string& value) {
+            config.target.reset();
+            if (value != kNone) config.target = parse_target(kName, value);
+          },
+          [](const RunConfig& config) { return config.target ? config.target->text() : ""; }};
+}
+
+FlagRow minibatch_schedule() {
+  static constexpr const char* kName = "--minibatch-schedule";
+  return {{kName, "WHEN:xF",
+           "let the minibatch grow in place of a decay of the learning rate, which a growth leaves as it is: "
+           "30ep:x5,60ep:x5 "
+           "has five times as many workers, of as many samples, from the begin of epoch 30 on, and again from 60 on"},
+          [](RunConfig& config, const std::string& value) { config.minibatch_schedule = parse_growths(kName, value); },
+          [](const RunConfig& config) { return growths_text(config.minibatch_schedule); }};
+}
+
+FlagRow log_layers() {
+  static constexpr const char* kName = "--log-layers";
+  return {{kName, "EVERY",
+           "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
+           "(steps) or 1ep (epochs), and draw them into layers.svg at the end; the same bits"},
+          [](RunConfig& config, const std::string& value) { config.log_layers = parse_duration(kName, value); },
+          [](const RunConfig& config) { return config.log_layers ? config.log_layers->text() : ""; }};
+}
+
+}  // namespace kb
