@@ -14,7 +14,7 @@ fail() {
 steps=$("$root/tests/container_steps")
 [[ $(wc -l <<<"$steps") -eq 3 ]] || fail "expected 3 steps in the Containerfile, got: $steps"
 installed=$(head -n 1 <<<"$steps")
-eval "$(sed -n '/^programs=/p; /^libraries=/p; /^optional=/p' "$root/run")"
+eval "$(awk '/^(programs|libraries|optional)=/ { inside = 1 } inside { print } /\)$/ { inside = 0 }' "$root/run")"
 # shellcheck disable=SC2154 # they come from ./run
 for package in "${programs[@]#*:}" "${libraries[@]}" "${optional[@]}"; do
   [[ $package == libboost-test-dev ]] || grep -qw -- "$package" <<<"$installed" || fail "the container lacks $package"

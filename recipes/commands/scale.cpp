@@ -9,6 +9,7 @@
 #include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
+#include "recipes/perf/scale_json.h"
 #include "recipes/perf/scaling.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/step_picture.h"
@@ -30,7 +31,7 @@ struct ScaleOptions {
   int64_t per_node = 8;
   int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
   int64_t samples = 0;  // of an epoch; 0: the data set's
-  std::string inside, between, step;
+  std::string inside, between, step, json;
 };
 
 // One of two processes, which has the all-reduces in it; alone, so that nothing goes anywhere.
@@ -153,7 +154,8 @@ int scale_command(const ToolArguments& arguments) {
        {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &options.samples},
        {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &options.inside},
        {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &options.between},
-       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &options.step}});
+       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &options.step},
+       {{"--json", "FILE", "the forecast as JSON, for `study --cluster`"}, nullptr, nullptr, &options.json}});
   if (!call) return 0;
   if (options.between.empty() || (options.inside.empty() && options.per_node > 1))
     throw UsageError(
@@ -176,8 +178,13 @@ int scale_command(const ToolArguments& arguments) {
     lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
     fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.epochs));
   }
+  const ScaleWords words{title, timed.text, nodes};
+  if (!options.json.empty()) {
+    write_file_atomically(options.json, scale_json(lines, epoch, words));
+    fmt::print("\nforecast: {}\n", options.json);
+  }
   if (!call->config.picture.empty()) {
-    write_file_atomically(call->config.picture, scale_picture(lines, epoch, {title, timed.text, nodes}));
+    write_file_atomically(call->config.picture, scale_picture(lines, epoch, words));
     fmt::print("\npicture: {}\n", call->config.picture);
   }
   return 0;

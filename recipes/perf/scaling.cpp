@@ -10,18 +10,18 @@
 namespace kb {
 namespace {
 
-std::string duration_text(double seconds) {
-  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
-  return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
-}
-
 // "-" where a minibatch is larger than the epoch of `epoch` samples.
 std::string epochs_text(const ScaleRow& row, double count, double epoch) {
   return row.minibatch > epoch ? "-" : duration_text(row.seconds_of(count * epoch));
 }
 
 }  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
+  return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
+}
 
 int ScaleWorker::at_a_time(int workers) const { return cores == 0 ? 1 : std::clamp(cores / threads, 1, workers); }
 

@@ -41,6 +41,9 @@ struct ScaleLine {
 };
 ScaleLine scale_line(const ScaleWorker& worker, Algorithm algorithm, const Cluster& cluster, int most_workers);
 
+// "90.5 s", "12.3 min", "6.1 h", "9.2 days".
+std::string duration_text(double seconds);
+
 inline constexpr int64_t kPaperEpochs = 90;  // Goyal et al. 2017
 
 // `epoch`: its samples; the last columns are the times of 90 epochs, and of `epochs`.

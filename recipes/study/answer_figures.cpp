@@ -135,6 +135,32 @@ std::string samples_figure(const StudyAnswer& answer) {
   return figure.str(legend);
 }
 
+std::string efficiency_figure(const StudyAnswer& answer) {
+  constexpr double kPercent = 100;
+  CurveRange range;
+  range.take(kPercent);
+  for (const BestResult& one : answer.best) range.take(kPercent * one.efficiency);
+  FigureFrame figure(answer, fmt::format("Efficiency: samples of minibatch {} over its own", answer.base().minibatch),
+                     linear_values(range));
+  std::vector<ChartEntry> legend = measured_legend(answer);
+  figure.shade_regions();
+  figure.chart().draw_axes({kMinibatchTitle, "%"});
+  figure.mark_critical(legend);
+  const double samples = answer.base().samples;
+  figure.chart().curve([&](double) { return kPercent; }, kPerfectStroke);
+  if (answer.fit)
+    figure.chart().curve([&](double b) { return kPercent * samples / answer.fit->samples_at(b); }, kFitStroke);
+  for (const BestResult& one : answer.best) {
+    const auto minibatch = static_cast<double>(one.minibatch);
+    const auto percent = [&](double steps) { return kPercent * samples / (minibatch * steps); };
+    if (one.interval)
+      figure.chart().whisker(minibatch, percent(one.interval->high), percent(one.interval->low), kSecondColor);
+    figure.chart().dot(minibatch, percent(one.steps), kSecondColor,
+                       fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(one.steps)));
+  }
+  return figure.str(legend);
+}
+
 CurveRange range_of_rates(const StudyAnswer& answer) {
   CurveRange range;
   for (const BestResult& one : answer.best) {
@@ -189,6 +215,19 @@ MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
   return cell;
 }
 
+// Of the settings at one rate that of the fewest steps.
+std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates) {
+  std::vector<const RateResult*> best;
+  for (const RateResult& one : rates) {
+    if (!one.rate) continue;
+    if (best.empty() || best.back()->rate != one.rate)
+      best.push_back(&one);
+    else if (!one.steps.empty() && (best.back()->steps.empty() || one.mean_steps() < best.back()->mean_steps()))
+      best.back() = &one;
+  }
+  return best;
+}
+
 std::string rate_map(const StudyAnswer& answer) {
   std::vector<MapColumn> columns;
   for (const MinibatchResults& at : answer.all) {
@@ -198,9 +237,8 @@ std::string rate_map(const StudyAnswer& answer) {
     CurveRange steps;
     for (const RateResult& one : at.rates)
       if (!one.steps.empty()) steps.take(one.mean_steps());
-    for (const RateResult& one : at.rates)
-      if (one.rate)
-        column.cells.push_back(map_cell(one, steps.low, best != answer.best.end() && best->best.rate == one.rate));
+    for (const RateResult* one : best_by_rate(at.rates))
+      column.cells.push_back(map_cell(*one, steps.low, best != answer.best.end() && best->best.rate == one->rate));
     if (!column.cells.empty()) columns.push_back(std::move(column));
   }
   return cell_map({"Steps to the target at every rate",
@@ -214,7 +252,8 @@ std::string rate_map(const StudyAnswer& answer) {
 }  // namespace
 
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
-  std::vector<AnswerFigure> figures = {{"steps", steps_figure(answer)}, {"samples", samples_figure(answer)}};
+  std::vector<AnswerFigure> figures = {
+      {"steps", steps_figure(answer)}, {"samples", samples_figure(answer)}, {"efficiency", efficiency_figure(answer)}};
   if (!answer.base().best.rate) return figures;
   figures.push_back({"rates", rates_figure(answer)});
   const bool has_several =

@@ -12,8 +12,8 @@ struct AnswerFigure {
   std::string svg;   // self-contained
 };
 
-// Steps to the target against the minibatch, with fit, perfect scaling and regions; samples likewise; where rates were
-// noted, the best rate beside the linear and the square-root line, and a map of all rates where a minibatch has
+// Steps to the target against the minibatch, with fit, perfect scaling and regions; samples and efficiency likewise.
+// Rates that were noted are drawn beside the linear and the square-root line, and as a map where a minibatch has
 // several.
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer);
 

@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "recipes/study/csv.h"
+
 namespace kb {
 namespace {
 
 using AnswerJson = nlohmann::ordered_json;
-
-std::string csv_number(const std::optional<double>& value) { return value ? fmt::format("{:.9g}", *value) : ""; }
 
 AnswerJson json_number(const std::optional<double>& value) { return value ? AnswerJson(*value) : AnswerJson(nullptr); }
 
@@ -53,16 +53,14 @@ AnswerJson regions_json(const StudyAnswer& answer) {
 }
 
 AnswerJson rate_json(const RateResult& one) {
-  return {{"rate", json_number(one.rate)},
-          {"runs", one.runs},
-          {"diverged", one.diverged},
-          {"steps", one.steps},
-          {"seconds", json_number(one.seconds)}};
+  return {{"rate", json_number(one.rate)}, {"setting", one.setting}, {"runs", one.runs},
+          {"diverged", one.diverged},      {"steps", one.steps},     {"seconds", json_number(one.seconds)}};
 }
 
 AnswerJson best_json(const StudyAnswer& answer, size_t i) {
   const BestResult& one = answer.best[i];
   AnswerJson json = {{"rate", json_number(one.best.rate)},
+                     {"setting", one.best.setting},
                      {"rate_is_bound", one.is_greatest ? "lower"
                                        : one.is_least  ? "upper"
                                                        : "none"},
@@ -82,6 +80,19 @@ AnswerJson best_json(const StudyAnswer& answer, size_t i) {
   return json;
 }
 
+AnswerJson cluster_json(const ClusterCost& cost) {
+  AnswerJson rows = AnswerJson::array();
+  for (const TargetCost& row : cost.rows)
+    rows.push_back({{"workers", row.at.workers},
+                    {"minibatch", row.at.minibatch},
+                    {"steps", row.steps},
+                    {"samples", row.samples},
+                    {"step_s", row.at.step},
+                    {"seconds", row.seconds},
+                    {"is_measured", row.is_measured}});
+  return {{"forecast", cost.title}, {"nodes", cost.nodes}, {"rows", std::move(rows)}};
+}
+
 AnswerJson minibatches_json(const StudyAnswer& answer) {
   AnswerJson list = AnswerJson::array();
   size_t place = 0;  // of the next one in `best`
@@ -99,7 +110,8 @@ AnswerJson minibatches_json(const StudyAnswer& answer) {
 
 std::string answer_csv(const StudyAnswer& answer) {
   std::string csv =
-      "minibatch,rate,steps,steps_low,steps_high,samples,efficiency,region,fitted_steps,residual,linear_rate,sqrt_rate,"
+      "minibatch,rate,setting,steps,steps_low,steps_high,samples,efficiency,region,fitted_steps,residual,linear_rate,"
+      "sqrt_rate,"
       "diverged_from,runs,runs_reached,seconds\n";
   for (size_t i = 0; i < answer.best.size(); ++i) {
     const BestResult& one = answer.best[i];
@@ -108,11 +120,11 @@ std::string answer_csv(const StudyAnswer& answer) {
     if (one.interval) low = one.interval->low, high = one.interval->high;
     if (answer.fit) fitted = answer.fit->steps_at(minibatch), residual = answer.fit->residuals[i];
     csv +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_number(one.best.rate),
-                    csv_number(one.steps), csv_number(low), csv_number(high), csv_number(one.samples),
-                    csv_number(one.efficiency), text_of(answer.regions.regions[i]), csv_number(fitted),
-                    csv_number(residual), csv_number(one.linear_rate), csv_number(one.square_root_rate),
-                    csv_number(one.diverged_from), one.best.runs, one.best.steps.size(), csv_number(one.best.seconds));
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_field(one.best.rate),
+                    csv_field(one.best.setting), csv_field(one.steps), csv_field(low), csv_field(high),
+                    csv_field(one.samples), csv_field(one.efficiency), text_of(answer.regions.regions[i]),
+                    csv_field(fitted), csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
+                    csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
   return csv;
 }
@@ -125,6 +137,7 @@ std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
                      {"line", line_json(answer)},
                      {"regions", regions_json(answer)},
                      {"not_reached", answer.not_reached},
+                     {"cluster", answer.cluster ? cluster_json(*answer.cluster) : AnswerJson(nullptr)},
                      {"minibatches", minibatches_json(answer)}})
              .dump(2) +
          "\n";

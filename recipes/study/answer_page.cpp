@@ -54,6 +54,17 @@ std::string fit_table_of_page(const StudyAnswer& answer) {
   return table.str();
 }
 
+std::string cost_section(const StudyAnswer& answer) {
+  if (!answer.cluster) return "";
+  HtmlTable table({"workers", "minibatch", "steps", "samples", "step, ms", "time", "worker hours"});
+  for (const TargetCost& row : answer.cluster->rows)
+    table.row({fmt::to_string(row.at.workers), count_text(row.at.minibatch) + (row.is_measured ? "" : "*"),
+               count_text(row.steps), count_text(row.samples), fmt::format("{:.3g}", 1e3 * row.at.step),
+               unbroken(duration_text(row.seconds)), fmt::format("{:.3g}", row.at.workers * row.seconds / 3600)});
+  return fmt::format("<h2>On a cluster</h2>\n<p>{}, {}. {}</p>\n{}", xml_text(answer.cluster->title),
+                     xml_text(answer.cluster->nodes), xml_text(cost_sentence(*answer.cluster)), table.str());
+}
+
 }  // namespace
 
 std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
@@ -64,8 +75,9 @@ std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
   return html_page(
       "Steps to the target against the minibatch: " + std::filesystem::path(source.file).filename().string(),
       fmt::format("<p><code>{}</code></p>\n{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
-                  "<h2>Minibatches at their best rate</h2>\n{}",
-                  xml_text(source.command), fit_table_of_page(answer), sentences, drawn, best_table(answer)));
+                  "<h2>Minibatches at their best rate</h2>\n{}{}",
+                  xml_text(source.command), fit_table_of_page(answer), sentences, drawn, best_table(answer),
+                  cost_section(answer)));
 }
 
 }  // namespace kb

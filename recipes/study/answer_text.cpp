@@ -123,6 +123,15 @@ std::string useful_sentence(const StudyAnswer& answer) {
                      rule);
 }
 
+// Empty where the rate alone was varied.
+std::string settings_sentence(const StudyAnswer& answer) {
+  std::vector<std::string> settings;
+  for (const BestResult& one : answer.best)
+    if (!one.best.setting.empty())
+      settings.push_back(fmt::format("{} at minibatch {}", one.best.setting, one.minibatch));
+  return settings.empty() ? "" : fmt::format("Best with {}.", fmt::join(settings, ", "));
+}
+
 }  // namespace
 
 std::string estimate_text(const Estimate& estimate) {
@@ -143,6 +152,7 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer, int64_t res
   sentences.push_back(perfect_sentence(answer));
   if (answer.fit && !(answer.fit->b_crit_is_lower_bound && answer.fit->b_crit_is_upper_bound))
     sentences.push_back(useful_sentence(answer));
+  if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
   if (!answer.not_reached.empty())
     sentences.push_back(
         fmt::format("The target was not reached at minibatch {}.", fmt::join(answer.not_reached, ", ")));
@@ -154,6 +164,9 @@ std::string answer_text(const StudyAnswer& answer, int64_t resamples) {
   if (answer.fit) text += fit_table(*answer.fit);
   text += "\n";
   for (const std::string& sentence : answer_sentences(answer, resamples)) text += wrapped("", sentence);
+  if (answer.cluster)
+    text += "\n" + wrapped("", answer.cluster->title + ", " + answer.cluster->nodes) + cost_table(*answer.cluster) +
+            wrapped("", cost_sentence(*answer.cluster));
   return text;
 }
 

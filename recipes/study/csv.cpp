@@ -96,4 +96,14 @@ std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& file)
   return CsvReader(text, file).records();
 }
 
+std::string csv_field(const std::string& text) {
+  const bool is_comment = text.starts_with('#');
+  if (!is_comment && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_field(const std::optional<double>& value) { return value ? fmt::format("{:.9g}", *value) : ""; }
+
 }  // namespace kb

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace kb {
 
@@ -13,6 +14,7 @@ struct Measurement {
   bool diverged = false;          // never of a run that reached the target
   std::optional<double> samples;  // that the run saw in all: to the target, or until it was given up
   std::optional<double> seconds;  // likewise
+  std::string setting = {};       // of whatever else was varied: "momentum=0.95"
 };
 
 }  // namespace kb

@@ -18,7 +18,8 @@ namespace kb {
 namespace {
 
 constexpr const char* kLengths[] = {"steps", "samples", "epochs"};
-const std::vector<std::string> kOtherColumns = {"minibatch", "rate", "seed", "reached", "diverged", "seconds"};
+const std::vector<std::string> kOtherColumns = {"minibatch", "rate",     "setting", "seed",
+                                                "reached",   "diverged", "seconds"};
 constexpr double kWholeAsDouble = 9007199254740992;  // 2^53: a double has all whole numbers up to it
 
 std::string without_spaces(const std::string& text) {
@@ -121,6 +122,8 @@ class MeasurementRow {
     refuse(column, "1 or 0", text, "");
   }
 
+  std::string text(const std::string& column) const { return cell(column); }
+
   [[noreturn]] void refuse(const std::string& problem, const std::string& expected, const std::string& got,
                            const std::string& hint) const {
     throw DataError({fmt::format("{}:{}", file_, record_.line), problem, expected, "'" + got + "'", hint});
@@ -160,6 +163,7 @@ Measurement measurement_in(const MeasurementRow& row, const std::string& length,
   Measurement run;
   run.minibatch = *minibatch;
   run.rate = row.positive("rate");
+  run.setting = row.text("setting");
   run.seed = row.whole("seed", 0);
   run.seconds = row.positive("seconds");
   run.diverged = row.truth("diverged").value_or(false);
@@ -183,13 +187,14 @@ Measurements parse_measurement_table(std::string_view text, const std::string& f
   if (columns.length() == "epochs" && !samples_per_epoch)
     columns.refuse("a length in epochs alone", "the samples of an epoch", "none", "--samples-per-epoch N");
   Measurements result{{}, columns.ignored()};
-  std::map<std::tuple<int64_t, std::optional<double>, int64_t>, size_t> lines;
+  std::map<std::tuple<int64_t, std::optional<double>, std::string, int64_t>, size_t> lines;
   for (size_t i = 1; i < records.size(); ++i) {
     const MeasurementRow row(columns, records[i], file);
     result.runs.push_back(measurement_in(row, columns.length(), samples_per_epoch));
     const Measurement& run = result.runs.back();
     if (!run.seed) continue;
-    const auto [at, is_new] = lines.emplace(std::tuple(run.minibatch, run.rate, *run.seed), records[i].line);
+    const auto [at, is_new] =
+        lines.emplace(std::tuple(run.minibatch, run.rate, run.setting, *run.seed), records[i].line);
     if (!is_new)
       row.refuse("a run stands there twice", "minibatch, rate and seed of its own",
                  fmt::format("those of line {}", at->second),
@@ -200,6 +205,18 @@ Measurements parse_measurement_table(std::string_view text, const std::string& f
 
 Measurements read_measurement_table(const std::filesystem::path& file, std::optional<double> samples_per_epoch) {
   return parse_measurement_table(read_file(file), file.string(), samples_per_epoch);
+}
+
+std::string measurement_table(std::span<const Measurement> runs) {
+  std::string text = "minibatch,rate,setting,seed,steps,reached,diverged,seconds\n";
+  for (const Measurement& run : runs) {
+    const auto minibatch = static_cast<double>(run.minibatch);
+    const std::optional<double> steps = run.steps || !run.samples ? run.steps : std::optional(*run.samples / minibatch);
+    text += fmt::format("{},{},{},{},{},{:d},{:d},{}\n", run.minibatch, csv_field(run.rate), csv_field(run.setting),
+                        run.seed ? fmt::to_string(*run.seed) : "", csv_field(steps), run.steps.has_value(),
+                        run.diverged, csv_field(run.seconds));
+  }
+  return text;
 }
 
 }  // namespace kb

@@ -1,17 +1,21 @@
 // Reads measurements from a table (CSV, recipes/study/csv.h): the first line names the columns, each other is a
 // training.
-//   minibatch  samples of a step, a whole number
-//   steps      to the target; or `samples`, or `epochs` (which needs the samples of one): the first that is there
-//   counts rate       learning rate                                                    optional, like all below seed a
-//   whole number reached    1 or 0: whether the target was reached; else steps are what the run took until it was given
-//   up. Without
-//              the column it was reached where steps stand and the run did not diverge
-//   diverged   1 or 0
-//   seconds    that the run took
+//
+// - minibatch: samples of a step, a whole number
+// - steps, samples or epochs: to the target; the first of them that is there counts; epochs need the samples of one
+// - rate: learning rate; optional, like all below
+// - setting: any text, of whatever else was varied
+// - seed: a whole number
+// - reached: 1 or 0, whether the target was reached; else steps are those until the run was given up. Without the
+//   column it was reached if steps stand there and the run did not diverge
+// - diverged: 1 or 0
+// - seconds: that the run took
+//
 // A cell may be empty, but for minibatch. true and false stand for 1 and 0. Other columns are passed over.
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +35,8 @@ Measurements parse_measurement_table(std::string_view text, const std::string& f
 // Throws Error where the file cannot be read.
 Measurements read_measurement_table(const std::filesystem::path& file,
                                     std::optional<double> samples_per_epoch = std::nullopt);
+
+// Writes such a table, with all the columns; steps of a run that did not reach the target are those that it took.
+std::string measurement_table(std::span<const Measurement> runs);
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/scaling.h"
 #include "recipes/run/run_folder.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
@@ -20,10 +21,20 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
+std::optional<double> rate_of_flags(const JsonValue& flags) {
+  const auto is_number = [&](const char* flag) { return std::isfinite(number_at(flags, flag)); };
+  if (is_number("lr")) return flags.get<double>("lr");
+  if (!is_number("base-lr")) return std::nullopt;
+  const ReferenceRate base{flags.get<double>("base-lr"), flags.get<int64_t>("base-minibatch"),
+                           flags.get<std::string>("scaling")};
+  return base.at(flags.get<int64_t>("minibatch"));
+}
+
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
+  report.rate = rate_of_flags(manifest.at("flags"));
   report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
   if (manifest.has("goal")) {
     const JsonValue goal = manifest.at("goal");

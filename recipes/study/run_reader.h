@@ -26,6 +26,7 @@ struct RunReport {
   bool diverged = false;  // never true of a run that has not ended
   int64_t steps = 0;      // done
   int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
+  std::optional<double> rate;  // learning rate behind the warmup, by its flags
   MetricKind goal_kind = {};
   std::string goal = "error";                                // name of the metric that the run is judged by
   double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end

@@ -12,8 +12,10 @@
 namespace kb {
 namespace {
 
-RateResult rate_result(std::optional<double> rate, const std::vector<const Measurement*>& runs) {
-  RateResult result{rate, {}, runs.size(), 0, {}};
+using RateSetting = std::pair<std::optional<double>, std::string>;
+
+RateResult rate_result(const RateSetting& at, const std::vector<const Measurement*>& runs) {
+  RateResult result{at.first, at.second, {}, runs.size(), 0, {}};
   std::vector<double> seconds;
   for (const Measurement* run : runs) {
     result.diverged += run->diverged;
@@ -26,12 +28,12 @@ RateResult rate_result(std::optional<double> rate, const std::vector<const Measu
 }
 
 std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> runs) {
-  std::map<int64_t, std::map<std::optional<double>, std::vector<const Measurement*>>> groups;
-  for (const Measurement& run : runs) groups[run.minibatch][run.rate].push_back(&run);
+  std::map<int64_t, std::map<RateSetting, std::vector<const Measurement*>>> groups;
+  for (const Measurement& run : runs) groups[run.minibatch][{run.rate, run.setting}].push_back(&run);
   std::vector<MinibatchResults> results;
   for (const auto& [minibatch, rates] : groups) {
     results.push_back({minibatch});
-    for (const auto& [rate, group] : rates) results.back().rates.push_back(rate_result(rate, group));
+    for (const auto& [at, group] : rates) results.back().rates.push_back(rate_result(at, group));
   }
   return results;
 }
@@ -58,8 +60,9 @@ BestResult best_result(const MinibatchResults& at, const RateResult& best, const
   BestResult result;
   result.minibatch = at.minibatch;
   result.best = best;
-  result.is_least = at.rates.size() > 1 && &best == &at.rates.front();
-  result.is_greatest = at.rates.size() > 1 && &best == &at.rates.back();
+  const bool has_several = at.rates.front().rate != at.rates.back().rate;
+  result.is_least = has_several && best.rate == at.rates.front().rate;
+  result.is_greatest = has_several && best.rate == at.rates.back().rate;
   result.diverged_from = diverged_from(at.rates, best);
   result.steps = best.mean_steps();
   result.samples = result.steps * static_cast<double>(at.minibatch);
@@ -95,6 +98,13 @@ void add_fit(StudyAnswer& answer, const Resampling& resampling) {
   answer.line = fit_linear_batch(measured);
 }
 
+void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
+  if (!answer.fit) throw Error("--cluster: steps at a cluster's minibatches follow from the fit; " + answer.no_fit);
+  answer.cluster = target_cost(
+      *answer.fit, forecast,
+      {static_cast<double>(answer.best.front().minibatch), static_cast<double>(answer.best.back().minibatch)});
+}
+
 }  // namespace
 
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
@@ -114,6 +124,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
   add_fit(answer, options.resampling);
   answer.regions = regions_of(answer, options.base_minibatch);
   measure_against(answer.base(), answer.best);
+  if (options.forecast) add_cost(answer, *options.forecast);
   return answer;
 }
 

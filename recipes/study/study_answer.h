@@ -10,12 +10,14 @@
 #include "optim/critical_batch.h"
 #include "optim/scaling_regions.h"
 #include "recipes/study/measurement.h"
+#include "recipes/study/target_cost.h"
 
 namespace kb {
 
-// Runs of one minibatch at one learning rate.
+// Runs of one minibatch at one learning rate and one setting of whatever else was varied.
 struct RateResult {
   std::optional<double> rate;  // nothing: rates were not noted
+  std::string setting;         // "momentum=0.95"; empty: the rate alone was varied
   std::vector<double> steps;   // of the runs that reached the target
   size_t runs = 0, diverged = 0;
   std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
@@ -25,7 +27,7 @@ struct RateResult {
 
 struct MinibatchResults {
   int64_t minibatch = 0;
-  std::vector<RateResult> rates = {};  // ascending
+  std::vector<RateResult> rates = {};  // ascending; of one rate by setting
 };
 
 // A minibatch at its best rate: of the rates at which more than half of the runs reached the target, and more than half
@@ -50,16 +52,19 @@ struct StudyAnswer {
   std::optional<CriticalBatch> fit;    // a residual for each of `best`
   std::optional<LinearBatchFit> line;  // beside it
   std::string no_fit;                  // why there is none
+  std::optional<ClusterCost> cluster;  // where a forecast was given
 
   const BestResult& base() const { return best[regions.base]; }
 };
 
 struct AnswerOptions {
   std::optional<int64_t> base_minibatch;  // nothing: the smallest that reached the target
-  Resampling resampling;
+  Resampling resampling = {};
+  std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };
 
-// Throws Error where no minibatch reached the target, or the base minibatch did not.
+// Throws Error where no minibatch reached the target, the base minibatch did not, or a cost is asked for and there is
+// no fit.
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options);
 
 }  // namespace kb

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/study/run_reader.h"
-#include "recipes/study/store_measurements.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -122,10 +121,7 @@ void add_row(Insert& insert, const std::filesystem::path& store, const Minibatch
   const bool is_best = plan.is_searched && plan.best && trial.name == plan.trials[*plan.best].name;
   const bool is_reached = trial.state == TrialState::reached;
   const int64_t steps = std::max(run.steps, trial.standing.steps);
-  insert.add(trial.name)
-      .add(trial.minibatch)
-      .add(trial.seed)
-      .add(rate_of_run(store / trial.name).value_or(std::nan("")));
+  insert.add(trial.name).add(trial.minibatch).add(trial.seed).add(run.rate.value_or(std::nan("")));
   insert.add(nlohmann::json(trial.values).dump()).add(text_of(trial.state));
   insert.add(int64_t{is_best}).add(int64_t{trial.is_search}).add(steps).add(steps * trial.minibatch);
   insert.add(is_reached ? std::optional(trial.standing.target_step) : std::nullopt);

@@ -1,22 +1,27 @@
 // summary: how far the minibatch can grow: steps to a target of measurements, fitted, as table, figures and page
 //
-// ./run study FILE.csv reads a line a training (recipes/study/measurements.h), prints the best rate and the steps of
-// each minibatch and the critical minibatch of McCandlish et al. 2018, and leaves study.csv, study.json, study.html and
-// the figures in a folder.
+// ./run study STORE reads the run folders of a sweep, ./run study FILE.csv a line a training
+// (recipes/study/measurements.h). It prints the best rate and the steps of each minibatch and the critical minibatch of
+// McCandlish et al. 2018, and leaves study.csv, runs.csv, study.json, study.html and the figures in a folder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "recipes/config/values.h"
+#include "recipes/perf/scale_json.h"
 #include "recipes/report/png.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/parse_app.h"
+#include "recipes/study/answer_curves.h"
 #include "recipes/study/answer_page.h"
 #include "recipes/study/answer_text.h"
 #include "recipes/study/measurements.h"
+#include "recipes/study/store_results.h"
 #include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
 #include "runtime/options.h"
 
 namespace {
@@ -25,7 +30,7 @@ using namespace kb;
 namespace fs = std::filesystem;
 
 struct StudyCall {
-  std::string file, out, command = "./run study";
+  std::string source, out, cluster, command = "./run study";
   std::optional<double> samples_per_epoch;
   AnswerOptions options;
 };
@@ -41,28 +46,56 @@ void draw_points(const fs::path& folder, const std::vector<AnswerFigure>& figure
     write_png(program, folder / (figure.name + ".svg"), folder / (figure.name + ".png"));
 }
 
-void write_answer(const fs::path& folder, const StudyAnswer& answer, const AnswerSource& source) {
+// What a study is made of: a table of measurements, or the run folders of a sweep.
+struct StudySource {
+  std::vector<Measurement> runs;
+  std::vector<AnswerFigure> figures = {};  // beside those of the answer
+};
+
+StudySource read_table(const StudyCall& call) {
+  Measurements measured = read_measurement_table(call.source, call.samples_per_epoch);
+  fmt::print("{}: {} runs\n", call.source, measured.runs.size());
+  if (!measured.ignored.empty()) fmt::print("NOTE: columns that are not read: {}\n", fmt::join(measured.ignored, ", "));
+  return {std::move(measured.runs)};
+}
+
+StudySource read_sweep_store(const StudyCall& call) {
+  if (call.samples_per_epoch) throw UsageError("--samples-per-epoch: expected with a table of epochs, got a sweep");
+  StoreResults results = read_store(call.source);
+  fmt::print("{}: {} runs to {}\n", call.source, results.measurements.size(), results.target.text());
+  if (results.waiting > 0)
+    fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
+  StudySource source{std::move(results.measurements)};
+  if (!results.best.empty()) source.figures.push_back(curves_figure(results));
+  return source;
+}
+
+void write_answer(const fs::path& folder, const StudyAnswer& answer, const AnswerSource& described,
+                  const StudySource& source) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
-  const std::vector<AnswerFigure> figures = answer_figures(answer);
+  std::vector<AnswerFigure> figures = answer_figures(answer);
+  figures.insert(figures.end(), source.figures.begin(), source.figures.end());
   write_file_atomically(folder / "study.csv", answer_csv(answer));
-  write_file_atomically(folder / "study.json", answer_json(answer, source));
-  write_file_atomically(folder / "study.html", answer_page(answer, source, figures));
+  write_file_atomically(folder / "runs.csv", measurement_table(source.runs));
+  write_file_atomically(folder / "study.json", answer_json(answer, described));
+  write_file_atomically(folder / "study.html", answer_page(answer, described, figures));
   for (const AnswerFigure& figure : figures) write_file_atomically(folder / (figure.name + ".svg"), figure.svg);
   draw_points(folder, figures);
-  fmt::print("answer: {} (study.html, study.csv, study.json, figures)\n", folder.string());
+  fmt::print("answer: {} (study.html, study.csv, runs.csv, study.json, figures)\n", folder.string());
 }
 
-int study(const StudyCall& call) {
-  const Measurements measured = read_measurement_table(call.file, call.samples_per_epoch);
-  fmt::print("{}: {} runs\n", call.file, measured.runs.size());
-  if (!measured.ignored.empty()) fmt::print("NOTE: columns that are not read: {}\n", fmt::join(measured.ignored, ", "));
-  const StudyAnswer answer = answer_study(measured.runs, call.options);
+int study(StudyCall call) {
+  const bool is_store = fs::is_directory(call.source);
+  if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
+  const StudySource source = is_store ? read_sweep_store(call) : read_table(call);
+  const StudyAnswer answer = answer_study(source.runs, call.options);
   const int64_t resamples = call.options.resampling.resamples;
   fmt::print("\n{}\n", answer_text(answer, resamples));
-  const fs::path folder = call.out.empty() ? fs::path(call.file).replace_extension().string() + "-study" : call.out;
-  write_answer(folder, answer, {call.command, call.file, resamples});
+  const fs::path beside = is_store ? fs::path(call.source) / "study"
+                                   : fs::path(fs::path(call.source).replace_extension().string() + "-study");
+  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, call.source, resamples}, source);
   return 0;
 }
 
@@ -73,15 +106,20 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
   CLI::App app(
       "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
-      "FILE is a table (CSV) whose first line names its columns: minibatch; steps, samples or epochs to the target; "
-      "and "
-      "rate, seed, reached, diverged, seconds where they are known.",
+      "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch; steps, samples "
+      "or epochs to the target; and rate, setting, seed, reached, diverged, seconds where they are known.",
       "./run study");
-  app.add_option("FILE", call.file, "measurements, a line a training")->required()->type_name("FILE.csv");
-  app.add_option("--out", call.out, "folder of the answer; FILE-study where it is not given")->type_name("DIR");
+  app.add_option("SOURCE", call.source, "the store of a sweep, or measurements, a line a training")
+      ->required()
+      ->type_name("STORE|FILE.csv");
+  app.add_option("--out", call.out, "folder of the answer; STORE/study or FILE-study where it is not given")
+      ->type_name("DIR");
   app.add_option("--samples-per-epoch", call.samples_per_epoch, "samples of an epoch, for a column of epochs")
       ->check(CLI::Range(1.0, 1e15))
       ->type_name("N");
+  app.add_option("--cluster", call.cluster,
+                 "a forecast of `./run scale RECIPE ... --json FILE`: what the target takes on that cluster")
+      ->type_name("FILE.json");
   app.add_option(
          "--base-minibatch", call.options.base_minibatch,
          "minibatch from which perfect scaling and the lines of the rate are counted; the smallest that reached "
@@ -92,7 +130,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(100, 1000000))
       ->type_name("N");
   return guarded_main("study", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run study FILE.csv [--out DIR] [--samples-per-epoch N]")) return 0;
+    if (!parse_app(app, {argv + 1, argv + argc}, "./run study STORE|FILE.csv [--out DIR] [--cluster FILE.json]"))
+      return 0;
     return study(call);
   });
 }

@@ -126,13 +126,32 @@ BOOST_AUTO_TEST_CASE(a_lucky_run_of_a_rate_with_few_seeds_is_not_the_best) {
   BOOST_TEST(!answer.best[0].is_greatest);
 }
 
+BOOST_AUTO_TEST_CASE(runs_of_other_settings_are_not_pooled) {
+  std::string table = "minibatch,rate,setting,seed,steps\n";
+  for (const int minibatch : {8, 16, 32})
+    table += fmt::format("{0},0.1,momentum=0.5,1,{1}\n{0},0.1,momentum=0.9,1,{2}\n{0},0.2,momentum=0.9,1,{1}\n",
+                         minibatch, 8000 / minibatch, 4000 / minibatch);
+  const StudyAnswer answer = answer_study(table_runs(table), {});
+  for (const BestResult& one : answer.best) {
+    BOOST_TEST(one.steps == 4000.0 / static_cast<double>(one.minibatch), boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(one.best.setting == "momentum=0.9");
+    BOOST_TEST((one.is_least && !one.is_greatest));
+  }
+  BOOST_TEST(answer_text(answer, 100).find("Best with momentum=0.9 at minibatch 8, momentum=0.9") != std::string::npos);
+  BOOST_TEST(answer_csv(answer).find("\n8,0.1,momentum=0.9,500,") != std::string::npos);
+  // The map has a cell a rate: of its settings the best.
+  const std::vector<AnswerFigure> figures = answer_figures(answer);
+  BOOST_TEST(figures.back().name == "rate_map");
+  BOOST_TEST(count_of(figures.back().svg, "<title>rate ") == 6u);
+}
+
 BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,100\n16,60\n32,\n"), {});
   BOOST_TEST(!answer.fit);
   BOOST_TEST(answer.no_fit.find("here are 2") != std::string::npos, answer.no_fit);
   BOOST_TEST((answer.not_reached == std::vector<int64_t>{32}));
   BOOST_TEST(!answer.best[0].linear_rate);
-  BOOST_TEST(answer_figures(answer).size() == 2u);
+  BOOST_TEST(answer_figures(answer).size() == 3u);
   const std::string text = answer_text(answer, 1000);
   for (const char* part : {"No critical minibatch", "not reached at minibatch 32"})
     BOOST_TEST(text.find(part) != std::string::npos, text);
@@ -215,9 +234,31 @@ BOOST_AUTO_TEST_CASE(the_files_are_read_again) {
   BOOST_TEST(json.at("minibatches").at(0).at("best").at("region") == "perfect scaling");
 }
 
+BOOST_AUTO_TEST_CASE(measurements_are_written_as_they_are_read) {
+  std::vector<Measurement> runs = law_runs();
+  for (Measurement& run : runs) run.samples = 1000;
+  runs[0].setting = "a, \"b\"";
+  runs[1].seed.reset();
+  runs[2].rate.reset();
+  const std::vector<Measurement> again = table_runs(measurement_table(runs));
+  BOOST_REQUIRE(again.size() == runs.size());
+  const auto near = boost::test_tools::tolerance(1e-8);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    BOOST_TEST(again[i].minibatch == runs[i].minibatch);
+    BOOST_TEST(again[i].setting == runs[i].setting);
+    BOOST_TEST(again[i].diverged == runs[i].diverged);
+    BOOST_TEST((again[i].seed == runs[i].seed));
+    BOOST_TEST(again[i].rate.has_value() == runs[i].rate.has_value());
+    BOOST_TEST(again[i].rate.value_or(0) == runs[i].rate.value_or(0), near);
+    BOOST_TEST(again[i].steps.has_value() == runs[i].steps.has_value());
+    BOOST_TEST(again[i].steps.value_or(0) == runs[i].steps.value_or(0), near);
+    if (!runs[i].steps) BOOST_TEST(again[i].samples.value() == 1000, near);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
   const std::vector<AnswerFigure> figures = answer_figures(law_answer());
-  BOOST_REQUIRE(figures.size() == 4u);
+  BOOST_REQUIRE(figures.size() == 5u);
   const std::string page = answer_page(law_answer(), kSource, figures);
   for (const char* part : {"runs &lt;1&gt;.csv", "name=\"viewport\"", "width=device-width", "max-width:100%", "B_crit",
                            "Best learning rate", "diminishing returns", "E(B) = E_min + S_min B"})
@@ -236,7 +277,8 @@ BOOST_AUTO_TEST_CASE(figures_show_every_minibatch_and_rate) {
       if (figure.name == name) return figure.svg;
     throw Error("no figure " + name);
   };
-  for (const char* name : {"steps", "samples", "rates"}) BOOST_TEST(count_of(svg(name), "<title>minibatch ") == 9u);
+  for (const char* name : {"steps", "samples", "efficiency", "rates"})
+    BOOST_TEST(count_of(svg(name), "<title>minibatch ") == 9u);
   BOOST_TEST(count_of(svg("rate_map"), "<title>rate ") == 63u);
   BOOST_TEST(count_of(svg("rate_map"), "1 diverged</title>") == 9u);
   for (const char* region : {"perfect scaling<", "diminishing returns<", "no gain<"})
@@ -263,8 +305,8 @@ BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
   BOOST_REQUIRE(result.status == 0);
   for (const char* part : {"81 runs", "columns that are not read: host", "B_crit  150", "runs-study"})
     BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
-  for (const char* name :
-       {"study.csv", "study.json", "study.html", "steps.svg", "samples.svg", "rates.svg", "rate_map.svg"})
+  for (const char* name : {"study.csv", "runs.csv", "study.json", "study.html", "steps.svg", "samples.svg",
+                           "efficiency.svg", "rates.svg", "rate_map.svg"})
     BOOST_TEST(std::filesystem::exists(directory / "runs-study" / name), name);
   if (RuntimeOptions::from_environment().rsvg_convert.empty()) {
     BOOST_TEST_MESSAGE("SKIPPED: PNG, for want of rsvg-convert");

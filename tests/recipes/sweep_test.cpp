@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "recipes/study/answer_files.h"
 #include "recipes/study/run_reader.h"
-#include "recipes/study/store_measurements.h"
+#include "recipes/study/store_results.h"
 #include "recipes/study/sweep_store.h"
 #include "runtime/process.h"
 #include "tests/recipes/small_run.h"
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_recipes_own_program_has_the_command) {
 
 BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
   const fs::path whole = undisturbed_sweep();
-  const std::vector<Measurement> measurements = store_measurements(whole);
+  const std::vector<Measurement> measurements = read_store(whole).measurements;
   const SweepPlan plan = plan_of(whole);
   BOOST_TEST(measurements.size() == plan.closed());
   size_t at = 0;
@@ -185,6 +186,27 @@ BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
         BOOST_TEST(measurement.samples.value() == *measurement.steps * static_cast<double>(minibatch.minibatch));
       BOOST_TEST(measurement.seconds.value() > 0);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
+  const fs::path whole = undisturbed_sweep();
+  const test::TemporaryDirectory directory;
+  const ProcessResult result = output_of({KB_BIN "/study", whole.string(), "--out", (directory / "answer").string()});
+  BOOST_REQUIRE(result.status == 0);
+  BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
+  BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
+  const StudyAnswer answer = answer_study(read_store(whole).measurements, {});
+  BOOST_TEST(answer_csv(answer) == test::read_file(directory / "answer/study.csv"));
+  for (const char* name : {"runs.csv", "study.html", "study.json", "curves.svg", "steps.svg", "rates.svg"})
+    BOOST_TEST(fs::exists(directory / "answer" / name), name);
+  const std::string curves = test::read_file(directory / "answer/curves.svg");
+  for (const char* words : {"error of the held-out samples", ">target<", ">64<", ">128<"})
+    BOOST_TEST(curves.find(words) != std::string::npos, words);
+
+  BOOST_TEST(output_of({KB_BIN "/study", whole.string(), "--samples-per-epoch", "10"}).status == 2);
+  const ProcessResult no_sweep = output_of({KB_BIN "/study", (whole / "claims").string()});
+  BOOST_TEST(no_sweep.status == 1);
+  BOOST_TEST(no_sweep.output.find("sweep.json") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_index_says_what_the_run_folders_say) {

@@ -1,0 +1,23 @@
+// What the run folders of a sweep say to a study.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "recipes/config/target_figure.h"
+#include "recipes/study/measurement.h"
+#include "recipes/study/run_reader.h"
+
+namespace kb {
+
+struct StoreResults {
+  TargetFigure target;
+  std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
+  std::vector<RunReport> best;            // the best trial of each minibatch that reached the target, ascending
+  size_t waiting = 0;                     // trials that are known and not done yet
+};
+
+// Throws Error where the folder holds no sweep, or a run folder of it is damaged.
+StoreResults read_store(const std::filesystem::path& store);
+
+}  // namespace kb
