@@ -36,6 +36,20 @@ Curve smoothed(const Curve& curve) {
   return result;
 }
 
+Curve averaged(const Curve& curve, size_t parts) {
+  if (curve.size() <= parts) return curve;
+  Curve result;
+  for (size_t part = 0, begin = 0; part < parts; ++part) {
+    const size_t end = (part + 1) * curve.size() / parts;
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += curve[i].value;
+    result.push_back(curve[end - 1]);
+    result.back().value = sum / static_cast<double>(end - begin);
+    begin = end;
+  }
+  return result;
+}
+
 Curve scaled(Curve curve, double factor) {
   for (CurvePoint& point : curve) point.value *= factor;
   return curve;

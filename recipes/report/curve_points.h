@@ -15,6 +15,10 @@ Curve decimated(const Curve& curve, size_t columns);
 inline constexpr size_t kLeastSmoothed = 200;
 Curve smoothed(const Curve& curve);
 
+// Means over equal parts of the points, of which there are as many as `parts`; with fewer points the curve as it is.
+// Each mean stands at the last point of its part.
+Curve averaged(const Curve& curve, size_t parts);
+
 Curve scaled(Curve curve, double factor);
 
 // The first and the last point of each of `columns` equal parts of the epochs, those left out that lie between two

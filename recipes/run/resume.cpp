@@ -113,7 +113,8 @@ std::string words(const Recipe& recipe, const RunConfig& config) {
 // Says why a run with the flags `own` has nothing left to do under those `wanted`; empty where it has.
 std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
                       const RunConfig& wanted) {
-  const bool has_target = wanted.target && own.target == wanted.target && manifest.has("ended");
+  if (!manifest.has("ended")) return "";  // it died, however far it was
+  const bool has_target = wanted.target && own.target == wanted.target;
   if (has_target && manifest.at("ended").get<std::string>("how") == kTargetEnding)
     return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
                        own.target->text());

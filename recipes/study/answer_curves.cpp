@@ -49,7 +49,7 @@ AnswerFigure curves_figure(const StoreResults& results) {
   std::vector<CoursePoints> courses;
   CurveRange samples, values;
   values.take(target.value);
-  for (const RunReport& run : results.best) {
+  for (const RunReport& run : results.best_runs) {
     courses.push_back(course_of(run, target.metric == "loss"));
     for (const auto& [x, y] : courses.back()) samples.take(x), values.take(y);
   }
@@ -62,7 +62,7 @@ AnswerFigure curves_figure(const StoreResults& results) {
   std::vector<ChartEntry> legend = {{"target", kTargetStroke}};
   for (size_t i = 0; i < courses.size(); ++i) {
     chart.line(courses[i], stroke_of(i, courses.size()));
-    legend.push_back({fmt::to_string(results.best[i].minibatch), stroke_of(i, courses.size())});
+    legend.push_back({fmt::to_string(results.best_runs[i].minibatch), stroke_of(i, courses.size())});
   }
   draw_legend(svg, legend);
   return {"curves", svg.str()};

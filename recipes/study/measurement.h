@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace kb {
 
@@ -16,5 +17,8 @@ struct Measurement {
   std::optional<double> seconds;  // likewise
   std::string setting = {};       // of whatever else was varied: "momentum=0.95"
 };
+
+// A learning rate (nothing: it was not noted), and whatever else was varied.
+using RateSetting = std::pair<std::optional<double>, std::string>;
 
 }  // namespace kb

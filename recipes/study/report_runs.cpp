@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "recipes/report/curve_points.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/train/layer_log.h"
 #include "runtime/flat_json.h"
@@ -79,6 +80,13 @@ double median_value(const Curve& curve) {
   return *middle;
 }
 
+// Runs may have a million steps each, of which a chart shows some hundred.
+void keep_few_points(RunCurves& curves) {
+  constexpr size_t kKept = 5000;
+  for (Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.samples_per_s, &curves.data_wait_ms})
+    *curve = averaged(*curve, kKept);
+}
+
 // The reason of the last line, where that is a stop.
 std::string reason_of_stop(std::string_view metrics) {
   const size_t end = metrics.find_last_not_of('\n') + 1, before = metrics.substr(0, end).rfind('\n');
@@ -101,6 +109,7 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
     reported.done_steps = static_cast<int64_t>(reported.curves.learning_rate.back().step);
   reported.samples_per_s = median_value(reported.curves.samples_per_s);
   reported.data_wait_ms = median_value(reported.curves.data_wait_ms);
+  keep_few_points(reported.curves);
   reported.reason = reason_of_stop(metrics);
   if (!reported.layers.empty()) reported.norms = read_layer_norms(metrics_file, reported.layers.size());
   return reported;

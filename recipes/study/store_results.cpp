@@ -44,14 +44,16 @@ Measurement measurement_of(const RunReport& run, const PlannedTrial& trial) {
 StoreResults read_store(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
-  StoreResults results{target_of(view.definition()), {}, {}, view.plan().waiting().size()};
+  StoreResults results{target_of(view.definition()), {}, {}, {}, view.plan().waiting().size()};
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (size_t i = 0; i < plan.trials.size(); ++i) {
       const PlannedTrial& trial = plan.trials[i];
       if (trial.state == TrialState::waiting || trial.state == TrialState::failed) continue;
       const RunReport run = read_run(store / trial.name);
       results.measurements.push_back(measurement_of(run, trial));
-      if (plan.best == i) results.best.push_back(run);
+      if (plan.best != i) continue;
+      results.best[trial.minibatch] = {run.rate, setting_of(trial)};
+      results.best_runs.push_back(run);
     }
   return results;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "recipes/config/target_figure.h"
@@ -13,7 +14,8 @@ namespace kb {
 struct StoreResults {
   TargetFigure target;
   std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
-  std::vector<RunReport> best;            // the best trial of each minibatch that reached the target, ascending
+  std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
+  std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
   size_t waiting = 0;                     // trials that are known and not done yet
 };
 

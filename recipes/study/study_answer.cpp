@@ -12,8 +12,6 @@
 namespace kb {
 namespace {
 
-using RateSetting = std::pair<std::optional<double>, std::string>;
-
 RateResult rate_result(const RateSetting& at, const std::vector<const Measurement*>& runs) {
   RateResult result{at.first, at.second, {}, runs.size(), 0, {}};
   std::vector<double> seconds;
@@ -48,6 +46,15 @@ const RateResult* best_rate(const std::vector<RateResult>& rates) {
   for (const RateResult& one : rates)
     if (counts(one) && 2 * one.steps.size() > most && (!best || one.mean_steps() < best->mean_steps())) best = &one;
   return best;
+}
+
+// Null where the target was not reached.
+const RateResult* best_rate(const MinibatchResults& at, const std::map<int64_t, RateSetting>& known) {
+  const auto best = known.find(at.minibatch);
+  if (best == known.end()) return best_rate(at.rates);
+  for (const RateResult& one : at.rates)
+    if (RateSetting{one.rate, one.setting} == best->second && !one.steps.empty()) return &one;
+  return nullptr;
 }
 
 std::optional<double> diverged_from(const std::vector<RateResult>& rates, const RateResult& best) {
@@ -111,7 +118,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
   StudyAnswer answer;
   answer.all = results_by_minibatch(runs);
   for (const MinibatchResults& at : answer.all) {
-    if (const RateResult* best = best_rate(at.rates))
+    if (const RateResult* best = best_rate(at, options.best))
       answer.best.push_back(best_result(at, *best, options.resampling));
     else
       answer.not_reached.push_back(at.minibatch);

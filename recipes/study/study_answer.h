@@ -2,6 +2,7 @@
 // target there, the critical minibatch, and where a larger minibatch stops to pay.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,8 +31,8 @@ struct MinibatchResults {
   std::vector<RateResult> rates = {};  // ascending; of one rate by setting
 };
 
-// A minibatch at its best rate: of the rates at which more than half of the runs reached the target, and more than half
-// as many as at any other such rate, the one with the fewest steps.
+// A minibatch at its best rate: that which AnswerOptions name; else, of the rates at which more than half of the runs
+// reached the target, and more than half as many as at any other such rate, the one with the fewest steps.
 struct BestResult {
   int64_t minibatch = 0;
   RateResult best;
@@ -60,6 +61,7 @@ struct StudyAnswer {
 struct AnswerOptions {
   std::optional<int64_t> base_minibatch;  // nothing: the smallest that reached the target
   Resampling resampling = {};
+  std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
   std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };
 

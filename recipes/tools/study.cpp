@@ -49,7 +49,8 @@ void draw_points(const fs::path& folder, const std::vector<AnswerFigure>& figure
 // What a study is made of: a table of measurements, or the run folders of a sweep.
 struct StudySource {
   std::vector<Measurement> runs;
-  std::vector<AnswerFigure> figures = {};  // beside those of the answer
+  std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep
+  std::vector<AnswerFigure> figures = {};    // beside those of the answer
 };
 
 StudySource read_table(const StudyCall& call) {
@@ -65,8 +66,8 @@ StudySource read_sweep_store(const StudyCall& call) {
   fmt::print("{}: {} runs to {}\n", call.source, results.measurements.size(), results.target.text());
   if (results.waiting > 0)
     fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
-  StudySource source{std::move(results.measurements)};
-  if (!results.best.empty()) source.figures.push_back(curves_figure(results));
+  StudySource source{std::move(results.measurements), std::move(results.best)};
+  if (!results.best_runs.empty()) source.figures.push_back(curves_figure(results));
   return source;
 }
 
@@ -90,6 +91,7 @@ int study(StudyCall call) {
   const bool is_store = fs::is_directory(call.source);
   if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
   const StudySource source = is_store ? read_sweep_store(call) : read_table(call);
+  call.options.best = source.best;
   const StudyAnswer answer = answer_study(source.runs, call.options);
   const int64_t resamples = call.options.resampling.resamples;
   fmt::print("\n{}\n", answer_text(answer, resamples));

@@ -106,6 +106,20 @@ BOOST_AUTO_TEST_CASE(smoothing_is_a_mean_over_a_hundredth) {
   BOOST_TEST(mean.size() == curve.size());
 }
 
+BOOST_AUTO_TEST_CASE(averages_keep_sum_and_end) {
+  const Curve curve = waves(1000), few = averaged(curve, 50);
+  BOOST_REQUIRE(few.size() == 50u);
+  double sum = 0, mean = 0;
+  for (const CurvePoint& point : curve) sum += point.value;
+  for (const CurvePoint& point : few) mean += point.value / 50;
+  BOOST_TEST(mean == sum / 1000, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(few.back().step == curve.back().step);
+  BOOST_TEST(few.front().step == curve[19].step);
+  BOOST_TEST(averaged(curve, 1000).size() == 1000u);
+  BOOST_TEST(averaged(waves(1003), 7).size() == 7u);
+  BOOST_TEST(averaged({}, 7).empty());
+}
+
 BOOST_AUTO_TEST_CASE(runs_stand_beside_the_flags_that_differ) {
   BOOST_REQUIRE(run(directory / "study/seed-2", {"--seed", "2"}) == 0);
   BOOST_REQUIRE(run(directory / "study/seed-10", {"--seed", "10", "--lr", "0.05"}) == 0);

@@ -154,6 +154,22 @@ BOOST_AUTO_TEST_CASE(a_run_that_ended_is_left_alone) {
       !open_resumed(small_recipe(), *parse_flags(small_recipe(), "", {"--resume", whole.string()}), {}).ended.empty());
 }
 
+// It died behind the last line of its metrics, while it drew its curves.
+BOOST_AUTO_TEST_CASE(a_run_without_an_end_in_its_manifest_ends_once_more) {
+  train();
+  fs::copy(whole, out, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  const Json result = manifest.at("result");
+  manifest.erase("ended");
+  manifest.erase("result");
+  test::write_file(out / "manifest.json", manifest.dump());
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  const Json again = Json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(again.at("ended").at("how") == "finished");
+  BOOST_TEST(again.at("result") == result);
+  BOOST_TEST(trace(out) == trace(whole));
+}
+
 BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
   train();
   die_after(8);

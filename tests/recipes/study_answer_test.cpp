@@ -145,6 +145,19 @@ BOOST_AUTO_TEST_CASE(runs_of_other_settings_are_not_pooled) {
   BOOST_TEST(count_of(figures.back().svg, "<title>rate ") == 6u);
 }
 
+BOOST_AUTO_TEST_CASE(the_best_rate_that_a_sweep_found_is_kept) {
+  // Its second seed missed the target; by the rule for tables it would not count.
+  const std::vector<Measurement> runs =
+      table_runs("minibatch,rate,seed,steps,reached\n8,0.1,1,100,1\n8,0.1,2,300,0\n8,0.2,1,120,1\n");
+  BOOST_TEST(answer_study(runs, {}).best[0].best.rate.value() == 0.2);
+  AnswerOptions options;
+  options.best[8] = {0.1, ""};
+  const StudyAnswer answer = answer_study(runs, options);
+  BOOST_TEST(answer.best[0].best.rate.value() == 0.1);
+  BOOST_TEST(answer.best[0].steps == 100, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(answer.best[0].best.runs == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,100\n16,60\n32,\n"), {});
   BOOST_TEST(!answer.fit);

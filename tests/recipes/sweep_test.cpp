@@ -195,7 +195,10 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   BOOST_REQUIRE(result.status == 0);
   BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
   BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
-  const StudyAnswer answer = answer_study(read_store(whole).measurements, {});
+  const StoreResults results = read_store(whole);
+  AnswerOptions options;
+  options.best = results.best;
+  const StudyAnswer answer = answer_study(results.measurements, options);
   BOOST_TEST(answer_csv(answer) == test::read_file(directory / "answer/study.csv"));
   for (const char* name : {"runs.csv", "study.html", "study.json", "curves.svg", "steps.svg", "rates.svg"})
     BOOST_TEST(fs::exists(directory / "answer" / name), name);
