@@ -98,20 +98,21 @@ BOOST_AUTO_TEST_CASE(flags_may_come_from_a_run) {
 BOOST_AUTO_TEST_CASE(a_study_that_was_killed_goes_on_to_the_same_bits) {
   const test::TemporaryDirectory directory;
   const fs::path whole = directory / "whole", killed = directory / "killed";
-  BOOST_TEST(finish(mlp({"--seeds", "1..3", "--jobs", "2"}, whole, "3000")).status == 0);
+  const std::string steps = "600";
+  BOOST_TEST(finish(mlp({"--seeds", "1..3", "--jobs", "2"}, whole, steps)).status == 0);
   {
-    Process study(mlp({"--seeds", "1..3", "--jobs", "2"}, killed, "3000"));
+    Process study(mlp({"--seeds", "1..3", "--jobs", "2"}, killed, steps));
     wait_until([&] { return has_checkpoint(seed_folder(killed, 1)) || !study.runs(); });
     study.signal(SIGKILL);
     study.wait();
   }
   BOOST_TEST(!fs::exists(killed / "summary.json"));
-  BOOST_TEST(finish(mlp({"--seeds", "1..3", "--jobs", "2"}, killed, "3000")).status == 0);
+  BOOST_TEST(finish(mlp({"--seeds", "1..3", "--jobs", "2"}, killed, steps)).status == 0);
   for (int seed = 1; seed <= kStudySeeds; ++seed) {
     BOOST_TEST(state_sha256(seed_folder(killed, seed)) == state_sha256(seed_folder(whole, seed)));
     const RunReport run = read_run(seed_folder(killed, seed));
     BOOST_TEST(run.how == "finished");
-    BOOST_TEST(run.steps == 3000);
+    BOOST_TEST(run.steps == std::stoll(steps));
   }
 }
 
