@@ -223,13 +223,17 @@ StepScalars::StepScalars(LearningRate rate, const Optimizer& optimizer, std::spa
 }
 
 std::span<const NamedScalar> StepScalars::at(int64_t step) {
+  return at(step, {.step = step}, {.step = step > 0 ? step - 1 : 0});
+}
+
+std::span<const NamedScalar> StepScalars::at(int64_t step, const SchedulePlace& place, const SchedulePlace& before) {
   const size_t common = std::size(kCommon), hyper = optimizer_.hyper_parameters().size();
   const ScheduleSpec& spec = rate_.spec();
-  const StepFacts facts{rate_.at(step),
-                        rate_.at(step > 0 ? step - 1 : 0),
+  const StepFacts facts{place.gain * rate_.at(place.step),
+                        before.gain * rate_.at(before.step),
                         static_cast<double>(step + 1),
                         spec.learning_rate,
-                        static_cast<double>(step) / static_cast<double>(spec.steps_per_epoch),
+                        static_cast<double>(place.step) / static_cast<double>(spec.steps_per_epoch),
                         std::span(scalars_).subspan(common, hyper)};
   scalars_[0].value = facts.learning_rate;
   scalars_[1].value = facts.previous_learning_rate;

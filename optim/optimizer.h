@@ -68,11 +68,19 @@ std::vector<NamedScalar> hyper_values(const Optimizer& optimizer, std::span<cons
 // The rule, checked: a scalar that no one would set is an Error, with those there are.
 UpdateRule update_rule(const Optimizer& optimizer);
 
+// Place of a step in a schedule: its learning rate is that of the schedule's step `step`, times `gain`.
+struct SchedulePlace {
+  int64_t step = 0;
+  double gain = 1;
+};
+
 // All scalars of a step by name. Made once; `at` moves it to a step (from 0) without allocating.
 class StepScalars {
  public:
   StepScalars(LearningRate rate, const Optimizer& optimizer, std::span<const NamedScalar> hyper);
   std::span<const NamedScalar> at(int64_t step);
+  // `before`: the place of the step before; in the first step its own.
+  std::span<const NamedScalar> at(int64_t step, const SchedulePlace& place, const SchedulePlace& before);
   const LearningRate& rate() const { return rate_; }
 
  private:

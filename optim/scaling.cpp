@@ -14,6 +14,8 @@ constexpr ScalingRule kRules[] = {
     // Krizhevsky 2014: keeps the variance of the update.
     {"sqrt", "k times the minibatch, sqrt(k) times the learning rate", [](double k) { return std::sqrt(k); },
      " x sqrt({}/{})"},
+    // Johnson et al. 2020.
+    {"adascale", "each step its own gain", [](double) { return 1.0; }, "", true},
 };
 
 const ScalingRule& find_rule(const std::string& name) { return find_row(kRules, "scaling rule", name); }
@@ -34,5 +36,7 @@ std::string ReferenceRate::derivation(int64_t minibatch) const {
   return factor.empty() ? fmt::format("{:.6g}", learning_rate)
                         : fmt::format("{:.6g} = {:.6g}{}", at(minibatch), learning_rate, factor);
 }
+
+bool ReferenceRate::has_gains() const { return base_minibatch > 0 && find_rule(rule).has_gains; }
 
 }  // namespace kb

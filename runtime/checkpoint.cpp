@@ -131,7 +131,9 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::patch(const char* key, std::string_view value) {
-  header_.replace(value_begin(header_, key), value.size(), value);
+  const size_t at = value_begin(header_, key);
+  ensure(at != std::string::npos && header_[at + value.size()] == '"', "a checkpoint's value is as wide as its place");
+  header_.replace(at, value.size(), value);
 }
 
 void CheckpointWriter::save(const CheckpointCursor& cursor) {
@@ -143,6 +145,7 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
   patch(kStep, fmt::format("{:0{}}", cursor.step, kNumberDigits));
   patch(kSamples, fmt::format("{:0{}}", cursor.samples, kNumberDigits));
   patch(kSchedule, cursor.schedule_sha256);
+  if (!cursor.schedule_state.empty()) patch(kScheduleState, cursor.schedule_state);
   pending_ = std::async([this, step = cursor.step, is_best = cursor.is_best] { write(step, is_best); });
   // No thread can be made: what is deferred to a wait is not on the disk before it.
   if (pending_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) pending_.wait();

@@ -17,12 +17,16 @@ namespace kb {
 // File of a folder that holds the best state so far; it stays when the checkpoint of its step goes.
 inline constexpr const char* kBestCheckpoint = "best.safetensors";
 
+// Key of the fact that CheckpointCursor::schedule_state is written over; as wide in every file of a folder.
+inline constexpr const char* kScheduleState = "schedule_state";
+
 // The point that a run has reached. Randomness is a function of seed and step, so that there is nothing else to save.
 struct CheckpointCursor {
-  int64_t step = 0;             // done
-  int64_t samples = 0;          // seen
-  std::string schedule_sha256;  // 64 digits: of the scalars of all steps done
-  bool is_best = false;         // so far: kept as kBestCheckpoint too
+  int64_t step = 0;                 // done
+  int64_t samples = 0;              // seen
+  std::string schedule_sha256;      // 64 digits: of the scalars of all steps done, as the schedule counts them
+  bool is_best = false;             // so far: kept as kBestCheckpoint too
+  std::string schedule_state = {};  // of a schedule that is no function of the step (AdaScale); "": it is one
 };
 
 struct CheckpointFolder {

@@ -10,12 +10,18 @@
 namespace kb {
 namespace {
 
-ReferenceRate reference(const RunConfig& config) { return {config.lr, config.base_minibatch, config.scaling}; }
-
 // False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
 bool has_warmup(const RunConfig& config) {
-  const bool is_within_base = config.base_minibatch > 0 && reference(config).at(config.minibatch) <= config.lr;
+  const bool is_within_base = config.base_minibatch > 0 && reference_rate(config).at(config.minibatch) <= config.lr;
   return config.warmup_from || !is_within_base;
+}
+
+// " x the gain of the step, 1 to 8 = 512/64, in steps of 64"; "" where steps have none.
+std::string gains_text(const RunConfig& config) {
+  if (!reference_rate(config).has_gains()) return "";
+  return fmt::format(" x the gain of the step, 1 to {:.6g} = {}/{}, in steps of {}",
+                     static_cast<double>(config.minibatch) / static_cast<double>(config.base_minibatch),
+                     config.minibatch, config.base_minibatch, config.base_minibatch);
 }
 
 }  // namespace
@@ -71,18 +77,19 @@ RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
 LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   ScheduleSpec spec;
   spec.shape = config.schedule;
-  spec.learning_rate = reference(config).at(config.minibatch);
+  const RunPlan along = schedule_plan(config, plan);
+  spec.learning_rate = reference_rate(config).at(config.minibatch);
   spec.warmup = has_warmup(config) ? config.warmup : "none";
   spec.warmup_epochs = config.warmup_epochs;
   spec.warmup_start = config.warmup_from.value_or(config.base_minibatch > 0 ? config.lr : config.warmup_start);
   spec.milestones = config.milestones;
   spec.power = config.power;
   spec.end_rate = config.end_lr;
-  spec.steps_per_epoch = plan.steps_per_epoch;
-  spec.total_steps = plan.steps;
-  for (const MinibatchPhase& now : plan.grown)
+  spec.steps_per_epoch = along.steps_per_epoch;
+  spec.total_steps = along.steps;
+  for (const MinibatchPhase& now : along.grown)
     spec.growths.push_back(
-        {now.begin_step, static_cast<double>(plan.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
+        {now.begin_step, static_cast<double>(along.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
   return LearningRate(std::move(spec));
 }
 
@@ -92,8 +99,10 @@ StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& con
 
 std::string rate_derivation(const RunConfig& config, const RunPlan& plan) {
   const bool left_out = !has_warmup(config) && config.warmup != "none" && config.warmup_epochs > 0;
-  return fmt::format("lr {}, {}{}", reference(config).derivation(config.minibatch),
-                     left_out ? "no warmup (not above the base rate), " : "", make_rate(config, plan).description());
+  const ReferenceRate rate = reference_rate(config);
+  const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
+  return fmt::format("lr {}{}, {}{}", rate.derivation(config.minibatch), gains_text(config),
+                     left_out ? fmt::format("no warmup ({}), ", why) : "", make_rate(config, plan).description());
 }
 
 std::string rate_note(const RunConfig& config, const RunPlan& plan) {

@@ -25,7 +25,8 @@ void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, 
 RunConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
 
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
-// (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start.
+// (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start. With AdaScale it is the
+// rate of the base minibatch's steps, without gains.
 LearningRate make_rate(const RunConfig& config, const RunPlan& plan);
 StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan);
 

@@ -17,6 +17,10 @@ RunConfig with_absolute_paths(RunConfig config) {
   return config;
 }
 
+ReferenceRate reference_rate(const RunConfig& config) { return {config.lr, config.base_minibatch, config.scaling}; }
+
+bool reads_gradient_norms(const RunConfig& config) { return config.noise_scale || reference_rate(config).has_gains(); }
+
 BatchPlan batch_plan(const RunConfig& config) {
   return make_batch_plan(config.minibatch, config.per_worker, config.processes, config.batch_norm);
 }
@@ -62,7 +66,35 @@ std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan&
   return phases;
 }
 
+void check_workers(const RunConfig& config, int64_t per_worker) {
+  if (!reads_gradient_norms(config) || per_worker < config.minibatch) return;
+  throw Error(
+      fmt::format("{}: expected two workers or more, whose gradients it compares, got one of {} samples\n"
+                  "  hint:     --per-worker {}",
+                  config.noise_scale ? "--noise-scale" : "--scaling adascale", per_worker,
+                  per_worker % 2 == 0 ? per_worker / 2 : 1));
+}
+
+void check_gains(const RunConfig& config) {
+  if (!reference_rate(config).has_gains()) return;
+  if (config.minibatch < config.base_minibatch)
+    throw Error(
+        fmt::format("--scaling adascale: expected a --minibatch of at least the --base-minibatch, {}, got {}\n"
+                    "  hint:     --scaling linear",
+                    config.base_minibatch, config.minibatch));
+  if (!config.minibatch_schedule.empty())
+    throw Error(
+        fmt::format("--minibatch-schedule: expected none beside --scaling adascale, whose gains are averages over "
+                    "steps of one minibatch, got {}",
+                    growths_text(config.minibatch_schedule)));
+}
+
 }  // namespace
+
+RunPlan schedule_plan(const RunConfig& config, const RunPlan& plan) {
+  if (!reference_rate(config).has_gains()) return plan;
+  return {plan.samples, config.base_minibatch, plan.samples / config.base_minibatch, plan.steps};
+}
 
 RunPlan make_plan(const RunConfig& config, int64_t samples) {
   if (config.minibatch > samples)
@@ -73,14 +105,11 @@ RunPlan make_plan(const RunConfig& config, int64_t samples) {
     throw Error(
         fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
                     samples / n, n, samples, config.dataset, config.recompute_bn));
-  if (config.noise_scale && n == config.minibatch)
-    throw Error(
-        fmt::format("--noise-scale: expected two workers or more, whose gradients it compares, got one of {} samples\n"
-                    "  hint:     --per-worker {}",
-                    n, n % 2 == 0 ? n / 2 : 1));
+  check_workers(config, n);
+  check_gains(config);
   RunPlan plan{samples, config.minibatch, samples / config.minibatch, config.steps};
   plan.grown = grown_phases(config, plan);
-  if (plan.steps == 0) plan.steps = plan.steps_in(static_cast<double>(config.epochs));
+  if (plan.steps == 0) plan.steps = schedule_plan(config, plan).steps_in(static_cast<double>(config.epochs));
   return plan;
 }
 
@@ -159,12 +188,32 @@ int64_t last_step(const StopAt& stop, const RunPlan& plan) {
   return std::min(std::max<int64_t>(1, steps), plan.steps);
 }
 
+namespace {
+
+// "; AdaScale: 6 epochs x 937 steps of 64 = 5622 scale-invariant iterations, in 703 to 5622 steps".
+std::string gains_derivation(const RunConfig& config, const RunPlan& plan) {
+  const RunPlan base = schedule_plan(config, plan);
+  const std::string iterations =
+      config.steps > 0 ? fmt::format("--steps {} of {}", plan.steps, base.minibatch)
+                       : fmt::format("{} epochs x {} steps of {}", config.epochs, base.steps_per_epoch, base.minibatch);
+  return fmt::format("; AdaScale: {} = {} scale-invariant iterations, in {} to {} steps", iterations, plan.steps,
+                     least_steps(config, plan), plan.steps);
+}
+
+}  // namespace
+
+int64_t least_steps(const RunConfig& config, const RunPlan& plan) {
+  const int64_t base = schedule_plan(config, plan).minibatch;
+  return (plan.steps * base + plan.minibatch - 1) / plan.minibatch;
+}
+
 std::string RunPlan::derivation(const RunConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
   if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
   for (const MinibatchPhase& now : grown)
     text +=
         fmt::format("; from epoch {} on {} / {} = {}", now.begin_epoch, samples, now.minibatch, now.steps_per_epoch);
+  if (reference_rate(config).has_gains()) return text + gains_derivation(config, *this);
   if (config.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
   return text + fmt::format("; x {} epochs = {} steps", config.epochs, steps);
 }

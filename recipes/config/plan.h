@@ -1,9 +1,11 @@
-// How long a run is: steps from samples, minibatch and epochs, each figure with its derivation.
+// How long a run is: steps from samples, minibatch and epochs, each figure with its derivation. With AdaScale these
+// are the steps that the base minibatch would take, the most that a run takes (optim/adascale.h).
 #pragma once
 #include <string>
 #include <vector>
 
 #include "optim/batch_plan.h"
+#include "optim/scaling.h"
 #include "recipes/config/run_config.h"
 
 namespace kb {
@@ -41,6 +43,10 @@ bool is_due(const Period& every, const RunPlan& plan, int64_t done);
 
 // Paths of what is read, so that they mean the same in whatever folder they are given.
 RunConfig with_absolute_paths(RunConfig config);
+// Returns the rule, the rate and the minibatch that the flags give it for.
+ReferenceRate reference_rate(const RunConfig& config);
+// True where steps are to give the norms of their workers' gradients: for --noise-scale, or for AdaScale.
+bool reads_gradient_norms(const RunConfig& config);
 // How the flags share a step. Throws Error where they do not divide.
 BatchPlan batch_plan(const RunConfig& config);
 // Returns flags of the same run with the plan's n for --per-worker and --batch-norm worker: one set of words per plan.
@@ -54,8 +60,13 @@ RunConfig with_minibatch(RunConfig config, int64_t minibatch);
 int64_t bucket_bytes(double megabytes);
 
 // Throws Error where the minibatch, one that it grows to, or those of --recompute-bn together, are larger than the data
-// set.
+// set, and where a step has no workers whose gradients --noise-scale or AdaScale could compare.
 RunPlan make_plan(const RunConfig& config, int64_t samples);
+// Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale that of the base
+// minibatch, else the plan itself.
+RunPlan schedule_plan(const RunConfig& config, const RunPlan& plan);
+// Returns the steps that AdaScale takes where every gain is its greatest: perfect scaling.
+int64_t least_steps(const RunConfig& config, const RunPlan& plan);
 
 // Steps after which the run ends at the latest.
 int64_t last_step(const StopAt& stop, const RunPlan& plan);

@@ -101,6 +101,20 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
   return *at;
 }
 
+// AdaScale's place in its schedule counts in steps of the base minibatch, its averages are of one minibatch.
+void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
+  const auto text = [](const RunConfig& config) {
+    if (!reference_rate(config).has_gains()) return std::string("another --scaling");
+    return fmt::format("--scaling adascale --base-minibatch {} --minibatch {}", config.base_minibatch,
+                       config.minibatch);
+  };
+  if (text(run) == text(branch)) return;
+  throw UsageError(
+      fmt::format("--branch: AdaScale goes on with the minibatch and the base minibatch it began with\n"
+                  "  expected: {}, as the run has\n  got:      {}",
+                  text(run), text(branch)));
+}
+
 }  // namespace
 
 std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::string& usage,
@@ -121,6 +135,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
     base.init_partial = false;
   }
   std::optional<RunConfig> config = parse_flags(recipe, usage, arguments, {}, &base);
+  if (!given->branch.empty()) check_gains_of_branch(base, *config);
   if (!given->branch.empty() && config->validation > base.validation)
     throw UsageError(
         fmt::format("--validation: the state that --branch names was trained on samples that would be held out\n  "

@@ -47,6 +47,8 @@ double hyper_or_zero(const RunConfig& config, const char* name) {
 
 void check_mlperf_file(const RunConfig& config, bool goes_on) {
   std::error_code error;
+  if (!config.mllog.empty() && reference_rate(config).has_gains())
+    throw Error("--mllog: MLPerf's log has no key for AdaScale's gains\n  hint:     another --scaling, or no --mllog");
   if (config.mllog.empty() || config.mllog == kStandardOutput) return;
   const bool is_old = std::filesystem::exists(config.mllog, error);
   if (goes_on && is_old && !read_file(config.mllog).starts_with(kLineBegin))
@@ -160,7 +162,7 @@ void MlperfLog::begin_block(int64_t steps) {
   const RunPlan& plan = facts_.plan;
   if (steps >= plan.steps || is_reached_) return;
   int64_t end = steps + 1;
-  while (end < plan.steps && !evaluation_is_due(facts_.config, plan, end)) ++end;
+  while (end < plan.steps && !is_due(facts_.config.eval_every, plan, end)) ++end;
   block_ = static_cast<int64_t>(std::floor(plan.epochs(steps))) + 1;
   start("block_start", fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_,
                                    std::max<int64_t>(1, std::llround(plan.epochs(end) - plan.epochs(steps)))));

@@ -110,6 +110,12 @@ std::string words(const Recipe& recipe, const RunConfig& config) {
   return text;
 }
 
+// Returns the steps after which the schedule of a run was over; where that is not known yet, the most there are.
+int64_t steps_of_schedule(const JsonValue& manifest) {
+  const bool is_known = manifest.has("ended") && manifest.at("ended").get<std::string>("how") == kFinishedEnding;
+  return is_known ? manifest.at("ended").get<int64_t>("step") : manifest.get<int64_t>("steps");
+}
+
 // Says why a run with the flags `own` has nothing left to do under those `wanted`; empty where it has.
 std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
                       const RunConfig& wanted) {
@@ -119,7 +125,7 @@ std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const 
     return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
                        own.target->text());
   const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
-  if (!same_length || ended_after(folder.file("metrics.jsonl")) != manifest.get<int64_t>("steps")) return "";
+  if (!same_length || ended_after(folder.file("metrics.jsonl")) != steps_of_schedule(manifest)) return "";
   return "all its steps are done, and nothing is left to do\nhint: more --epochs go on with it where the schedule does "
          "not depend on its length (constant, step)";
 }
@@ -181,9 +187,12 @@ bool goes_on(const RunConfig& config) {
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
                                                     const LoadedPrograms& programs, const DataFacts& data) {
-  return {{kVersion, kVersionNow},           {"recipe", recipe.name},
-          {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
-          {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
+  std::map<std::string, std::string> facts = {
+      {kVersion, kVersionNow},           {"recipe", recipe.name},
+      {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
+      {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
+  if (reference_rate(config).has_gains()) facts[kScheduleState] = std::string(AdaScale::kStateDigits, '0');
+  return facts;
 }
 
 namespace {
@@ -259,13 +268,15 @@ void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
   store.load(checkpoint.tensors);
 }
 
-void check_schedule(const Checkpoint& checkpoint, const StepScalars& now) {
-  if (ScheduleHash(now).up_to(checkpoint.step) == checkpoint.fact("schedule_sha256")) return;
-  throw Error(fmt::format(
-      "--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
-      "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
-      "its own from these weights: --init {}",
-      checkpoint.step, checkpoint.path.string(), now.rate().description(), shell_quoted(checkpoint.path.string())));
+void check_schedule(const Checkpoint& checkpoint, const RunSchedule& now) {
+  const int64_t position = now.position(checkpoint.step);
+  if (ScheduleHash(now.scalars()).up_to(position) == checkpoint.fact("schedule_sha256")) return;
+  throw Error(
+      fmt::format("--resume: the {} steps of {} were taken with other learning rates than '{}' has\n  hint: the length "
+                  "of a run is a part of such a schedule; leave --epochs and --steps as they were, or begin a run of "
+                  "its own from these weights: --init {}",
+                  checkpoint.step, checkpoint.path.string(), now.scalars().rate().description(),
+                  shell_quoted(checkpoint.path.string())));
 }
 
 }  // namespace kb

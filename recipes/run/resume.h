@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recipes/run/run_folder.h"
+#include "recipes/train/run_schedule.h"
 #include "runtime/checkpoint.h"
 
 namespace kb {
@@ -49,6 +50,6 @@ void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint, const std
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);
 
 // Throws Error, with a hint, where the steps of the checkpoint were taken with other rates than `now` has.
-void check_schedule(const Checkpoint& checkpoint, const StepScalars& now);
+void check_schedule(const Checkpoint& checkpoint, const RunSchedule& now);
 
 }  // namespace kb

@@ -207,7 +207,7 @@ const char* ending_text(const LoopResult& result) {
   if (result.ending == Ending::diverged) return "diverged";
   if (result.ending == Ending::interrupted) return "interrupted";
   if (result.target) return kTargetEnding;
-  return result.is_cut ? "--stop-at" : "finished";
+  return result.is_cut ? "--stop-at" : kFinishedEnding;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.j
 
 // How a run ended that reached its --target, in its manifest.
 inline constexpr const char* kTargetEnding = "target";
+inline constexpr const char* kFinishedEnding = "finished";  // its schedule is over
 
 // Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }

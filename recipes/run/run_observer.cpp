@@ -21,7 +21,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
-                      report.seconds, report.noise});
+                      report.gain, report.seconds, report.noise});
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
@@ -37,8 +37,10 @@ void RunObserver::evaluated(const EvaluationReport& report) {
     averaged += fmt::format("{:.4f}", report.averaged->loss);
   }
   const std::string noise = report.noise ? "  " + to_text(*report.noise) : "";
-  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}{}", report.epoch, report.step,
-                            figures, report.part, evaluation.loss, trained, report.train_seconds, averaged, noise));
+  const std::string gain = report.gain ? fmt::format("  gain {:.3g}", *report.gain) : "";
+  console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}{}{}", report.epoch, report.step,
+                            figures, report.part, evaluation.loss, trained, report.train_seconds, averaged, noise,
+                            gain));
 }
 
 void RunObserver::tested(const TestReport& report) {

@@ -54,6 +54,15 @@ std::string target_text(const TargetFigure& target, const LoopResult& result) {
                      result.target->samples, result.target->epochs);
 }
 
+std::string iterations_text(const RunConfig& config, const RunPlan& plan, const LoopResult& result) {
+  const double iterations = result.iterations.value();
+  return fmt::format(
+      "AdaScale: {:.0f} scale-invariant iterations in {} steps, a mean gain of {:.3g}; perfect scaling takes {} steps, "
+      "no gain {}",
+      iterations, result.steps, result.steps > 0 ? iterations / static_cast<double>(result.steps) : 1,
+      least_steps(config, plan), plan.steps);
+}
+
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
                                     const DataFacts& data, const Residency& residency, int loader_threads) {
   std::vector<std::string> lines;

@@ -26,6 +26,10 @@ std::string best_text(const BestState& best, const LoopResult& result, std::stri
 // Says after how many steps the target was reached, or that it was not.
 std::string target_text(const TargetFigure& target, const LoopResult& result);
 
+// "AdaScale: 5622 scale-invariant iterations in 1034 steps, a mean gain of 5.44; perfect scaling takes 703 steps, no
+// gain 5622", of a run with AdaScale.
+std::string iterations_text(const RunConfig& config, const RunPlan& plan, const LoopResult& result);
+
 // Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
 // minibatch.
 std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,

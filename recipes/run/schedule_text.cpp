@@ -144,8 +144,12 @@ std::string schedule_picture(const Recipe& recipe, const RunConfig& config, cons
 }
 
 void print_schedule(const Recipe& recipe, const RunConfig& config) {
-  const RunPlan plan = make_plan(config, declared_task(recipe, config).train_count);
-  fmt::print("plan {}\n{}\n{}\n", plan.derivation(config), rate_derivation(config, plan), optimizer_text(config));
+  const RunPlan run = make_plan(config, declared_task(recipe, config).train_count);
+  fmt::print("plan {}\n{}\n{}\n", run.derivation(config), rate_derivation(config, run), optimizer_text(config));
+  const RunPlan plan = schedule_plan(config, run);
+  if (plan.minibatch != run.minibatch)
+    fmt::print("steps, epochs, samples and rates of the base minibatch {}: AdaScale's gains are known as it trains\n",
+               plan.minibatch);
   fmt::print("{}", schedule_text(recipe, config, plan));
   if (config.print_schedule == kTableAlone) return;
   write_file_atomically(config.print_schedule, schedule_picture(recipe, config, plan));

@@ -95,6 +95,7 @@ void TensorboardEvents::step(const StepMetrics& m) {
   scalars.add("train/samples_per_s", m.samples_per_s);
   scalars.add("train/data_wait_ms", m.data_wait_ms);
   if (m.loss_scale) scalars.add("train/loss_scale", *m.loss_scale);
+  if (m.scaled) scalars.add("train/gain", m.scaled->gain);
   for (size_t i = 0; i < m.metrics.size(); ++i)
     scalars.add("train/" + m.metrics[i].name, figure_of(m.metrics[i], m.means[i]).value);
   write(scalars.message());

@@ -42,7 +42,7 @@ class Run {
         resumed_(std::move(resumed)),
         branch_(std::move(branch)),
         console_(config.quiet || !world.leads(), world.size() == 1),
-        setup_(recipe, config, world, console_, branch_ ? &branch_->checkpoint : checkpoint()) {}
+        setup_(recipe, config, world, console_, origin()) {}
 
   int go() {
     StateStore& store = programs_.store;
@@ -88,6 +88,12 @@ class Run {
 
  private:
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
+  // State that the first step begins with; null: the run's initial one.
+  const Checkpoint* origin() const { return branch_ ? &branch_->checkpoint : checkpoint(); }
+  RunSchedule first_schedule() const {
+    return make_run_schedule(recipe_.optimizers, config_, plan_, first_step(), schedule_state());
+  }
+  std::string schedule_state() const { return origin() ? origin()->fact(kScheduleState) : ""; }
   int64_t first_step() const {
     if (branch_) return steps_done(*branch_, plan_);
     return checkpoint() ? checkpoint()->step : 0;
@@ -98,10 +104,11 @@ class Run {
     own.step = first_step();
     if (resumed_ && folder_)
       own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
-                               evaluation_is_due(config_, plan_, first_step()), plan_.epoch_begin(first_step()),
-                               resumed_->begins_at, console_);
+                               evaluation_is_due(config_, plan_, first_schedule(), first_step()),
+                               plan_.epoch_begin(first_step()), resumed_->begins_at, console_);
     if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
     own.is_saved = !branch_;
+    own.schedule_state = schedule_state();
     if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
     return own;
   }
@@ -121,7 +128,7 @@ class Run {
     if (done > plan_.steps)
       throw Error(
           fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", done, plan_.steps));
-    check_schedule(*checkpoint(), make_scalars(recipe_.optimizers, config_, plan_));
+    check_schedule(*checkpoint(), first_schedule());
   }
 
   void open_folder(const Compiled& training, const Compiled& inference, int64_t process_bytes) {
@@ -163,8 +170,7 @@ class Run {
 
   // Says what goes on; gives the manifest's new text.
   std::string describe_resumed(const ManifestFacts& facts) {
-    const Checkpoint* begin = branch_ ? &branch_->checkpoint : checkpoint();
-    const std::string from = begin ? begin->path.filename().string() : "no checkpoint: from the start";
+    const std::string from = origin() ? origin()->path.filename().string() : "no checkpoint: from the start";
     console_.line(fmt::format("resuming {}: {}; {} of {} steps are done", folder_->path().string(), from, first_step(),
                               plan_.steps));
     if (checkpoint() && has_earlier_graph(*checkpoint()))
@@ -191,6 +197,7 @@ class Run {
       if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
         console_.line(text);
     if (config_.target && result.ending == Ending::finished) console_.line(target_text(*config_.target, result));
+    if (result.iterations) console_.line(iterations_text(config_, plan_, result));
     for (const std::string& line : replaced_lines(setup_.task)) say_of_this_process(line);
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
                               result.train_seconds > 0 ? samples / result.train_seconds : 0));

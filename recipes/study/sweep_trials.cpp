@@ -173,6 +173,10 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
     if (range.range.is_relative) definition.centre[range.range.flag] = centre_of(recipe, first, range.range.flag);
   const bool searches_rate = std::any_of(definition.ranges.begin(), definition.ranges.end(),
                                          [](const SweepRange& range) { return range.range.flag == kRateFlag; });
+  if (searches_rate && reference_rate(first).has_gains())
+    throw UsageError(
+        "--search lr: it gives the rate of a step as it is, which --scaling adascale derives from --base-lr\n"
+        "  hint:     --search base-lr=...");
   if (searches_rate)  // whose value is the rate of a step, as it is
     for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
   drop_flag(definition.words, kSeedFlag);

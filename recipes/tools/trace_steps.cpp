@@ -44,6 +44,13 @@ RunConfig with_steps(RunConfig config) {
   return config;
 }
 
+// Throws UsageError for a schedule that depends on the workers' gradients: a trace has one worker.
+const RunConfig& without_gains(const RunConfig& config) {
+  if (reference_rate(config).has_gains())
+    throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
+  return config;
+}
+
 NamedTensor tensor_of(std::string name, Type type, const void* data) {
   const auto* bytes = static_cast<const std::byte*>(data);
   std::vector<std::byte> copy(bytes, bytes + type.bytes());
@@ -59,7 +66,7 @@ class Trace {
         config_(with_steps(call.config)),
         input_(load_input(image_source(recipe_, config_))),
         task_(image_task(recipe_, input_.spec, config_.options)),
-        plan_(make_plan(config_, input_.data.train.count())),
+        plan_(make_plan(without_gains(config_), input_.data.train.count())),
         scalars_(make_scalars(recipe_.optimizers, config_, plan_)),
         device_(choose_device(config_)),
         store_(*device_.backend),

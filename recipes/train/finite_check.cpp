@@ -6,7 +6,6 @@ namespace kb {
 
 FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program)
     : parts_(parts),
-      scalars_(parts.scalars),
       probes_(std::move(program.probes)),
       session_(backend, parts.store, std::move(program.compiled)),
       slot_(session_, parts.task.fields) {
@@ -20,7 +19,8 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
 
 std::string FiniteCheck::run(int64_t step) {
   std::vector<double> found(probes_.values.size());
-  set_scalars(session_, scalars_, step);
+  RunSchedule schedule = parts_.schedule;  // as far as the run has come
+  set_scalars(session_, schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     if (fill_) slot_.fill(fill_, step * parts_.batch.virtual_workers + worker);
     slot_.lend(session_);

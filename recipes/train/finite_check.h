@@ -18,7 +18,6 @@ class FiniteCheck {
 
  private:
   const LoopParts& parts_;
-  StepScalars scalars_;
   const Probes probes_;
   Session session_;
   HostBatch slot_;

@@ -97,13 +97,25 @@ void append(fmt::memory_buffer& out, const Prefixed& prefixed) {
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
 }
 
-// A learning rate; nothing before the first step.
-struct Rate {
-  std::optional<double> lr;
+// A number, or nothing.
+struct Maybe {
+  std::string_view key;
+  std::optional<double> value;
 };
 
-void append(fmt::memory_buffer& out, const Rate& rate) {
-  if (rate.lr) append(out, Pair{"lr", *rate.lr});
+void append(fmt::memory_buffer& out, const Maybe& maybe) {
+  if (maybe.value) append(out, Pair{maybe.key, *maybe.value});
+}
+
+// With AdaScale: a step's place in its schedule.
+struct Scaled {
+  const std::optional<ScaledStep>& step;
+};
+
+void append(fmt::memory_buffer& out, const Scaled& scaled) {
+  if (!scaled.step) return;
+  append(out, Pair{"gain", scaled.step->gain});
+  append(out, Pair{"scale_invariant_iterations", scaled.step->iterations});
 }
 
 // Squared norms of a step's gradients; nothing where they were not asked for.
@@ -189,12 +201,9 @@ void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
 }
 
 void MetricsFile::step(const StepMetrics& m) {
-  const auto write = [&](const auto&... more) {
-    object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
-           Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms}, more..., StepFigures{m},
-           Norms{m.norms});
-  };
-  m.loss_scale ? write(Pair{"loss_scale", *m.loss_scale}) : write();
+  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
+         Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms},
+         Maybe{"loss_scale", m.loss_scale}, StepFigures{m}, Norms{m.norms}, Scaled{m.scaled});
   const bool full = pending_.size() > kPendingBytes / 2;
   if (full || Clock::now() - flushed_ > kInterval) flush();
 }
@@ -209,14 +218,15 @@ void MetricsFile::layers(const LayerNorms& norms) {
 
 void MetricsFile::epoch(const EpochMetrics& m) {
   object("epoch", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"lr", m.lr}, Pair{"seconds", m.seconds},
-         Prefixed{"train_", m.training}, Noise{m.noise});
+         Prefixed{"train_", m.training}, Noise{m.noise}, Maybe{"gain", m.gain});
   flush();
 }
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
   object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
-         Prefixed{"train_", m.training}, Rate{m.lr}, Pair{"seconds", m.seconds}, Noise{m.noise});
+         Prefixed{"train_", m.training}, Maybe{"lr", m.lr}, Maybe{"gain", m.gain}, Pair{"seconds", m.seconds},
+         Noise{m.noise});
   flush();
 }
 

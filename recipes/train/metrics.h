@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "optim/noise_scale.h"
+#include "optim/adascale.h"
 #include "recipes/train/evaluation.h"
 
 namespace kb {
@@ -26,7 +26,8 @@ struct StepMetrics {
   int64_t step = 0;  // from 0
   double epoch = 0;  // epochs done before it
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
-  std::optional<GradientNorms> norms = std::nullopt;  // as --noise-scale asks
+  std::optional<GradientNorms> norms = std::nullopt;  // as --noise-scale asks, and with AdaScale
+  std::optional<ScaledStep> scaled = std::nullopt;    // with AdaScale
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
   std::span<const NamedMetric> metrics = {};        // of training (--train-metrics), and the mean of each over the step
   std::span<const double> means = {};
@@ -47,6 +48,7 @@ struct EvalMetrics {
   std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
   std::string_view part = kTestPart;                  // that was evaluated
   std::optional<double> lr = std::nullopt;            // of the step before
+  std::optional<double> gain = std::nullopt;          // likewise, with AdaScale
   double seconds = 0;                                 // of training since the last evaluation
   std::optional<NoiseScale> noise = std::nullopt;     // as --noise-scale asks
 };
@@ -59,6 +61,7 @@ struct EpochMetrics {
   double seconds = 0;  // of training; of an epoch that was stopped those since the run went on
   std::optional<Evaluation> training = std::nullopt;  // means over its steps
   std::optional<NoiseScale> noise = std::nullopt;     // as --noise-scale asks
+  std::optional<double> gain = std::nullopt;          // of its last step, with AdaScale
 };
 
 // The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.

@@ -7,7 +7,7 @@
 namespace kb {
 
 NoiseLog::NoiseLog(const RunConfig& config, const RunPlan& plan, std::span<const GradientNorms> before)
-    : is_on_(config.noise_scale), per_worker_(batch_plan(config).per_worker), plan_(plan) {
+    : is_on_(reads_gradient_norms(config)), per_worker_(batch_plan(config).per_worker), plan_(plan) {
   for (size_t step = 0; step < before.size(); ++step) take(before[step], static_cast<int64_t>(step));
 }
 

@@ -1,4 +1,4 @@
-// Gradient noise scale as a run goes (--noise-scale; optim/noise_scale.h).
+// Gradient noise scale as a run goes (--noise-scale, and beside AdaScale; optim/noise_scale.h).
 #pragma once
 #include <optional>
 #include <span>

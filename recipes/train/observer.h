@@ -21,6 +21,7 @@ struct EvaluationReport {
   double train_seconds = 0;              // without evaluations
   const char* part = kTestPart;          // that was evaluated
   std::optional<double> lr = {};         // of the step before
+  std::optional<double> gain = {};       // likewise, with AdaScale
   double seconds = 0;                    // of training since the last evaluation
   std::optional<NoiseScale> noise = {};  // as --noise-scale asks
 };

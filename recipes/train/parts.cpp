@@ -12,8 +12,8 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 
 }  // namespace
 
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done) {
-  return done == plan.steps || is_due(config.eval_every, plan, done);
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSchedule& schedule, int64_t done) {
+  return schedule.is_over(done) || is_due(config.eval_every, plan, done);
 }
 
 FieldFill training_fill(const LoopParts& parts) {
@@ -35,8 +35,8 @@ void set_constants(Session& session, const LoopParts& parts) {
   session.set_scalar("seed", static_cast<double>(parts.config.seed));
 }
 
-void set_scalars(Session& session, StepScalars& scalars, int64_t step) {
-  for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
+void set_scalars(Session& session, RunSchedule& schedule, int64_t step) {
+  for (const NamedScalar& scalar : schedule.at(step)) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("step", static_cast<double>(step));
 }
 

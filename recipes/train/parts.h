@@ -10,6 +10,7 @@
 #include "recipes/train/best_state.h"
 #include "recipes/train/evaluate.h"
 #include "recipes/train/observer.h"
+#include "recipes/train/run_schedule.h"
 #include "recipes/train/world.h"
 
 namespace kb {
@@ -19,8 +20,8 @@ class FiniteCheck;
 // World::stop_reason() of a run that an observer ended; signals have smaller numbers.
 inline constexpr int kObserverStop = 1 << 16;
 
-// Whether a run evaluates after `done` steps.
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, int64_t done);
+// Whether a run evaluates after `done` steps: as --eval-every asks, and at the end of its schedule.
+bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSchedule& schedule, int64_t done);
 
 // State in which a run begins or goes on.
 struct LoopStart {
@@ -32,6 +33,7 @@ struct LoopStart {
   StepSums epoch = {};                    // of the steps of the epoch under way
   std::optional<BestState> best = {};     // of the evaluations before
   bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
+  std::string schedule_state = {};        // RunSchedule::state()
 };
 
 // Things that the loop works on; all must outlive it.
@@ -39,7 +41,7 @@ struct LoopParts {
   const RunConfig& config;
   const RunPlan& plan;
   BatchPlan batch;  // of the phase
-  StepScalars scalars;
+  RunSchedule schedule;
   const Task& task;                // with its sources
   int loader_threads;              // 0: a step fills its own minibatch
   std::vector<Session*> sessions;  // the training step of every phase of the plan
@@ -63,7 +65,7 @@ struct LoopParts {
 FieldFill training_fill(const LoopParts& parts);
 int64_t first_worker(const LoopParts& parts);  // virtual, of this process
 void set_constants(Session& session, const LoopParts& parts);
-void set_scalars(Session& session, StepScalars& scalars, int64_t step);
+void set_scalars(Session& session, RunSchedule& schedule, int64_t step);
 
 // Returns the part that evaluations in the course of a training judge on, and its name.
 const Source& judged_part(const Task& task);

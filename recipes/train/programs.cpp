@@ -101,7 +101,7 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
                      bucket_bytes(config.bucket_mb),
                      config.reduce_precision,
                      config.running_statistics == StatisticsOf::mean,
-                     config.noise_scale};
+                     reads_gradient_norms(config)};
   options.optimizer = rule_of(task, config);
   options.no_decay = config.no_decay;
   options.no_adapt = config.no_adapt;

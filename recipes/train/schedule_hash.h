@@ -9,7 +9,8 @@
 
 namespace kb {
 
-// SHA-256 over the scalars of all steps done: equal where two schedules have agreed up to here.
+// SHA-256 over the scalars of all steps done, as the schedule counts them: equal where two schedules have agreed up to
+// here.
 class ScheduleHash {
  public:
   explicit ScheduleHash(StepScalars scalars) : scalars_(std::move(scalars)) {}

@@ -59,7 +59,8 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
     prepared.programs.store.initialise(static_cast<uint32_t>(prepared.config.seed));
     prepared.load_state();
   };
-  TrainingLoop loop({config, plan, batch_plan(config), make_scalars(task.optimizers, config, plan), task,
+  TrainingLoop loop({config, plan, batch_plan(config),
+                     make_run_schedule(task.optimizers, config, plan, start.step, start.schedule_state), task,
                      loader_threads, training_sessions(programs), programs.inference, programs.metrics, programs.store,
                      machine.world, observer, start, programs.statistics.get(), programs.averaged.get(), make_check,
                      restore});
@@ -79,11 +80,11 @@ Result train(const Task& asked, const RunConfig& given, Machine machine, Observe
   };
   load_state();
   LoopStart start;
-  if (from) start.step = from->step;
+  if (from) start.step = from->step, start.schedule_state = from->schedule;
   const int loader_threads = choose_loader_threads(config, machine.world.processors());
   const LoopResult loop =
       run_loop({task, config, plan, machine, *programs, loader_threads, load_state}, start, observer);
-  return {loop, {loop.steps, programs->store.canonical()}};
+  return {loop, {loop.steps, programs->store.canonical(), loop.schedule_state}};
 }
 
 }  // namespace kb

@@ -28,10 +28,12 @@ class LocalMachine {
   std::unique_ptr<Backend> backend_;
 };
 
-// Parameters, optimizer state and running statistics after `step` steps, under their names.
+// Parameters, optimizer state and running statistics after `step` steps, under their names; with AdaScale its place in
+// the schedule, too.
 struct TrainingState {
   int64_t step = 0;
   std::vector<NamedTensor> tensors;
+  std::string schedule = {};  // RunSchedule::state()
 };
 
 struct Result {

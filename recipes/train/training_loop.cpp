@@ -47,8 +47,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
       noise_(parts_.config, parts_.plan, parts_.start.norms),
-      schedule_(parts_.scalars),
-      watch_(parts_.task.classes, warmup_steps(parts_.scalars.rate().spec()), class_counts(parts_.task),
+      schedule_hash_(parts_.schedule.scalars()),
+      watch_(parts_.task.classes, warmup_steps(parts_.schedule.scalars().rate().spec()), class_counts(parts_.task),
              judged_part_name(parts_.task)),
       sums_(parts_.start.sums),
       epoch_(parts_.start.epoch) {
@@ -123,7 +123,7 @@ LoopResult TrainingLoop::run() {
 
 void TrainingLoop::loop() {
   begin();
-  while (result_.ending == Ending::finished && result_.steps < end_) {
+  while (result_.ending == Ending::finished && result_.steps < end_ && !parts_.schedule.is_over(result_.steps)) {
     if (parts_.plan.phase_of(result_.steps) != parts_.phase) grow();
     if (check_) check_before(result_.steps);
     if (step(result_.steps))
@@ -138,7 +138,10 @@ void TrainingLoop::loop() {
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   if (result_.ending == Ending::finished) evaluate_test_part();
   result_.is_diverged = watch_.is_diverging();
-  result_.is_cut = result_.ending == Ending::finished && !result_.target && result_.steps < parts_.plan.steps;
+  result_.is_cut = result_.ending == Ending::finished && !result_.target && !parts_.schedule.is_over(result_.steps);
+  result_.schedule_state = parts_.schedule.state();
+  if (const std::optional<ScaledStep> next = parts_.schedule.scaled(result_.steps))
+    result_.iterations = next->iterations;
   parts_.observer.finish();
 }
 
@@ -155,7 +158,7 @@ void TrainingLoop::begin() {
     result_.evaluation = *parts_.start.evaluation;
     evaluated_at_ = done;
     judge_goals(*result_.evaluation, done);
-  } else if (done > 0 && evaluation_is_due(parts_.config, parts_.plan, done)) {
+  } else if (done > 0 && evaluation_is_due(done)) {
     evaluate(done);
     if (result_.best && result_.best->step == done) checkpoint_at_ = -1;  // that state is kept as the best
   }
@@ -168,7 +171,7 @@ bool TrainingLoop::step(int64_t step) {
   started.at = Clock::now();
   started.wait_ms = 0;
   parts_.world.at_step(step);
-  set_scalars(parts_.training(), parts_.scalars, step);
+  set_scalars(parts_.training(), parts_.schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     parts_.world.at_worker(worker);
     // State is written by the last alone, once all processes have come.
@@ -217,10 +220,11 @@ void TrainingLoop::report(int64_t step) {
   const StepMetrics metrics{step,
                             parts_.plan.epochs(step),
                             loss,
-                            parts_.scalars.rate().at(step),
+                            parts_.schedule.rate(step),
                             static_cast<double>(parts_.batch.global) / seconds,
                             started.wait_ms,
                             noise_.read(parts_.training(), step, age),
+                            parts_.schedule.scaled(step),
                             loss_scale(age),
                             parts_.metrics.training,
                             means_};
@@ -233,6 +237,12 @@ void TrainingLoop::report(int64_t step) {
   sums_.add(metrics.loss, means_);
   epoch_.add(metrics.loss, means_);
   if (parts_.observer.wants_progress()) show_progress(metrics);
+  parts_.schedule.take(metrics.norms);
+}
+
+std::optional<double> TrainingLoop::gain_of(int64_t step) const {
+  const std::optional<ScaledStep> scaled = parts_.schedule.scaled(step);
+  return scaled ? std::optional(scaled->gain) : std::nullopt;
 }
 
 std::optional<double> TrainingLoop::loss_scale(int age) const {
@@ -241,17 +251,17 @@ std::optional<double> TrainingLoop::loss_scale(int age) const {
 }
 
 void TrainingLoop::show_progress(const StepMetrics& m) {
-  const int64_t done = m.step + 1;
+  const int64_t done = m.step + 1, end = std::min(end_, done + parts_.schedule.steps_left(done));
   const double seconds = result_.train_seconds / static_cast<double>(done - parts_.start.step);
   parts_.observer.progress({.step = done,
-                            .steps = end_,
+                            .steps = end,
                             .epoch = parts_.plan.epochs(done),
-                            .epochs = parts_.plan.epochs(end_),
+                            .epochs = parts_.plan.epochs(end),
                             .loss = m.loss,
                             .learning_rate = m.lr,
                             .best = best_figure(),
                             .samples_per_second = static_cast<double>(parts_.batch.global) / seconds,
-                            .seconds_left = static_cast<double>(end_ - done) * seconds,
+                            .seconds_left = static_cast<double>(end - done) * seconds,
                             .data_wait_ms = m.data_wait_ms});
 }
 
@@ -260,7 +270,7 @@ void TrainingLoop::after_step(int64_t done) {
   if (drawn_) parts_.observer.profiled(parts_.training(), *std::exchange(drawn_, std::nullopt));
   const bool ends_epoch = parts_.plan.ends_epoch(done);
   if (ends_epoch) end_epoch(done);
-  if (evaluation_is_due(parts_.config, parts_.plan, done)) evaluate(done);
+  if (evaluation_is_due(done)) evaluate(done);
   if (result_.ending == Ending::finished && checkpoint_is_due(done)) save_checkpoint(done);
   if (result_.ending == Ending::finished && ends_epoch) judge_epoch(done);
 }
@@ -268,9 +278,10 @@ void TrainingLoop::after_step(int64_t done) {
 void TrainingLoop::end_epoch(int64_t done) {
   report_until(done);
   ended_epoch_ = std::exchange(epoch_, {});
-  parts_.observer.epoch({done, parts_.plan.epochs(done), parts_.scalars.rate().at(done - 1),
+  parts_.observer.epoch({done, parts_.plan.epochs(done), parts_.schedule.rate(done - 1),
                          result_.train_seconds - std::exchange(epoch_seconds_, result_.train_seconds),
-                         ended_epoch_.mean(parts_.metrics.training, parts_.batch.global), noise_.estimate()});
+                         ended_epoch_.mean(parts_.metrics.training, parts_.batch.global), noise_.estimate(),
+                         gain_of(done - 1)});
 }
 
 // With --init the loss of step 0 is that of weights that were trained.
@@ -306,8 +317,12 @@ void TrainingLoop::judge_epoch(int64_t done) {
   if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");
 }
 
+bool TrainingLoop::evaluation_is_due(int64_t done) const {
+  return kb::evaluation_is_due(parts_.config, parts_.plan, parts_.schedule, done);
+}
+
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
-  return evaluation_is_due(parts_.config, parts_.plan, done) || is_due(parts_.config.save_every, parts_.plan, done);
+  return evaluation_is_due(done) || is_due(parts_.config.save_every, parts_.plan, done);
 }
 
 void TrainingLoop::note(const std::string& text) {
@@ -325,7 +340,9 @@ void TrainingLoop::save_checkpoint(int64_t done) {
   if (checkpoint_at_ == done) return;
   parts_.world.at("checkpoint");
   const bool is_best = result_.best && result_.best->step == done;
-  parts_.observer.save_checkpoint({done, parts_.plan.samples_in(done), schedule_.up_to(done), is_best});
+  parts_.observer.save_checkpoint({done, parts_.plan.samples_in(done),
+                                   schedule_hash_.up_to(parts_.schedule.position(done)), is_best,
+                                   parts_.schedule.state()});
   checkpoint_at_ = done;
 }
 

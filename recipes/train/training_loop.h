@@ -39,6 +39,8 @@ struct LoopResult {
   const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
   std::optional<BestState> best;         // by the evaluations in its course
   std::vector<Overlap> overlaps;         // of every step, where --explain-overlap asks
+  std::string schedule_state;            // at the end: RunSchedule::state()
+  std::optional<double> iterations;      // done, scale-invariant ones, with AdaScale
 };
 
 class TrainingLoop {
@@ -77,9 +79,11 @@ class TrainingLoop {
   std::string epoch_fault(const StepSums& epoch, int64_t done);
   void judge_epoch(int64_t done);
   bool judges_epochs() const;
+  bool evaluation_is_due(int64_t done) const;
   bool checkpoint_is_due(int64_t done) const;
   void evaluate(int64_t done, bool may_stop = true);
   void stop();
+  std::optional<double> gain_of(int64_t step) const;
   std::optional<double> loss_scale(int age) const;
   std::optional<Evaluation> evaluate_averaged(bool may_stop);
   void note(const std::string& text);
@@ -110,13 +114,13 @@ class TrainingLoop {
   std::optional<Loader> loader_;  // none: one minibatch for all steps
   Evaluator evaluator_;
   std::optional<Evaluator> averaged_;
-  int64_t end_;  // step at which the loop ends
+  int64_t end_;  // step at which the loop ends at the latest
   const LayerLog layers_;
   NoiseLog noise_;
   std::optional<BatchNormEstimate> batch_norm_;
   std::vector<double> value_, means_;  // an output that was read; the training metrics of the step
   std::optional<Profile> drawn_;       // of the step that was just taken
-  ScheduleHash schedule_;
+  ScheduleHash schedule_hash_;
   LearningWatch watch_;
   std::unique_ptr<FiniteCheck> check_;  // of every step before it is taken, where --check-finite asks
   LoopResult result_;

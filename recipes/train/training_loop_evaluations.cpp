@@ -25,7 +25,8 @@ void TrainingLoop::evaluate(int64_t done, bool may_stop) {
                              .training = sums_.mean(parts_.metrics.training, parts_.batch.global),
                              .train_seconds = result_.train_seconds,
                              .part = judged_part_name(parts_.task),
-                             .lr = done > 0 ? std::optional(parts_.scalars.rate().at(done - 1)) : std::nullopt,
+                             .lr = done > 0 ? std::optional(parts_.schedule.rate(done - 1)) : std::nullopt,
+                             .gain = done > 0 ? gain_of(done - 1) : std::nullopt,
                              .seconds = result_.train_seconds - evaluated_seconds_,
                              .noise = noise_.estimate()});
   evaluated_seconds_ = result_.train_seconds;
@@ -48,7 +49,7 @@ std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
 
 // An evaluation that is not due is made where a run stops, and is no part of it once it goes on.
 void TrainingLoop::note_best(const Evaluation& evaluation, int64_t done) {
-  if (!evaluation_is_due(parts_.config, parts_.plan, done) || !is_better(evaluation, result_.best)) return;
+  if (!evaluation_is_due(done) || !is_better(evaluation, result_.best)) return;
   result_.best = {done, evaluation, std::nullopt, {}};
   if (parts_.task.valid) result_.best->model = parts_.store.canonical(false);
 }
@@ -63,7 +64,7 @@ std::optional<Figure> TrainingLoop::best_figure() const {
 void TrainingLoop::judge_goals(const Evaluation& evaluation, int64_t done) {
   const Figure* goal = evaluation.goal();
   if (goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value)) end_ = done;
-  if (!parts_.config.target || !evaluation_is_due(parts_.config, parts_.plan, done)) return;
+  if (!parts_.config.target || !evaluation_is_due(done)) return;
   const std::optional<Figure> figure = evaluation.figure(parts_.config.target->metric);
   if (!figure || !parts_.config.target->is_reached_by(figure->value, figure->kind.higher_is_better)) return;
   result_.target = {done, parts_.plan.samples_in(done), parts_.plan.epochs(done)};

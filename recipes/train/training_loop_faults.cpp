@@ -82,7 +82,7 @@ void TrainingLoop::stop_at_epoch(const std::string& fault, int64_t done) {
 }
 
 void TrainingLoop::fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint) {
-  const double lr = parts_.scalars.rate().at(step);
+  const double lr = parts_.schedule.rate(step);
   const std::string kept = parts_.observer.failed({step, lr, what.substr(0, what.find(':')), saved_at_});
   throw Divergence{fmt::format("{} at step {}, with learning rate {}: stopped{}\n  kept: {}\n  hint: {}", what, step,
                                lr, maker.empty() ? "" : "\n  made by: " + maker, kept, hint)};

@@ -1,0 +1,62 @@
+#include "recipes/train/run_schedule.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "recipes/config/learning.h"
+
+namespace kb {
+namespace {
+
+std::optional<AdaScale> make_adascale(const RunConfig& config, int64_t step, const std::string& state) {
+  const bool has_gains = reference_rate(config).has_gains();
+  if (has_gains != !state.empty() && (step > 0 || !state.empty()))
+    throw Error(fmt::format("--scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
+                            has_gains ? "with" : "without", has_gains ? "without" : "with", step));
+  if (!has_gains) return std::nullopt;
+  const BatchPlan batch = batch_plan(config);
+  const AdaScaleSizes sizes{config.base_minibatch, batch.workers(), batch.per_worker};
+  return state.empty() ? AdaScale(sizes) : AdaScale(sizes, step, state);
+}
+
+}  // namespace
+
+SchedulePlace RunSchedule::place(int64_t step) const {
+  if (!adascale_) return {.step = step};
+  const ScaledStep& scaled = adascale_->at(step);
+  return {static_cast<int64_t>(scaled.iterations), scaled.gain};
+}
+
+std::span<const NamedScalar> RunSchedule::at(int64_t step) {
+  return scalars_.at(step, place(step), place(std::max<int64_t>(step - 1, 0)));
+}
+
+double RunSchedule::rate(int64_t step) const {
+  const SchedulePlace at = place(step);
+  return at.gain * scalars_.rate().at(at.step);
+}
+
+std::optional<ScaledStep> RunSchedule::scaled(int64_t step) const {
+  return adascale_ ? std::optional(adascale_->at(step)) : std::nullopt;
+}
+
+bool RunSchedule::is_over(int64_t done) const {
+  return (adascale_ ? adascale_->at(done).iterations : static_cast<double>(done)) >= total();
+}
+
+int64_t RunSchedule::steps_left(int64_t done) const {
+  const ScaledStep next = adascale_ ? adascale_->at(done) : ScaledStep{1, static_cast<double>(done)};
+  return static_cast<int64_t>(std::ceil(std::max(total() - next.iterations, 0.0) / next.gain));
+}
+
+void RunSchedule::take(const std::optional<GradientNorms>& norms) {
+  if (adascale_) adascale_->add(norms.value());
+}
+
+RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan,
+                              int64_t step, const std::string& state) {
+  return {make_scalars(own, config, plan), make_adascale(config, step, state)};
+}
+
+}  // namespace kb
