@@ -31,9 +31,17 @@ BOOST_AUTO_TEST_CASE(without_a_base_the_rate_holds_for_any_minibatch) {
   BOOST_TEST(reference.derivation(7) == "0.3");
 }
 
+BOOST_AUTO_TEST_CASE(adascale_leaves_the_base_rate_to_the_gains_of_the_steps) {
+  BOOST_TEST((ReferenceRate{0.1, 256, "adascale"}.at(1024)) == 0.1);
+  BOOST_TEST((ReferenceRate{0.1, 256, "adascale"}.derivation(1024)) == "0.1");
+  BOOST_TEST((ReferenceRate{0.1, 256, "adascale"}.has_gains()));
+  BOOST_TEST(!(ReferenceRate{0.1, 0, "adascale"}.has_gains()));
+  BOOST_TEST(!(ReferenceRate{0.1, 256, "linear"}.has_gains()));
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_rule_is_named) {
   BOOST_CHECK_EXCEPTION((ReferenceRate{0.1, 256, "cubic"}.at(1)), Error, [](const Error& error) {
-    return std::string(error.what()) == "scaling rule: expected one of none, linear, sqrt, got 'cubic'";
+    return std::string(error.what()) == "scaling rule: expected one of none, linear, sqrt, adascale, got 'cubic'";
   });
 }
 

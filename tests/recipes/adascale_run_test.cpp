@@ -87,7 +87,8 @@ struct Points {
     std::normal_distribution<double> normal(0, 1);
     std::vector<float> points(static_cast<size_t>(kRows * kDims));
     for (float& x : points) x = static_cast<float>(sigma * normal(random));
-    const auto source = std::make_shared<TableSource>(kRows, std::vector{field_bytes(points)});
+    const auto source =
+        std::make_shared<TableSource>(kRows, std::vector<std::vector<std::byte>>(1, field_bytes(points)));
     const auto model = [](Inputs& in) -> ModelOutput {
       const Tensor w = parameter(in.graph(), "w", Role::bias, {in.real(), {kDims}, ""}, {InitKind::constant, 1, 0});
       const Tensor apart = broadcast_to(w, in["x"].shape()) - in["x"];
@@ -113,8 +114,10 @@ struct Points {
   }
 };
 
+// `words` replace those of with_adascale().
 RunConfig parsed(const std::vector<std::string>& words) {
-  return *parse_flags(small_recipe(), "small", with_adascale(words));
+  const RunConfig base = *parse_flags(small_recipe(), "small", with_adascale());
+  return *parse_flags(small_recipe(), "small", words, {}, &base);
 }
 
 }  // namespace
@@ -295,7 +298,9 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   BOOST_TEST(middle.step == 9);
   BOOST_TEST(hash(on(4, &middle)) == hash(alone));
   middle.schedule.clear();
-  BOOST_CHECK_EXCEPTION(on(1, &middle), Error,
+  Observer silent;
+  LocalMachine machine(1);
+  BOOST_CHECK_EXCEPTION(kb::train(Points::task({}), config, machine, silent, &middle), Error,
                         test::says("--scaling: expected a state with AdaScale's place in its schedule, got one without "
                                    "it at step 9"));
 }
