@@ -112,8 +112,9 @@ std::string words(const Recipe& recipe, const RunConfig& config) {
 
 // Returns the steps after which the schedule of a run was over; where that is not known yet, the most there are.
 int64_t steps_of_schedule(const JsonValue& manifest) {
+  const auto most = manifest.get<int64_t>("steps");
   const bool is_known = manifest.has("ended") && manifest.at("ended").get<std::string>("how") == kFinishedEnding;
-  return is_known ? manifest.at("ended").get<int64_t>("step") : manifest.get<int64_t>("steps");
+  return is_known ? manifest.at("ended").get<int64_t>("step") : most;
 }
 
 // Says why a run with the flags `own` has nothing left to do under those `wanted`; empty where it has.
