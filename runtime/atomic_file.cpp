@@ -98,10 +98,24 @@ bool AtomicFile::commit_new() {
   ensure(descriptor_ >= 0, "AtomicFile::commit_new called twice");
   if (::fsync(descriptor_) != 0) fail();
   const int reason = ::link(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+  if (reason == EPERM || reason == EOPNOTSUPP || reason == ENOSYS) return commit_over_empty();
   discard();
   if (reason == EEXIST) return false;
   if (reason != 0) throw_file_error("write", target_, reason, bytes_);
   flush_directory(target_.parent_path());
+  return true;
+}
+
+// Where the file system has no links: who makes the target, empty for a moment, alone renames over it.
+bool AtomicFile::commit_over_empty() {
+  const int descriptor = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0 && errno != EEXIST) fail();
+  if (descriptor < 0) {
+    discard();
+    return false;
+  }
+  ::close(descriptor);
+  commit();
   return true;
 }
 

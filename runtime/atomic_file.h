@@ -25,13 +25,15 @@ class AtomicFile {
   // Flushes, renames over the target, flushes the directory. Once, last.
   void commit();
   // Likewise, where there is no target yet; false: there is one, and it stays as it is. Of several processes that try
-  // at once, on whatever machines, one succeeds.
+  // at once, on whatever machines, one succeeds. On a file system without hard links the target is empty before it is
+  // whole.
   bool commit_new();
 
  private:
   [[noreturn]] void fail() const;
   void set_aside();
   void discard();
+  bool commit_over_empty();
 
   std::filesystem::path target_;
   int64_t bytes_;

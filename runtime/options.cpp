@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
+#include <vector>
 
 namespace kb {
 namespace {
@@ -79,6 +81,17 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .cuobjdump = find_cuobjdump(),
           .rsvg_convert = find_rsvg_convert(),
           .launcher = find_launcher()};
+}
+
+// A process manager's variables would also lead an mpirun that is started from here.
+void RuntimeOptions::forget_launcher() {
+  std::vector<std::string> names = {"SLURM_STEP_NUM_TASKS"};
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string name(*entry, std::strcspn(*entry, "="));
+    for (const char* start : {"OMPI_COMM_WORLD_", "PMI_", "PMIX_"})
+      if (name.starts_with(start)) names.push_back(name);
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
 }
 
 }  // namespace kb

@@ -32,6 +32,9 @@ struct RuntimeOptions {
   Launcher launcher = {};
 
   static RuntimeOptions from_environment();
+  // Takes the launcher's variables out of the environment: this process, and those that it starts, are on their own.
+  // Before any thread is started.
+  static void forget_launcher();
 };
 
 }  // namespace kb

@@ -13,6 +13,7 @@
 #include "recipes/study/sweep.h"
 #include "recipes/study/sweep_store.h"
 #include "recipes/study/sweep_trials.h"
+#include "runtime/options.h"
 
 namespace kb {
 namespace {
@@ -53,7 +54,9 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        {},
        &sweep.seeds},
       {{"--cap", "X",
-        "a trial ends at X times the samples that the minibatch before took to the target; 3 where it is not given"},
+        "a trial ends at X times the samples that the minibatch before took to the target, or at 1.5 times its steps "
+        "where "
+        "that is later; 3 where it is not given"},
        {},
        {},
        &cap},
@@ -66,8 +69,8 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        {},
        &budget},
       {{"--jobs", "J",
-        "trials at once; where it is not given as many as train faster side by side, which is measured; one on a "
-        "GPU"},
+        "trials at once; where it is not given as many as train faster side by side, which is measured, and as the "
+        "memory holds; one on a GPU"},
        {},
        &jobs},
       {{"--lease", "TIME",
@@ -97,13 +100,20 @@ std::chrono::duration<double> parse_time(const std::string& flag, const std::str
   return std::chrono::duration<double>(number * unit);
 }
 
+// A shorter one would be renewed, and taken over, at every hiccup of a file system.
+std::chrono::milliseconds parse_lease(const std::string& text) {
+  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(parse_time("--lease", text));
+  if (lease < std::chrono::seconds(1)) refuse_value("--lease", "a time of at least 1s", text);
+  return lease;
+}
+
 // Without the store and the command that goes on with it.
 SweepWork work_of(const SweepArguments& given, const ToolArguments& arguments, const std::string& recipe) {
   SweepWork work;
   work.program = trial_program(arguments.recipe ? "" : recipe);
   work.jobs = given.jobs;
   if (!given.budget.empty()) work.budget = parse_time("--budget", given.budget);
-  work.lease = std::chrono::duration_cast<std::chrono::milliseconds>(parse_time("--lease", given.lease));
+  work.lease = parse_lease(given.lease);
   return work;
 }
 
@@ -114,7 +124,7 @@ int work_on(SweepWork work, const Recipe& recipe, const ToolArguments& arguments
   return run_sweep(recipe, work);
 }
 
-// `sweep --worker DIR`: the store says what is swept.
+// `sweep --worker DIR`: the store says what is swept. A launcher may start any number of them, each for itself.
 int work_in(SweepArguments given, const ToolArguments& arguments) {
   CLI::App app("Takes trials of a sweep until none is left.", tool_usage(arguments));
   app.add_option(kWorkerFlag, given.worker, "folder of the sweep")->required();
@@ -123,6 +133,7 @@ int work_in(SweepArguments given, const ToolArguments& arguments) {
   app.add_option("--lease", given.lease, "after which another process takes the trials of one that is not heard of")
       ->capture_default_str();
   if (!parse_app(app, arguments.words, tool_usage(arguments) + " --worker DIR [--jobs J] [--budget TIME]")) return 0;
+  RuntimeOptions::forget_launcher();
   const std::string name = read_sweep(given.worker).recipe;
   if (arguments.recipe && arguments.recipe->name != name)
     throw UsageError(fmt::format("--worker: expected a sweep of {}, got one of {}", arguments.recipe->name, name));
@@ -143,9 +154,9 @@ void read_numbers(SweepArguments& given) {
 
 int sweep_command(const ToolArguments& arguments) {
   SweepArguments given;
-  refuse_launcher();
   for (const std::string& word : arguments.words)
     if (word == kWorkerFlag || word.starts_with(std::string(kWorkerFlag) + "=")) return work_in(given, arguments);
+  refuse_launcher();
   const std::vector<ToolSwitch> switches = given.switches();
   const std::optional<ToolCall> call = parse_tool_call(arguments, switches);
   if (!call) return 0;

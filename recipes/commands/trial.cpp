@@ -1,5 +1,9 @@
-// One training of a study, started by its executor: PROGRAM trial [flags], ./hour trial RECIPE [flags]
+// One training of a study, started by its executor, a process: PROGRAM trial PROCESS [flags], ./hour trial PROCESS
+// RECIPE [flags]
+#include <fmt/format.h>
+
 #include "recipes/commands/commands.h"
+#include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/trainer.h"
 #include "recipes/study/study_process.h"
@@ -7,10 +11,16 @@
 namespace kb {
 
 int trial_command(const ToolArguments& arguments) {
-  become_trial();
-  if (arguments.recipe) return train_recipe(*arguments.recipe, arguments.words);
-  if (arguments.words.empty()) throw UsageError("trial: expected a recipe");
-  return train_recipe(find_recipe(arguments.words.front()), {arguments.words.begin() + 1, arguments.words.end()});
+  std::vector<std::string> words = arguments.words;
+  const auto next = [&](const char* expected) {
+    if (words.empty()) throw UsageError(fmt::format("trial: expected {}", expected));
+    const std::string word = words.front();
+    words.erase(words.begin());
+    return word;
+  };
+  constexpr const char* kExecutor = "the number of the process that started it";
+  become_trial(parse_whole("trial", next(kExecutor), kExecutor, 1));
+  return train_recipe(arguments.recipe ? *arguments.recipe : find_recipe(next("a recipe")), words);
 }
 
 }  // namespace kb

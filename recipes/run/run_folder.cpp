@@ -1,13 +1,9 @@
 #include "recipes/run/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -19,7 +15,6 @@
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
-#include "runtime/file_error.h"
 #include "runtime/host_compiler.h"
 #include "runtime/host_name.h"
 #include "runtime/input_file.h"
@@ -102,14 +97,8 @@ bool is_own_file(const fs::path& run, const fs::path& file) {
 
 RunFolder::RunFolder(fs::path path, Use use) : path_(std::move(path)) {
   if (use == Use::share) return;
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw_file_error("open", path_, errno);
-  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* own) {
-    ::close(*own);
-    delete own;
-  });
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw Error(fmt::format("{} is in use: another process trains in it", path_.string()));
+  lock_ = std::make_shared<const FolderLock>(path_);
+  if (!lock_->has_it()) throw Error(fmt::format("{} is in use: another process trains in it", path_.string()));
 }
 
 RunFolder RunFolder::open(const std::string& path, Use use) {

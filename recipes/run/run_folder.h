@@ -12,6 +12,7 @@
 #include "recipes/train/fit.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/training_loop.h"
+#include "runtime/folder_lock.h"
 #include "runtime/state_store.h"
 
 namespace kb {
@@ -57,7 +58,7 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path, Use use = Use::own);
 
   std::filesystem::path path_;
-  std::shared_ptr<const int> lock_;  // a descriptor of the folder
+  std::shared_ptr<const FolderLock> lock_;
 };
 
 struct ManifestFacts {

@@ -14,12 +14,13 @@
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
+#include "runtime/threads.h"
 
 namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::nanoseconds;
+using std::chrono::milliseconds, std::chrono::nanoseconds;
 
 constexpr int kRenewalsPerLease = 4;
 constexpr const char* kClockFile = "clock";
@@ -81,34 +82,51 @@ std::string process_start(int64_t pid) {
   return line.substr(at + 1, line.find(' ', at + 1) - at - 1);
 }
 
-std::string claim_text() {
+std::string claim_text(milliseconds lease) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const nlohmann::ordered_json json = {{"host", host.data()},
                                        {"pid", ::getpid()},
                                        {"process_start", process_start(::getpid())},
-                                       {"system", system_name()}};
+                                       {"system", system_name()},
+                                       {"lease_ms", lease.count()}};
   return json.dump() + "\n";
 }
 
-// Whether the claim's process ran on this system, and has ended. What cannot be read is not known to have.
-bool is_of_the_dead(const fs::path& file) {
+// What a claim says of the process that made it.
+struct ClaimFacts {
+  milliseconds lease;    // how long it holds unless that process renews it
+  bool is_dead = false;  // the process ran on this system, and has ended
+};
+
+// A claim that cannot be read, as its process is writing it or was killed there, has the lease `unknown`.
+ClaimFacts read_claim(const fs::path& file, milliseconds unknown) {
   try {
     const JsonValue claim = parse_json(read_file(file), file.string());
-    return claim.get<std::string>("system") == system_name() &&
-           process_start(claim.get<int64_t>("pid")) != claim.get<std::string>("process_start");
+    return {milliseconds(claim.get<int64_t>("lease_ms")),
+            claim.get<std::string>("system") == system_name() &&
+                process_start(claim.get<int64_t>("pid")) != claim.get<std::string>("process_start")};
   } catch (const Error&) {
-    return false;
+    return {unknown};
   }
+}
+
+// Seconds since the start of the machine, those that it slept included.
+nanoseconds uptime() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
 }
 
 }  // namespace
 
-Claim::Claim(fs::path file, fs::path next, std::chrono::milliseconds lease)
+Claim::Claim(fs::path file, fs::path next, milliseconds lease)
     : file_(std::move(file)),
       next_(std::move(next)),
       lease_(lease),
-      thread_([this](const std::stop_token& stop) { renew_until(stop); }) {}
+      renewed_(uptime()),
+      thread_(start_thread<std::jthread>("the lease of a trial",
+                                         [this](const std::stop_token& stop) { renew_until(stop); })) {}
 
 // A claim of the year 1970 has run out for all.
 Claim::~Claim() {
@@ -120,11 +138,15 @@ Claim::~Claim() {
 
 void Claim::renew_until(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, stop, lease_ / kRenewalsPerLease, [&] { return stop.stop_requested(); }))
-    if (is_there(next_) || !touch(file_)) is_lost_ = true;
+  while (!wake_.wait_for(lock, stop, lease_ / kRenewalsPerLease, [&] { return stop.stop_requested(); })) {
+    const nanoseconds now = uptime();
+    const bool is_late = (now - renewed_) * kRenewalsPerLease > lease_ * (kRenewalsPerLease - 1);
+    if (is_late || is_there(next_) || !touch(file_)) is_lost_ = true;
+    renewed_ = now;
+  }
 }
 
-ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
+ClaimFolder::ClaimFolder(fs::path folder, milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
@@ -143,7 +165,9 @@ int ClaimFolder::newest(const std::string& name) const {
 
 bool ClaimFolder::is_held(const fs::path& file) const {
   const std::optional<nanoseconds> renewed = time_of(file);
-  return renewed && time_in(folder_) - *renewed <= lease_ && !is_of_the_dead(file);
+  const ClaimFacts facts = read_claim(file, lease_);
+  using Age = std::chrono::duration<double>;  // of a claim of whatever lease, without overflow
+  return renewed && Age(time_in(folder_) - *renewed) <= facts.lease && !facts.is_dead;
 }
 
 std::unique_ptr<Claim> ClaimFolder::take(const std::string& name) const {
@@ -153,7 +177,7 @@ std::unique_ptr<Claim> ClaimFolder::take(const std::string& name) const {
   const int descriptor = ::open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0 && errno == EEXIST) return nullptr;
   if (descriptor < 0) throw_file_error("write", own, errno);
-  const std::string text = claim_text();
+  const std::string text = claim_text(lease_);
   const bool is_written = ::write(descriptor, text.data(), text.size()) == std::ssize(text);
   const int reason = errno;
   ::close(descriptor);

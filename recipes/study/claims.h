@@ -1,9 +1,10 @@
 // Claims of trials: which process of a sweep runs which, where several processes, on whatever machines, share a store.
 //
-// A claim is a file, claims/NAME.1, made with O_EXCL, so that one process alone has made it; its modification time says
-// until when it holds: renewed as long as the trial runs, it is a lease. Where a lease has run out, or its process has
-// died, the next process makes NAME.2: the highest number owns the trial. Ages are differences of times of files that
-// the same file system gave, so that no machine's clock matters; no lock is used, which file systems may lack.
+// A claim is a file, claims/NAME.1, made with O_EXCL, so that one process alone has made it; it says for how long it
+// holds, from its modification time on: renewed as long as the trial runs, it is a lease. Where a lease has run out, or
+// its process has died, the next process makes NAME.2: the highest number owns the trial. Ages are differences of times
+// of files that the same file system gave, so that no machine's clock matters; no lock is used, which file systems may
+// lack.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -26,7 +27,8 @@ class Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  // True once another process has taken the trial over: this one was not heard of for the length of a lease.
+  // True once another process has taken the trial over, as this one was not heard of for the length of a lease, or may
+  // have: this one, or the machine, stood still for more than three quarters of it.
   bool is_lost() const { return is_lost_; }
 
  private:
@@ -34,6 +36,7 @@ class Claim {
 
   const std::filesystem::path file_, next_;
   const std::chrono::milliseconds lease_;
+  std::chrono::nanoseconds renewed_;  // when, since the machine's start
   std::atomic<bool> is_lost_ = false;
   std::mutex mutex_;
   std::condition_variable_any wake_;
@@ -42,7 +45,8 @@ class Claim {
 
 class ClaimFolder {
  public:
-  // Makes the folder where it is not there. Throws Error where it cannot.
+  // Makes the folder where it is not there. Throws Error where it cannot. `lease`: of the claims that are taken here;
+  // those of others hold as long as they say themselves.
   ClaimFolder(std::filesystem::path folder, std::chrono::milliseconds lease);
 
   // Takes the trial; null where another process has it. Throws Error where no claim can be written.

@@ -1,20 +1,16 @@
 #include "recipes/study/executor.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <thread>
 
 #include "recipes/study/run_reader.h"
-#include "runtime/file_error.h"
+#include "runtime/folder_lock.h"
+#include "runtime/input_file.h"
 #include "runtime/process.h"
 #include "runtime/usable_processors.h"
 
@@ -27,26 +23,8 @@ constexpr std::chrono::milliseconds kLookEvery{20};  // at the processes
 constexpr int kLooksPerProgress = 25;
 constexpr int kMostStarts = 2;  // of a trial that is killed
 
-// An exclusive lock on a folder, as long as it lives; the system gives it back where the process is killed.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw_file_error("open", folder, errno);
-    has_it_ = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
-  }
-  ~FolderLock() { ::close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  bool has_it() const { return has_it_; }
-
- private:
-  int descriptor_;
-  bool has_it_ = false;
-};
-
 // A trial of an executor that was killed goes on for the moment that its checkpoint takes.
-bool is_free(const fs::path& folder) { return !fs::exists(folder) || FolderLock(folder).has_it(); }
+bool is_free(const fs::path& folder) { return !is_there(folder) || FolderLock(folder).has_it(); }
 
 std::optional<RunReport> report_of(const fs::path& folder) {
   try {
@@ -126,32 +104,46 @@ class Executor {
   Executor(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer)
       : source_(source), options_(options), observer_(observer) {}
 
+  // Where an error ends it, its trials make their checkpoints as at any stop.
+  ~Executor() {
+    for (Taken& taken : taken_)
+      if (taken.process && taken.process->runs()) taken.process->signal(SIGTERM);
+    for (Taken& taken : taken_)
+      if (taken.process) taken.process->wait();
+  }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
   // False where it was asked to stop.
   bool run() {
     bool has_changed = true;
     for (int look = 0;; ++look) {
-      if (!is_stopping_ && observer_.wants_to_stop()) stop();
+      is_stopping_ = is_stopping_ || observer_.wants_to_stop();
       const bool is_regular = look % kLooksPerProgress == 0;
+      if (has_changed || is_regular || is_stopping_) end_unwanted();
       if ((has_changed || is_regular) && !is_stopping_) {
-        end_unwanted();
-        start_ready();
+        take_ready();
+        start_taken();
       }
-      if (running_.empty() && (is_stopping_ || (killed_.empty() && source_.is_done()))) return !is_stopping_;
-      if (is_regular && !is_stopping_) observer_.progress(source_.done(), running_.size());
+      if (taken_.empty() && (is_stopping_ || source_.is_done())) return !is_stopping_;
+      if (is_regular && !is_stopping_) observer_.progress(source_.done(), taken_.size());
       std::this_thread::sleep_for(kLookEvery);
       has_changed = reap();
     }
   }
 
  private:
-  struct Running {
+  // A trial that is this executor's. Without a process it waits for its first start, or, where it was killed, for
+  // another one.
+  struct Taken {
     Trial trial;
-    std::unique_ptr<Process> process;
+    std::unique_ptr<Process> process = {};
+    int starts = 0;
     bool is_unwanted = false;
   };
 
   fs::path folder(const Trial& trial) const { return options_.store / trial.name; }
-  bool has_room() const { return std::ssize(running_) < options_.jobs; }
+  bool has_room() const { return std::ssize(taken_) < options_.jobs; }
 
   std::vector<std::string> command_of(const Trial& trial) const {
     std::vector<std::string> words = trial.words;
@@ -162,81 +154,97 @@ class Executor {
     return words;
   }
 
-  // Those that were killed first: they are taken already.
-  void start_ready() {
-    for (auto next = killed_.begin(); has_room() && next != killed_.end();) {
-      const bool starts = is_free(folder(*next));
-      if (starts) start(*next);
-      next = starts ? killed_.erase(next) : std::next(next);
-    }
+  void take_ready() {
     if (!has_room()) return;
     for (const Trial& trial : source_.ready()) {
       if (!has_room()) return;
-      if (is_free(folder(trial)) && source_.take(trial)) start(trial);
+      if (source_.take(trial)) taken_.push_back({trial});
     }
   }
 
-  void start(const Trial& trial) {
-    running_.push_back({trial, std::make_unique<Process>(command_of(trial))});
-    ++starts_[trial.name];
+  // Whoever has a trial alone asks whether its folder is free: a lock to try it never meets another process's start.
+  void start_taken() {
+    for (Taken& taken : taken_)
+      if (!taken.process && is_free(folder(taken.trial)) && !start(taken)) return;
+  }
+
+  // False where the system makes no more processes until one of these ends.
+  bool start(Taken& taken) {
+    try {
+      taken.process = std::make_unique<Process>(command_of(taken.trial));
+      ++taken.starts;
+      return true;
+    } catch (const NoProcess&) {
+      if (std::none_of(taken_.begin(), taken_.end(), [](const Taken& other) { return other.process != nullptr; }))
+        throw;
+      return false;
+    }
   }
 
   void end_unwanted() {
-    for (Running& running : running_) {
-      if (running.is_unwanted || source_.wants(running.trial)) continue;
-      running.is_unwanted = true;
-      running.process->signal(SIGTERM);
-    }
-  }
-
-  // True where a trial ended.
-  bool reap() {
-    const size_t before = running_.size();
-    for (auto at = running_.begin(); at != running_.end();) {
-      if (at->process->runs()) {
+    for (auto at = taken_.begin(); at != taken_.end();) {
+      const bool ends = !at->is_unwanted && (is_stopping_ || !source_.wants(at->trial));
+      at->is_unwanted = at->is_unwanted || ends;
+      if (ends && at->process) at->process->signal(SIGTERM);
+      if (!at->is_unwanted || at->process) {
         ++at;
         continue;
       }
-      const ProcessResult result = at->process->wait();
-      const Running ended = std::move(*at);
-      at = running_.erase(at);
-      take(ended, result);
+      const Trial trial = std::move(at->trial);
+      at = taken_.erase(at);
+      end(trial, {TrialEnd::stopped});
     }
-    return running_.size() != before;
   }
 
-  // How a trial ended is what its folder says; its exit code counts where the folder says nothing.
-  void take(const Running& ended, const ProcessResult& result) {
-    const Trial& trial = ended.trial;
-    if (const std::optional<TrialOutcome> done = outcome_of_done(folder(trial))) return end(trial, *done);
-    if (is_stopping_) return source_.ended(trial, {TrialEnd::stopped});
-    if (ended.is_unwanted) return end(trial, {TrialEnd::stopped});
+  // True where a process ended.
+  bool reap() {
+    bool has_changed = false;
+    for (auto at = taken_.begin(); at != taken_.end();) {
+      if (!at->process || at->process->runs()) {
+        ++at;
+        continue;
+      }
+      has_changed = true;
+      const ProcessResult result = at->process->wait();
+      at->process.reset();
+      const std::optional<TrialOutcome> outcome = outcome_of(*at, result);
+      if (!outcome) {
+        ++at;
+        continue;
+      }
+      const Trial trial = std::move(at->trial);
+      at = taken_.erase(at);
+      end(trial, *outcome);
+    }
+    return has_changed;
+  }
+
+  // How a trial ended is what its folder says; its exit code counts where the folder says nothing. Nothing where it is
+  // to start once more.
+  std::optional<TrialOutcome> outcome_of(const Taken& ended, const ProcessResult& result) const {
+    const std::string& name = ended.trial.name;
+    if (std::optional<TrialOutcome> done = outcome_of_done(folder(ended.trial))) return done;
+    if (ended.is_unwanted) return TrialOutcome{TrialEnd::stopped};
     const bool was_killed = result.status > 128;
-    if (was_killed && starts_[trial.name] < kMostStarts) return killed_.push_back(trial);
+    if (was_killed && ended.starts < kMostStarts) return std::nullopt;
     std::string message = result.output;
     if (was_killed)
-      message += fmt::format("{}: signal {} ended it {} times\n  hint:     {}", trial.name, result.status - 128,
-                             kMostStarts, "signal 9 is often the system's, where memory runs out: fewer --jobs");
+      message += fmt::format("{}: signal {} ended it {} times\n  hint:     {}", name, result.status - 128, kMostStarts,
+                             "signal 9 is often the system's, where memory runs out: fewer --jobs");
     if (message.empty()) message = fmt::format("exit code {}, without a word", result.status);
-    end(trial, {TrialEnd::failed, false, std::move(message)});
+    return TrialOutcome{TrialEnd::failed, false, std::move(message)};
   }
 
+  // A stop of all is no news of each.
   void end(const Trial& trial, const TrialOutcome& outcome) {
     source_.ended(trial, outcome);
-    observer_.ended(trial, outcome);
-  }
-
-  void stop() {
-    is_stopping_ = true;
-    for (const Running& running : running_) running.process->signal(SIGTERM);
+    if (!is_stopping_ || outcome.end != TrialEnd::stopped) observer_.ended(trial, outcome);
   }
 
   TrialSource& source_;
   const ExecutorOptions& options_;
   TrialObserver& observer_;
-  std::map<std::string, int> starts_;
-  std::vector<Trial> killed_;  // to be started once more
-  std::vector<Running> running_;
+  std::vector<Taken> taken_;
   bool is_stopping_ = false;
 };
 

@@ -49,9 +49,9 @@ class TrialSource {
 
   // Returns trials that may start now and were not taken, the most urgent first; none where others must end before.
   virtual std::vector<Trial> ready() = 0;
-  // Called before a trial starts. False: another process has it now.
+  // Called before a trial starts, which it does once its folder is free. False: another process has it now.
   virtual bool take(const Trial&) { return true; }
-  // False asks a trial that runs to make a checkpoint and end.
+  // False asks a trial that was taken to make a checkpoint and end.
   virtual bool wants(const Trial&) { return true; }
   // Once for each trial that was taken.
   virtual void ended(const Trial&, const TrialOutcome&) = 0;
@@ -63,7 +63,7 @@ class TrialSource {
 // Returns an outcome for each trial, in their order; nothing where the observer asked to stop. Calls ended() for every
 // trial once, those that were done before first. A trial that was killed is started once more, from its checkpoint; a
 // trial that fails otherwise has failed, and the others go on. Throws Error where another process executes trials in
-// the same store, and where a trial cannot be started at all.
+// the same store, and where a trial cannot be started at all; trials that run then make their checkpoints before.
 std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& trials, const ExecutorOptions& options,
                                                     TrialObserver& observer);
 

@@ -4,19 +4,15 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
-#include "recipes/run/interrupt.h"
 #include "recipes/run/run_folder.h"
-#include "recipes/study/executor.h"
 #include "recipes/study/run_reader.h"
-#include "runtime/file_error.h"
+#include "recipes/study/scratch_folder.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
 #include "runtime/process.h"
@@ -31,26 +27,6 @@ constexpr Seconds kMeasured{2};
 constexpr std::chrono::milliseconds kLookForSteps{20};
 constexpr double kLeastGain = 1.05;
 
-// A new folder of the system's, removed in the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "kilobatch-packing-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw_file_error("make", name, errno);
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // Steps of a run by the seconds of its process at which each was taken, from the last part of its time.
 double steps_per_second(const fs::path& run) {
   std::vector<double> times;
@@ -63,8 +39,10 @@ double steps_per_second(const fs::path& run) {
   return times.back() > *first ? steps / (times.back() - *first) : 0;
 }
 
-// Trains `count` runs at once until all have stepped for kMeasured, and returns the sum of their speeds.
-double speed_of(const std::vector<std::string>& command, int count, const fs::path& folder) {
+// Trains `count` runs at once until all have stepped for kMeasured, and returns the sum of their speeds; nothing where
+// it was asked to stop.
+std::optional<double> speed_of(const std::vector<std::string>& command, int count, const fs::path& folder,
+                               const std::function<bool()>& wants_to_stop) {
   std::vector<fs::path> runs;
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < count; ++i) {
@@ -74,9 +52,7 @@ double speed_of(const std::vector<std::string>& command, int count, const fs::pa
     processes.push_back(std::make_unique<Process>(words));
   }
   const auto is_running = [](const auto& process) { return process->runs(); };
-  const auto may_wait = [&] {
-    return Interrupt::number() == 0 && std::all_of(processes.begin(), processes.end(), is_running);
-  };
+  const auto may_wait = [&] { return !wants_to_stop() && std::all_of(processes.begin(), processes.end(), is_running); };
   const auto have_stepped = [&] {
     return std::all_of(runs.begin(), runs.end(), [](const fs::path& run) { return steps_of_run(run) > 0; });
   };
@@ -84,15 +60,17 @@ double speed_of(const std::vector<std::string>& command, int count, const fs::pa
   for (const auto end = std::chrono::steady_clock::now() + kMeasured;
        may_wait() && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(kLookForSteps);
-  double speed = 0;
+  const bool is_stopping = wants_to_stop();
   for (const auto& process : processes)
     if (process->runs()) process->signal(SIGTERM);
+  double speed = 0;
   for (int i = 0; i < count; ++i) {
     const ProcessResult result = processes[static_cast<size_t>(i)]->wait();
+    if (is_stopping) continue;
     if (!is_there(runs[static_cast<size_t>(i)] / kMetrics)) throw Error(result.output);
     speed += steps_per_second(runs[static_cast<size_t>(i)]);
   }
-  return speed;
+  return is_stopping ? std::nullopt : std::optional(speed);
 }
 
 }  // namespace
@@ -103,20 +81,24 @@ std::string Packing::text() const {
   return fmt::format("{} side by side train {:.2g} x what one after another would", jobs, gain);
 }
 
-Packing measure_packing(const std::vector<std::string>& program, const Trial& trial, int processors, int shards) {
+std::optional<Packing> measure_packing(const PackingTrial& measured, const fs::path& store,
+                                       const std::function<bool()>& wants_to_stop) {
   const auto command = [&](int threads) {
-    Trial alone = trial;
+    Trial alone = measured.trial;
     for (const auto& [flag, value] : {std::pair{"--threads", fmt::to_string(threads)},
-                                      {"--shards", fmt::to_string(shards)},
+                                      {"--shards", fmt::to_string(measured.shards)},
                                       {"--eval-every", std::string("0")}})
       set_word(alone.words, flag, value);
-    alone.words.insert(alone.words.begin(), program.begin(), program.end());
+    alone.words.insert(alone.words.begin(), measured.program.begin(), measured.program.end());
     return alone.words;
   };
-  const ScratchFolder scratch;
-  const double alone = speed_of(command(processors), 1, scratch.path());
-  const double together = speed_of(command(1), processors, scratch.path());
-  return {processors, alone > 0 ? together / alone : 1};
+  const ScratchFolder scratch(store);
+  const std::optional<double> alone = speed_of(command(measured.threads_alone), 1, scratch.path(), wants_to_stop);
+  if (!alone) return std::nullopt;
+  const std::optional<double> together =
+      speed_of(command(measured.threads), measured.jobs, scratch.path(), wants_to_stop);
+  if (!together) return std::nullopt;
+  return Packing{measured.jobs, *alone > 0 ? *together / *alone : 1};
 }
 
 }  // namespace kb

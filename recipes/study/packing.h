@@ -1,5 +1,8 @@
 // How many trials train best side by side: a small net does not keep all processors busy by itself.
 #pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +11,7 @@
 namespace kb {
 
 struct Packing {
-  int jobs = 1;     // trials side by side that were tried, a thread each
+  int jobs = 1;     // trials side by side that were tried
   double gain = 1;  // steps a second of all of them over those of one that has all processors
 
   // Whether they are worth it: the first trial of a sweep is its smallest step, and others keep more processors busy.
@@ -16,9 +19,18 @@ struct Packing {
   std::string text() const;  // "2 side by side train 1.8 x what one after another would"
 };
 
-// Trains the trial for some seconds, alone on `processors` threads and then `processors` of it with one thread each, in
-// folders that are removed again. `program`: starts a trial; `shards`: of a trial. Throws Error where the trial does
-// not train.
-Packing measure_packing(const std::vector<std::string>& program, const Trial& trial, int processors, int shards);
+struct PackingTrial {
+  std::vector<std::string> program;  // starts a trial
+  Trial trial;
+  int jobs = 1, threads = 1;  // side by side, and of each then
+  int threads_alone = 1;
+  int shards = 0;  // of a trial
+};
+
+// Trains the trial for some seconds alone, and then several times side by side, in a folder of the store that is
+// emptied again (ScratchFolder). Returns nothing where it was asked to stop. Throws Error where the trial does not
+// train.
+std::optional<Packing> measure_packing(const PackingTrial& measured, const std::filesystem::path& store,
+                                       const std::function<bool()>& wants_to_stop);
 
 }  // namespace kb

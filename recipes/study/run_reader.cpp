@@ -90,15 +90,18 @@ RunReport read_run(const std::filesystem::path& folder) {
 }
 
 int64_t steps_of_run(const std::filesystem::path& folder) {
-  constexpr size_t kLines = 4096;  // bytes: several lines of steps
+  constexpr size_t kLines = 4096;  // bytes: several lines of steps; a line of layers may be longer
   try {
     const InputFile file(folder / kMetrics);
-    const size_t bytes = std::min(kLines, file.size());
-    double step = 0;
-    for_each_flat_json(file.read(file.size() - bytes, bytes), [&](const FlatJson& line) {
-      if (line.text("kind") == "step") step = line.number("step") + 1;
-    });
-    return std::isfinite(step) ? static_cast<int64_t>(step) : 0;
+    double steps = 0;
+    for (size_t bytes = kLines; steps == 0; bytes *= 4) {
+      const size_t end = std::min(bytes, file.size());
+      for_each_flat_json(file.read(file.size() - end, end), [&](const FlatJson& line) {
+        if (line.text("kind") == "step") steps = line.number("step") + 1;
+      });
+      if (end == file.size()) break;
+    }
+    return std::isfinite(steps) ? static_cast<int64_t>(steps) : 0;
   } catch (const Error&) {
     return 0;  // not begun
   }

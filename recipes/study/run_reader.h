@@ -49,7 +49,7 @@ RunReport read_run(const std::filesystem::path& folder);
 // Likewise, without what the metrics say: evaluations, times, the state's hash. Costs little.
 RunReport read_manifest(const std::filesystem::path& folder);
 
-// Returns how many steps a run has done, by the last line of its metrics; 0 where there is none. Costs little: reads
+// Returns how many steps a run has done, by the last step in its metrics; 0 where there is none. Costs little: reads
 // the end of the file alone.
 int64_t steps_of_run(const std::filesystem::path& folder);
 

@@ -48,7 +48,7 @@ StoreResults read_store(const std::filesystem::path& store) {
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (size_t i = 0; i < plan.trials.size(); ++i) {
       const PlannedTrial& trial = plan.trials[i];
-      if (trial.state == TrialState::waiting || trial.state == TrialState::failed) continue;
+      if (trial.state == TrialState::waiting || trial.state == TrialState::refused) continue;
       const RunReport run = read_run(store / trial.name);
       results.measurements.push_back(measurement_of(run, trial));
       if (plan.best != i) continue;

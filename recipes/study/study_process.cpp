@@ -63,16 +63,16 @@ TrialResources resources_of(const RunConfig& config, size_t trials) {
 }
 
 std::vector<std::string> trial_program(const std::string& recipe) {
-  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "trial"};
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "trial",
+                                    fmt::to_string(::getpid())};
   if (!recipe.empty()) words.push_back(recipe);
   return words;
 }
 
-void become_trial() {
-  const pid_t parent = ::getppid();
+void become_trial(int64_t executor) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::raise(SIGTERM);
+  if (::getppid() != executor) ::raise(SIGTERM);
 }
 
 }  // namespace kb

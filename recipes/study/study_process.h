@@ -1,5 +1,6 @@
 // A trial as a process: the part of the machine that it has, and how it is started.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,12 @@ void refuse_flags_of_one(const std::string& study, const std::string& same, cons
 // config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);
 
-// Words that start a trial: this program, "trial" and a recipe's name, where the program is none of a recipe.
+// Words that start a trial: this program, "trial", this process's number, and a recipe's name where the program is none
+// of a recipe.
 std::vector<std::string> trial_program(const std::string& recipe = "");
 
-// Called first by a process that is a trial: Ctrl-C reaches the executor alone, which asks its trials to end; where it
-// is killed, they are asked too, by SIGTERM.
-void become_trial();
+// Called first by a process that is a trial of the process `executor`: Ctrl-C reaches that one alone, which asks its
+// trials to end; where it is killed, or was before this call, they are asked too, by SIGTERM.
+void become_trial(int64_t executor);
 
 }  // namespace kb

@@ -22,8 +22,9 @@ struct SweepWork {
 
 // Runs the trials of the store that no other process runs, until all are done, those of other processes too; prints
 // what they gave, and leaves it as index.sqlite. Stopped by a signal or by the budget, it lets its trials make
-// checkpoints. Returns an exit code: 128 + the signal's number where one stopped it, 1 where a trial of this process
-// failed, else 0. Throws Error where the store holds no sweep.
+// checkpoints. A trial that fails here is left to other processes; after three in a row this one takes no more. Returns
+// an exit code: 128 + the signal's number where one stopped it, 1 where trials that failed here are not done, else 0.
+// Throws Error where the store holds no sweep.
 int run_sweep(const Recipe& recipe, const SweepWork& work);
 
 }  // namespace kb

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "recipes/study/run_reader.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -116,8 +115,7 @@ RunReport report_or_nothing(const std::filesystem::path& run) {
   }
 }
 
-void add_row(Insert& insert, const std::filesystem::path& store, const MinibatchPlan& plan, const PlannedTrial& trial) {
-  const RunReport run = report_or_nothing(store / trial.name);
+void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, const PlannedTrial& trial) {
   const bool is_best = plan.is_searched && plan.best && trial.name == plan.trials[*plan.best].name;
   const bool is_reached = trial.state == TrialState::reached;
   const int64_t steps = std::max(run.steps, trial.standing.steps);
@@ -134,15 +132,34 @@ void add_row(Insert& insert, const std::filesystem::path& store, const Minibatch
 
 }  // namespace
 
-void write_index(const SweepView& view) {
+RunReport SweepIndex::report_of(const std::filesystem::path& store, const PlannedTrial& trial) {
+  if (!trial.is_final()) return report_or_nothing(store / trial.name);
+  const auto [known, is_new] = reports_.try_emplace(trial.name);
+  if (is_new) {
+    known->second = report_or_nothing(store / trial.name);
+    known->second.evaluations = {};
+  }
+  return known->second;
+}
+
+std::string SweepIndex::bytes(const SweepView& view) {
   Database database;
   database.run(kSchema);
   database.run("BEGIN");
   Insert insert(database, "INSERT INTO trials VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   for (const MinibatchPlan& plan : view.plan().minibatches)
-    for (const PlannedTrial& trial : plan.trials) add_row(insert, view.folder(), plan, trial);
+    for (const PlannedTrial& trial : plan.trials) add_row(insert, report_of(view.folder(), trial), plan, trial);
   database.run("COMMIT");
-  write_file_atomically(view.folder() / kIndexFile, database.bytes());
+  return database.bytes();
+}
+
+std::string SweepIndex::write(const SweepView& view) {
+  try {
+    write_file_atomically(view.folder() / kIndexFile, bytes(view));
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace kb

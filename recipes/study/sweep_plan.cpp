@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/error.h"
+#include "recipes/config/values.h"
+
 namespace kb {
 namespace {
 
@@ -20,6 +23,10 @@ int64_t widened_trials(const SweepDefinition& definition) { return (definition.t
 std::string widening_name(const SweepDefinition& definition, int64_t minibatch, const Widening& widening) {
   return fmt::format("kn{}-{}{}-{}", minibatch, widening.is_above ? "above" : "below", widening.number,
                      definition.ranges[widening.range].range.flag);
+}
+
+bool is_closed_trial(const PlannedTrial& trial) {
+  return trial.state != TrialState::waiting && trial.state != TrialState::failed;
 }
 
 // Plans one minibatch from what is known of the smaller ones.
@@ -61,12 +68,9 @@ class MinibatchPlanner {
   }
 
   void add_points() {
-    const size_t dimensions = definition_.ranges.size();
-    const bool is_even = definition_.points == PointKind::even;
-    const auto even = is_even ? even_points(definition_.trials, dimensions) : std::vector<std::vector<double>>();
-    for (int64_t number = 0; number < definition_.trials; ++number)
-      add(fmt::format("kn{}-p{:02}", plan_.minibatch, number),
-          is_even ? even[static_cast<size_t>(number)] : halton_point(number, dimensions, definition_.point_seed));
+    int64_t number = 0;
+    for (std::vector<double>& point : points_of(definition_))
+      add(fmt::format("kn{}-p{:02}", plan_.minibatch, number++), std::move(point));
   }
 
   void add_widening(const Widening& widening) {
@@ -112,6 +116,8 @@ class MinibatchPlanner {
         return TrialState::missed;
       case TrialStanding::End::diverged:
         return TrialState::diverged;
+      case TrialStanding::End::refused:
+        return TrialState::refused;
       case TrialStanding::End::failed:
         return TrialState::failed;
       case TrialStanding::End::none:
@@ -122,10 +128,7 @@ class MinibatchPlanner {
     return static_cast<double>(standing.steps) > kHopeless * least ? TrialState::hopeless : TrialState::waiting;
   }
 
-  bool is_closed() const {
-    return std::none_of(plan_.trials.begin(), plan_.trials.end(),
-                        [](const PlannedTrial& trial) { return trial.state == TrialState::waiting; });
-  }
+  bool is_closed() const { return std::all_of(plan_.trials.begin(), plan_.trials.end(), is_closed_trial); }
 
   // The ends of ranges at which the best trial lies: no trial, of whatever outcome, lies beyond.
   std::vector<RangeBound> bounds() const {
@@ -180,7 +183,15 @@ class MinibatchPlanner {
   std::vector<Widening> widenings_;
 };
 
-// Around the best values of the next smaller minibatch that has some, and with --cap x its samples.
+// With --cap x the samples of the best trial, as many steps as --steps takes.
+int64_t capped_steps(const SweepDefinition& definition, const TrialStanding& best, int64_t minibatch) {
+  constexpr double kMost = kWholeBelow - 1;
+  const double by_samples = definition.cap * best.samples / static_cast<double>(minibatch);
+  const double by_steps = kLeastCap * static_cast<double>(best.target_step);
+  return static_cast<int64_t>(std::min(kMost, std::ceil(std::max(by_samples, by_steps))));
+}
+
+// Around the best values of the next smaller minibatch that has some.
 Opening opening_after(const SweepDefinition& definition, const std::vector<MinibatchPlan>& smaller, int64_t minibatch) {
   for (auto plan = smaller.rbegin(); plan != smaller.rend(); ++plan) {
     if (!plan->best) continue;
@@ -188,11 +199,18 @@ Opening opening_after(const SweepDefinition& definition, const std::vector<Minib
     Opening opening;
     for (const SweepRange& range : definition.ranges)
       if (range.range.is_relative) opening.centre[range.range.flag] = std::stod(best.values.at(range.range.flag));
-    opening.most_steps =
-        static_cast<int64_t>(std::ceil(definition.cap * best.standing.samples / static_cast<double>(minibatch)));
+    opening.most_steps = capped_steps(definition, best.standing, minibatch);
     return opening;
   }
   return {definition.centre, 0};
+}
+
+template <class Condition>
+size_t count_in(const SweepPlan& plan, const Condition& holds) {
+  size_t count = 0;
+  for (const MinibatchPlan& minibatch : plan.minibatches)
+    count += static_cast<size_t>(std::count_if(minibatch.trials.begin(), minibatch.trials.end(), holds));
+  return count;
 }
 
 }  // namespace
@@ -209,10 +227,17 @@ std::string text_of(TrialState state) {
       return "diverged";
     case TrialState::hopeless:
       return "hopeless";
+    case TrialState::refused:
+      return "refused";
     case TrialState::failed:
       return "failed";
   }
   throw InternalError("a state of a trial has no word");
+}
+
+bool PlannedTrial::is_final() const {
+  const bool has_ended = standing.end != TrialStanding::End::none && standing.end != TrialStanding::End::failed;
+  return has_ended || (state == TrialState::hopeless && standing.is_stopped);
 }
 
 std::vector<const PlannedTrial*> SweepPlan::waiting() const {
@@ -232,18 +257,16 @@ const PlannedTrial* SweepPlan::find(const std::string& name) const {
 }
 
 bool SweepPlan::is_done() const {
-  return waiting().empty() && std::all_of(minibatches.begin(), minibatches.end(),
-                                          [](const MinibatchPlan& plan) { return plan.is_searched; });
+  return std::all_of(minibatches.begin(), minibatches.end(), [](const MinibatchPlan& plan) {
+    return plan.is_searched && std::all_of(plan.trials.begin(), plan.trials.end(), is_closed_trial);
+  });
 }
 
-size_t SweepPlan::closed() const {
-  size_t count = 0;
-  for (const MinibatchPlan& plan : minibatches)
-    count += static_cast<size_t>(std::count_if(plan.trials.begin(), plan.trials.end(), [](const PlannedTrial& trial) {
-      return trial.state != TrialState::waiting;
-    }));
-  return count;
+size_t SweepPlan::count(TrialState state) const {
+  return count_in(*this, [&](const PlannedTrial& trial) { return trial.state == state; });
 }
+
+size_t SweepPlan::closed() const { return count_in(*this, is_closed_trial); }
 
 size_t SweepPlan::most_trials(const SweepDefinition& definition) const {
   const bool widens = std::any_of(definition.ranges.begin(), definition.ranges.end(),
@@ -253,6 +276,15 @@ size_t SweepPlan::most_trials(const SweepDefinition& definition) const {
   size_t count = 0;
   for (const MinibatchPlan& plan : minibatches) count += plan.is_searched ? plan.trials.size() : each;
   return count;
+}
+
+std::vector<std::vector<double>> points_of(const SweepDefinition& definition) {
+  const size_t dimensions = definition.ranges.size();
+  if (definition.points == PointKind::even) return even_points(definition.trials, dimensions);
+  std::vector<std::vector<double>> points;
+  for (int64_t number = 0; number < definition.trials; ++number)
+    points.push_back(halton_point(number, dimensions, definition.point_seed));
+  return points;
 }
 
 SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings) {

@@ -16,12 +16,13 @@ namespace kb {
 
 // What a trial's run folder says.
 struct TrialStanding {
-  enum class End : uint8_t { none, reached, missed, diverged, failed };
+  enum class End : uint8_t { none, reached, missed, diverged, refused, failed };
 
   End end = End::none;      // none: it runs, or was stopped
   int64_t steps = 0;        // done
   int64_t target_step = 0;  // where it reached the target
   double samples = 0;       // seen until then
+  bool is_stopped = false;  // of one without an end: it made its checkpoint, and does not run
 };
 using Standings = std::map<std::string, TrialStanding>;  // by names; a trial that was not begun has none
 
@@ -34,13 +35,18 @@ struct Opening {
 };
 using Openings = std::map<int64_t, Opening>;  // by minibatches
 
-// hopeless: took more than kHopeless x the steps of its minibatch's best trial, without reaching the target.
-enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, failed };
+// hopeless: took more than kHopeless x the steps of its minibatch's best trial, without reaching the target. refused:
+// the recipe does not take its values, in whatever process. failed: in this process, and another one may do it: no
+// trial has failed for all, and its minibatch is not searched before it is done.
+enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, failed };
 std::string text_of(TrialState state);
 
 // Share of the best trial's steps to the target beyond which another one is stopped. The best trial's steps only ever
 // become fewer, so that a trial which is hopeless once stays so.
 inline constexpr double kHopeless = 1.25;
+// Least share of the steps that the best trial of the last minibatch took, which --cap leaves a trial: where a larger
+// minibatch needs no fewer steps, some trials reach the target all the same.
+inline constexpr double kLeastCap = 1.5;
 // Times that the ranges of a minibatch are widened, by a third of one of them, with a third more trials.
 inline constexpr int kMostWidenings = 2;
 
@@ -53,6 +59,9 @@ struct PlannedTrial {
   bool is_search = true;                           // false: the best one under another seed
   TrialState state = TrialState::waiting;
   TrialStanding standing = {};
+
+  // Whether its run folder stays as it is.
+  bool is_final() const;
 };
 
 // A best trial at the edge of what was tried, which is not widened any more: the best value may lie beyond.
@@ -81,9 +90,13 @@ struct SweepPlan {
   std::vector<const PlannedTrial*> waiting() const;
   const PlannedTrial* find(const std::string& name) const;  // null: there is none
   bool is_done() const;
-  size_t closed() const;                                        // trials that are not waiting
+  size_t count(TrialState state) const;
+  size_t closed() const;                                        // trials that are neither waiting nor failed
   size_t most_trials(const SweepDefinition& definition) const;  // that there may be in the end
 };
+
+// Places in the ranges of the trials of each minibatch, before any range is widened.
+std::vector<std::vector<double>> points_of(const SweepDefinition& definition);
 
 SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings);
 

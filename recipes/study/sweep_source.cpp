@@ -1,6 +1,5 @@
 #include "recipes/study/sweep_source.h"
 
-#include "recipes/study/sweep_index.h"
 #include "recipes/study/sweep_trials.h"
 
 namespace kb {
@@ -8,23 +7,27 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{500};  // at the run folders
 constexpr std::chrono::minutes kIndexAgain{1};
+constexpr int kMostFailures = 3;  // in a row
 
 }  // namespace
 
-SweepSource::SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims)
-    : recipe_(recipe), view_(view), claims_(claims) {
+SweepSource::SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims, SweepIndex& index)
+    : recipe_(recipe), view_(view), claims_(claims), index_(index) {
   look(true);
 }
 
 void SweepSource::look(bool now) {
   if (!now && Clock::now() - looked_ < kLookAgain) return;
-  view_.refresh(true);
+  view_.advance();
   looked_ = Clock::now();
 }
+
+bool SweepSource::has_given_up() const { return failures_ >= kMostFailures; }
 
 std::vector<Trial> SweepSource::ready() {
   look();
   std::vector<Trial> ready;
+  if (has_given_up()) return ready;
   for (const PlannedTrial* planned : view_.plan().waiting()) {
     if (taken_.contains(planned->name)) continue;
     if (!known_.contains(planned->name)) known_.emplace(planned->name, trial_of(recipe_, view_.definition(), *planned));
@@ -52,17 +55,19 @@ bool SweepSource::wants(const Trial& trial) {
 }
 
 void SweepSource::ended(const Trial& trial, const TrialOutcome& outcome) {
-  if (outcome.end == TrialEnd::failed) view_.add_failed(trial.name);
+  const bool has_failed = outcome.end == TrialEnd::failed;
+  if (has_failed) view_.add_failed(trial.name);
+  if (outcome.end != TrialEnd::stopped) failures_ = has_failed ? failures_ + 1 : 0;
   taken_.erase(trial.name);
   look(true);
   if (Clock::now() - indexed_ < kIndexAgain) return;
-  write_index(view_);
+  index_.write(view_);  // the last one says where it cannot be written
   indexed_ = Clock::now();
 }
 
 bool SweepSource::is_done() {
   look();
-  return view_.plan().is_done();
+  return has_given_up() || view_.plan().waiting().empty();
 }
 
 double SweepSource::done() { return static_cast<double>(view_.plan().closed()); }

@@ -8,6 +8,7 @@
 
 #include "recipes/study/claims.h"
 #include "recipes/study/executor.h"
+#include "recipes/study/sweep_index.h"
 #include "recipes/study/sweep_store.h"
 #include "recipes/task/model.h"
 
@@ -16,24 +17,27 @@ namespace kb {
 class SweepSource : public TrialSource {
  public:
   // All must outlive it.
-  SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims);
+  SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims, SweepIndex& index);
 
   std::vector<Trial> ready() override;
   bool take(const Trial& trial) override;
   bool wants(const Trial& trial) override;  // not once it is hopeless, or its claim is lost
   void ended(const Trial& trial, const TrialOutcome& outcome) override;
-  bool is_done() override;
+  bool is_done() override;  // also after some failures in a row, which are this process's or its machine's
   double done() override;
 
  private:
   using Clock = std::chrono::steady_clock;
   void look(bool now = false);
+  bool has_given_up() const;
 
   const Recipe& recipe_;
   SweepView& view_;
   const ClaimFolder& claims_;
+  SweepIndex& index_;
   std::map<std::string, Trial> known_;
   std::map<std::string, std::unique_ptr<Claim>> taken_;
+  int failures_ = 0;  // in a row
   Clock::time_point looked_ = {}, indexed_ = Clock::now();
 };
 

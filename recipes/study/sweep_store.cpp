@@ -37,10 +37,19 @@ Opening read_opening(const fs::path& file) {
   return opening;
 }
 
-// Another process may be making the sweep at this moment.
+// The names in a folder, as far as it can be read: what is missing is there when one looks again.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  return names;
+}
+
+// Another process may be making the sweep at this moment: nothing that belongs to it is there before its file is.
 void check_holds_nothing_else(const fs::path& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (const std::string name = entry.path().filename().string(); !name.starts_with(kSweepFile))
+  for (const std::string& name : names_in(folder))
+    if (!name.starts_with(kSweepFile) && !is_there(folder / kSweepFile))
       throw Error(fmt::format("--store: {}: expected a new or empty folder, or one of a sweep, got one that holds {}",
                               folder.string(), name));
 }
@@ -86,11 +95,12 @@ TrialStanding read_standing(const fs::path& run) {
   using End = TrialStanding::End;
   try {
     const RunReport report = read_manifest(run);
-    if (!report.is_done()) return {End::none, steps_of_run(run)};
+    const bool is_stopped = !report.how.empty();
+    if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(run), 0, 0, is_stopped};
     if (report.target_step) return {End::reached, report.steps, *report.target_step, report.target_samples};
     return {report.diverged ? End::diverged : End::missed, report.steps};
   } catch (const Error&) {
-    return {};  // it has not come to a manifest
+    return {is_there(run / kRefusalFile) ? End::refused : End::none};  // it has not come to a manifest
   }
 }
 
@@ -101,36 +111,51 @@ fs::path default_sweep_folder(const SweepDefinition& asked) {
   return new_dated_folder(name);
 }
 
-SweepView::SweepView(fs::path folder) : folder_(std::move(folder)), definition_(read_sweep(folder_)) {}
+SweepView::SweepView(fs::path folder, Refusal refusal)
+    : folder_(std::move(folder)), definition_(read_sweep(folder_)), refusal_(std::move(refusal)) {}
 
-void SweepView::refresh(bool opens) {
+void SweepView::refresh() {
   read_standings();
   read_openings();
   plan_ = plan_sweep(definition_, openings_, standings_);
-  if (!opens) return;
+}
+
+void SweepView::advance() {
+  do refresh();
+  while (open_new() || refuse_waiting());
+}
+
+// Where another process was first, a minibatch is as that one opened it.
+bool SweepView::open_new() {
   bool has_opened = false;
   for (const MinibatchPlan& plan : plan_.minibatches)
     if (plan.is_new) {
       write_file_once(opening_file(folder_, plan.minibatch), opening_text(plan.opening));
       has_opened = true;
     }
-  if (!has_opened) return;
-  read_openings();  // where another process was first, as it opened them
-  plan_ = plan_sweep(definition_, openings_, standings_);
+  return has_opened;
+}
+
+bool SweepView::refuse_waiting() {
+  bool has_refused = false;
+  for (const PlannedTrial* trial : plan_.waiting()) {
+    if (!refusal_ || !asked_.insert(trial->name).second) continue;
+    const std::string reason = refusal_(definition_, *trial);
+    if (reason.empty()) continue;
+    fs::create_directories(folder_ / trial->name);
+    write_file_once(folder_ / trial->name / kRefusalFile, reason + "\n");
+    has_refused = true;
+  }
+  return has_refused;
 }
 
 void SweepView::read_standings() {
-  std::error_code error;
-  const fs::directory_iterator entries(folder_, error);
-  if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder_.string(), error.message()));
-  for (const fs::directory_entry& entry : entries) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder_)) {
     if (!name.starts_with(kTrialStart)) continue;
-    TrialStanding& standing = standings_[name];
-    // One that failed here may have ended in another process.
-    if (standing.end == TrialStanding::End::none || standing.end == TrialStanding::End::failed)
-      standing = read_standing(entry.path());
+    const PlannedTrial* trial = plan_.find(name);
+    if (!trial || !trial->is_final()) standings_[name] = read_standing(folder_ / name);
   }
+  // One that failed here may have ended in another process.
   for (const std::string& name : failed_)
     if (standings_[name].end == TrialStanding::End::none) standings_[name].end = TrialStanding::End::failed;
 }

@@ -49,8 +49,8 @@ std::string minibatch_line(const MinibatchPlan& plan) {
   } else {
     line = fmt::format("{:>9}  {:<18} {:>8}  {:<20} {:>9} ", plan.minibatch, "target not reached", "-", "-", "-");
   }
-  for (const TrialState state :
-       {TrialState::reached, TrialState::missed, TrialState::hopeless, TrialState::diverged, TrialState::failed})
+  for (const TrialState state : {TrialState::reached, TrialState::missed, TrialState::hopeless, TrialState::diverged,
+                                 TrialState::refused, TrialState::failed})
     if (const size_t count = count_of(plan, state); count > 0) line += fmt::format(" {} {},", count, text_of(state));
   if (const size_t count = count_of(plan, TrialState::waiting); count > 0) line += fmt::format(" {} to do,", count);
   line.back() = '\n';

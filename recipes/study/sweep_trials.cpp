@@ -17,7 +17,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedFlag = "--seed", *kQuietFlag = "--quiet",
-                     *kHeldOut = "--validation";
+                     *kHeldOut = "--validation", *kConstantSchedule = "constant";
 constexpr double kHeldOutShare = 0.1;
 constexpr int64_t kMostHeldOut = 10'000;
 // Of a range, beyond each of its ends, after kMostWidenings.
@@ -116,30 +116,50 @@ class RangeCheck {
  public:
   RangeCheck(const Recipe& recipe, const SweepDefinition& definition) : recipe_(recipe), definition_(definition) {}
 
-  // Throws UsageError where the recipe does not take a value, at the middle of all other ranges.
-  void take(int64_t minibatch, size_t range, double u) const {
+  // Throws UsageError where the recipe does not take the values at these places in the ranges.
+  void take(int64_t minibatch, const std::vector<double>& point) const {
     PlannedTrial trial;
     trial.minibatch = minibatch;
     trial.seed = definition_.first_seed;
-    for (size_t i = 0; i < definition_.ranges.size(); ++i) {
+    for (size_t i = 0; i < point.size(); ++i) {
       const SearchRange& own = definition_.ranges[i].range;
       const auto centre = definition_.centre.find(own.flag);
-      trial.values[own.flag] =
-          value_at(own, i == range ? u : 0.5, centre == definition_.centre.end() ? 1 : centre->second);
+      trial.values[own.flag] = value_at(own, point[i], centre == definition_.centre.end() ? 1 : centre->second);
       if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
     }
     parse_flags(recipe_, recipe_.name, words_with(definition_.words, minibatch, trial.values));
     batch_plan(config_of_trial(recipe_, definition_, trial));
   }
 
-  bool takes(size_t range, double u) const {
+  // Likewise of one range, at the middle of all others.
+  void take_place(size_t range, double u) const {
+    std::vector<double> point = middle();
+    point[range] = u;
+    take(definition_.minibatches.front(), point);
+  }
+
+  bool takes_place(size_t range, double u) const {
     try {
-      take(definition_.minibatches.front(), range, u);
+      take_place(range, u);
       return true;
     } catch (const UsageError&) {
       return false;
     }
   }
+
+  // Every trial of the first minibatch, for later ones are around values that nobody knows yet.
+  void take_points() const {
+    for (const std::vector<double>& point : points_of(definition_)) try {
+        take(definition_.minibatches.front(), point);
+      } catch (const UsageError& error) {
+        throw UsageError(fmt::format(
+            "{}\n  hint:     --search tries it, at a point in its range; a list names those that there are: "
+            "--search FLAG=A,B,C",
+            error.what()));
+      }
+  }
+
+  std::vector<double> middle() const { return std::vector<double>(definition_.ranges.size(), 0.5); }
 
  private:
   const Recipe& recipe_;
@@ -148,14 +168,15 @@ class RangeCheck {
 
 void check_ranges(const Recipe& recipe, SweepDefinition& definition) {
   const RangeCheck check(recipe, definition);
-  for (const int64_t minibatch : definition.minibatches) check.take(minibatch, 0, 0.5);
+  for (const int64_t minibatch : definition.minibatches) check.take(minibatch, check.middle());
   for (size_t i = 0; i < definition.ranges.size(); ++i) {
     SweepRange& range = definition.ranges[i];
-    for (const double u : {0.0, 1.0}) check.take(definition.minibatches.front(), i, u);
+    for (const double u : {0.0, 1.0}) check.take_place(i, u);
     if (range.range.scale == Scale::list) continue;
-    range.widens_below = check.takes(i, -kWidest);
-    range.widens_above = check.takes(i, 1 + kWidest);
+    range.widens_below = check.takes_place(i, -kWidest);
+    range.widens_above = check.takes_place(i, 1 + kWidest);
   }
+  check.take_points();
 }
 
 }  // namespace
@@ -198,12 +219,30 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
   RunConfig config = with_plan(recorded_config(recipe, words_with(definition.words, trial.minibatch, trial.values)));
   config.seed = trial.seed;
-  if (trial.most_steps > 0) config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
+  if (trial.most_steps == 0) return config;
+  // A constant rate is the same however long the training is: it ends by the cap alone.
+  if (config.schedule == kConstantSchedule)
+    config.steps = trial.most_steps;
+  else
+    config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
   return config;
 }
 
 Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
   return {trial.name, flag_words(recipe, config_of_trial(recipe, definition, trial))};
+}
+
+std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  try {
+    trial_of(recipe, definition, trial);
+    return "";
+  } catch (const UsageError& error) {
+    PlannedTrial plain = trial;
+    plain.values.clear();
+    for (const SweepRange& range : definition.ranges) find_flag(recipe, "--" + range.range.flag);
+    config_of_trial(recipe, definition, plain);
+    return error.what();
+  }
 }
 
 }  // namespace kb

@@ -31,4 +31,8 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 
+// Returns why the recipe does not take the trial's values; empty where it does. Throws UsageError where it does not
+// take what else the sweep asks for: then this program or the store is another than the sweep began with.
+std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
+
 }  // namespace kb

@@ -11,6 +11,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -65,8 +66,10 @@ struct ClaimFixture {
   const ClaimFolder folder{claims, kLongLease};
 
   // A claim of a process on another machine.
-  void make_foreign(const std::string& file) const {
-    test::write_file(claims / file, R"({"host":"far","pid":1,"process_start":"1","system":"another"})");
+  void make_foreign(const std::string& file, std::chrono::milliseconds lease = kLongLease) const {
+    test::write_file(
+        claims / file,
+        fmt::format(R"({{"host":"far","pid":1,"process_start":"1","system":"another","lease_ms":{}}})", lease.count()));
   }
 };
 
@@ -140,6 +143,18 @@ BOOST_AUTO_TEST_CASE(a_lease_of_another_machine_runs_out_by_the_file_systems_clo
   BOOST_TEST(fs::exists(claims / "kn8-p00.2"));
 }
 
+BOOST_AUTO_TEST_CASE(a_claim_holds_for_its_own_lease_whoever_asks) {
+  const ClaimFolder brief(claims, 1s);
+  make_foreign("kn8-p00.1");
+  set_age(claims / "kn8-p00.1", kLongLease / 2);
+  BOOST_TEST(!brief.take("kn8-p00"));
+  make_foreign("kn8-p01.1", 1s);
+  set_age(claims / "kn8-p01.1", 5s);
+  BOOST_TEST(folder.take("kn8-p01").get() != nullptr);
+  make_foreign("kn8-p02.1", std::chrono::milliseconds(std::numeric_limits<int64_t>::max()));
+  BOOST_TEST(!brief.take("kn8-p02"));
+}
+
 BOOST_AUTO_TEST_CASE(the_highest_number_owns) {
   make_foreign("kn8-p00.1");
   set_age(claims / "kn8-p00.1", 10 * kLongLease);
@@ -148,10 +163,11 @@ BOOST_AUTO_TEST_CASE(the_highest_number_owns) {
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
-  const ClaimFolder brief(claims, 400ms);
+  constexpr auto kLease = 2s;
+  const ClaimFolder brief(claims, kLease);
   const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
   BOOST_REQUIRE(claim);
-  make_foreign("kn8-p01.1");
+  make_foreign("kn8-p01.1", kLease);
   std::unique_ptr<Claim> other;
   until([&] { return (other = brief.take("kn8-p01")) != nullptr; });  // a lease that nobody renews
   BOOST_TEST(!brief.take("kn8-p00"));
@@ -159,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
 }
 
 BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
-  const ClaimFolder brief(claims, 200ms);
+  const ClaimFolder brief(claims, 1s);
   Other stopped([&] {
     const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
     test::write_file(directory / "has", "");
@@ -167,13 +183,31 @@ BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
     test::write_file(directory / "lost", "");
   });
   until([&] { return fs::exists(directory / "has"); });
-  BOOST_TEST(!brief.take("kn8-p00"));
+  BOOST_TEST(!folder.take("kn8-p00"));
   stopped.kill(SIGSTOP);
   std::unique_ptr<Claim> claim;
-  until([&] { return (claim = brief.take("kn8-p00")) != nullptr; });
+  until([&] { return (claim = folder.take("kn8-p00")) != nullptr; });
   stopped.kill(SIGCONT);
   until([&] { return fs::exists(directory / "lost"); });
   BOOST_TEST(!claim->is_lost());
+}
+
+// Another process might have taken the trial, and ended, meanwhile.
+BOOST_AUTO_TEST_CASE(who_stood_still_for_most_of_a_lease_has_lost) {
+  constexpr auto kLease = 1s;
+  const ClaimFolder brief(claims, kLease);
+  Other stopped([&] {
+    const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
+    test::write_file(directory / "has", "");
+    until([&] { return claim->is_lost(); });
+    test::write_file(directory / "lost", "");
+  });
+  until([&] { return fs::exists(directory / "has"); });
+  stopped.kill(SIGSTOP);
+  std::this_thread::sleep_for(kLease);
+  stopped.kill(SIGCONT);
+  until([&] { return fs::exists(directory / "lost"); });
+  BOOST_TEST(!fs::exists(claims / "kn8-p00.2"));
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_cut_short_is_one) {

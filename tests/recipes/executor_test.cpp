@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <thread>
 
 #include "recipes/study/run_reader.h"
+#include "runtime/folder_lock.h"
 #include "runtime/process.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -47,11 +49,15 @@ struct Watch : TrialObserver {
   bool stop = false;
   fs::path stop_behind = {};  // asks to stop once this file is there
   size_t most_running = 0;
+  std::function<void()> look = [] {};  // at every progress
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override {
     names.push_back(trial.name + (outcome.was_done ? " before" : ""));
   }
-  void progress(double, size_t running) override { most_running = std::max(most_running, running); }
+  void progress(double, size_t running) override {
+    most_running = std::max(most_running, running);
+    look();
+  }
   bool wants_to_stop() override { return stop || (!stop_behind.empty() && fs::exists(stop_behind)); }
 };
 
@@ -176,10 +182,58 @@ BOOST_AUTO_TEST_CASE(a_source_is_told_of_trials_that_a_stop_ended) {
   BOOST_TEST(watch.names.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_killed_trial_that_is_not_wanted_any_more_is_not_started_again) {
+  struct OneOff : Chain {
+    using Chain::Chain;
+    std::vector<Trial> ready() override {
+      return is_open("k") ? std::vector<Trial>{{"k", {"killed"}}} : std::vector<Trial>();
+    }
+    bool wants(const Trial& trial) override { return !fs::exists(store / trial.name / "starts"); }
+    bool is_done() override { return !is_open("k"); }
+  } source(store);
+  fs::create_directories(store);
+  BOOST_TEST(run_trials(source, options(1), watch));
+  BOOST_TEST(starts("k") == 1u);
+  BOOST_TEST((source.ends == std::map<std::string, TrialEnd>{{"k", TrialEnd::stopped}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_whose_folder_is_busy_waits_and_is_told_of_at_a_stop) {
+  fs::create_directories(store / "a");
+  Process other({"/usr/bin/flock", "-F", (store / "a").string(), "sleep", "600"});
+  while (FolderLock(store / "a").has_it()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  struct One : Chain {
+    using Chain::Chain;
+    std::vector<Trial> ready() override {
+      return is_open("a") ? std::vector<Trial>{{"a", {"train"}}} : std::vector<Trial>();
+    }
+    bool is_done() override { return !is_open("a"); }
+  } stopped(store), source(store);
+  int looks = 0;
+  watch.look = [&] { watch.stop = ++looks == 2; };
+  BOOST_TEST(!run_trials(stopped, options(1), watch));
+  BOOST_TEST((stopped.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::stopped}}));
+  BOOST_TEST(!fs::exists(store / "a" / "starts"));
+  watch.stop = false;
+  watch.look = [&] {
+    if (++looks == 4) other.signal(SIGKILL);
+  };
+  BOOST_TEST(run_trials(source, options(1), watch));
+  BOOST_TEST(looks >= 4);
+  BOOST_TEST((source.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::trained}}));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_lets_trials_make_their_checkpoints) {
+  watch.look = [&] {
+    if (fs::exists(store / "a" / "waits")) throw Error("a full disk");
+  };
+  BOOST_CHECK_EXCEPTION(run({{"a", {"wait"}}}), Error, test::says("a full disk"));
+  BOOST_TEST(read_run(store / "a").how == "interrupted");
+}
+
 BOOST_AUTO_TEST_CASE(one_executor_a_store) {
   fs::create_directories(store);
   // Another process holds the lock for as long as it lives.
-  Process other({"/usr/bin/flock", store.string(), "sleep", "600"});
+  Process other({"/usr/bin/flock", "-F", store.string(), "sleep", "600"});
   const auto is_locked = [&] {
     try {
       BOOST_REQUIRE(run({}));

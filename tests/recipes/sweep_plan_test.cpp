@@ -242,14 +242,70 @@ BOOST_AUTO_TEST_CASE(where_none_reaches_the_target_the_last_best_stays_the_centr
   BOOST_TEST((plan.minibatches[1].opening == Opening{{{"lr", 0.008}}, 0}));
   sweep.open(plan);
   end("kn16-p00", {End::reached, 40, 40, 640});
-  end("kn16-p01", {End::failed, 0});
+  end("kn16-p01", {End::refused, 0});
   sweep.open(plan = sweep.plan());
   BOOST_TEST((plan.minibatches[2].opening == Opening{{{"lr", 0.008}}, 60}));
   end("kn32-p00", {End::missed, 60});
   end("kn32-p01", {End::missed, 60});
   plan = sweep.plan();
   BOOST_TEST(!plan.minibatches[2].best.has_value());
-  BOOST_TEST((plan.minibatches[3].opening == Opening{{{"lr", 0.008}}, 30}));
+  BOOST_TEST((plan.minibatches[3].opening == Opening{{{"lr", 0.008}}, 60}));
+}
+
+// The trial failed in this process, which may be the only one whose data are missing.
+BOOST_AUTO_TEST_CASE(nothing_follows_from_a_trial_that_failed) {
+  Simulation sweep{definition_of("lr=x0.5:2", {8, 16})};
+  sweep.definition.trials = 3;
+  sweep.definition.seeds = 2;
+  const auto is_opened = [&] { return sweep.plan().minibatches[1].is_new; };
+  for (const char* name : {"kn8-p00", "kn8-p01", "kn8-p02"}) sweep.standings[name] = {End::failed, 0};
+  BOOST_TEST(!is_opened());
+  BOOST_TEST(sweep.plan().waiting().empty());
+  BOOST_TEST(!sweep.plan().is_done());
+  BOOST_TEST(sweep.plan().closed() == 0u);
+  sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
+  sweep.standings["kn8-p01"] = {End::missed, 200};
+  BOOST_TEST(!is_opened());
+  BOOST_TEST(sweep.plan().minibatches[0].trials.size() == 3u);  // nor is a range widened, nor a seed trained
+  sweep.standings["kn8-p02"] = {End::refused, 0};
+  BOOST_TEST(is_opened());
+  sweep.open(sweep.plan());
+  BOOST_TEST(sweep.plan().minibatches[0].trials.size() == 4u);
+  sweep.standings["kn8-p00-seed-2"] = {End::failed, 0};
+  BOOST_TEST(sweep.plan().minibatches[0].is_searched);
+  for (const char* name : {"kn16-p00", "kn16-p01", "kn16-p02"}) sweep.standings[name] = {End::missed, 200};
+  BOOST_TEST(sweep.plan().waiting().empty());
+  BOOST_TEST(!sweep.plan().is_done());
+}
+
+BOOST_AUTO_TEST_CASE(the_cap_leaves_the_last_bests_steps_and_is_a_number_of_steps) {
+  Simulation sweep{definition_of("lr=x0.5:2", {8, 64})};
+  sweep.definition.trials = 2;
+  sweep.definition.ranges[0].widens_above = sweep.definition.ranges[0].widens_below = false;
+  sweep.standings["kn8-p00"] = {End::reached, 101, 101, 808};
+  sweep.standings["kn8-p01"] = {End::missed, 300};
+  const auto cap = [&](double times) {
+    sweep.definition.cap = times;
+    return sweep.plan().minibatches[1].opening.most_steps;
+  };
+  BOOST_TEST(cap(3) == 152);   // 3 x 808 / 64 = 37.9; 1.5 x 101 = 151.5
+  BOOST_TEST(cap(20) == 253);  // 20 x 808 / 64 = 252.5
+  BOOST_TEST(cap(1e9) == (int64_t{1} << 31) - 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_is_final_where_nobody_goes_on_with_it) {
+  Simulation sweep{definition_of("lr=x0.5:2", {8})};
+  sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
+  const auto is_final = [&](const TrialStanding& standing) {
+    sweep.standings["kn8-p01"] = standing;
+    return sweep.plan().find("kn8-p01")->is_final();
+  };
+  BOOST_TEST(!is_final({End::none, 50, 0, 0, true}));
+  BOOST_TEST(!is_final({End::none, 200}));  // hopeless, and runs
+  BOOST_TEST(is_final({End::none, 200, 0, 0, true}));
+  BOOST_TEST(is_final({End::missed, 200}));
+  BOOST_TEST(is_final({End::refused, 0}));
+  BOOST_TEST(!is_final({End::failed, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(a_sweep_that_grows_keeps_what_was_trained) {

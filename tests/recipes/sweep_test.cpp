@@ -6,104 +6,28 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <set>
 
 #include "recipes/study/answer_files.h"
 #include "recipes/study/run_reader.h"
 #include "recipes/study/store_results.h"
 #include "recipes/study/sweep_store.h"
-#include "runtime/process.h"
 #include "tests/recipes/small_run.h"
+#include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
 namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-// Two minibatches, three rates each, and the best under a second seed.
-Words sweep(const fs::path& store, const Words& more = {}) {
-  Words words = {KB_BIN "/sweep", "mlp_mnist",   "--dataset",    "glyphs",
-                 "--depth",       "1",           "--hidden",     "16",
-                 "--epochs",      "2",           "--target",     "error=45%",
-                 "--schedule",    "constant",    "--validation", "500",
-                 "--eval-every",  "geo:1.2",     "--grid",       "minibatch=64,128",
-                 "--search",      "lr=x0.5:2",   "--trials",     "3",
-                 "--seeds",       "2",           "--jobs",       "2",
-                 "--store",       store.string()};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-Words worker(const fs::path& store, const Words& more = {}) {
-  Words words = {KB_BIN "/sweep", "--worker", store.string(), "--jobs", "1"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-ProcessResult output_of(const Words& words) {
-  const ProcessResult result = Process(words).wait();
-  BOOST_TEST_MESSAGE(result.output);
-  return result;
-}
-
-template <class Condition>
-void wait_for(const Condition& holds) {
-  while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-}
-
-std::vector<fs::path> runs_in(const fs::path& store) {
-  std::vector<fs::path> runs;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(store, error))
-    if (fs::exists(entry.path() / "manifest.json")) runs.push_back(entry.path());
-  return runs;
-}
+using test::Words, test::sweep, test::worker, test::output_of, test::wait_for, test::runs_in, test::plan_of,
+    test::undisturbed_sweep, test::check_whole;
 
 std::map<std::string, std::string> manifests_of_done(const fs::path& store) {
   std::map<std::string, std::string> manifests;
   for (const fs::path& run : runs_in(store))
     if (read_manifest(run).is_done()) manifests[run.filename().string()] = test::read_file(run / "manifest.json");
   return manifests;
-}
-
-SweepPlan plan_of(const fs::path& store) {
-  SweepView view(store);
-  view.refresh();
-  return view.plan();
-}
-
-// A sweep that nothing disturbed.
-const fs::path& undisturbed_sweep() {
-  static const test::TemporaryDirectory directory;
-  static const fs::path store = directory / "whole";
-  if (!fs::exists(store)) BOOST_REQUIRE(output_of(sweep(store)).status == 0);
-  return store;
-}
-
-// All trials are done, each took its steps once, and the best ones are those of the undisturbed sweep, to the bit.
-void check_whole(const fs::path& store) {
-  const SweepPlan plan = plan_of(store), expected = plan_of(undisturbed_sweep());
-  BOOST_TEST(plan.is_done());
-  for (size_t i = 0; i < plan.minibatches.size(); ++i) {
-    const MinibatchPlan &own = plan.minibatches[i], &other = expected.minibatches[i];
-    BOOST_REQUIRE(own.best.has_value());
-    BOOST_TEST(own.trials[*own.best].name == other.trials[*other.best].name);
-    for (const PlannedTrial& trial : own.trials) {
-      BOOST_TEST_CONTEXT(trial.name) {
-        BOOST_TEST((trial.state != TrialState::failed));
-        if (trial.state == TrialState::hopeless) continue;  // stopped earlier or later
-        const PlannedTrial* same = expected.find(trial.name);
-        BOOST_REQUIRE(same != nullptr);
-        if (same->state != TrialState::hopeless)
-          BOOST_TEST(test::state_sha256(store / trial.name) == test::state_sha256(undisturbed_sweep() / trial.name));
-        int64_t step = 0;
-        for (const nlohmann::json& line : test::of_kind(test::lines_of(store / trial.name), "step"))
-          BOOST_REQUIRE(line.at("step") == step++);
-      }
-    }
-  }
 }
 
 void check_untouched(const fs::path& store, const std::map<std::string, std::string>& manifests) {
@@ -288,6 +212,12 @@ BOOST_AUTO_TEST_CASE(two_workers_share_the_trials) {
   check_whole(store);
   for (const fs::path& run : runs_in(store))
     BOOST_TEST(!nlohmann::json::parse(test::read_file(run / "manifest.json")).contains("resumed"), run.filename());
+  std::set<int64_t> processes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(store / "claims"))
+    if (const nlohmann::json claim = nlohmann::json::parse(test::read_file(entry.path()), nullptr, false);
+        claim.is_object())
+      processes.insert(claim.at("pid").get<int64_t>());
+  BOOST_TEST(processes.size() == 2u);
 }
 
 // Claims of a worker whose clock is a day behind look a day old to no other, nor theirs new to it.
@@ -334,15 +264,12 @@ BOOST_AUTO_TEST_CASE(a_spent_budget_ends_it_and_the_same_command_goes_on) {
 BOOST_AUTO_TEST_CASE(it_grows_and_is_refused_where_it_is_another) {
   fs::copy(undisturbed_sweep(), store, fs::copy_options::recursive);
   const auto before = manifests_of_done(store);
-  Words more = sweep(store);
-  *std::next(std::find(more.begin(), more.end(), "--trials")) = "4";
+  const Words more = test::with_value(sweep(store), "--trials", "4");
   BOOST_TEST(output_of(more).status == 0);
   check_untouched(store, before);
   BOOST_TEST(fs::exists(store / "kn64-p03" / "manifest.json"));
   BOOST_TEST(fs::exists(store / "kn128-p03" / "manifest.json"));
-  Words other = more;
-  *std::next(std::find(other.begin(), other.end(), "--target")) = "error=40%";
-  const ProcessResult refused = output_of(other);
+  const ProcessResult refused = output_of(test::with_value(more, "--target", "error=40%"));
   BOOST_TEST(refused.status == 1);
   for (const char* part : {"holds another sweep: the flags of its trials differ", "error=45%", "error=40%", "hint:"})
     BOOST_TEST(refused.output.find(part) != std::string::npos, part);
@@ -385,19 +312,15 @@ BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
-  const auto refused = [&](const Words& more, const std::string& part, const Words& without = {}) {
-    Words words = sweep(store, more);
-    for (const std::string& flag : without) {
-      const auto at = std::find(words.begin(), words.end(), flag);
-      words.erase(at, at + 2);
-    }
-    const ProcessResult result = output_of(words);
+  const auto refused = [&](const Words& more, const std::string& part, const std::string& missing = "") {
+    const Words words = sweep(store, more);
+    const ProcessResult result = output_of(missing.empty() ? words : test::without(words, missing));
     BOOST_TEST(result.status == 2, result.output);
     BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
     BOOST_TEST(!fs::exists(store));
   };
-  refused({}, "--grid: expected the minibatches", {"--grid"});
-  refused({}, "--target: expected the figure", {"--target"});
+  refused({}, "--grid: expected the minibatches", "--grid");
+  refused({}, "--target: expected the figure", "--target");
   refused({"--minibatch", "8"}, "--minibatch: expected --grid alone");
   refused({"--lr", "0.1"}, "--lr: expected --search lr=... alone");
   refused({"--search", "momntum=0.9:0.99:revlog"}, "there is no flag '--momntum'; did you mean '--momentum'?");
@@ -412,6 +335,7 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   refused({"--search", "power=1:3"}, "--power: it has no effect here");
   refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
   refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
+  refused({"--lease", "0.0005s"}, "--lease: expected a time of at least 1s, got '0.0005s'");
   refused({"--points", "sobol"}, "--points: expected one of halton, even");
   refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
   const ProcessResult result = output_of(worker(store));

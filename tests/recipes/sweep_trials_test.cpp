@@ -1,0 +1,73 @@
+// A sweep between its command line and those of its trials: points that the recipe does not take are refused before
+// anything is trained, and how long a trial is.
+#include "recipes/study/sweep_trials.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/config/values.h"
+#include "recipes/papers/table.h"
+#include "tests/says.h"
+
+namespace kb {
+namespace {
+
+struct Definition {
+  const Recipe recipe = find_recipe("mlp_mnist");
+  SweepFlags flags;
+  std::vector<std::string> words = {"--dataset",  "glyphs",   "--epochs",     "2",  "--target", "error=45%",
+                                    "--schedule", "constant", "--validation", "500"};
+
+  Definition() {
+    flags.grid = "minibatch=64,128";
+    flags.search = {"lr=x0.5:2"};
+  }
+  SweepDefinition define() const { return define_sweep(recipe, flags, words, 1); }
+  PlannedTrial trial(const std::map<std::string, std::string>& values, int64_t most_steps = 0) const {
+    PlannedTrial trial;
+    trial.name = "kn64-p00";
+    trial.minibatch = 64;
+    trial.seed = 1;
+    trial.values = values;
+    trial.most_steps = most_steps;
+    return trial;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(sweep_trials, Definition)
+
+// Its ends and its middle are whole: 16, 64, 256.
+BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
+  flags.search = {"hidden=16:256:log"};
+  flags.trials = 1;
+  BOOST_TEST(define().trials == 1);
+  flags.trials = 4;
+  BOOST_CHECK_EXCEPTION(define(), UsageError, test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
+}
+
+BOOST_AUTO_TEST_CASE(a_cap_is_the_length_where_the_rate_is_constant) {
+  const auto config = [&](int64_t most) { return config_of_trial(recipe, define(), trial({{"lr", "0.1"}}, most)); };
+  BOOST_TEST(config(0).steps == 0);
+  BOOST_TEST(config(0).epochs == 2);
+  BOOST_TEST(config(100'000).steps == 100'000);
+  BOOST_TEST(config(100'000).stop_at.text() == "");
+  std::replace(words.begin(), words.end(), std::string("constant"), std::string("cosine"));
+  BOOST_TEST(config(50).steps == 0);
+  BOOST_TEST(config(50).stop_at.text() == "50st");
+  BOOST_TEST(config((int64_t{1} << 31) - 1).stop_at.text() == "2147483647st");
+}
+
+BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) {
+  flags.search = {"momentum=x0.9:1.1"};
+  SweepDefinition definition = define();
+  BOOST_TEST(refusal_of(recipe, definition, trial({{"momentum", "0.95"}})) == "");
+  BOOST_TEST(refusal_of(recipe, definition, trial({{"momentum", "1.02"}})).find("--momentum") == 0u);
+  definition.words.push_back("--nonsense");
+  BOOST_CHECK_EXCEPTION(refusal_of(recipe, definition, trial({{"momentum", "1.02"}})), UsageError,
+                        test::says("--nonsense"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
