@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "recipes/study/statistics.h"
 
@@ -20,41 +21,43 @@ std::string bounded_values(const MinibatchPlan& plan) {
   return text.empty() ? "as given" : text;
 }
 
-// Steps to the target of the best trial under every seed that reached it.
-std::vector<double> steps_over_seeds(const MinibatchPlan& plan) {
+// Steps to the target of the best trial under every seed that reached it, and how many of the seeds did.
+std::string seeds_text(const MinibatchPlan& plan) {
   std::vector<double> steps = {static_cast<double>(plan.trials[*plan.best].standing.target_step)};
-  for (const PlannedTrial& trial : plan.trials)
-    if (!trial.is_search && trial.state == TrialState::reached)
-      steps.push_back(static_cast<double>(trial.standing.target_step));
-  return steps;
-}
-
-std::string seeds_text(const std::vector<double>& steps) {
-  if (steps.size() < 2) return "-";
+  size_t seeds = 1;
+  for (const PlannedTrial& trial : plan.trials) {
+    if (trial.is_search || trial.state == TrialState::waiting) continue;
+    ++seeds;
+    if (trial.state == TrialState::reached) steps.push_back(static_cast<double>(trial.standing.target_step));
+  }
+  if (seeds < 2) return "-";
   const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
-  return fmt::format("{:.0f} ({:.0f}..{:.0f})", median_of(steps), *least, *most);
+  return fmt::format("{:.0f} ({:.0f}..{:.0f}) {}/{}", median_of(steps), *least, *most, steps.size(), seeds);
 }
 
-size_t count_of(const MinibatchPlan& plan, TrialState state) {
-  return static_cast<size_t>(std::count_if(plan.trials.begin(), plan.trials.end(),
-                                           [&](const PlannedTrial& trial) { return trial.state == state; }));
+// How the trials that search ended: "9 reached, 3 hopeless"; those to do, with further seeds, come last.
+std::string trials_text(const MinibatchPlan& plan) {
+  std::map<TrialState, int> ended;
+  int waiting = 0;
+  for (const PlannedTrial& trial : plan.trials) {
+    if (trial.state == TrialState::waiting)
+      ++waiting;
+    else if (trial.is_search)
+      ++ended[trial.state];
+  }
+  std::string text;
+  for (const auto& [state, count] : ended)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, text_of(state));
+  if (waiting > 0) text += fmt::format("{}{} to do", text.empty() ? "" : ", ", waiting);
+  return text;
 }
 
 std::string minibatch_line(const MinibatchPlan& plan) {
-  std::string line;
-  if (plan.best) {
-    const std::vector<double> steps = steps_over_seeds(plan);
-    line = fmt::format("{:>9}  {:<18} {:>8}  {:<20} {:>9.0f} ", plan.minibatch, bounded_values(plan), steps.front(),
-                       seeds_text(steps), plan.trials[*plan.best].standing.samples);
-  } else {
-    line = fmt::format("{:>9}  {:<18} {:>8}  {:<20} {:>9} ", plan.minibatch, "target not reached", "-", "-", "-");
-  }
-  for (const TrialState state : {TrialState::reached, TrialState::missed, TrialState::hopeless, TrialState::diverged,
-                                 TrialState::refused, TrialState::failed})
-    if (const size_t count = count_of(plan, state); count > 0) line += fmt::format(" {} {},", count, text_of(state));
-  if (const size_t count = count_of(plan, TrialState::waiting); count > 0) line += fmt::format(" {} to do,", count);
-  line.back() = '\n';
-  return line;
+  if (!plan.best)
+    return fmt::format("{:>9}  {:<18} {:>7}  {:<22} {}\n", plan.minibatch, "target not reached", "-", "-",
+                       trials_text(plan));
+  return fmt::format("{:>9}  {:<18} {:>7}  {:<22} {}\n", plan.minibatch, bounded_values(plan),
+                     plan.trials[*plan.best].standing.target_step, seeds_text(plan), trials_text(plan));
 }
 
 }  // namespace
@@ -66,8 +69,8 @@ std::string values_text(const PlannedTrial& trial) {
 }
 
 std::string sweep_table(const SweepPlan& plan) {
-  std::string text = fmt::format("{:>9}  {:<18} {:>8}  {:<20} {:>9}  trials\n", "minibatch", "best", "steps",
-                                 "over seeds: median", "samples");
+  std::string text =
+      fmt::format("{:>9}  {:<18} {:>7}  {:<22} trials\n", "minibatch", "best", "steps", "median over seeds");
   for (const MinibatchPlan& minibatch : plan.minibatches)
     if (minibatch.is_open) text += minibatch_line(minibatch);
   return text;

@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
   flags.trials = 1;
   BOOST_TEST(define().trials == 1);
   flags.trials = 4;
-  BOOST_CHECK_EXCEPTION(define(), UsageError, test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
+  BOOST_CHECK_EXCEPTION(define(), UsageError,
+                        test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
 }
 
 BOOST_AUTO_TEST_CASE(a_cap_is_the_length_where_the_rate_is_constant) {
