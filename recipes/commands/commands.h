@@ -11,5 +11,6 @@ int scale_command(const ToolArguments& arguments);    // a forecast for many wor
 int export_command(const ToolArguments& arguments);   // a run's model as safetensors
 int sweep_command(const ToolArguments& arguments);    // trainings to a target: minibatches and what is searched
 int trial_command(const ToolArguments& arguments);    // one training of a study, which its executor starts
+int rank_command(const ToolArguments& arguments);     // one process of a trial of several
 
 }  // namespace kb

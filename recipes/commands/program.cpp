@@ -17,7 +17,8 @@ struct Command {
   int (*run)(const ToolArguments& arguments);
 };
 constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command}, {"scale", scale_command},
-                                 {"export", export_command},   {"sweep", sweep_command}, {"trial", trial_command}};
+                                 {"export", export_command},   {"sweep", sweep_command}, {"trial", trial_command},
+                                 {"rank", rank_command}};
 
 const Command* find_command(const std::string& name) {
   for (const Command& command : kCommands)
@@ -43,6 +44,12 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     words.erase(words.begin());
     return command->run({command->name, recipe, words});
   });
+}
+
+int run_study(const std::string& name, int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool is_of_trial = first == "trial" || first == "rank";
+  return is_of_trial ? run_command(first, argc - 1, argv + 1) : run_command(name, argc, argv);
 }
 
 int run_command(const std::string& name, int argc, char** argv) {

@@ -15,4 +15,7 @@ int run_recipe(Recipe recipe, int argc, char** argv);
 // All of a command's main: the recipe is the one that the first argument names.
 int run_command(const std::string& command, int argc, char** argv);
 
+// Likewise of a command whose trials are processes of the program itself.
+int run_study(const std::string& command, int argc, char** argv);
+
 }  // namespace kb

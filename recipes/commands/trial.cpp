@@ -1,5 +1,5 @@
-// One training of a study, started by its executor, a process: PROGRAM trial PROCESS [flags], ./hour trial PROCESS
-// RECIPE [flags]
+// One training of a study, started by its executor, a process: PROGRAM trial PROCESS [flags], ./sweep trial PROCESS
+// RECIPE [flags]. Where it is a training of several processes, mpirun starts each as ./sweep rank RECIPE [flags].
 #include <fmt/format.h>
 
 #include "recipes/commands/commands.h"
@@ -20,7 +20,14 @@ int trial_command(const ToolArguments& arguments) {
   };
   constexpr const char* kExecutor = "the number of the process that started it";
   become_trial(parse_whole("trial", next(kExecutor), kExecutor, 1));
-  return train_recipe(arguments.recipe ? *arguments.recipe : find_recipe(next("a recipe")), words);
+  if (arguments.recipe) return train_recipe(*arguments.recipe, words);
+  const Recipe recipe = find_recipe(next("a recipe"));
+  return train_recipe(recipe, words, {"rank", recipe.name});
+}
+
+int rank_command(const ToolArguments& arguments) {
+  if (arguments.words.empty()) throw UsageError("rank: expected a recipe");
+  return train_recipe(find_recipe(arguments.words.front()), {arguments.words.begin() + 1, arguments.words.end()});
 }
 
 }  // namespace kb

@@ -298,7 +298,8 @@ int resume(const Recipe& recipe, const RunConfig& given, World& world, const std
 
 }  // namespace
 
-int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments) {
+int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& program) {
   std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), arguments);
   if (!config) return 0;
   if (!config->print_schedule.empty()) {
@@ -309,6 +310,7 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   if (config->resume.empty() && !config->checkpoint.empty())
     throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
   std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), program.begin(), program.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (config->dry_run && wants_picture(*config))
     throw UsageError("--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");

@@ -8,7 +8,9 @@
 namespace kb {
 
 // Returns the exit code (recipes/commands/program.h) of `arguments`, the words of the command line behind the program;
-// throws what goes wrong.
-int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments);
+// throws what goes wrong. `program`: words behind this program that stand before `arguments` where mpirun starts its
+// processes; none of a recipe's own program.
+int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& program = {});
 
 }  // namespace kb

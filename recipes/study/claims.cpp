@@ -20,7 +20,7 @@ namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds, std::chrono::nanoseconds;
+using std::chrono::nanoseconds;
 
 constexpr int kRenewalsPerLease = 4;
 constexpr const char* kClockFile = "clock";
@@ -82,7 +82,7 @@ std::string process_start(int64_t pid) {
   return line.substr(at + 1, line.find(' ', at + 1) - at - 1);
 }
 
-std::string claim_text(milliseconds lease) {
+std::string claim_text(std::chrono::milliseconds lease) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const nlohmann::ordered_json json = {{"host", host.data()},
@@ -95,15 +95,15 @@ std::string claim_text(milliseconds lease) {
 
 // What a claim says of the process that made it.
 struct ClaimFacts {
-  milliseconds lease;    // how long it holds unless that process renews it
-  bool is_dead = false;  // the process ran on this system, and has ended
+  std::chrono::milliseconds lease;  // how long it holds unless that process renews it
+  bool is_dead = false;             // the process ran on this system, and has ended
 };
 
 // A claim that cannot be read, as its process is writing it or was killed there, has the lease `unknown`.
-ClaimFacts read_claim(const fs::path& file, milliseconds unknown) {
+ClaimFacts read_claim(const fs::path& file, std::chrono::milliseconds unknown) {
   try {
     const JsonValue claim = parse_json(read_file(file), file.string());
-    return {milliseconds(claim.get<int64_t>("lease_ms")),
+    return {std::chrono::milliseconds(claim.get<int64_t>("lease_ms")),
             claim.get<std::string>("system") == system_name() &&
                 process_start(claim.get<int64_t>("pid")) != claim.get<std::string>("process_start")};
   } catch (const Error&) {
@@ -120,7 +120,7 @@ nanoseconds uptime() {
 
 }  // namespace
 
-Claim::Claim(fs::path file, fs::path next, milliseconds lease)
+Claim::Claim(fs::path file, fs::path next, std::chrono::milliseconds lease)
     : file_(std::move(file)),
       next_(std::move(next)),
       lease_(lease),
@@ -146,7 +146,7 @@ void Claim::renew_until(const std::stop_token& stop) {
   }
 }
 
-ClaimFolder::ClaimFolder(fs::path folder, milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
+ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));

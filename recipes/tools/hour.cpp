@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/commands/commands.h"
+#include "recipes/commands/program.h"
 #include "recipes/config/values.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
@@ -53,8 +53,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--out", request.out, "folder of the study; one that was stopped goes on; runs/hour-DATASET-TIME");
-  if (argc > 1 && std::string(argv[1]) == "trial")
-    return guarded_main("hour", [&] { return trial_command({"trial", {}, {argv + 2, argv + argc}}); });
+  if (argc > 1 && std::string(argv[1]) == "trial") return run_command("trial", argc - 1, argv + 1);
   return guarded_main("hour", [&] {
     if (!parse_app(app, {argv + 1, argv + argc}, "./run hour [--plan full] [--seeds 1..3] [--out DIR]")) return 0;
     request.seeds = parse_seeds("--seeds", seeds);

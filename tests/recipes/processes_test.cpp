@@ -21,6 +21,7 @@
 #include "runtime/process.h"
 #include "tests/recipes/photos.h"
 #include "tests/recipes/small_run.h"
+#include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
 namespace kb {
@@ -388,6 +389,25 @@ BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
   BOOST_TEST(result.status == 128 + SIGUSR1, result.output);
   BOOST_TEST(test::lines_of(out).back().at("steps") == 0);
   BOOST_TEST(saved_step(out) == 0);
+}
+
+// The sweep's program is none of a recipe: mpirun starts its ranks all the same.
+BOOST_AUTO_TEST_CASE(a_trial_of_a_sweep_is_several_processes) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const auto state_of = [&](const std::string& processes) {
+    const fs::path store = folder / processes;
+    test::Words words = test::sweep(store, {"--per-worker", "16", "--processes", processes});
+    for (const auto& [flag, value] : {std::pair{"--grid", "minibatch=64"}, {"--trials", "1"}, {"--seeds", "1"}})
+      words = test::with_value(words, flag, value);
+    BOOST_TEST(test::output_of(words).status == 0);
+    const nlohmann::json manifest = nlohmann::json::parse(test::read_file(store / "kn64-p00/manifest.json"));
+    BOOST_TEST(manifest.at("flags").at("processes") == std::stoi(processes));
+    return test::state_sha256(store / "kn64-p00");
+  };
+  const std::string alone = state_of("1");
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_of("2") == alone);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
