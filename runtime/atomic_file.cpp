@@ -106,7 +106,7 @@ bool AtomicFile::commit_new() {
   return true;
 }
 
-// Where the file system has no links: who makes the target, empty for a moment, alone renames over it.
+// Serves file systems without links: who makes the target, empty for a moment, alone renames over it.
 bool AtomicFile::commit_over_empty() {
   const int descriptor = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0 && errno != EEXIST) fail();

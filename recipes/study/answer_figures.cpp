@@ -215,7 +215,7 @@ MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
   return cell;
 }
 
-// Of the settings at one rate that of the fewest steps.
+// Keeps of the settings at one rate the one of the fewest steps.
 std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates) {
   std::vector<const RateResult*> best;
   for (const RateResult& one : rates) {

@@ -93,7 +93,7 @@ std::string claim_text(std::chrono::milliseconds lease) {
   return json.dump() + "\n";
 }
 
-// What a claim says of the process that made it.
+// A claim's words about the process that made it.
 struct ClaimFacts {
   std::chrono::milliseconds lease;  // how long it holds unless that process renews it
   bool is_dead = false;             // the process ran on this system, and has ended

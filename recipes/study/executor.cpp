@@ -104,7 +104,7 @@ class Executor {
   Executor(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer)
       : source_(source), options_(options), observer_(observer) {}
 
-  // Where an error ends it, its trials make their checkpoints as at any stop.
+  // Lets its trials make their checkpoints as at any stop where an error ends it.
   ~Executor() {
     for (Taken& taken : taken_)
       if (taken.process && taken.process->runs()) taken.process->signal(SIGTERM);

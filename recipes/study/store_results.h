@@ -1,4 +1,4 @@
-// What the run folders of a sweep say to a study.
+// Results of a sweep as a study takes them: read from its run folders.
 #pragma once
 #include <cstddef>
 #include <filesystem>

@@ -23,7 +23,7 @@ SweepRange read_range(const JsonValue& json) {
   return range;
 }
 
-// What must be the same in a sweep that is gone on with, each part with its name.
+// Parts, with their names, that must be the same in a sweep that is gone on with.
 std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefinition& definition) {
   std::vector<std::string> ranges;
   for (const SweepRange& range : definition.ranges) ranges.push_back("--search " + range.range.text());

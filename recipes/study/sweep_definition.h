@@ -1,4 +1,5 @@
-// What a sweep is: minibatches, ranges, how many trials and seeds, the target. Kept as sweep.json in its store.
+// Definition of a sweep: minibatches, ranges, how many trials and seeds, the target. It is kept as sweep.json in the
+// store.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -106,7 +106,7 @@ class Insert {
   int column_ = 0;
 };
 
-// What is known of a run that may not have come to a manifest.
+// Reads a run that may not have come to a manifest: then nothing is known of it.
 RunReport report_or_nothing(const std::filesystem::path& run) {
   try {
     return read_run(run);

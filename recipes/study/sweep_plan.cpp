@@ -84,7 +84,7 @@ class MinibatchPlanner {
     }
   }
 
-  // Those of which a trial was begun stay a part of the plan, though a sweep that grew has another best.
+  // Widenings of which a trial was begun stay a part of the plan, though a sweep that grew has another best.
   std::vector<Widening> begun_widenings() const {
     std::vector<Widening> begun;
     for (size_t range = 0; range < definition_.ranges.size(); ++range)

@@ -14,7 +14,7 @@
 
 namespace kb {
 
-// What a trial's run folder says.
+// Standing of a trial, as its run folder says.
 struct TrialStanding {
   enum class End : uint8_t { none, reached, missed, diverged, refused, failed };
 

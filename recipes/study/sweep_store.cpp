@@ -125,7 +125,7 @@ void SweepView::advance() {
   while (open_new() || refuse_waiting());
 }
 
-// Where another process was first, a minibatch is as that one opened it.
+// Opens minibatches whose turn has come; one that another process opened first is as that one opened it.
 bool SweepView::open_new() {
   bool has_opened = false;
   for (const MinibatchPlan& plan : plan_.minibatches)
@@ -142,7 +142,10 @@ bool SweepView::refuse_waiting() {
     if (!refusal_ || !asked_.insert(trial->name).second) continue;
     const std::string reason = refusal_(definition_, *trial);
     if (reason.empty()) continue;
-    fs::create_directories(folder_ / trial->name);
+    std::error_code error;
+    fs::create_directories(folder_ / trial->name, error);
+    if (error)
+      throw Error(fmt::format("cannot make the folder {}: {}", (folder_ / trial->name).string(), error.message()));
     write_file_once(folder_ / trial->name / kRefusalFile, reason + "\n");
     has_refused = true;
   }

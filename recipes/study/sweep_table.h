@@ -1,4 +1,4 @@
-// What a sweep found, a line a minibatch.
+// Table of a sweep's findings, a line a minibatch.
 #pragma once
 #include <string>
 

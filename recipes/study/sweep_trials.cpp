@@ -20,7 +20,7 @@ constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedF
                      *kHeldOut = "--validation", *kConstantSchedule = "constant";
 constexpr double kHeldOutShare = 0.1;
 constexpr int64_t kMostHeldOut = 10'000;
-// Of a range, beyond each of its ends, after kMostWidenings.
+// Share of a range by which it is widened beyond each of its ends, after kMostWidenings.
 constexpr double kWidest = kMostWidenings / 3.0;
 
 bool has_word(const Words& words, const std::string& word) {
@@ -93,7 +93,7 @@ double centre_of(const Recipe& recipe, const RunConfig& config, const std::strin
   return centre;
 }
 
-// What a sweep needs of every trial where the words leave it open.
+// Adds flags that a sweep needs of every trial and the words leave open.
 void add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
   for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "1"}})
     if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
@@ -237,6 +237,7 @@ std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, 
     trial_of(recipe, definition, trial);
     return "";
   } catch (const UsageError& error) {
+    // A fault of the other flags, or a flag that this build does not know, is none of the values: it is thrown again.
     PlannedTrial plain = trial;
     plain.values.clear();
     for (const SweepRange& range : definition.ranges) find_flag(recipe, "--" + range.range.flag);

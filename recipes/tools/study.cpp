@@ -46,7 +46,7 @@ void draw_points(const fs::path& folder, const std::vector<AnswerFigure>& figure
     write_png(program, folder / (figure.name + ".svg"), folder / (figure.name + ".png"));
 }
 
-// What a study is made of: a table of measurements, or the run folders of a sweep.
+// Source of a study: a table of measurements, or the run folders of a sweep.
 struct StudySource {
   std::vector<Measurement> runs;
   std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep

@@ -18,7 +18,7 @@
 namespace kb {
 
 inline constexpr const char* kMeanSuffix = "_mean";
-// Of a step: |gradient|^2 of its minibatch, and the mean of the workers' (GradientNorms).
+// Keys of a step's squared gradient norms: of its minibatch, and the mean of the workers' (GradientNorms).
 inline constexpr const char* kGradient2 = "gradient2";
 inline constexpr const char* kWorkerGradient2 = "worker_gradient2";
 

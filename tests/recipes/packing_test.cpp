@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_training_that_fails_says_why) {
   BOOST_CHECK_EXCEPTION(measure_packing(trial("fail"), store, [] { return false; }), Error, test::says("no such data"));
 }
 
-// Of a process that was killed while it measured.
+// Leftovers of a process that was killed while it measured.
 BOOST_AUTO_TEST_CASE(leftovers_go) {
   BOOST_TEST(!measure_packing(trial(), store, [] { return true; }));
   const fs::path scratch = fs::directory_iterator(store)->path();

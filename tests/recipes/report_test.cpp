@@ -28,7 +28,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// What a browser would fetch, and tags that are not closed: none.
+// Finds what a browser would fetch, and tags that are not closed: there are none.
 void check_self_contained(const std::string& page) {
   const std::string without_names = std::regex_replace(page, std::regex("xmlns=\"http://www.w3.org/2000/svg\""), "");
   for (const char* part : {"http:", "https:", "@import", "url(", "src=", "<link", "href="})

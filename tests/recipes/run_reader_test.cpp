@@ -1,4 +1,4 @@
-// What a run folder says: the steps that a run has done, by the end of its metrics.
+// Reading of run folders: the steps that a run has done, by the end of its metrics.
 #include "recipes/study/run_reader.h"
 
 #include <fmt/format.h>

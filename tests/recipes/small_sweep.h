@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 // The command, with `more` words behind it.
 Words sweep(const std::filesystem::path& store, const Words& more = {});
-// That of a worker of one trial at once.
+// Command of a worker of one trial at once.
 Words worker(const std::filesystem::path& store, const Words& more = {});
 // Sets the value behind a flag that is among the words; takes the flag away.
 Words with_value(Words words, const std::string& flag, const std::string& value);
