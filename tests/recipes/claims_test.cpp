@@ -71,6 +71,14 @@ struct ClaimFixture {
         claims / file,
         fmt::format(R"({{"host":"far","pid":1,"process_start":"1","system":"another","lease_ms":{}}})", lease.count()));
   }
+
+  // Holds a trial until it is lost; a file says each.
+  void hold_until_lost(const ClaimFolder& own) const {
+    const std::unique_ptr<Claim> claim = own.take("kn8-p00");
+    test::write_file(directory / "has", "");
+    until([&] { return claim->is_lost(); });
+    test::write_file(directory / "lost", "");
+  }
 };
 
 }  // namespace
@@ -176,12 +184,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
 
 BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
   const ClaimFolder brief(claims, 1s);
-  Other stopped([&] {
-    const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
-    test::write_file(directory / "has", "");
-    until([&] { return claim->is_lost(); });
-    test::write_file(directory / "lost", "");
-  });
+  Other stopped([&] { hold_until_lost(brief); });
   until([&] { return fs::exists(directory / "has"); });
   BOOST_TEST(!folder.take("kn8-p00"));
   stopped.kill(SIGSTOP);
@@ -196,12 +199,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
 BOOST_AUTO_TEST_CASE(who_stood_still_for_most_of_a_lease_has_lost) {
   constexpr auto kLease = 1s;
   const ClaimFolder brief(claims, kLease);
-  Other stopped([&] {
-    const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
-    test::write_file(directory / "has", "");
-    until([&] { return claim->is_lost(); });
-    test::write_file(directory / "lost", "");
-  });
+  Other stopped([&] { hold_until_lost(brief); });
   until([&] { return fs::exists(directory / "has"); });
   stopped.kill(SIGSTOP);
   std::this_thread::sleep_for(kLease);
