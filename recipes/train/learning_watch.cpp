@@ -73,7 +73,7 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
 }
 
 std::string LearningWatch::epoch(int64_t number, int64_t done, int64_t steps, double mean_loss) {
-  if (done - steps < warmup_ || done < warmup_ + kFewestJudged) return "";
+  if (done - steps < warmup_ || done < warmup_ + kPlateau) return "";
   if (!has_loss_of_start_ || *first_loss_ <= 0) return "";
   is_diverging_ = !(mean_loss < kLearningShare * *first_loss_);
   if (!is_diverging_) return "";

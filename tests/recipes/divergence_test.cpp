@@ -32,7 +32,7 @@ struct DivergenceFixture {
   const std::filesystem::path out = directory / "run";
 
   int stuck(const std::filesystem::path& folder, std::vector<std::string> words) {
-    words.insert(words.end(), {"--epochs", "12", "--lr", "1e-6", "--schedule", "constant"});
+    words.insert(words.end(), {"--epochs", "24", "--lr", "1e-6", "--schedule", "constant"});
     return run(folder, std::move(words), stuck_recipe());
   }
   Json manifest_of(const std::filesystem::path& folder) {
@@ -63,23 +63,23 @@ BOOST_AUTO_TEST_CASE(an_epoch_that_learned_nothing_stops_the_run) {
   BOOST_TEST(stuck(out, {}) == 4);
   const std::vector<Json> lines = lines_of(out);
   BOOST_TEST(lines.back().at("kind") == "stop");
-  BOOST_TEST(lines.back().at("step") == 50);
+  BOOST_TEST(lines.back().at("step") == 200);
   BOOST_TEST(lines.back().at("diverged") == true);
-  BOOST_TEST(lines.back().at("reason").get<std::string>().starts_with("the mean training loss of epoch 5 is 1.09"));
-  BOOST_TEST(of_kind(lines, "step").size() == 50u);
-  BOOST_TEST(of_kind(lines, "eval").size() == 5u);
-  BOOST_TEST(read_checkpoint(list_checkpoints(out / "checkpoints").at(0)).step == 50);
+  BOOST_TEST(lines.back().at("reason").get<std::string>().starts_with("the mean training loss of epoch 20 is 1.09"));
+  BOOST_TEST(of_kind(lines, "step").size() == 200u);
+  BOOST_TEST(of_kind(lines, "eval").size() == 20u);
+  BOOST_TEST(read_checkpoint(list_checkpoints(out / "checkpoints").at(0)).step == 200);
   const Json manifest = manifest_of(out);
   BOOST_TEST(manifest.at("ended").at("how") == "diverged");
-  BOOST_TEST(manifest.at("ended").at("step") == 50);
+  BOOST_TEST(manifest.at("ended").at("step") == 200);
   BOOST_TEST(manifest.at("result").at("diverged") == true);
   BOOST_TEST(manifest.at("result").at("error") == of_kind(lines, "eval").back().at("error"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_was_stopped_within_the_epoch_is_judged_as_a_whole_one) {
-  BOOST_TEST(stuck(out, {"--stop-at", "47st"}) == 0);
-  BOOST_TEST(run({"--resume", out.string(), "--stop-at", "200st"}, stuck_recipe()) == 4);
-  BOOST_TEST(lines_of(out).back().at("step") == 50);
+  BOOST_TEST(stuck(out, {"--stop-at", "197st"}) == 0);
+  BOOST_TEST(run({"--resume", out.string(), "--stop-at", "400st"}, stuck_recipe()) == 4);
+  BOOST_TEST(lines_of(out).back().at("step") == 200);
 }
 
 BOOST_AUTO_TEST_CASE(keep_going_goes_on_to_the_same_bits) {
@@ -94,12 +94,12 @@ BOOST_AUTO_TEST_CASE(keep_going_goes_on_to_the_same_bits) {
 
 // The last epoch that is judged ends before the stop.
 BOOST_AUTO_TEST_CASE(a_run_that_goes_on_knows_that_it_diverged) {
-  BOOST_TEST(stuck(directory / "whole", {"--keep-going", "--stop-at", "57st"}) == 0);
+  BOOST_TEST(stuck(directory / "whole", {"--keep-going", "--stop-at", "207st"}) == 0);
   BOOST_TEST(lines_of(directory / "whole").back().at("diverged") == true);
-  for (const char* stop : {"50st", "53st"}) {
+  for (const char* stop : {"200st", "203st"}) {
     const std::filesystem::path folder = directory / stop;
     BOOST_TEST(stuck(folder, {"--keep-going", "--stop-at", stop}) == 0);
-    BOOST_TEST(run({"--resume", folder.string(), "--stop-at", "57st"}, stuck_recipe()) == 0);
+    BOOST_TEST(run({"--resume", folder.string(), "--stop-at", "207st"}, stuck_recipe()) == 0);
     BOOST_TEST(test::trace(folder) == test::trace(directory / "whole"));
     BOOST_TEST(manifest_of(folder).at("result").at("diverged") == true);
   }
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_knows_that_it_diverged) {
 BOOST_AUTO_TEST_CASE(noise_is_not_judged) {
   Recipe recipe = stuck_recipe();
   recipe.defaults.dataset = "synthetic";
-  BOOST_TEST(run(out, {"--epochs", "8", "--lr", "1e-6", "--schedule", "constant"}, recipe) == 0);
+  BOOST_TEST(run(out, {"--epochs", "24", "--lr", "1e-6", "--schedule", "constant"}, recipe) == 0);
   BOOST_TEST(manifest_of(out).at("result").at("diverged") == false);
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(weights_to_begin_with_are_not_judged) {
 
 BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   RunConfig config = config_of({.minibatch = 32, .optimizer = "sgd", .lr = 0});
-  config.steps = 80;
+  config.steps = 240;
   config.shards = 2;
   config.per_worker = 16;
   std::vector<Result> results(2);
@@ -131,9 +131,9 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   for (const Result& result : results) {
     BOOST_TEST((result.loop.ending == Ending::diverged));
     BOOST_TEST(result.loop.is_diverged);
-    BOOST_TEST(result.loop.steps == 60);  // of 20 an epoch
-    BOOST_TEST(result.loop.reason.find("the mean training loss of epoch 3 is ") == 0u, result.loop.reason);
-    BOOST_TEST(result.state.step == 60);
+    BOOST_TEST(result.loop.steps == 200);  // of 20 an epoch
+    BOOST_TEST(result.loop.reason.find("the mean training loss of epoch 10 is ") == 0u, result.loop.reason);
+    BOOST_TEST(result.state.step == 200);
   }
 }
 

@@ -97,15 +97,15 @@ BOOST_AUTO_TEST_CASE(no_error_at_all_in_the_first_epoch_is_told_once) {
 BOOST_AUTO_TEST_CASE(an_epoch_no_better_than_the_first_step_diverged) {
   LearningWatch watch(10, 0);
   watch.step(0, 2.5, kLr);
-  BOOST_TEST(watch.epoch(1, 40, 40, 9) == "");  // too few steps to tell
-  BOOST_TEST(watch.epoch(2, 80, 40, 2.44) == "");
+  BOOST_TEST(watch.epoch(1, 90, 90, 9) == "");  // too few steps to tell
+  BOOST_TEST(watch.epoch(2, 180, 90, 2.46) == "");
   BOOST_TEST(!watch.is_diverging());
-  BOOST_TEST(watch.epoch(3, 120, 40, 2.46) ==
+  BOOST_TEST(watch.epoch(3, 270, 90, 2.46) ==
              "the mean training loss of epoch 3 is 2.46, no better than 0.98 x that of step 0, which is 2.5");
   BOOST_TEST(watch.is_diverging());
-  BOOST_TEST(watch.epoch(4, 160, 40, 2.4) == "");
+  BOOST_TEST(watch.epoch(4, 360, 90, 2.4) == "");
   BOOST_TEST(!watch.is_diverging());
-  BOOST_TEST(watch.epoch(5, 200, 40, NAN) != "");
+  BOOST_TEST(watch.epoch(5, 450, 90, NAN) != "");
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_of_the_warmup_or_without_the_loss_of_step_0_is_not_judged) {
@@ -113,13 +113,13 @@ BOOST_AUTO_TEST_CASE(an_epoch_of_the_warmup_or_without_the_loss_of_step_0_is_not
   warm.passed_step(0, 2.5);
   negative.passed_step(0, -2.5);
   again.passed_step(0, 2.5);
-  BOOST_TEST(warm.epoch(2, 120, 60, 9) == "");  // began in the warmup
-  BOOST_TEST(warm.epoch(3, 145, 40, 9) == "");
-  BOOST_TEST(warm.epoch(3, 180, 60, 9) != "");
+  BOOST_TEST(warm.epoch(2, 320, 260, 9) == "");  // began in the warmup
+  BOOST_TEST(warm.epoch(3, 299, 60, 9) == "");
+  BOOST_TEST(warm.epoch(3, 300, 60, 9) != "");
   late.step(60, 2.5, kLr);
-  BOOST_TEST(late.epoch(2, 120, 60, 9) == "");
-  BOOST_TEST(negative.epoch(2, 120, 60, 9) == "");
-  BOOST_TEST(again.epoch(2, 120, 60, 9) != "");
+  BOOST_TEST(late.epoch(2, 320, 60, 9) == "");
+  BOOST_TEST(negative.epoch(2, 320, 60, 9) == "");
+  BOOST_TEST(again.epoch(2, 320, 60, 9) != "");
 }
 
 BOOST_AUTO_TEST_CASE(the_error_of_one_predicted_class_is_told_once) {
