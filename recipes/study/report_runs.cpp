@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
 
 #include "recipes/report/curve_points.h"
@@ -13,6 +15,7 @@
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -115,19 +118,46 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
   return reported;
 }
 
+// A run, or why it is left out.
+struct Reading {
+  std::optional<ReportedRun> run;
+  std::string fault;
+};
+
+Reading reading_of(const fs::path& folder, const fs::path& common) {
+  try {
+    return {read_reported(folder, folder.lexically_relative(common).string()), ""};
+  } catch (const Error& error) {
+    return {std::nullopt, fmt::format("{} is left out: {}", folder.string(), error.what())};
+  }
+}
+
+// In the order of the folders, read by as many threads as there are processors.
+std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs::path& common) {
+  std::vector<Reading> readings(folders.size());
+  std::atomic<size_t> next = 0;
+  const auto read_some = [&] {
+    for (size_t i = next++; i < folders.size(); i = next++) readings[i] = reading_of(folders[i], common);
+  };
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < std::min(folders.size(), static_cast<size_t>(usable_processors())); ++i)
+    others.push_back(std::async(std::launch::async, read_some));
+  read_some();
+  for (std::future<void>& other : others) other.get();
+  return readings;
+}
+
 }  // namespace
 
 ReportedRuns read_runs(const std::vector<fs::path>& places) {
   const std::set<fs::path> folders = folders_of(places);
   const fs::path common = common_folder(folders);
   ReportedRuns result;
-  for (const fs::path& folder : folders) {
-    try {
-      result.runs.push_back(read_reported(folder, folder.lexically_relative(common).string()));
-    } catch (const Error& error) {
-      result.left_out.push_back(fmt::format("{} is left out: {}", folder.string(), error.what()));
-    }
-  }
+  for (Reading& reading : readings_of({folders.begin(), folders.end()}, common))
+    if (reading.run)
+      result.runs.push_back(*std::move(reading.run));
+    else
+      result.left_out.push_back(reading.fault);
   if (result.runs.empty()) throw Error(fmt::format("no run can be read\n  {}", fmt::join(result.left_out, "\n  ")));
   std::sort(result.runs.begin(), result.runs.end(), [](const ReportedRun& a, const ReportedRun& b) {
     return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
