@@ -116,7 +116,8 @@ class RangeCheck {
  public:
   RangeCheck(const Recipe& recipe, const SweepDefinition& definition) : recipe_(recipe), definition_(definition) {}
 
-  // Throws UsageError where the recipe does not take the values at these places in the ranges.
+  // Throws UsageError where the recipe does not take the values at these places in the ranges, and Error where no run
+  // can be planned by them.
   void take(int64_t minibatch, const std::vector<double>& point) const {
     PlannedTrial trial;
     trial.minibatch = minibatch;
@@ -128,7 +129,7 @@ class RangeCheck {
       if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
     }
     parse_flags(recipe_, recipe_.name, words_with(definition_.words, minibatch, trial.values));
-    batch_plan(config_of_trial(recipe_, definition_, trial));
+    check_plan(config_of_trial(recipe_, definition_, trial));
   }
 
   // Likewise of one range, at the middle of all others.
@@ -157,6 +158,14 @@ class RangeCheck {
             "--search FLAG=A,B,C",
             error.what()));
       }
+  }
+
+  // Throws Error where no run can be planned by it, as far as that is known before its data are read.
+  void check_plan(const RunConfig& config) const {
+    if (const std::optional<Task> task = task_before_data(recipe_, config))
+      make_plan(config, task->train_count);
+    else
+      batch_plan(config);
   }
 
   std::vector<double> middle() const { return std::vector<double>(definition_.ranges.size(), 0.5); }

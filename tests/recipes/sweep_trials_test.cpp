@@ -47,6 +47,19 @@ BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
                         test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
 }
 
+BOOST_AUTO_TEST_CASE(a_minibatch_that_no_run_can_have_is_refused_before_any_is_trained) {
+  flags.grid = "minibatch=64,100000";
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the", "of glyphs, got 100000"));
+  flags.grid = "minibatch=16:64:x2";
+  flags.search = {};
+  words.insert(words.end(), {"--scaling", "adascale", "--base-minibatch", "32", "--per-worker", "8"});
+  BOOST_CHECK_EXCEPTION(define(), Error,
+                        test::says("--scaling adascale: expected a --minibatch of at least the --base-minibatch, 32, "
+                                   "got 16"));
+  flags.grid = "minibatch=32:64:x2";
+  BOOST_TEST(define().trials == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_cap_is_the_length_where_the_rate_is_constant) {
   const auto config = [&](int64_t most) { return config_of_trial(recipe, define(), trial({{"lr", "0.1"}}, most)); };
   BOOST_TEST(config(0).steps == 0);
