@@ -51,9 +51,14 @@ std::string find_cuobjdump() {
   return found.find('/') == std::string::npos ? "/usr/local/cuda/bin/cuobjdump" : found;
 }
 
-std::string find_rsvg_convert() {
-  const std::string found = look_up("rsvg-convert");
+std::string find_or_none(const std::string& program) {
+  const std::string found = look_up(program);
   return found.find('/') == std::string::npos ? "" : found;
+}
+
+std::filesystem::path find_mps_pipes() {
+  const std::string named = variable("CUDA_MPS_PIPE_DIRECTORY");
+  return named.empty() ? "/tmp/nvidia-mps" : named;
 }
 
 int number(const std::string& text) { return static_cast<int>(std::strtol(text.c_str(), nullptr, 10)); }
@@ -79,7 +84,9 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .compiler_origin = named.empty() ? "the configure step" : "KB_CXX",
           .mpirun = look_up("mpirun"),
           .cuobjdump = find_cuobjdump(),
-          .rsvg_convert = find_rsvg_convert(),
+          .rsvg_convert = find_or_none("rsvg-convert"),
+          .mps_control = find_or_none("nvidia-cuda-mps-control"),
+          .mps_pipes = find_mps_pipes(),
           .launcher = find_launcher()};
 }
 

@@ -28,6 +28,10 @@ struct RuntimeOptions {
   std::string cuobjdump = {};
   // Path of librsvg's rsvg-convert, looked up in $PATH; empty where there is none.
   std::string rsvg_convert = {};
+  // Path of NVIDIA's nvidia-cuda-mps-control, looked up in $PATH; empty where there is none.
+  std::string mps_control = {};
+  // Folder in which CUDA looks for its multi-process service: $CUDA_MPS_PIPE_DIRECTORY, else CUDA's default.
+  std::filesystem::path mps_pipes = {};
   // $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK, $SLURM_STEP_NUM_TASKS.
   Launcher launcher = {};
 

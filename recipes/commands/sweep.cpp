@@ -70,7 +70,7 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        &budget},
       {{"--jobs", "J",
         "trials at once; where it is not given as many as train faster side by side, which is measured, and as the "
-        "memory holds; one on a GPU"},
+        "memory holds"},
        {},
        &jobs},
       {{"--lease", "TIME",

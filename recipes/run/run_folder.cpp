@@ -162,7 +162,8 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
                                             {"steps_per_epoch", now.steps_per_epoch}});
   manifest["learning_rate"] = facts.learning_rate;
   manifest["parameters"] = facts.parameters;
-  manifest["memory"] = {{"programs", facts.program_bytes}, {"process", facts.process_bytes}};
+  manifest["memory"] = {
+      {"programs", facts.program_bytes}, {"process", facts.process_bytes}, {"device", facts.device_bytes}};
   if (facts.fit)
     manifest["fit"] = {{"per_worker", facts.fit->per_worker},
                        {"bytes", facts.fit->bytes},

@@ -79,6 +79,7 @@ struct ManifestFacts {
   const BranchPoint* branch = nullptr;  // that a run begins with; null: with initial values, or it goes on
   int64_t program_bytes = 0;            // of the device's memory, of all programs together
   int64_t process_bytes = 0;            // of the machine's memory, before the first step
+  int64_t device_bytes = 0;             // that a device with memory of its own has; 0 on the CPU
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.

@@ -151,7 +151,8 @@ class Run {
                               setup_.fit,
                               branch_ ? &*branch_ : nullptr,
                               total_memory(all_of(programs_)),
-                              process_bytes};
+                              process_bytes,
+                              setup_.target.processor == Processor::cpu ? 0 : setup_.device.backend->memory_bytes()};
     if (!resumed_) {
       folder_.emplace(recipe_.name, config_.out);
       if (branch_)

@@ -12,7 +12,6 @@
 
 #include "recipes/run/run_folder.h"
 #include "recipes/study/run_reader.h"
-#include "recipes/study/scratch_folder.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
 #include "runtime/process.h"
@@ -39,18 +38,20 @@ double steps_per_second(const fs::path& run) {
   return times.back() > *first ? steps / (times.back() - *first) : 0;
 }
 
-// Trains `count` runs at once until all have stepped for kMeasured, and returns the sum of their speeds; nothing where
-// it was asked to stop.
-std::optional<double> speed_of(const std::vector<std::string>& command, int count, const fs::path& folder,
-                               const std::function<bool()>& wants_to_stop) {
-  std::vector<fs::path> runs;
-  std::vector<std::unique_ptr<Process>> processes;
-  for (int i = 0; i < count; ++i) {
-    runs.push_back(folder / fmt::format("{}-of-{}", i, count));
-    std::vector<std::string> words = command;
-    words.insert(words.end(), {"--quiet", "--out", runs.back().string()});
-    processes.push_back(std::make_unique<Process>(words));
-  }
+std::vector<std::string> command_of(const PackingTrial& measured) {
+  std::vector<std::string> words = measured.trial.words;
+  for (const auto& [flag, value] : {std::pair{"--threads", fmt::to_string(measured.resources.threads)},
+                                    {"--shards", fmt::to_string(measured.resources.shards)},
+                                    {"--eval-every", std::string("0")}})
+    set_word(words, flag, value);
+  words.insert(words.begin(), measured.program.begin(), measured.program.end());
+  words.push_back("--quiet");
+  return words;
+}
+
+// Until all have stepped for kMeasured, or one has ended.
+void let_train(const std::vector<fs::path>& runs, const std::vector<std::unique_ptr<Process>>& processes,
+               const std::function<bool()>& wants_to_stop) {
   const auto is_running = [](const auto& process) { return process->runs(); };
   const auto may_wait = [&] { return !wants_to_stop() && std::all_of(processes.begin(), processes.end(), is_running); };
   const auto have_stepped = [&] {
@@ -60,6 +61,22 @@ std::optional<double> speed_of(const std::vector<std::string>& command, int coun
   for (const auto end = std::chrono::steady_clock::now() + kMeasured;
        may_wait() && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(kLookForSteps);
+}
+
+}  // namespace
+
+std::optional<double> packed_speed(const PackingTrial& measured, const fs::path& folder,
+                                   const std::function<bool()>& wants_to_stop) {
+  const int count = measured.resources.jobs;
+  std::vector<fs::path> runs;
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int i = 0; i < count; ++i) {
+    runs.push_back(folder / fmt::format("{}-of-{}", i, count));
+    std::vector<std::string> words = command_of(measured);
+    words.insert(words.end(), {"--out", runs.back().string()});
+    processes.push_back(std::make_unique<Process>(words));
+  }
+  let_train(runs, processes, wants_to_stop);
   const bool is_stopping = wants_to_stop();
   for (const auto& process : processes)
     if (process->runs()) process->signal(SIGTERM);
@@ -73,32 +90,34 @@ std::optional<double> speed_of(const std::vector<std::string>& command, int coun
   return is_stopping ? std::nullopt : std::optional(speed);
 }
 
-}  // namespace
-
-bool Packing::pays() const { return gain >= kLeastGain; }
-
-std::string Packing::text() const {
-  return fmt::format("{} side by side train {:.2g} x what one after another would", jobs, gain);
+std::vector<int> packings_to_try(int most, bool on_gpu) {
+  if (most < 2) return {};
+  if (!on_gpu) return {most};
+  std::vector<int> packings;
+  for (int jobs = 2; jobs <= most; jobs *= 2) packings.push_back(jobs);
+  return packings;
 }
 
-std::optional<Packing> measure_packing(const PackingTrial& measured, const fs::path& store,
-                                       const std::function<bool()>& wants_to_stop) {
-  const auto command = [&](int threads) {
-    Trial alone = measured.trial;
-    for (const auto& [flag, value] : {std::pair{"--threads", fmt::to_string(threads)},
-                                      {"--shards", fmt::to_string(measured.shards)},
-                                      {"--eval-every", std::string("0")}})
-      set_word(alone.words, flag, value);
-    alone.words.insert(alone.words.begin(), measured.program.begin(), measured.program.end());
-    return alone.words;
-  };
-  const ScratchFolder scratch(store);
-  const std::optional<double> alone = speed_of(command(measured.threads_alone), 1, scratch.path(), wants_to_stop);
+std::optional<int> best_packing(const std::vector<int>& packings,
+                                const std::function<std::optional<double>(int)>& speed,
+                                const std::function<void(const std::string&)>& say) {
+  const std::optional<double> alone = speed(1);
   if (!alone) return std::nullopt;
-  const std::optional<double> together =
-      speed_of(command(measured.threads), measured.jobs, scratch.path(), wants_to_stop);
-  if (!together) return std::nullopt;
-  return Packing{measured.jobs, *alone > 0 ? *together / *alone : 1};
+  int best = 1;
+  double best_speed = *alone;
+  for (const int jobs : packings) try {
+      const std::optional<double> together = speed(jobs);
+      if (!together) return std::nullopt;
+      say(fmt::format("{} side by side train {:.2g} x what one after another would", jobs,
+                      *alone > 0 ? *together / *alone : 1));
+      if (*together < kLeastGain * best_speed) break;
+      best = jobs;
+      best_speed = *together;
+    } catch (const Error& error) {
+      say(fmt::format("{} side by side fail: {}", jobs, error.what()));
+      break;
+    }
+  return best;
 }
 
 }  // namespace kb

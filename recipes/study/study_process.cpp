@@ -14,15 +14,10 @@
 #include "runtime/usable_processors.h"
 
 namespace kb {
-namespace {
-
-// Opening the device itself would take its memory for as long as the trials run.
 bool takes_gpu(const RunConfig& config) {
   return config.device == DeviceChoice::cuda ||
          (config.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));
 }
-
-}  // namespace
 
 void refuse_launcher() {
   const RuntimeOptions options = RuntimeOptions::from_environment();

@@ -14,6 +14,10 @@ struct TrialResources {
   int shards = 1;   // of a trial: as it would have them alone, so that its bits do not depend on the jobs
 };
 
+// True where a run of this configuration is on a GPU. Opens no device, which would take its memory for as long as the
+// trials run.
+bool takes_gpu(const RunConfig& config);
+
 // Throws UsageError where a launcher started several of this process: each would run all trials.
 void refuse_launcher();
 

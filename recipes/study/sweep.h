@@ -12,9 +12,9 @@ namespace kb {
 
 struct SweepWork {
   std::filesystem::path store;
-  std::vector<std::string> program;  // starts a trial (trial_program)
-  std::string go_on;                 // command that goes on with the sweep where it is stopped
-  int64_t jobs = 0;                  // trials at once; 0: as many as train faster side by side, one on a GPU
+  std::vector<std::string> program;                          // starts a trial (trial_program)
+  std::string go_on;                                         // command that goes on with the sweep where it is stopped
+  int64_t jobs = 0;                                          // trials at once; 0: as many as train faster side by side
   std::optional<std::chrono::duration<double>> budget = {};  // wall time of this call
   std::chrono::milliseconds lease{60'000};                   // after which a process that is not heard of loses a trial
   bool quiet = false;

@@ -1,35 +1,11 @@
-#include <stdlib.h>
-
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
 #include "runtime/options.h"
+#include "tests/scoped_variable.h"
 
 using kb::RuntimeOptions;
-
-namespace {
-
-// A variable of the environment, put back at the end of the scope.
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, std::optional<std::string> value) : name_(name) {
-    if (const char* old = ::getenv(name)) old_ = old;
-    set(value);
-  }
-  ~ScopedVariable() { set(old_); }
-  ScopedVariable(const ScopedVariable&) = delete;
-  ScopedVariable& operator=(const ScopedVariable&) = delete;
-
- private:
-  void set(const std::optional<std::string>& value) const {
-    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
-  }
-
-  const char* name_;
-  std::optional<std::string> old_;
-};
-
-}  // namespace
+using kb::test::ScopedVariable;
 
 BOOST_AUTO_TEST_SUITE(options)
 
@@ -71,6 +47,16 @@ BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
   ScopedVariable unknown("KB_CXX", "no-such-compiler");
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_may_be_absent_are_empty_then) {
+  ScopedVariable path("PATH", "/nowhere"), pipes("CUDA_MPS_PIPE_DIRECTORY", std::nullopt);
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  BOOST_TEST(options.rsvg_convert.empty());
+  BOOST_TEST(options.mps_control.empty());
+  BOOST_TEST(options.mps_pipes == "/tmp/nvidia-mps");
+  ScopedVariable own("CUDA_MPS_PIPE_DIRECTORY", "/own/pipes");
+  BOOST_TEST(RuntimeOptions::from_environment().mps_pipes == "/own/pipes");
 }
 
 BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
