@@ -17,8 +17,8 @@ color:var(--ink);background:var(--page);-webkit-text-size-adjust:100%}
 h1{font-size:1.45em;overflow-wrap:anywhere;margin:.4em 0}h2{font-size:1.15em;margin:1.6em 0 .5em}
 p,li{overflow-wrap:anywhere}code{background:var(--shade);padding:.15em .3em;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;margin:1em 0}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.3em .7em;border-bottom:1px solid var(--line);vertical-align:top}
+table{border-collapse:collapse;font-size:.95em;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.3em .5em;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600;background:var(--shade)}
 svg{max-width:100%;height:auto}
 summary{cursor:pointer;padding:.35em 0}

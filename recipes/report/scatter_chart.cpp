@@ -93,14 +93,20 @@ void ScatterChart::dot(double x, double y, const std::string& color, const std::
 
 void ScatterChart::cross(double x, double y, const std::string& color) { draw_cross(svg_, x_at(x), y_at(y), color); }
 
-void draw_entries(Svg& svg, double x, double y, const std::vector<ChartEntry>& entries) {
-  constexpr double kMark = 22, kToWords = 6, kToNext = 18;
+void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries) {
+  constexpr double kMark = 22, kToWords = 6, kToNext = 18, kToNextLine = 18;
+  const double left = x;
   for (const ChartEntry& entry : entries) {
+    const double width = kMark + kToWords + text_width(entry.words, kScatterLetters);
+    if (x > left && x + width > right) {
+      x = left;
+      y += kToNextLine;
+    }
     if (entry.mark == ChartMark::line) svg.line(x, y - 4, x + kMark, y - 4, entry.stroke);
     if (entry.mark == ChartMark::dot) svg.circle(x + kMark / 2, y - 4, 4, entry.stroke.color);
     if (entry.mark == ChartMark::cross) draw_cross(svg, x + kMark / 2, y - 4, entry.stroke.color);
     svg.text(x + kMark + kToWords, y, entry.words, {.size = kScatterLetters});
-    x += kMark + kToWords + text_width(entry.words, kScatterLetters) + kToNext;
+    x += width + kToNext;
   }
 }
 

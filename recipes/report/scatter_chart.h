@@ -58,7 +58,7 @@ struct ChartEntry {
   Svg::Stroke stroke = {};
   ChartMark mark = ChartMark::line;
 };
-// On one line, from x on.
-void draw_entries(Svg& svg, double x, double y, const std::vector<ChartEntry>& entries);
+// From x on, the first line of them at y, each line as long as `right` allows.
+void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries);
 
 }  // namespace kb

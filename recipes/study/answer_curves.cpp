@@ -14,8 +14,6 @@ using CoursePoints = std::vector<std::pair<double, double>>;
 
 constexpr double kCurvesWidth = 520, kCurvesHeight = 452;
 constexpr ScatterChart::Box kCurvesBox = {66, 94, 440, 308};
-constexpr size_t kEntriesOfLine = 8;
-constexpr double kEntryLine = 18;   // pixels from one line of the legend to the next
 constexpr double kLightest = 0.85;  // of the shades: yellow beyond it is hard to see on white
 const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4"};
 
@@ -33,13 +31,6 @@ CoursePoints course_of(const RunReport& run, bool is_loss) {
 Svg::Stroke stroke_of(size_t place, size_t count) {
   const double share = count > 1 ? static_cast<double>(place) / static_cast<double>(count - 1) : 0;
   return {.color = shade_at(kLightest * share), .width = 1.6};
-}
-
-void draw_legend(Svg& svg, const std::vector<ChartEntry>& legend) {
-  for (size_t i = 0; i < legend.size(); i += kEntriesOfLine)
-    draw_entries(svg, 16, 46 + kEntryLine * static_cast<double>(i / kEntriesOfLine),
-                 {legend.begin() + static_cast<std::ptrdiff_t>(i),
-                  legend.begin() + static_cast<std::ptrdiff_t>(std::min(i + kEntriesOfLine, legend.size()))});
 }
 
 }  // namespace
@@ -64,7 +55,7 @@ AnswerFigure curves_figure(const StoreResults& results) {
     chart.line(courses[i], stroke_of(i, courses.size()));
     legend.push_back({fmt::to_string(results.best_runs[i].minibatch), stroke_of(i, courses.size())});
   }
-  draw_legend(svg, legend);
+  draw_entries(svg, 16, 46, kCurvesWidth, legend);
   return {"curves", svg.str()};
 }
 

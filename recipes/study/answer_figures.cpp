@@ -54,7 +54,7 @@ class FigureFrame {
   }
 
   std::string str(const std::vector<ChartEntry>& legend) {
-    draw_entries(svg_, 16, 46, legend);
+    draw_entries(svg_, 16, 46, kFigureWidth, legend);
     return svg_.str();
   }
 

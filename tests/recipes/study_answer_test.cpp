@@ -5,11 +5,14 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "graph/error.h"
 #include "recipes/papers/reference_points.h"
+#include "recipes/report/scatter_chart.h"
 #include "recipes/study/answer_page.h"
 #include "recipes/study/answer_text.h"
 #include "recipes/study/measurements.h"
@@ -300,6 +303,28 @@ BOOST_AUTO_TEST_CASE(figures_show_every_minibatch_and_rate) {
     BOOST_TEST(figure.svg.find("nan") == std::string::npos);
     BOOST_TEST(figure.svg.find("inf") == std::string::npos);
   }
+}
+
+// A legend as long as a sweep over many minibatches has it.
+BOOST_AUTO_TEST_CASE(no_entry_of_a_legend_passes_the_edge) {
+  constexpr double kRight = 520, kLetters = 12;
+  std::vector<ChartEntry> entries = {{"target"}};
+  for (int minibatch = 8; minibatch <= 65536; minibatch *= 2) entries.push_back({fmt::to_string(minibatch)});
+  Svg svg(kRight, 100);
+  draw_entries(svg, 16, 46, kRight, entries);
+  const std::string text = svg.str();
+  const std::regex words(R"RE(<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>)RE");
+  size_t found = 0;
+  std::map<double, double> end_of_line;  // by its y
+  for (std::sregex_iterator at(text.begin(), text.end(), words), end; at != end; ++at, ++found) {
+    BOOST_TEST((*at)[3] == entries[found].words);
+    double& last = end_of_line[std::stod((*at)[2])];
+    BOOST_TEST(std::stod((*at)[1]) > last);
+    last = std::stod((*at)[1]) + text_width((*at)[3].str(), kLetters);
+    BOOST_TEST(last < kRight);
+  }
+  BOOST_TEST(found == entries.size());
+  BOOST_TEST(end_of_line.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
