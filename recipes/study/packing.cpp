@@ -78,14 +78,15 @@ std::optional<double> packed_speed(const PackingTrial& measured, const fs::path&
   }
   let_train(runs, processes, wants_to_stop);
   const bool is_stopping = wants_to_stop();
+  // One that ended by itself says why; others may be stopped before they can.
+  for (size_t i = 0; i < processes.size() && !is_stopping; ++i)
+    if (!processes[i]->runs() && !is_there(runs[i] / kMetrics)) throw Error(processes[i]->wait().output);
   for (const auto& process : processes)
     if (process->runs()) process->signal(SIGTERM);
   double speed = 0;
-  for (int i = 0; i < count; ++i) {
-    const ProcessResult result = processes[static_cast<size_t>(i)]->wait();
-    if (is_stopping) continue;
-    if (!is_there(runs[static_cast<size_t>(i)] / kMetrics)) throw Error(result.output);
-    speed += steps_per_second(runs[static_cast<size_t>(i)]);
+  for (size_t i = 0; i < processes.size(); ++i) {
+    processes[i]->wait();
+    if (!is_stopping && is_there(runs[i] / kMetrics)) speed += steps_per_second(runs[i]);
   }
   return is_stopping ? std::nullopt : std::optional(speed);
 }
