@@ -44,6 +44,7 @@ perf: config task
 report: perf
 config: task
 papers: config task
+help: config papers
 train: config task perf
 run: train config task perf report papers
 study: run train config task perf report papers
