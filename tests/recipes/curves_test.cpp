@@ -6,7 +6,7 @@
 #include <cmath>
 #include <regex>
 
-namespace kb {
+namespace kb::curves_test {
 namespace {
 
 std::string step_line(int64_t step, double epoch, double loss, double lr) {
@@ -148,4 +148,4 @@ BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::curves_test

@@ -14,7 +14,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ BOOST_AUTO_TEST_CASE(fifty_long_runs_take_less_than_5_mb) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::report_test
