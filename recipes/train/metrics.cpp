@@ -39,9 +39,7 @@ struct Text {
   std::string_view value;
 };
 
-void append_key(TextBuffer& out, std::string_view key) {
-  put(out, ",\"{}\":", key);
-}
+void append_key(TextBuffer& out, std::string_view key) { put(out, ",\"{}\":", key); }
 
 void append(TextBuffer& out, const Pair& pair) {
   append_key(out, pair.key);

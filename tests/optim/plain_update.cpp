@@ -22,7 +22,8 @@ struct PlainLayer {
   Vector g, d, w, decayed;  // decayed: g + lambda d w
   const PlainStep& s;
 
-  PlainLayer(std::span<Plain> layer, std::span<const double> gradient, std::span<const double> decay, const PlainStep& step)
+  PlainLayer(std::span<Plain> layer, std::span<const double> gradient, std::span<const double> decay,
+             const PlainStep& step)
       : p(layer), g(gradient.begin(), gradient.end()), d(decay.begin(), decay.end()), s(step) {
     for (size_t i = 0; i < p.size(); ++i) {
       w.push_back(p[i].w);
