@@ -49,17 +49,11 @@ fs::path default_folder(const std::string& recipe) {
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-#ifdef __clang__
-constexpr const char* kCompiler = "clang++ " __clang_version__;
-#else
-constexpr const char* kCompiler = "g++ " __VERSION__;
-#endif
-
 Json versions(const std::string& library) {
   Json result;
   result["kilobatch"] = KB_VERSION;
   result["commit"] = source_commit();
-  result["compiler"] = kCompiler;
+  result["compiler"] = build_compiler();
   const HostCompiler host = find_host_compiler(RuntimeOptions::from_environment());
   result["kernel_compiler"] = host.version;
   result["kernel_flags"] = host.flags;
