@@ -1,4 +1,4 @@
-# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P commit.cmake: writes the C++ source of kb::source_commit() for the commit that lies
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P commit.cmake: writes the C++ source of recipes/run/commit.h for the commit that lies
 # in FOLDER, and only where the text is another than before.
 cmake_minimum_required(VERSION 3.22)
 set(commit unknown)
@@ -25,6 +25,14 @@ file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#include \"recipes/run/commit.h\"
 namespace kb {
 
 const char* source_commit() { return \"@commit@\"; }
+
+const char* build_compiler() {
+#ifdef __clang__
+  return \"clang++ \" __clang_version__;
+#else
+  return \"g++ \" __VERSION__;
+#endif
+}
 
 }  // namespace kb
 " @ONLY)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -39,6 +40,11 @@ std::filesystem::path checked(const std::filesystem::path& target) {
   const bool is_link = std::filesystem::is_symlink(target, error);
   const std::filesystem::path real = is_link ? std::filesystem::canonical(target, error) : target;
   return error ? target : real;
+}
+
+// Whether a call failed as a file system does that has no such thing.
+bool is_not_known(int reason) {
+  return reason == EPERM || reason == EINVAL || reason == EOPNOTSUPP || reason == ENOSYS;
 }
 
 }  // namespace
@@ -97,8 +103,14 @@ void AtomicFile::commit() {
 bool AtomicFile::commit_new() {
   ensure(descriptor_ >= 0, "AtomicFile::commit_new called twice");
   if (::fsync(descriptor_) != 0) fail();
-  const int reason = ::link(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
-  if (reason == EPERM || reason == EOPNOTSUPP || reason == ENOSYS) return commit_over_empty();
+  int reason = ::link(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+  if (is_not_known(reason))
+    reason = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+  const bool is_empty = is_not_known(reason) && (reason = make_empty()) == 0;
+  if (is_empty || (reason == EEXIST && is_abandoned())) {
+    commit();
+    return true;
+  }
   discard();
   if (reason == EEXIST) return false;
   if (reason != 0) throw_file_error("write", target_, reason, bytes_);
@@ -106,17 +118,21 @@ bool AtomicFile::commit_new() {
   return true;
 }
 
-// Serves file systems without links: who makes the target, empty for a moment, alone renames over it.
-bool AtomicFile::commit_over_empty() {
+// Of several processes one makes the target, and alone renames over it.
+int AtomicFile::make_empty() const {
   const int descriptor = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0 && errno != EEXIST) fail();
-  if (descriptor < 0) {
-    discard();
-    return false;
-  }
+  const int reason = errno;
+  if (descriptor < 0) return reason;
   ::close(descriptor);
-  commit();
-  return true;
+  return 0;
+}
+
+// Both times are the file system's own.
+bool AtomicFile::is_abandoned() const {
+  struct stat own {
+  }, there{};
+  return ::fstat(descriptor_, &own) == 0 && ::lstat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode) &&
+         there.st_size == 0 && own.st_mtim.tv_sec - there.st_mtim.tv_sec > kAbandonedSeconds;
 }
 
 void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode) {

@@ -8,6 +8,9 @@
 
 namespace kb {
 
+// After which an empty target of AtomicFile::commit_new is no other process's any more: that one was killed.
+inline constexpr int64_t kAbandonedSeconds = 10;
+
 class AtomicFile {
  public:
   // Opens `TARGET.PID.N.tmp`; the directory must be there. `bytes`, where known, are set aside on the disk at once, so
@@ -25,15 +28,17 @@ class AtomicFile {
   // Flushes, renames over the target, flushes the directory. Once, last.
   void commit();
   // Likewise, where there is no target yet; false: there is one, and it stays as it is. Of several processes that try
-  // at once, on whatever machines, one succeeds. On a file system without hard links the target is empty before it is
-  // whole.
+  // at once, on whatever machines, one succeeds. On a file system that has neither hard links nor renames that spare a
+  // target, the target is empty before it is whole: where its process was killed there, another one makes it
+  // kAbandonedSeconds later.
   bool commit_new();
 
  private:
   [[noreturn]] void fail() const;
   void set_aside();
   void discard();
-  bool commit_over_empty();
+  int make_empty() const;
+  bool is_abandoned() const;
 
   std::filesystem::path target_;
   int64_t bytes_;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -47,6 +48,15 @@ pid_t start(const std::vector<std::string>& argv, int output) {
 }
 
 }  // namespace
+
+std::string own_program() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  const bool is_there = !error && std::filesystem::equivalent(path, "/proc/self/exe", error) && !error;
+  return is_there ? path.string() : running_program();
+}
+
+std::string running_program() { return fmt::format("/proc/{}/exe", ::getpid()); }
 
 Process::Process(const std::vector<std::string>& argv) {
   ensure(!argv.empty(), "Process: no program");

@@ -18,6 +18,12 @@ struct ProcessResult {
   std::string output;  // standard output and standard error, in the order written
 };
 
+// Returns a path that starts the program of this process: the one that it was started by or, where another file lies
+// there by now, as after a build, one that lasts as long as this process.
+std::string own_program();
+// Returns a path that starts the program of this process, and no other one, as long as this process lives.
+std::string running_program();
+
 class Process {
  public:
   // Starts argv[0] (a path, not looked up) with this process's environment. kb::Error where it cannot be started,

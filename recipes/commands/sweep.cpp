@@ -8,6 +8,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/command_words.h"
+#include "recipes/study/claims.h"
 #include "recipes/study/study_process.h"
 #include "recipes/study/sweep.h"
 #include "recipes/study/sweep_store.h"
@@ -99,10 +100,9 @@ std::chrono::duration<double> parse_time(const std::string& flag, const std::str
   return std::chrono::duration<double>(number * unit);
 }
 
-// A shorter one would be renewed, and taken over, at every hiccup of a file system.
 std::chrono::milliseconds parse_lease(const std::string& text) {
   const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(parse_time("--lease", text));
-  if (lease < std::chrono::seconds(1)) refuse_value("--lease", "a time of at least 1s", text);
+  if (lease < kShortestLease || lease > kLongestLease) refuse_value("--lease", "a time from 1s to 24h", text);
   return lease;
 }
 

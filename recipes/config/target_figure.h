@@ -12,6 +12,8 @@ struct TargetFigure {
   bool is_reached_by(double figure, bool higher_is_better) const {
     return higher_is_better ? figure > value : figure < value;
   }
+  // Whether any share of the samples reaches it.
+  bool can_be_reached(bool higher_is_better) const { return is_reached_by(higher_is_better ? 1 : 0, higher_is_better); }
   std::string text() const;  // "error=0.03"
   bool operator==(const TargetFigure&) const = default;
 };

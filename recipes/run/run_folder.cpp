@@ -49,17 +49,11 @@ fs::path default_folder(const std::string& recipe) {
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-#ifdef __clang__
-constexpr const char* kCompiler = "clang++ " __clang_version__;
-#else
-constexpr const char* kCompiler = "g++ " __VERSION__;
-#endif
-
 Json versions(const std::string& library) {
   Json result;
   result["kilobatch"] = KB_VERSION;
   result["commit"] = source_commit();
-  result["compiler"] = kCompiler;
+  result["compiler"] = build_compiler();
   const HostCompiler host = find_host_compiler(RuntimeOptions::from_environment());
   result["kernel_compiler"] = host.version;
   result["kernel_flags"] = host.flags;
@@ -67,6 +61,12 @@ Json versions(const std::string& library) {
   result["library"] = library;
   result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
   return result;
+}
+
+// Of a manifest that may come from anywhere.
+Json object_copy(const JsonValue& value) {
+  if (value.kind() != JsonValue::Kind::object) value.refuse("an object");
+  return copy_of(value);
 }
 
 }  // namespace
@@ -232,7 +232,7 @@ std::string ended_manifest_text(const std::string& manifest, const LoopResult& r
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note) {
   const JsonValue before = parse_json(old, kManifest);
-  const Json versions = copy_of(before.at("versions"));
+  const Json versions = object_copy(before.at("versions"));
   Json manifest = copy_of(parse_json(own, kManifest));
   Json entry = {{"at", now_text()}, {"step", step}};
   for (const auto& [key, value] : manifest["versions"].members()) {
@@ -244,11 +244,11 @@ std::string continued_manifest(const std::string& own, const std::string& old, i
   for (const char* key : {"started", "init_sha256"})
     if (before.has(key)) manifest[key] = before.get<std::string>(key);
   for (const char* key : {"branch", "fit"})
-    if (before.has(key)) manifest[key] = copy_of(before.at(key));
+    if (before.has(key)) manifest[key] = object_copy(before.at(key));
   manifest["versions"] = versions;
   manifest["resumed"] = Json::array();
   if (before.has("resumed"))
-    for (const JsonValue& earlier : before.at("resumed").items()) manifest["resumed"].push_back(copy_of(earlier));
+    for (const JsonValue& earlier : before.at("resumed").items()) manifest["resumed"].push_back(object_copy(earlier));
   manifest["resumed"].push_back(entry);
   return manifest.dump(2) + "\n";
 }

@@ -25,6 +25,7 @@
 #include "recipes/train/train.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/process.h"
 #include "runtime/standard_streams.h"
 
 namespace kb {
@@ -310,7 +311,7 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   const bool resumes = goes_on(*config);
   if (config->resume.empty() && !config->checkpoint.empty())
     throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
-  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+  std::vector<std::string> command{own_program()};
   command.insert(command.end(), program.begin(), program.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (config->dry_run && wants_picture(*config))

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -23,34 +25,32 @@ namespace fs = std::filesystem;
 using std::chrono::nanoseconds;
 
 constexpr int kRenewalsPerLease = 4;
-constexpr const char* kClockFile = "clock";
+constexpr size_t kMostHost = 255;  // letters of a name
 
+// Since 1970; later than some 270 years after is one time.
 nanoseconds modified_at(const struct stat& status) {
-  return std::chrono::seconds(status.st_mtim.tv_sec) + nanoseconds(status.st_mtim.tv_nsec);
+  const auto seconds = std::clamp<int64_t>(status.st_mtim.tv_sec, 0, int64_t{1} << 33);
+  return std::chrono::seconds(seconds) + nanoseconds(status.st_mtim.tv_nsec);
 }
 
-// A file is opened for its time: network file systems ask their server then, and not at a stat() alone.
-std::optional<nanoseconds> time_of(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
-  struct stat status {};
-  const bool is_known = ::fstat(descriptor, &status) == 0;
-  ::close(descriptor);
-  return is_known ? std::optional(modified_at(status)) : std::nullopt;
-}
+bool touch(const fs::path& file) { return ::utimensat(AT_FDCWD, file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0; }
 
-bool touch(const fs::path& file) { return ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0) == 0; }
+// Opens a file that nobody else has; once it is open it needs no name.
+int open_clock(const fs::path& folder) {
+  for (int attempt = 0;; ++attempt) {
+    const fs::path name = folder / fmt::format("clock.{}.{}", ::getpid(), attempt);
+    const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) throw_file_error("write", name, errno);
+    ::unlink(name.c_str());
+    return descriptor;
+  }
+}
 
 // The file system's present time.
-nanoseconds time_in(const fs::path& folder) {
-  const fs::path clock = folder / kClockFile;
-  const int descriptor = ::open(clock.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw_file_error("write", clock, errno);
+nanoseconds time_of(int clock, const fs::path& folder) {
   struct stat status {};
-  const bool is_known = ::futimens(descriptor, nullptr) == 0 && ::fstat(descriptor, &status) == 0;
-  const int reason = errno;
-  ::close(descriptor);
-  if (!is_known) throw_file_error("write", clock, reason);
+  if (::futimens(clock, nullptr) != 0 || ::fstat(clock, &status) != 0) throw_file_error("write", folder, errno);
   return modified_at(status);
 }
 
@@ -82,6 +82,12 @@ std::string process_start(int64_t pid) {
   return line.substr(at + 1, line.find(' ', at + 1) - at - 1);
 }
 
+// Another user's process may not show its start.
+bool has_ended(int64_t pid, const std::string& start) {
+  const std::string now = process_start(pid);
+  return now.empty() ? ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH : now != start;
+}
+
 std::string claim_text(std::chrono::milliseconds lease) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
@@ -93,22 +99,45 @@ std::string claim_text(std::chrono::milliseconds lease) {
   return json.dump() + "\n";
 }
 
-// A claim's words about the process that made it.
+// A claim as it is.
 struct ClaimFacts {
-  std::chrono::milliseconds lease;  // how long it holds unless that process renews it
-  bool is_dead = false;             // the process ran on this system, and has ended
+  nanoseconds modified{};
+  std::string host = {};                 // of the process that made it, as the next two; empty where it does not say
+  std::chrono::milliseconds lease = {};  // how long it holds unless that process renews it
+  bool is_dead = false;                  // the process ran on this system, and has ended
 };
 
-// A claim that cannot be read, as its process is writing it or was killed there, has the lease `unknown`.
-ClaimFacts read_claim(const fs::path& file, std::chrono::milliseconds unknown) {
-  try {
-    const JsonValue claim = parse_json(read_file(file), file.string());
-    return {std::chrono::milliseconds(claim.get<int64_t>("lease_ms")),
-            claim.get<std::string>("system") == system_name() &&
-                process_start(claim.get<int64_t>("pid")) != claim.get<std::string>("process_start")};
-  } catch (const Error&) {
-    return {unknown};
-  }
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
+// Its process is writing it, or was killed there; or it is no claim.
+void take_words(const std::string& text, ClaimFacts& facts) try {
+  const JsonValue claim = parse_json(text, "claim");
+  facts.host = claim.get<std::string>("host").substr(0, kMostHost);
+  std::replace_if(facts.host.begin(), facts.host.end(), is_control, '?');  // a terminal would act on it
+  facts.is_dead = claim.get<std::string>("system") == system_name() &&
+                  has_ended(claim.get<int64_t>("pid"), claim.get<std::string>("process_start"));
+  const std::chrono::milliseconds lease(claim.get<int64_t>("lease_ms"));
+  if (lease >= kShortestLease && lease <= kLongestLease) facts.lease = lease;
+} catch (const Error&) {
+}
+
+std::string words_in(const fs::path& file, int descriptor) try {
+  constexpr size_t kMost = 4096;  // bytes
+  const InputFile input(file, descriptor);
+  return input.read(0, std::min(input.size(), kMost));
+} catch (const Error&) {
+  return "";
+}
+
+// Nothing where there is no such claim. One that does not say how long it holds, holds as long as `unknown`. A file is
+// opened for its time: network file systems ask their server then, and not at a stat() alone.
+std::optional<ClaimFacts> facts_of(const fs::path& file, std::chrono::milliseconds unknown) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+  struct stat status {};
+  const bool is_known = (descriptor < 0 ? ::lstat(file.c_str(), &status) : ::fstat(descriptor, &status)) == 0;
+  ClaimFacts facts{.modified = modified_at(status), .lease = unknown};
+  if (descriptor >= 0) take_words(words_in(file, descriptor), facts);
+  return is_known ? std::optional(facts) : std::nullopt;
 }
 
 // Seconds since the start of the machine, those that it slept included.
@@ -133,7 +162,7 @@ Claim::~Claim() {
   thread_.request_stop();
   thread_.join();
   const std::array<timespec, 2> long_ago{};
-  ::utimensat(AT_FDCWD, file_.c_str(), long_ago.data(), 0);
+  ::utimensat(AT_FDCWD, file_.c_str(), long_ago.data(), AT_SYMLINK_NOFOLLOW);
 }
 
 void Claim::renew_until(const std::stop_token& stop) {
@@ -146,11 +175,21 @@ void Claim::renew_until(const std::stop_token& stop) {
   }
 }
 
-ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
+namespace {
+
+fs::path made_folder(fs::path folder) {
   std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  return folder;
 }
+
+}  // namespace
+
+ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease)
+    : folder_(made_folder(std::move(folder))), lease_(lease), clock_(open_clock(folder_)) {}
+
+ClaimFolder::~ClaimFolder() { ::close(clock_); }
 
 fs::path ClaimFolder::file_of(const std::string& name, int generation) const {
   return folder_ / fmt::format("{}.{}", name, generation);
@@ -163,14 +202,22 @@ int ClaimFolder::newest(const std::string& name) const {
   return generation;
 }
 
-bool ClaimFolder::is_held(const fs::path& file) const {
-  const std::optional<nanoseconds> renewed = time_of(file);
-  const ClaimFacts facts = read_claim(file, lease_);
-  using Age = std::chrono::duration<double>;  // of a claim of whatever lease, without overflow
-  return renewed && Age(time_in(folder_) - *renewed) <= facts.lease && !facts.is_dead;
+bool ClaimFolder::is_held(const fs::path& file) {
+  const std::optional<ClaimFacts> facts = facts_of(file, lease_);
+  if (!facts || facts->is_dead || time_of(clock_, folder_) - facts->modified > facts->lease) return false;
+  const nanoseconds now = uptime();
+  Watch& watch = watched_.try_emplace(file, Watch{facts->modified, now}).first->second;
+  if (watch.modified != facts->modified) watch = {facts->modified, now};
+  return now - watch.since <= facts->lease;
 }
 
-std::unique_ptr<Claim> ClaimFolder::take(const std::string& name) const {
+std::string ClaimFolder::holder(const std::string& name) const {
+  const int last = newest(name);
+  const std::optional<ClaimFacts> facts = last > 0 ? facts_of(file_of(name, last), lease_) : std::nullopt;
+  return facts ? facts->host : "";
+}
+
+std::unique_ptr<Claim> ClaimFolder::take(const std::string& name) {
   const int before = newest(name);
   if (before > 0 && is_held(file_of(name, before))) return nullptr;
   const fs::path own = file_of(name, before + 1);

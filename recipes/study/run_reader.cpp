@@ -21,6 +21,14 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
+constexpr int64_t kMostSteps = int64_t{1} << 53;  // whole numbers beyond are no longer exact
+
+int64_t whole_within(const JsonValue& object, const char* key, int64_t least, int64_t most) {
+  const auto value = object.get<int64_t>(key);
+  if (value < least || value > most) object.at(key).refuse(fmt::format("a whole number in [{}, {}]", least, most));
+  return value;
+}
+
 std::optional<double> rate_of_flags(const JsonValue& flags) {
   const auto is_number = [&](const char* flag) { return std::isfinite(number_at(flags, flag)); };
   if (is_number("lr")) return flags.get<double>("lr");
@@ -45,14 +53,16 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   if (!manifest.has("goal") && manifest.has("result") && !manifest.at("result").has("error")) report.goal = "loss";
   if (!manifest.has("ended")) return;
   report.how = manifest.at("ended").get<std::string>("how");
-  report.steps = manifest.at("ended").get<int64_t>("step");
+  report.steps = whole_within(manifest.at("ended"), "step", 0, kMostSteps);
   const JsonValue result = manifest.at("result");
   report.diverged = result.get<bool>("diverged", false);
   report.result = number_at(result, report.goal);
   report.loss = number_at(result, "loss");
   if (!result.has("target_step")) return;
-  report.target_step = result.get<int64_t>("target_step");
+  report.target_step = whole_within(result, "target_step", 1, report.steps);
   report.target_samples = result.get<double>("target_samples");
+  if (report.target_samples < 1 || report.target_samples > static_cast<double>(kMostSteps))
+    result.at("target_samples").refuse("a number of samples");
 }
 
 // Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.

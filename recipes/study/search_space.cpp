@@ -17,8 +17,7 @@ constexpr const char* kSearchExpectation =
     "a flag and its range, such as lr=1e-4:10:log, lr=x0.125:8, momentum=0.9:0.999:revlog, weight-decay=0:1e-3, or a "
     "list of values: label-smoothing=0,0.01,0.1";
 constexpr const char* kGridExpectation = "minibatch=8:4096:x2 or minibatch=8,16,32";
-constexpr int64_t kMostMinibatches = 64;
-constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
+constexpr int kPrimes[kMostSearched] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
 
 constexpr Choice<Scale> kScales[] = {{"linear", Scale::linear}, {"log", Scale::log}, {"revlog", Scale::revlog}};
 

@@ -6,6 +6,8 @@
 
 namespace kb {
 
+inline constexpr int64_t kMostMinibatches = 64, kMostSearched = 16;  // flags
+
 // How a range is divided: evenly in the value, in its logarithm, in the logarithm of 1 less the value (momentum), or in
 // the places of a list.
 enum class Scale : uint8_t { linear, log, revlog, list };
@@ -37,7 +39,8 @@ std::string value_at(const SearchRange& range, double u, double centre);
 
 // A quasi-random sequence of points of [0, 1)^dimensions (Halton 1960): number `index` (from 0) has the radical inverse
 // of index + 1 in the first primes, so that the first point of one dimension is the middle. `seed` > 0 moves all points
-// alike, modulo 1 (Cranley and Patterson 1976). Throws Error beyond the 16 dimensions that it has primes for.
+// alike, modulo 1 (Cranley and Patterson 1976). Throws Error beyond the kMostSearched dimensions that it has primes
+// for.
 std::vector<double> halton_point(int64_t index, size_t dimensions, int64_t seed);
 
 // Evenly spaced points with both ends, the innermost first: `count` is the power of a whole number, which each of the

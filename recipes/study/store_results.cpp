@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "recipes/run/run_folder.h"
 #include "recipes/study/sweep_store.h"
+#include "runtime/input_file.h"
 
 namespace kb {
 namespace {
@@ -39,17 +41,28 @@ Measurement measurement_of(const RunReport& run, const PlannedTrial& trial) {
   return measurement;
 }
 
+// Nothing of a run that cannot be read: `left_out` says why.
+std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::vector<std::string>& left_out) try {
+  return read_run(folder);
+} catch (const Error& error) {
+  left_out.push_back(fmt::format("{} is left out: {}", folder.string(), error.what()));
+  return std::nullopt;
+}
+
 }  // namespace
 
 StoreResults read_store(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
-  StoreResults results{target_of(view.definition()), {}, {}, {}, view.plan().waiting().size()};
+  StoreResults results{target_of(view.definition()), {}, {}, {}, {}, view.plan().waiting().size()};
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (size_t i = 0; i < plan.trials.size(); ++i) {
       const PlannedTrial& trial = plan.trials[i];
-      if (trial.state == TrialState::waiting || trial.state == TrialState::refused) continue;
-      const RunReport run = read_run(store / trial.name);
+      const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
+      if (!is_begun || trial.state == TrialState::refused) continue;
+      const std::optional<RunReport> read = run_or_fault(store / trial.name, results.left_out);
+      if (!read || trial.state == TrialState::waiting) continue;
+      const RunReport& run = *read;
       results.measurements.push_back(measurement_of(run, trial));
       if (plan.best != i) continue;
       results.best[trial.minibatch] = {run.rate, setting_of(trial)};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "recipes/config/target_figure.h"
@@ -16,10 +17,11 @@ struct StoreResults {
   std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
   std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
+  std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
   size_t waiting = 0;                     // trials that are known and not done yet
 };
 
-// Throws Error where the folder holds no sweep, or a run folder of it is damaged.
+// Throws Error where the folder holds no sweep.
 StoreResults read_store(const std::filesystem::path& store);
 
 }  // namespace kb

@@ -11,6 +11,7 @@
 #include "recipes/study/executor.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"
+#include "runtime/process.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -58,8 +59,7 @@ TrialResources resources_of(const RunConfig& config, size_t trials) {
 }
 
 std::vector<std::string> trial_program(const std::string& recipe) {
-  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "trial",
-                                    fmt::to_string(::getpid())};
+  std::vector<std::string> words = {running_program(), "trial", fmt::to_string(::getpid())};
   if (!recipe.empty()) words.push_back(recipe);
   return words;
 }

@@ -29,8 +29,8 @@ void refuse_flags_of_one(const std::string& study, const std::string& same, cons
 // config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);
 
-// Words that start a trial: this program, "trial", this process's number, and a recipe's name where the program is none
-// of a recipe.
+// Words that start a trial: this program, as it was when this process began and whatever was built since, "trial", this
+// process's number, and a recipe's name where the program is none of a recipe.
 std::vector<std::string> trial_program(const std::string& recipe = "");
 
 // Called first by a process that is a trial of the process `executor`: Ctrl-C reaches that one alone, which asks its

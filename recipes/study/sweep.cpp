@@ -38,8 +38,8 @@ bool train_waiting(const Recipe& recipe, const SweepWork& work, SweepView& view,
   if (!resources) return false;
   say(fmt::format("{} at once, {} thread{} each", resources->jobs, resources->threads,
                   resources->threads == 1 ? "" : "s"));
-  const ClaimFolder claims(view.folder() / "claims", work.lease);
-  SweepSource source(recipe, view, claims, index);
+  ClaimFolder claims(view.folder() / "claims", work.lease);
+  SweepSource source(recipe, view, claims, index, say);
   return run_trials(source, {view.folder(), program, resources->jobs, resources->threads, view.definition().shards},
                     watch);
 }
@@ -65,6 +65,7 @@ int conclude(const SweepView& view, const SweepWork& work, bool has_stopped, Con
 
 int run_sweep(const Recipe& recipe, const SweepWork& work) {
   Console console(work.quiet);
+  check_build(read_sweep(work.store), work.store.string());
   SweepView view(work.store, [&](const SweepDefinition& definition, const PlannedTrial& trial) {
     return refusal_of(recipe, definition, trial);
   });

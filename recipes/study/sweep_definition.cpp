@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "recipes/config/values.h"
+#include "recipes/run/commit.h"
 #include "recipes/study/study_folder.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
@@ -47,6 +49,25 @@ std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefiniti
 
 }  // namespace
 
+void check_bounds(const SweepDefinition& definition, const std::string& what) {
+  const auto check = [&](const char* number, int64_t got, int64_t least, int64_t most) {
+    if (got < least || got > most)
+      throw UsageError(
+          fmt::format("{}{}: expected a whole number in [{}, {}], got {}", what, number, least, most, got));
+  };
+  check("--trials", definition.trials, 1, kMostTrials);
+  check("--seeds", definition.seeds, 1, kMostSeeds);
+  check("--seed", definition.first_seed, 0, (int64_t{1} << 32) - definition.seeds);
+  check("--point-seed", definition.point_seed, 0, kWholeBelow - 1);
+  check("--shards", definition.shards, 0, kWholeBelow - 1);
+  check("--grid, the number of minibatches", std::ssize(definition.minibatches), 1, kMostMinibatches);
+  check("--search, the number of flags", std::ssize(definition.ranges), 0, kMostSearched);
+  for (size_t i = 0; i < definition.minibatches.size(); ++i)
+    check("--grid", definition.minibatches[i], i == 0 ? 1 : definition.minibatches[i - 1] + 1, kWholeBelow - 1);
+  if (!(definition.cap > 0 && std::isfinite(definition.cap)))
+    throw UsageError(fmt::format("{}--cap: expected a number above 0, got {}", what, definition.cap));
+}
+
 std::string definition_json(const SweepDefinition& definition) {
   Json json;
   json["recipe"] = definition.recipe;
@@ -65,6 +86,8 @@ std::string definition_json(const SweepDefinition& definition) {
   json["seeds"] = definition.seeds;
   json["cap"] = definition.cap;
   json["shards"] = definition.shards;
+  json["commit"] = definition.commit;
+  json["compiler"] = definition.compiler;
   return json.dump(2) + "\n";
 }
 
@@ -83,13 +106,26 @@ SweepDefinition parse_definition(const std::string& text, const std::string& wha
   definition.seeds = json.get<int64_t>("seeds");
   definition.cap = json.get<double>("cap");
   definition.shards = static_cast<int>(json.get<int64_t>("shards"));
-  if (definition.minibatches.empty() || definition.trials < 1 || definition.seeds < 1)
-    throw Error(fmt::format("{}: expected at least one minibatch, trial and seed, got {}, {} and {}", what,
-                            definition.minibatches.size(), definition.trials, definition.seeds));
+  definition.commit = json.get<std::string>("commit", "");
+  definition.compiler = json.get<std::string>("compiler", "");
+  check_bounds(definition, what + ": ");
   return definition;
 }
 
+void check_build(const SweepDefinition& definition, const std::string& store) {
+  const auto check = [&](const char* part, const std::string& there, const std::string& own) {
+    if (!there.empty() && there != own)
+      throw Error(
+          fmt::format("--store: {} is the sweep of another build: the {} of this program differs\n  expected: {}\n  "
+                      "got:      {}\n  hint:     build that one for it, or begin a sweep in another folder",
+                      store, part, there, own));
+  };
+  check("commit", definition.commit, source_commit());
+  check("compiler", definition.compiler, build_compiler());
+}
+
 SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition asked, const std::string& store) {
+  check_build(there, store);
   const auto old_parts = fixed_parts(there), new_parts = fixed_parts(asked);
   for (size_t i = 0; i < old_parts.size(); ++i)
     if (old_parts[i].second != new_parts[i].second)

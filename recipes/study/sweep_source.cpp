@@ -1,5 +1,9 @@
 #include "recipes/study/sweep_source.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "recipes/study/sweep_trials.h"
 
 namespace kb {
@@ -11,8 +15,8 @@ constexpr int kMostFailures = 3;  // in a row
 
 }  // namespace
 
-SweepSource::SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims, SweepIndex& index)
-    : recipe_(recipe), view_(view), claims_(claims), index_(index) {
+SweepSource::SweepSource(const Recipe& recipe, SweepView& view, ClaimFolder& claims, SweepIndex& index, Say say)
+    : recipe_(recipe), view_(view), claims_(claims), index_(index), say_(std::move(say)) {
   look(true);
 }
 
@@ -39,7 +43,11 @@ std::vector<Trial> SweepSource::ready() {
 // Another process may have done the trial since this one looked.
 bool SweepSource::take(const Trial& trial) {
   std::unique_ptr<Claim> claim = claims_.take(trial.name);
-  if (!claim) return false;
+  if (!claim) {
+    held_[trial.name] = claims_.holder(trial.name);
+    return false;
+  }
+  held_.erase(trial.name);
   look(true);
   const PlannedTrial* planned = view_.plan().find(trial.name);
   if (!planned || planned->state != TrialState::waiting) return false;
@@ -67,7 +75,22 @@ void SweepSource::ended(const Trial& trial, const TrialOutcome& outcome) {
 
 bool SweepSource::is_done() {
   look();
-  return has_given_up() || view_.plan().waiting().empty();
+  if (has_given_up() || view_.plan().waiting().empty()) return true;
+  if (taken_.empty()) say_what_it_waits_for();
+  return false;
+}
+
+// Each once, the most urgent one.
+void SweepSource::say_what_it_waits_for() {
+  for (const PlannedTrial* planned : view_.plan().waiting()) {
+    const auto held = held_.find(planned->name);
+    if (held == held_.end()) continue;
+    const std::string line =
+        fmt::format("waiting for {}, held by {}", held->first,
+                    held->second.empty() ? "a claim that names no host, for one lease" : held->second);
+    if (line != std::exchange(said_, line)) say_(line);
+    return;
+  }
 }
 
 double SweepSource::done() { return static_cast<double>(view_.plan().closed()); }

@@ -1,6 +1,7 @@
 // The trials of a sweep for the executor: those that the plan has now and that no other process has claimed.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,8 +17,9 @@ namespace kb {
 
 class SweepSource : public TrialSource {
  public:
-  // All must outlive it.
-  SweepSource(const Recipe& recipe, SweepView& view, const ClaimFolder& claims, SweepIndex& index);
+  using Say = std::function<void(const std::string&)>;
+  // All must outlive it. `say`: takes a line where nothing is left but trials of others.
+  SweepSource(const Recipe& recipe, SweepView& view, ClaimFolder& claims, SweepIndex& index, Say say);
 
   std::vector<Trial> ready() override;
   bool take(const Trial& trial) override;
@@ -30,13 +32,17 @@ class SweepSource : public TrialSource {
   using Clock = std::chrono::steady_clock;
   void look(bool now = false);
   bool has_given_up() const;
+  void say_what_it_waits_for();
 
   const Recipe& recipe_;
   SweepView& view_;
-  const ClaimFolder& claims_;
+  ClaimFolder& claims_;
   SweepIndex& index_;
+  const Say say_;
   std::map<std::string, Trial> known_;
   std::map<std::string, std::unique_ptr<Claim>> taken_;
+  std::map<std::string, std::string> held_;  // trials that others had at the last look, and their hosts
+  std::string said_;
   int failures_ = 0;  // in a row
   Clock::time_point looked_ = {}, indexed_ = Clock::now();
 };

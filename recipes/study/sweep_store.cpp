@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <optional>
+#include <thread>
+
 #include "recipes/study/run_reader.h"
 #include "recipes/study/study_folder.h"
 #include "runtime/atomic_file.h"
@@ -15,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTrialStart = "kn";
+constexpr std::chrono::milliseconds kMomentOfAnother{5};  // that makes a file at the same time
 
 fs::path opening_file(const fs::path& folder, int64_t minibatch) {
   return folder / fmt::format("minibatch-{}.json", minibatch);
@@ -28,12 +33,22 @@ std::string opening_text(const Opening& opening) {
   return json.dump(2) + "\n";
 }
 
-Opening read_opening(const fs::path& file) {
-  const JsonValue json = parse_json(read_file(file), file.string());
+// Nothing where there is no file, or another process is making it (write_file_once).
+std::optional<std::string> text_in(const fs::path& file) {
+  if (!is_there(file)) return std::nullopt;
+  std::string text = read_file(file);
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+Opening parse_opening(const std::string& text, const fs::path& file) try {
+  const JsonValue json = parse_json(text, file.string());
   Opening opening;
   for (const auto& [flag, value] : json.at("centre").members()) opening.centre[flag] = value.as<double>();
   opening.most_steps = json.get<int64_t>("most_steps");
+  if (opening.most_steps < 0) json.at("most_steps").refuse("a number of steps, or 0");
   return opening;
+} catch (const Error& error) {
+  throw Error(fmt::format("{}\n  hint:     remove it: the minibatch is planned again", error.what()));
 }
 
 // The names in a folder, as far as it can be read: what is missing is there when one looks again.
@@ -72,8 +87,11 @@ bool is_unfinished(const fs::path& folder) {
 
 SweepDefinition read_sweep(const fs::path& folder) {
   const fs::path file = folder / kSweepFile;
-  if (!is_there(file)) throw Error(fmt::format("{} holds no sweep: there is no {}", folder.string(), kSweepFile));
-  return parse_definition(read_file(file), file.string());
+  const std::optional<std::string> text = text_in(file);
+  if (!text)
+    throw Error(fmt::format("{} holds no sweep: {} {}", folder.string(),
+                            is_there(file) ? "empty is its" : "there is no", kSweepFile));
+  return parse_definition(*text, file.string());
 }
 
 SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked) {
@@ -81,9 +99,10 @@ SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked)
   fs::create_directories(folder, error);
   if (error) throw Error(fmt::format("--store: cannot make the folder {}: {}", folder.string(), error.message()));
   const fs::path file = folder / kSweepFile;
-  if (!is_there(file)) {
+  while (!text_in(file)) {
     check_holds_nothing_else(folder);
     if (write_file_once(file, definition_json(asked))) return asked;
+    std::this_thread::sleep_for(kMomentOfAnother);
   }
   const SweepDefinition definition = grown_definition(read_sweep(folder), asked, folder.string());
   write_file_atomically(file, definition_json(definition));
@@ -129,7 +148,8 @@ bool SweepView::open_new() {
   bool has_opened = false;
   for (const MinibatchPlan& plan : plan_.minibatches)
     if (plan.is_new) {
-      write_file_once(opening_file(folder_, plan.minibatch), opening_text(plan.opening));
+      if (!write_file_once(opening_file(folder_, plan.minibatch), opening_text(plan.opening)))
+        std::this_thread::sleep_for(kMomentOfAnother);
       has_opened = true;
     }
   return has_opened;
@@ -163,9 +183,11 @@ void SweepView::read_standings() {
 }
 
 void SweepView::read_openings() {
-  for (const int64_t minibatch : definition_.minibatches)
-    if (const fs::path file = opening_file(folder_, minibatch); !openings_.contains(minibatch) && is_there(file))
-      openings_[minibatch] = read_opening(file);
+  for (const int64_t minibatch : definition_.minibatches) {
+    if (openings_.contains(minibatch)) continue;
+    const fs::path file = opening_file(folder_, minibatch);
+    if (const std::optional<std::string> text = text_in(file)) openings_[minibatch] = parse_opening(*text, file);
+  }
 }
 
 }  // namespace kb

@@ -8,8 +8,10 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
+#include "recipes/run/commit.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/study/study_process.h"
+#include "recipes/train/programs.h"
 
 namespace kb {
 namespace {
@@ -62,6 +64,7 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
   if (!config.target)
     throw UsageError(
         "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
+  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config, *task);
 }
 
 // Every range with the flag of the recipe that it is of.
@@ -101,8 +104,8 @@ void add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
   if (!absolute.data.empty()) set_word(words, "--data", absolute.data);
   if (!absolute.init.empty()) set_word(words, "--init", absolute.init);
   if (has_word(words, kHeldOut)) return;
-  const std::optional<Task> task = task_before_data(recipe, absolute);
-  const int64_t count = task ? task->train_count : 0;
+  // The data are read for it: a folder may hold fewer samples than the set of its name has.
+  const int64_t count = load_task(recipe, absolute).task.train_count;
   const auto held_out = std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutShare * static_cast<double>(count)));
   if (held_out == 0)
     throw UsageError(
@@ -219,6 +222,9 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.seeds = flags.seeds;
   definition.cap = flags.cap;
   definition.shards = shards;
+  definition.commit = source_commit();
+  definition.compiler = build_compiler();
+  check_bounds(definition, "");
   if (definition.points == PointKind::even && !definition.ranges.empty())
     even_points(definition.trials, definition.ranges.size());  // refuses a number that it cannot have
   check_ranges(recipe, definition);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "graph/error.h"
+#include "runtime/utf8.h"
 
 namespace kb {
 namespace {
@@ -29,7 +30,22 @@ void check_per_sample(const std::string& recipe, const std::string& what, Tensor
 constexpr const char* kKeys[] = {"kind", "step",          "epoch",        "wall_s",     "loss",
                                  "lr",   "samples_per_s", "data_wait_ms", "loss_scale", "count"};
 
+// Whether a name stands in lines of JSON, columns of a table, tags and flags as it is.
+bool is_plain(const std::string& name) {
+  const auto is_forbidden = [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
+           std::string_view("\"\\=,").find(c) != std::string::npos;
+  };
+  return !name.empty() && std::none_of(name.begin(), name.end(), is_forbidden) && characters_of(name) == name;
+}
+
 void check_metric_name(const std::string& task, const std::string& name) {
+  if (!is_plain(name))
+    throw Error(fmt::format(
+        "task {}: a metric is called '{}'\n  expected: a name without quotes, backslashes, commas, '=' and "
+        "control characters\n  hint:     it is a key of metrics.jsonl, a column of metrics.csv and a word of "
+        "--target",
+        task, characters_of(name)));
   const bool is_mean = name.ends_with("_mean") || name.starts_with("train_") || name.starts_with("ema_");
   if (!is_mean && std::find(std::begin(kKeys), std::end(kKeys), name) == std::end(kKeys)) return;
   throw Error(

@@ -63,6 +63,7 @@ StudySource read_sweep_store(const StudyCall& call) {
   if (call.samples_per_epoch) throw UsageError("--samples-per-epoch: expected with a table of epochs, got a sweep");
   StoreResults results = read_store(call.source);
   fmt::print("{}: {} runs to {}\n", call.source, results.measurements.size(), results.target.text());
+  for (const std::string& line : results.left_out) fmt::print("NOTE: {}\n", line);
   if (results.waiting > 0)
     fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
   StudySource source{std::move(results.measurements), std::move(results.best)};

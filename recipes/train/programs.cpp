@@ -71,10 +71,14 @@ Graph training_graph(const Task& task, const RunConfig& config, std::vector<Name
                               config.train_metrics ? &metrics : nullptr);
 }
 
-// Throws Error where the model has no such metric.
+// Throws Error where the model has no such metric, and where no share of the samples is strictly better.
 void check_target(const RunConfig& config, const std::vector<NamedMetric>& metrics) {
   if (!config.target) return;
   std::vector<std::string> names;
+  for (const auto& [name, kind] : metrics)
+    if (name == config.target->metric && kind.is_share && !config.target->can_be_reached(kind.higher_is_better))
+      throw Error(fmt::format("--target: expected a share that some training can be better than, {}, got {}",
+                              kind.higher_is_better ? "below 1" : "above 0", config.target->text()));
   for (const NamedMetric& metric : metrics) names.push_back(metric.name);
   names.emplace_back(kLossName);
   if (std::find(names.begin(), names.end(), config.target->metric) != names.end()) return;
@@ -90,6 +94,12 @@ UpdateRule rule_of(const Task& task, const RunConfig& config) {
 }
 
 }  // namespace
+
+void check_target(const RunConfig& config, const Task& task) {
+  std::vector<NamedMetric> metrics;
+  if (config.target) build_inference_graph(task, 1, DType::f32, &metrics);
+  check_target(config, metrics);
+}
 
 CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target) {
   const BatchPlan batch = batch_plan(config);

@@ -41,6 +41,9 @@ std::vector<const Compiled*> all_of(const Programs& programs);
 Programs compile_programs(const Task& task, const RunConfig& config, const Target& target,
                           const Residency& residency = {});
 
+// Throws Error where the model has no metric as --target names it, and where no training can be better than the figure.
+void check_target(const RunConfig& config, const Task& task);
+
 // How the training step is compiled: the rule of the run's optimizer, which parameters it spares, workers, precision.
 CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target);
 

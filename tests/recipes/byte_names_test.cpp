@@ -28,12 +28,13 @@ BOOST_AUTO_TEST_CASE(xml_has_a_mark_where_no_character_may_stand) {
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_from_a_manifest_of_such_names) {
   const test::TemporaryDirectory directory;
-  const std::string out = directory / "L\xe4ufe", data = "D\xe4ten \xf4\x8f\xba\x80", branched = directory / "zwei";
+  const std::string out = directory / "L\xe4ufe", data = directory / "D\xe4ten \xf4\x8f\xba\x80",
+                    branched = directory / "zwei";
   BOOST_REQUIRE(test::run(out, {"--data", data, "--steps", "3"}) == 0);
   BOOST_TEST(nlohmann::json::accept(test::read_file(out + "/manifest.json")));
   BOOST_TEST(manifest_of(out).at("flags").get<std::string>("data") == data);
   BOOST_TEST(manifest_of(out).has("result"));
-  BOOST_TEST(test::run({"--resume", out, "--epochs", "1"}) == 0);
+  BOOST_TEST(test::run({"--resume", out}) == 0);
   BOOST_REQUIRE(test::run(branched, {"--branch", out + "@last", "--steps", "4"}) == 0);
   BOOST_TEST(manifest_of(branched).at("branch").get<std::string>("run") == out);
 }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "graph/error.h"
@@ -63,7 +64,7 @@ void until(const Condition& holds) {
 struct ClaimFixture {
   test::TemporaryDirectory directory;
   const fs::path claims = directory / "claims";
-  const ClaimFolder folder{claims, kLongLease};
+  ClaimFolder folder{claims, kLongLease};
 
   // A claim of a process on another machine.
   void make_foreign(const std::string& file, std::chrono::milliseconds lease = kLongLease) const {
@@ -73,7 +74,7 @@ struct ClaimFixture {
   }
 
   // Holds a trial until it is lost; a file says each.
-  void hold_until_lost(const ClaimFolder& own) const {
+  void hold_until_lost(ClaimFolder& own) const {
     const std::unique_ptr<Claim> claim = own.take("kn8-p00");
     test::write_file(directory / "has", "");
     until([&] { return claim->is_lost(); });
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_lease_of_another_machine_runs_out_by_the_file_systems_clo
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_holds_for_its_own_lease_whoever_asks) {
-  const ClaimFolder brief(claims, 1s);
+  ClaimFolder brief(claims, 1s);
   make_foreign("kn8-p00.1");
   set_age(claims / "kn8-p00.1", kLongLease / 2);
   BOOST_TEST(!brief.take("kn8-p00"));
@@ -161,6 +162,49 @@ BOOST_AUTO_TEST_CASE(a_claim_holds_for_its_own_lease_whoever_asks) {
   BOOST_TEST(folder.take("kn8-p01").get() != nullptr);
   make_foreign("kn8-p02.1", std::chrono::milliseconds(std::numeric_limits<int64_t>::max()));
   BOOST_TEST(!brief.take("kn8-p02"));
+}
+
+// A clock was wrong once, or somebody set it.
+BOOST_AUTO_TEST_CASE(a_claim_dated_ahead_holds_for_a_lease_in_which_nobody_renews_it) {
+  ClaimFolder brief(claims, 1s);
+  make_foreign("kn8-p00.1", 1s);
+  set_age(claims / "kn8-p00.1", -3600s);
+  BOOST_TEST(!brief.take("kn8-p00"));
+  BOOST_TEST(brief.holder("kn8-p00") == "far");
+  std::unique_ptr<Claim> claim;
+  until([&] { return (claim = brief.take("kn8-p00")) != nullptr; });
+  BOOST_TEST(fs::exists(claims / "kn8-p00.2"));
+  BOOST_TEST(brief.holder("kn8-p01") == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_claim_holds_for_one_lease) {
+  ClaimFolder brief(claims, 1s);
+  fs::create_directory(claims / "kn8-p00.1");
+  BOOST_REQUIRE(::mkfifo((claims / "kn8-p01.1").c_str(), 0600) == 0);
+  fs::create_symlink(directory / "nowhere", claims / "kn8-p02.1");
+  make_foreign("kn8-p03.1", std::chrono::milliseconds(std::numeric_limits<int64_t>::max()));
+  make_foreign("kn8-p04.1", -1s);
+  for (const char* file : {"kn8-p00.1", "kn8-p01.1", "kn8-p03.1"}) set_age(claims / file, -3600s);
+  const auto names = {"kn8-p00", "kn8-p01", "kn8-p02", "kn8-p03", "kn8-p04"};
+  for (const char* name : names) BOOST_TEST(!brief.take(name), name);
+  for (const char* name : names) until([&] { return brief.take(name) != nullptr; });
+}
+
+// The folder may be another user's, who could have put anything there.
+BOOST_AUTO_TEST_CASE(nothing_is_written_but_own_claims) {
+  const fs::path victim = directory / "victim";
+  test::write_file(victim, "");
+  set_age(victim, 3600s);
+  const auto before = fs::last_write_time(victim);
+  fs::create_symlink(victim, claims / "clock");
+  make_foreign("kn8-p00.1");
+  BOOST_TEST(!folder.take("kn8-p00"));
+  const std::unique_ptr<Claim> claim = folder.take("kn8-p01");
+  BOOST_TEST((fs::last_write_time(victim) == before));
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(claims))
+    names.insert(entry.path().filename().string());
+  BOOST_TEST((names == std::set<std::string>{"clock", "kn8-p00.1", "kn8-p01.1"}));
 }
 
 BOOST_AUTO_TEST_CASE(the_highest_number_owns) {
@@ -172,7 +216,7 @@ BOOST_AUTO_TEST_CASE(the_highest_number_owns) {
 
 BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
   constexpr auto kLease = 2s;
-  const ClaimFolder brief(claims, kLease);
+  ClaimFolder brief(claims, kLease);
   const std::unique_ptr<Claim> claim = brief.take("kn8-p00");
   BOOST_REQUIRE(claim);
   make_foreign("kn8-p01.1", kLease);
@@ -183,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
 }
 
 BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
-  const ClaimFolder brief(claims, 1s);
+  ClaimFolder brief(claims, 1s);
   Other stopped([&] { hold_until_lost(brief); });
   until([&] { return fs::exists(directory / "has"); });
   BOOST_TEST(!folder.take("kn8-p00"));
@@ -198,7 +242,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_heard_of_loses_and_finds_out) {
 // Another process might have taken the trial, and ended, meanwhile.
 BOOST_AUTO_TEST_CASE(who_stood_still_for_most_of_a_lease_has_lost) {
   constexpr auto kLease = 1s;
-  const ClaimFolder brief(claims, kLease);
+  ClaimFolder brief(claims, kLease);
   Other stopped([&] { hold_until_lost(brief); });
   until([&] { return fs::exists(directory / "has"); });
   stopped.kill(SIGSTOP);

@@ -137,6 +137,20 @@ BOOST_AUTO_TEST_CASE(a_metric_has_no_name_that_lines_have) {
   BOOST_TEST(text.find("a metric is called 'lr'\n  expected: another name") != std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
+  static const char* name = nullptr;  // a model is a plain function
+  for (const char* wrong : {"top \"5\"", "a\\b", "a=b", "a,b", "a\nb", "\xe4", ""}) {
+    name = wrong;
+    const auto model = [](Batch& batch) {
+      ModelOutput output = linear_model(batch);
+      output.metrics.push_back({name, output.loss});
+      return output;
+    };
+    const std::string text = message([&] { build_training_graph(image_task(recipe(model), tiny_input(), {}), 2); });
+    BOOST_TEST(text.find("'\n  expected: a name without quotes, backslashes, commas") != std::string::npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   AugmentSpec mixup;
   mixup.mixup = 1;

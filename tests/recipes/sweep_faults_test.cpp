@@ -133,6 +133,23 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_measures_is_a_stop) {
     if (entry.path().filename().string().starts_with("packing-")) BOOST_TEST(fs::is_empty(entry.path()));
 }
 
+// As a build does, of a source that has changed meanwhile.
+BOOST_AUTO_TEST_CASE(trials_are_started_by_the_program_that_the_sweep_began_with) {
+  const fs::path program = directory / "sweep";
+  fs::copy_file(KB_BIN "/sweep", program);
+  Words words = test::with_value(test::sweep(store), "--jobs", "1");
+  words[0] = program.string();
+  Process running(words);
+  test::wait_for([&] { return has("kn64-p00") || !running.runs(); });
+  fs::remove(program);
+  test::write_file(program, "#!/bin/sh\necho another program\nexit 7\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const ProcessResult result = running.wait();
+  BOOST_TEST(result.status == 0, result.output);
+  BOOST_TEST(!says(result, "another program"), result.output);
+  test::check_whole(store);
+}
+
 BOOST_AUTO_TEST_CASE(a_launcher_starts_workers_but_no_sweeps) {
   copy_without("kn128-p01");
   const auto launched = [](Words words) {

@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
     json[key] = value;
     return json.dump();
   };
-  refused(with("trials", 0), "expected at least one minibatch, trial and seed");
+  refused(with("trials", 0), "sweep.json: --trials: expected a whole number in [1, 1000], got 0");
   refused(with("points", "sobol"), "points: expected one of halton, even");
   refused(with("recipe", "mlp"), "mlp_mnist");
   refused(with("arguments", {"--help"}), "'--help' is none of the flags that say what is computed");
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   refused({"--search", "power=1:3"}, "--power: it has no effect here");
   refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
   refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
-  refused({"--lease", "0.0005s"}, "--lease: expected a time of at least 1s, got '0.0005s'");
+  refused({"--lease", "0.0005s"}, "--lease: expected a time from 1s to 24h, got '0.0005s'");
   refused({"--points", "sobol"}, "--points: expected one of halton, even");
   refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
   const ProcessResult result = output_of(worker(store));

@@ -2,11 +2,15 @@
 // anything is trained, and how long a trial is.
 #include "recipes/study/sweep_trials.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "tests/says.h"
+#include "tests/support.h"
 
 namespace kb::sweep_trials_test {
 namespace {
@@ -80,6 +84,36 @@ BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) 
   definition.words.push_back("--nonsense");
   BOOST_CHECK_EXCEPTION(refusal_of(recipe, definition, trial({{"momentum", "1.02"}})), UsageError,
                         test::says("--nonsense"));
+}
+
+// A folder may hold fewer samples than the set of its name has.
+BOOST_AUTO_TEST_CASE(a_tenth_of_the_set_that_is_there_is_held_out) {
+  const test::TemporaryDirectory data;
+  const auto text = [](int64_t magic, std::vector<int64_t> numbers, size_t bytes) {
+    numbers.insert(numbers.begin(), magic);
+    std::string text;
+    for (const int64_t number : numbers)
+      for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift);
+    return text + std::string(bytes, '\1');
+  };
+  for (const auto& [part, count] : {std::pair<const char*, int64_t>{"train", 300}, {"t10k", 20}}) {
+    test::write_file(data / fmt::format("{}-images-idx3-ubyte", part),
+                     text(0x803, {count, 28, 28}, static_cast<size_t>(count) * 28 * 28));
+    test::write_file(data / fmt::format("{}-labels-idx1-ubyte", part),
+                     text(0x801, {count}, static_cast<size_t>(count)));
+  }
+  test::write_file(data / "variant.txt", "train 300\ntest 20\n");
+  words = {"--data", data.path().string(), "--epochs", "2", "--target", "error=45%"};
+  const SweepDefinition definition = define();
+  const auto at = std::find(definition.words.begin(), definition.words.end(), "--validation");
+  BOOST_REQUIRE(at != definition.words.end());
+  BOOST_TEST(*std::next(at) == "30");
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_no_trial_reaches_is_refused) {
+  std::replace(words.begin(), words.end(), std::string("error=45%"), std::string("error=0"));
+  BOOST_CHECK_EXCEPTION(define(), Error,
+                        test::says("--target: expected a share that some training can be better than"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

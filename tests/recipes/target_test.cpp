@@ -6,8 +6,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
 #include "recipes/config/values.h"
 #include "recipes/study/run_reader.h"
+#include "recipes/train/programs.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
@@ -88,6 +91,21 @@ BOOST_AUTO_TEST_CASE(a_figure_at_the_target_has_not_reached_it) {
   BOOST_TEST(!target.is_reached_by(0.03, false));
   BOOST_TEST(target.is_reached_by(0.0301, true));
   BOOST_TEST(!target.is_reached_by(0.03, true));
+}
+
+BOOST_AUTO_TEST_CASE(a_share_that_nothing_is_better_than_is_refused) {
+  const Recipe recipe = test::small_recipe();
+  const auto check = [&](const char* target) {
+    const RunConfig config = *parse_flags(recipe, "", {"--target", target});
+    check_target(config, declared_task(recipe, config));
+  };
+  for (const char* none : {"error=0", "error=-1", "error=0%"})
+    BOOST_CHECK_EXCEPTION(check(none), Error,
+                          test::says("--target: expected a share that some training can be better than, above 0"));
+  for (const char* some : {"error=0.001", "error=2", "loss=0"}) check(some);
+  BOOST_TEST((TargetFigure{"accuracy", 1}).can_be_reached(false));
+  BOOST_TEST(!(TargetFigure{"accuracy", 1}).can_be_reached(true));
+  BOOST_TEST((TargetFigure{"accuracy", 0.99}).can_be_reached(true));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_better_evaluation_ends_the_run) {

@@ -1,6 +1,11 @@
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <chrono>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
@@ -32,6 +37,34 @@ bool says_no_space(const kb::Error& error) {
 
 BOOST_AUTO_TEST_SUITE(atomic_file)
 
+namespace {
+
+// What a file system without them answers; 0: it has them.
+struct Lacking {
+  static inline int link = 0, rename = 0;
+  Lacking(int no_link, int no_rename) {
+    link = no_link;
+    rename = no_rename;
+  }
+  ~Lacking() { link = rename = 0; }
+};
+
+int answer(int reason, long result) {
+  if (reason == 0) return static_cast<int>(result);
+  errno = reason;
+  return -1;
+}
+}  // namespace
+
+// In place of the C library's, in this program.
+extern "C" int link(const char* from, const char* to) noexcept {
+  return answer(Lacking::link, Lacking::link ? -1 : ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+  return answer(Lacking::rename,
+                Lacking::rename ? -1 : ::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+
 BOOST_AUTO_TEST_CASE(written_whole_and_nothing_beside_it) {
   TemporaryDirectory scratch;
   const std::string content = std::string(100000, 'x') + '\0' + "end";
@@ -49,6 +82,35 @@ BOOST_AUTO_TEST_CASE(written_once_it_stays_as_it_is) {
   BOOST_TEST(kb::read_file(scratch / "file") == "first");
   BOOST_TEST(files_in(scratch.path()) == 1);
   BOOST_CHECK_THROW(kb::write_file_once(scratch / "none" / "file", "x"), kb::Error);
+}
+
+// Each way to make a file that others may be making, and the next where the file system has it not.
+BOOST_AUTO_TEST_CASE(written_once_without_links) {
+  for (const auto& [link, rename] : {std::pair{EPERM, 0}, {ENOSYS, EINVAL}, {EOPNOTSUPP, ENOSYS}}) {
+    const Lacking lacking(link, rename);
+    TemporaryDirectory scratch;
+    BOOST_TEST(kb::write_file_once(scratch / "file", "first"));
+    BOOST_TEST(!kb::write_file_once(scratch / "file", "second"));
+    BOOST_TEST(kb::read_file(scratch / "file") == "first");
+    BOOST_TEST(files_in(scratch.path()) == 1);
+    BOOST_CHECK_THROW(kb::write_file_once(scratch / "none" / "file", "x"), kb::Error);
+  }
+}
+
+// Its process was killed there, or is about to write it.
+BOOST_AUTO_TEST_CASE(what_is_empty_for_long_is_written_by_the_next) {
+  for (const auto& [link, rename] : {std::pair{0, 0}, {EPERM, 0}, {EPERM, EINVAL}}) {
+    const Lacking lacking(link, rename);
+    TemporaryDirectory scratch;
+    kb::test::write_file(scratch / "file", "");
+    BOOST_TEST(!kb::write_file_once(scratch / "file", "second"));
+    BOOST_TEST(kb::read_file(scratch / "file") == "");
+    fs::last_write_time(scratch / "file",
+                        fs::last_write_time(scratch / "file") - std::chrono::seconds(kb::kAbandonedSeconds + 2));
+    BOOST_TEST(kb::write_file_once(scratch / "file", "second"));
+    BOOST_TEST(kb::read_file(scratch / "file") == "second");
+    BOOST_TEST(files_in(scratch.path()) == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(no_error_is_called_a_success) {

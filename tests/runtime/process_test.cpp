@@ -4,12 +4,46 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
 
 #include "graph/error.h"
+#include "tests/support.h"
 
 namespace kb::process_test {
 
 BOOST_AUTO_TEST_SUITE(process)
+
+namespace {
+
+// A program that is there and prints a word.
+void make_program(const std::filesystem::path& path, const std::string& word) {
+  kb::test::write_file(path, "#!/bin/sh\necho " + word + "\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_running_program_starts_itself_whatever_lies_in_its_place) {
+  const kb::test::TemporaryDirectory scratch;
+  const std::filesystem::path program = scratch / "program";
+  std::filesystem::copy_file("/bin/sleep", program);
+  kb::Process running(
+      {"/bin/sh", "-c", "echo $$ > " + (scratch / "number").string() + "; exec " + program.string() + " 60"});
+  std::error_code error;
+  std::string lasting;
+  while (lasting.empty() || !std::filesystem::equivalent(lasting, program, error)) {
+    ::usleep(1000);
+    if (std::filesystem::exists(scratch / "number", error))
+      lasting = "/proc/" + std::to_string(std::atoi(kb::test::read_file(scratch / "number").c_str())) + "/exe";
+  }
+  std::filesystem::remove(program);
+  make_program(program, "another");
+  BOOST_TEST(kb::Process({program}).wait().output == "another\n");
+  BOOST_TEST(kb::Process({lasting, "0"}).wait().status == 0);
+  running.signal(SIGKILL);
+  BOOST_TEST(kb::running_program() == "/proc/" + std::to_string(::getpid()) + "/exe");
+  BOOST_TEST(kb::own_program() == std::filesystem::read_symlink("/proc/self/exe").string());
+}
 
 BOOST_AUTO_TEST_CASE(output_and_status) {
   kb::Process process({"/bin/sh", "-c", "echo out; echo err >&2; exit 7"});
