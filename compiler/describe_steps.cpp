@@ -38,6 +38,7 @@ constexpr FunctionWords kFunctionWords[] = {
     {"div", "divide"},
     {"neg", "subtract"},
     {"reduce_sum", "sum"},
+    {"prod", "product"},
 };
 // Words that say little beside others.
 constexpr std::string_view kArithmetic[] = {"subtract", "multiply", "divide",    "select",      "broadcast axes",

@@ -101,6 +101,21 @@ void extremum_rule(const BackwardNode& node) {
   node.give(0, taken * spread(node.gradient() / sum_of_product(taken, axes), x, axes));
 }
 
+// The product of the other elements: p / x where x is no zero, and where it is one the product of those that are none;
+// 0 where there are two zeros, times the other one, so that the derivative of this gradient is right as well (a third
+// one where there are at most two zeros).
+void product_rule(const BackwardNode& node) {
+  const Tensor x = node.in(0);
+  const Ints& axes = node.attrs().ints("axes");
+  const Tensor is_zero = eq(x, 0.0), not_zero = select(is_zero, 1.0, x);
+  const Tensor zeros = sum(cast(is_zero, x.dtype()), axes), rest = prod(not_zero, axes);
+  const Tensor alone = spread(select(eq(zeros, 1.0), rest, 0.0), x, axes);
+  const Tensor beside_one = spread(select(eq(zeros, 2.0), rest, 0.0), x, axes);
+  const Tensor other_zero = spread(sum(select(is_zero, x, 0.0), axes), x, axes) - x;
+  const Tensor others = select(is_zero, alone + beside_one * other_zero, spread(node.out(), x, axes) / not_zero);
+  node.give(0, spread(node.gradient(), x, axes) * others);
+}
+
 // d mean / dx = 1 / n; d variance / dx = 2 (x - mean) / n.
 void moments_rule(const BackwardNode& node) {
   const Ints& axes = node.attrs().ints("axes");
@@ -253,6 +268,7 @@ constexpr Row kRules[] = {
     {Op::reduce_sum, sum_rule},
     {Op::reduce_max, extremum_rule},
     {Op::reduce_min, extremum_rule},
+    {Op::reduce_prod, product_rule},
     {Op::moments, moments_rule},
     {Op::max_pool, max_pool_rule},
     {Op::max_pool_grad, max_pool_grad_rule},

@@ -102,10 +102,10 @@ class Orderer {
     return true;
   }
 
-  // A sum or maximum along the group's rows, of so many elements in all: it has read an element before that is
+  // A fold along the group's rows, of so many elements in all: it has read an element before that is
   // stored. (Moments read the first element of a row again.)
   bool reads_whole_rows(const Group& group, const Node& node, int64_t elements) const {
-    return group.cls == FusionClass::row_reduce && (node.op == Op::reduce_sum || node.op == Op::reduce_max) &&
+    return group.cls == FusionClass::row_reduce && is_fold(node.op) &&
            graph_.type(node.inputs[0]).shape == group.domain && element_count(group.domain) == elements;
   }
 

@@ -74,7 +74,7 @@ Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::curr
 
 // Reductions; no axes = all of them; keep_dims leaves extents of 1. NaN counts as the greatest and as the least number,
 // so that max, min and max_pool2d keep it, and argmax is where the first NaN lies.
-// sum, max and min are rows of graph/reductions.inc.
+// sum, max, min and prod are rows of graph/reductions.inc.
 #define KB_REDUCTION(op, function, ...) \
   Tensor function(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 #include "graph/reductions.inc"

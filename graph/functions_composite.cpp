@@ -14,6 +14,13 @@ Type label_type(const Type& logits) {
   return labels;
 }
 
+// What to do about labels [N] beside logits of more axes: images that no layer made a vector of.
+std::string label_hint(const Type& logits, const Type& labels) {
+  const bool is_label_a_sample = labels.rank() == 1 && logits.rank() > 2 && labels.shape[0] == logits.shape[0];
+  return is_label_a_sample ? "flatten(x) before the last linear layer makes logits [N, K]: one class number a sample"
+                           : "one class number a sample";
+}
+
 // Logits [N, ..., K] and labels [N, ...] below K, or equal to `ignored`.
 void check_classification(std::string_view op, Tensor logits, Tensor labels, std::optional<int64_t> ignored = {}) {
   require_same_graph(op, {logits, labels});
@@ -22,8 +29,9 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
   require_float(op, logits.type());
   const Type expected = label_type(logits.type());
   if (labels.shape() != expected.shape)
-    report(op, {"labels do not fit the logits", "labels " + shape_text(expected), "labels " + shape_text(labels.type()),
-                "one class number a sample"});
+    report(op, {"labels do not fit the logits", "labels " + shape_text(expected),
+                "labels " + shape_text(labels.type()) + ", logits " + shape_text(logits.type()),
+                label_hint(logits.type(), labels.type())});
   if (labels.dtype() != DType::i32)
     report(op, {"labels have the wrong dtype", "i32", to_string(labels.type()), "cast(labels, DType::i32)"});
   const int64_t numbers = declared_below(labels.graph(), labels.value());

@@ -22,7 +22,7 @@
 //   slice (x)          begin, end, step ints, one an axis; 0 <= begin < end <= extent, step >= 1
 //   pad (x)            low, high, interior ints (>= 0), value real: `interior` new elements between neighbours
 //   concat (x...)      axis
-//   reduce_sum|max|min (x) axes -> axes removed
+//   reduce_sum|max|min|prod (x) axes -> axes removed
 //   argmax (x)         axis -> i32, first of equals
 //   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; of an infinity both
 //                      are not finite: the mean may be it or NaN

@@ -73,7 +73,8 @@ Type infer_slice(const Type& x, const Attrs& attrs) {
       throw Mistake{"out of range",
                     "0 <= begin < end <= " + std::to_string(x.shape[i]) + " on axis " + std::to_string(i) + " of x " +
                         shape_text(x),
-                    "begin " + std::to_string(begin[i]) + ", end " + std::to_string(end[i]), ""};
+                    "begin " + std::to_string(begin[i]) + ", end " + std::to_string(end[i]),
+                    begin[i] == end[i] ? "no tensor is empty: leave the slice out, of concat too" : ""};
     result.shape[i] = (end[i] - begin[i] + step[i] - 1) / step[i];
   }
   return result;

@@ -29,6 +29,9 @@ void random_bits(const Work& work);
 // Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.
 inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
+// The low bits of an integer's width as the dtype's own number; exact in double.
+double wrapped(DType dtype, int64_t value);
+
 // Strides of a row-major array of this shape, in elements.
 Ints row_major(const Dims& shape);
 

@@ -5,9 +5,7 @@
 #include "graph/interpreter_ops.h"
 
 namespace kb::oracle {
-namespace {
 
-// The low `bits` bits as the dtype's own number; exact in double.
 double wrapped(DType dtype, int64_t value) {
   switch (dtype) {
     case DType::i32:
@@ -22,6 +20,8 @@ double wrapped(DType dtype, int64_t value) {
       throw InternalError("interpreter: no integer arithmetic in this dtype");
   }
 }
+
+namespace {
 
 // The rows' arithmetic is modulo 2^64 and wraps to the dtype's own width here: both are multiples of 2^bits.
 void integers(const Work& work) {

@@ -44,11 +44,19 @@ double initial(Neutral neutral) {
 
 void fold_by_op(const Work& work) {
   const OpInfo& op = info(work.node.op);
-  const auto combine = info(op.combine).real;
+  const Ints& axes = work.node.attrs.ints("axes");
   std::vector<double>& out = work.out[0].data;
   out.assign(out.size(), initial(op.neutral));
-  fold(work, work.node.attrs.ints("axes"), out,
-       [&](double& so_far, double x, size_t) { so_far = combine(x, so_far, 0); });
+  const DType dtype = work.in[0]->type.dtype;
+  const bool is_arithmetic = op.neutral == Neutral::zero || op.neutral == Neutral::one;
+  if (is_arithmetic && !is_float(dtype)) {  // modulo 2^bits: a product soon exceeds what is exact in double
+    const auto combine = info(op.combine).integer;
+    return fold(work, axes, out, [&](double& so_far, double x, size_t) {
+      so_far = wrapped(dtype, combine(static_cast<int64_t>(x), static_cast<int64_t>(so_far), 8 * size_of(dtype)));
+    });
+  }
+  const auto combine = info(op.combine).real;
+  fold(work, axes, out, [&](double& so_far, double x, size_t) { so_far = combine(x, so_far, 0); });
 }
 
 void argmax(const Work& work) {

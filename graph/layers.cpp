@@ -57,6 +57,9 @@ Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Ten
 
 void check_convolution(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
   require_same_graph(op, {x});
+  if (x.rank() == 5)
+    report(op, {"no convolution runs over three axes", "x [N, C, H, W] of conv2d, or [N, C, L] of conv1d",
+                shape_text(x.type()), "depth as samples: reshape(transpose(x, {0, 2, 1, 3, 4}), {N * D, C, H, W})"});
   require_rank(op, x.type(), axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
   require_float(op, x.type());
   require_positive(op, channels, "channels");

@@ -10,6 +10,8 @@
 
 namespace kb {
 
+// A rule is made of point-wise functions, norm and spread; another one on elements or blocks, which belong to all
+// layers, is refused by name.
 // All tensors but scalars and those of layers have one shape: that of the flat parameter space, seen as (blocks,
 // elements of a block). Each block belongs to one layer: one parameter of the model; elements past a layer's end are 0.
 struct UpdateContext {

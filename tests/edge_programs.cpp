@@ -218,6 +218,7 @@ void reductions(EdgeTable& table, DType dtype, const Dims& shape, uint32_t seed)
       draft.tries("sum", [&] { return sum(in, axes, keep); });
       draft.tries("max", [&] { return max(in, axes, keep); });
       draft.tries("min", [&] { return min(in, axes, keep); });
+      draft.tries("prod", [&] { return prod(select(lt(in, 0.0), full_like(in, -1), full_like(in, 1)), axes, keep); });
       draft.tries("mean", [&] { return mean(in, axes, keep); });
       draft.tries("norm", [&] { return norm(in, axes, keep); });
     }

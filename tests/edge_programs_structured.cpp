@@ -282,6 +282,7 @@ void gradients_of_all(EdgeTable& table, DType dtype) {
       draft.gives("mean", mean(own, axes, true));
       draft.gives("max", max(own, axes));
       draft.gives("min", min(own, axes, true));
+      draft.gives("prod", prod(select(own < 0.0, full_like(own, -1), full_like(own, 1)), axes));
       draft.gives("norm", norm(own, axes));
       draft.gives("mean", moments(own, axes).mean);
       draft.gives("variance", moments(own, axes).variance);

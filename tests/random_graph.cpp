@@ -589,7 +589,9 @@ void Builder::extrema() {
   const Tensor x = use(item);
   const Ints axes = some_axes(x.rank(), true);
   const bool keep_dims = random_.chance(0.3);
-  keep(random_.chance(0.5) ? max(x, axes, keep_dims) : min(x, axes, keep_dims), bound, exact);
+  const int64_t which = random_.integer(0, 2);
+  if (which < 2) return keep(which == 0 ? max(x, axes, keep_dims) : min(x, axes, keep_dims), bound, exact);
+  keep(prod(select(x < 0.0, full_like(x, -1), full_like(x, 1)), axes, keep_dims), 1, exact);  // in any order the same
 }
 
 void Builder::arg_maximum() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_list_test.sh ROOT BUILD: `./run list` names every recipe of the table with the summary that its own --help begins
-# with, and every tool; a name with a typing mistake gets the nearest.
+# with, and every tool, which explains itself in 80 columns; a name with a typing mistake gets the nearest.
 set -euo pipefail
 root=$1 build=$2
 fail() {
@@ -19,6 +19,8 @@ done
 help=$("$build/bin/mlp_mnist" --help)
 listed mlp_mnist "$(sed -n '1s,^mlp_mnist: ,,p' <<<"$help")"
 for tool in "$root"/recipes/tools/*.cpp; do
+  wide=$("$build/bin/$(basename "$tool" .cpp)" --help | awk 'length > 80')
+  [[ -z $wide ]] || fail "lines of more than 80 columns: $wide"
   listed "$(basename "$tool" .cpp)" "$(sed -n '1s,^// summary: ,,p' "$tool")"
 done
 

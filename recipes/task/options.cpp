@@ -36,7 +36,23 @@ RecipeOption switch_option(std::string name, std::string doc) {
   return {.name = std::move(name), .doc = std::move(doc), .low = 0, .below = 2, .is_switch = true};
 }
 
+namespace {
+
+void check_default(const RecipeOption& option) {
+  if (!option.words.empty() || option.allows(option.value)) return;
+  const bool is_share = option.whole && option.value > 0 && option.value < 1;
+  throw Error(fmt::format(
+      "the recipe's option '{0}': its default is none of its values\n  expected: {1}\n  got:      {2}\n"
+      "  hint:     {3}",
+      option.name, option.expectation(), option.value,
+      is_share ? fmt::format("a share of something is fraction_option(\"{}\", {}, ...)", option.name, option.value)
+               : ".low, .below, .choices and .whole of the option say which it takes"));
+}
+
+}  // namespace
+
 OptionValues::OptionValues(const std::vector<RecipeOption>& options) {
+  for (const RecipeOption& option : options) check_default(option);
   for (const RecipeOption& option : options)
     entries_.push_back({option.name, option.value, option.whole, option.words.empty() ? "" : option.words.front()});
 }

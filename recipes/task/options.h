@@ -37,7 +37,7 @@ RecipeOption switch_option(std::string name, std::string doc);
 class OptionValues {
  public:
   OptionValues() = default;
-  // The defaults.
+  // The defaults. Throws Error for one that the option would not take.
   explicit OptionValues(const std::vector<RecipeOption>& options);
 
   // All throw Error where the recipe has no option of this name, and where it is of the other kind, a word or a number;

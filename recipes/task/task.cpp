@@ -97,16 +97,20 @@ int64_t Field::sample_bytes() const {
   return elements * static_cast<int64_t>(size_of(dtype));
 }
 
-void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows) {
+void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
+                   std::span<const int32_t> samples) {
   if (field.below == 0) return;
   const int64_t below = field.below == Field::kRows ? rows : field.below;
   const auto count = static_cast<int64_t>(values.size() / sizeof(int32_t));
   for (int64_t i = 0; i < count; ++i) {
     int32_t value = 0;
     std::memcpy(&value, values.data() + static_cast<size_t>(i) * sizeof value, sizeof value);
-    if (value < 0 || value >= below)
-      throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {} as value {}",
-                              field.name, below, value, i));
+    if (value >= 0 && value < below) continue;
+    const int64_t a_row = count / rows, row = i / a_row;
+    const int64_t sample = samples.empty() ? row : samples[static_cast<size_t>(row)];
+    throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {}{} of sample {}",
+                            field.name, below, value, a_row == 1 ? "" : fmt::format(" as value {}", i % a_row),
+                            sample));
   }
 }
 

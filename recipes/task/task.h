@@ -27,8 +27,9 @@ struct Field {
 };
 
 // Throws Error with the first value of an index field that is not in its range: kernels read tables by them unchecked.
-// `rows`: N, for a field with kRows.
-void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows);
+// `rows`: N, for a field with kRows. `samples`: the number of each row's sample, for the message; empty: the row's own.
+void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
+                   std::span<const int32_t> samples = {});
 
 // The inputs of a graph that a model function is building. An input is declared when it is first asked for.
 class Inputs {

@@ -108,8 +108,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
   CommandLine line(
       "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
-      "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch; steps, samples "
-      "or epochs to the target; and rate, setting, seed, reached, diverged, seconds where they are known.",
+      "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch, one of steps, "
+      "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known.",
       "./run study SOURCE [--out DIR] [--cluster FILE.json]");
   line.text({"SOURCE", "", "the store of a sweep, or measurements, a line a training: STORE or FILE.csv"}, call.source)
       .required()

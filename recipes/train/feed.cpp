@@ -27,7 +27,7 @@ void write(Session& session, const std::string& name, DType dtype, std::span<con
 }  // namespace
 
 HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
-    : weights_(elements(session, "weights")), samples_(elements(session, "samples")) {
+    : weights_(elements(session, "weights")), samples_(weights_.size()) {
   for (const Field& field : fields) {
     const size_t bytes = elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
     Part part{field, session.allocate_host(static_cast<int64_t>(bytes)), {}};
@@ -41,7 +41,8 @@ HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
 
 void HostBatch::fill(const FieldFill& fill, int64_t step) {
   fill(step, memory_);
-  for (const Part& part : parts_) check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()));
+  for (const Part& part : parts_)
+    check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()), samples_);
 }
 
 void HostBatch::copy(Session& session, bool may_lend) const {
@@ -56,7 +57,7 @@ void HostBatch::copy(Session& session, bool may_lend) const {
            "lend: a batch of another program");
     session.lend(part.field.name, part.block->data());
   }
-  write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
+  if (session.has_input("samples")) write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
   write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));
 }
 

@@ -14,7 +14,7 @@ Tensor block(const std::string& name, Tensor x, int64_t channels) {
 ModelOutput my_model(Batch& batch) {
   const int64_t width = batch.options.whole("width");
   Tensor x = block("block1", batch.images, width);
-  x = block("block2", x, 2 * width);
+  x = dropout("drop", block("block2", x, 2 * width), batch.options.real("dropout"));
   return classification(batch, linear("fc", global_avg_pool(x), batch.classes));
 }
 
@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
        .paper = "none",
        .model = my_model,
        .defaults = {.dataset = "folder", .minibatch = 16, .epochs = 5, .hyper = {{"weight_decay", 5e-4}}, .lr = 0.1},
-       .options = {{.name = "width", .value = 16, .doc = "channels of the first block"}}},
+       .options = {{.name = "width", .value = 16, .doc = "channels of the first block"},
+                   fraction_option("dropout", 0, "share of the channels left out in training")}},
       argc, argv);
 }

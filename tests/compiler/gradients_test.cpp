@@ -132,6 +132,7 @@ Tensor reduced(GradientCase& c, Op op) {
   const Tensor x = c.x(c.shape(rank));
   const Ints axes = c.axes(rank);
   const bool keep = c.coin();
+  if (op == Op::reduce_prod) return prod(x, axes, keep);
   return op == Op::reduce_sum ? sum(x, axes, keep) : op == Op::reduce_max ? max(x, axes, keep) : min(x, axes, keep);
 }
 
@@ -253,6 +254,7 @@ const std::vector<Case>& cases() {
       {Op::reduce_sum, [](GradientCase& c) { return Results{reduced(c, Op::reduce_sum)}; }},
       {Op::reduce_max, [](GradientCase& c) { return Results{reduced(c, Op::reduce_max)}; }},
       {Op::reduce_min, [](GradientCase& c) { return Results{reduced(c, Op::reduce_min)}; }},
+      {Op::reduce_prod, [](GradientCase& c) { return Results{reduced(c, Op::reduce_prod)}; }},
       {Op::moments, moments_case},
       {Op::max_pool, [](GradientCase& c) { return Results{pooled(c, c.x(image_shape(c, 2))).value}; }},
       {Op::max_pool_grad, max_pool_grad_case},
@@ -377,6 +379,29 @@ BOOST_AUTO_TEST_CASE(kinks_and_ties) {
   BOOST_TEST(gradient(select(zero > 0.0, sqrt(zero), 0.0), zero)[1] == 0.25);
   BOOST_TEST(gradient(norm(constant(g, DType::f64, 0.0, {2})), zero) == Reals({0, 0}),
              boost::test_tools::per_element());
+}
+
+// A zero's gradient is the product of the others, as PyTorch's; a second derivative that of those but two.
+BOOST_AUTO_TEST_CASE(products_with_zeros) {
+  using Reals = std::vector<double>;
+  for (const Reals& x : {Reals{2, -3, 0.5, 4}, {2, 0, -3, 5}, {0, 7, 0, 2}, {0, 0, 3, 0}, {-0.0, 2, 3, 4}}) {
+    Graph g;
+    const Tensor v = constant(g, DType::f64, {4}, x);
+    const Tensor first = gradients(prod(v), {v})[0];
+    const Reals found = values(first);
+    const auto product_but = [&](size_t i, size_t k) {
+      double product = 1;
+      for (size_t j = 0; j < x.size(); ++j) product *= j == i || j == k ? 1 : x[j];
+      return product;
+    };
+    for (size_t i = 0; i < x.size(); ++i) {
+      BOOST_TEST(found[i] == product_but(i, i), boost::test_tools::tolerance(1e-14));
+      const auto at = static_cast<int64_t>(i);
+      const Reals second = values(gradients(sum(slice(first, 0, at, at + 1)), {v})[0]);
+      for (size_t k = 0; k < x.size(); ++k)
+        BOOST_TEST(second[k] == (i == k ? 0 : product_but(i, k)), boost::test_tools::tolerance(1e-14));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
+#include "compiler/passes.h"
 #include "tests/compiler/lowered_group.h"
 #include "tests/compiler/sample_graphs.h"
 #include "tests/support.h"
@@ -98,11 +99,27 @@ BOOST_AUTO_TEST_CASE(sums_over_any_axes) {
     output("sum", sum(x * y, axes) * 0.5);
     output("max", max(x, axes));
     output("min", min(x - y, axes));
+    output("product", prod(1.0 + x * 0.125, axes));
     const Moments m = moments(x + 3.0, axes);
     output("mean", m.mean);
     output("deviation", sqrt(m.variance + 1e-5));
     check_lowering(graph, 3e-5, static_cast<uint32_t>(round));
   }
+}
+
+// Zeros among the factors: none, one and several in a product.
+BOOST_AUTO_TEST_CASE(gradients_of_products) {
+  for (const auto& [shape, axes] :
+       std::vector<std::pair<Dims, Ints>>{{{64, 4}, {1}}, {{5, 33}, {0}}, {{4, 3, 6}, {0, 2}}})
+    for (const double share : {0.0, 0.1, 0.3}) {
+      Graph graph;
+      Tensor x = input_of(graph, shape), y = input_of(graph, shape, DType::f32, "y");
+      const Tensor factors = select(abs(y) < share, 0.0, x);
+      const Tensor product = prod(factors, axes);
+      output("product", product);
+      output("gradient", gradients(sum(product * product + product), {factors})[0]);
+      check_lowering(graph, 3e-5);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(large_reductions) {

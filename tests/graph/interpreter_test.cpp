@@ -80,12 +80,20 @@ BOOST_AUTO_TEST_CASE(reductions) {
   c.check(mean(x, {1}), {2}, {3, 3});
   c.check(max(x, {0}), {3}, {4, 5, 3});
   c.check(min(x), {}, {0});
+  c.check(prod(x + 1.0, {0}), {3}, {10, 36, 4});
   c.check(argmax(x, 0), {3}, {1, 0, 0});  // the first of equals
   c.check(argmax(x, 1), {2}, {1, 1});
   const Moments m = moments(x, {1});
   c.check(m.mean, {2}, {3, 3});
   c.check(m.variance, {2}, {8.0 / 3, 14.0 / 3});
   c.check(norm(x, {0}), {3}, {std::sqrt(17.0), std::sqrt(50.0), 3});
+}
+
+// (2^31 - 1)^3, which no double holds, is 2^31 - 1 modulo 2^32.
+BOOST_AUTO_TEST_CASE(a_product_of_integers_wraps) {
+  Graph g;
+  const Value product = prod(constant(g, DType::i32, {3}, {2147483647, 2147483647, 2147483647})).value();
+  BOOST_TEST(interpret_values(g, {}, std::span(&product, 1))[0].data[0] == 2147483647);
 }
 
 BOOST_AUTO_TEST_CASE(pooling) {

@@ -1,6 +1,8 @@
 // Every update rule against a loop over doubles written from the papers, and against PyTorch.
 #include "optim/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <functional>
@@ -353,8 +355,31 @@ BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
                return c.parameter;
              }) == "the update rule sets its slot 'mean' twice");
   BOOST_TEST(compile_message([](UpdateContext& c) {
-               return sum(c.gradient);
+               return c.scalar("learning_rate");
              }).starts_with("the update rule gives [] for flat.parameters: expected a value for every parameter, ["));
+}
+
+// The table that a rule sees holds all layers: what reads more than an element of it would mix them.
+BOOST_AUTO_TEST_CASE(a_rule_is_point_wise) {
+  const auto refused = [](const char* op, const UpdateRule& rule) {
+    const std::string message = compile_message(rule);
+    BOOST_TEST(message.starts_with(fmt::format("the update rule calls {}, which is not point-wise", op)), message);
+    BOOST_TEST(message.find(fmt::format("got:      {} at optimizer_test.cpp:", op)) != std::string::npos, message);
+  };
+  refused("matmul", [](UpdateContext& c) {  // an orthogonal gradient would begin like this
+    return c.parameter - matmul(matmul(c.gradient, c.gradient, false, true), c.gradient);
+  });
+  refused("reduce_sum", [](UpdateContext& c) { return c.parameter - c.gradient / sum(abs(c.gradient)); });
+  refused("transpose", [](UpdateContext& c) { return c.parameter - transpose(c.gradient, {1, 0}); });
+  refused("reshape", [](UpdateContext& c) { return reshape(c.gradient, {-1}); });
+  refused("slice", [](UpdateContext& c) { return c.parameter - slice(c.gradient, 0, 0, 1); });
+  refused("reduce_max", [](UpdateContext& c) { return c.parameter - c.gradient * max(c.spread(c.norm(c.gradient))); });
+  refused("moments", [](UpdateContext& c) { return c.parameter - moments(c.gradient, {1}).mean; });
+  // One value a layer is another matter: the norm of all layers is theirs.
+  BOOST_TEST(compile_message([](UpdateContext& c) {
+               const Tensor layers = c.norm(c.gradient);
+               return c.parameter - c.gradient / (1.0 + sqrt(sum(layers * layers))) * c.spread(layers);
+             }) == "(nothing thrown)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

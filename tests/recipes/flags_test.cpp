@@ -191,6 +191,30 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
 }
 
+// A number is whole where the option does not say otherwise: a default of another kind would never be taken back.
+BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
+  const auto refusal = [](const RecipeOption& option) {
+    try {
+      OptionValues values({option});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("(nothing thrown)");
+  };
+  BOOST_TEST(refusal({.name = "dropout", .value = 0.5, .doc = "share"}) ==
+             "the recipe's option 'dropout': its default is none of its values\n"
+             "  expected: a whole number in [1, 2^31)\n"
+             "  got:      0.5\n"
+             "  hint:     a share of something is fraction_option(\"dropout\", 0.5, ...)");
+  BOOST_TEST(refusal({.name = "depth", .value = 21, .doc = "layers", .choices = {20, 32}}).find("one of 20, 32") !=
+             std::string::npos);
+  BOOST_TEST(refusal(fraction_option("dropout", 1, "share")).find("a number in [0, 1)") != std::string::npos);
+  for (const RecipeOption& option :
+       {fraction_option("dropout", 0.5, "share"), word_option("norm", {"none", "batch"}, "kind"),
+        switch_option("loud", "noise"), RecipeOption{.name = "width", .value = 16, .doc = "channels"}})
+    BOOST_TEST(refusal(option) == "(nothing thrown)", option.name);
+}
+
 BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
   const Recipe recipe = lenet_mnist();
   BOOST_TEST(parse({}).options.word("norm") == "none");

@@ -178,6 +178,20 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
   for (size_t f = 0; f < fields.size(); ++f) check_indices(fields[f], bytes[f], kRows);
 }
 
+// Rows of a minibatch are told by the samples that they hold.
+BOOST_AUTO_TEST_CASE(a_bad_index_names_its_sample) {
+  Field labels{.name = "labels", .dtype = DType::i32};
+  labels.below = 3;
+  const std::vector<std::byte> bytes = field_bytes(std::vector<int32_t>{0, 5, 1, 2});
+  const std::vector<int32_t> samples = {10, 77, 3, 4};
+  BOOST_CHECK_EXCEPTION(
+      check_indices(labels, bytes, 4, samples), Error,
+      test::says("field 'labels' of the task's source: expected indices in [0, 3), got 5 of sample 77"));
+  BOOST_CHECK_EXCEPTION(check_indices(labels, bytes, 4), Error, test::says("got 5 of sample 1"));
+  labels.shape = {2};
+  BOOST_CHECK_EXCEPTION(check_indices(labels, bytes, 2, samples), Error, test::says("got 5 as value 1 of sample 10"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::own_task_test

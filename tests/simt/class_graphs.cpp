@@ -81,6 +81,7 @@ void integers(KernelGraphs& graphs) {
     Tensor r = input_of(reduced, {5, 37}, dtype);
     output("t", sum(r, {0}));
     output("m", max(r, {1}));
+    output("p", prod(r, {1}));
     graphs.add(std::string(name(dtype)) + " reduced", reduced);
   }
   Graph graph;
@@ -162,6 +163,7 @@ void reductions(KernelGraphs& graphs) {
     output_sum("sum", x * y, axes);
     output_sum("plain", x, axes);
     output("max", max(x - y, axes));
+    output("product", prod(select(x < y, full_like(x, -1), full_like(x, 1)), axes));
     const Moments m = moments(x + 3.0, axes);
     output("mean", m.mean);
     output("deviation", sqrt(m.variance + 1e-5));
@@ -173,8 +175,16 @@ void reductions(KernelGraphs& graphs) {
       Tensor x = input_of(graph, shape, dtype);
       output("mean", mean(x * x, axes));
       output("max", max(x, axes));
+      output("product", prod(select(x < 0.5, full_like(x, -1), full_like(x, 1)), axes));
       graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
     }
+  for (const auto& [shape, axes] :
+       std::vector<std::pair<Dims, Ints>>{{{64, 5}, {1}}, {{6, 300}, {0}}, {{4, 30, 3}, {0, 2}}}) {
+    Graph graph;
+    const Tensor factors = select(input_of(graph, shape, DType::f32, "y") < 0.1, 0.0, input_of(graph, shape));
+    output("gradient", gradients(sum(prod(factors, axes)), {factors})[0]);
+    graphs.add("gradient of products " + shape_name(shape), graph);
+  }
   for (const Dims& shape : std::vector<Dims>{{5, 10}, {3, 1000}, {64, 5}}) {
     Graph graph;
     for (int64_t axis : {0, 1})
@@ -345,6 +355,7 @@ void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes) {
       output("mean", m.mean);
       output("variance", m.variance);
       output("max", max(x, axes));
+      output("product", prod(select(x < 0.5, full_like(x, -1), full_like(x, 1)), axes));
       graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
     }
 }
