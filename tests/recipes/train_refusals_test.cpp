@@ -1,4 +1,4 @@
-// What train() refuses before it compiles or trains: a configuration, a task or a state that it cannot have; and data
+// A configuration, a task or a state that train() refuses before it compiles or trains; and data
 // that are not finite, named by field and sample.
 #include <fmt/format.h>
 
