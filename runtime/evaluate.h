@@ -10,25 +10,10 @@
 #include <vector>
 
 #include "graph/array.h"
+#include "graph/element.h"
 #include "runtime/backend.h"
 
 namespace kb {
-
-// C++ types of elements. float stands for f32, f16 and bf16 (an input is rounded to these, an output of them is exact),
-// uint8_t for u8 and boolean (0 or 1), each other one for the dtype of its name.
-template <class T>
-concept Element = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int32_t> ||
-    std::same_as<T, uint32_t> || std::same_as<T, uint8_t> || std::same_as<T, bool>;
-
-template <Element T>
-constexpr DType dtype_of() {
-  if constexpr (std::same_as<T, double>) return DType::f64;
-  if constexpr (std::same_as<T, float>) return DType::f32;
-  if constexpr (std::same_as<T, int32_t>) return DType::i32;
-  if constexpr (std::same_as<T, uint32_t>) return DType::u32;
-  if constexpr (std::same_as<T, uint8_t>) return DType::u8;
-  return DType::boolean;
-}
 
 // The values of one tensor, row-major: elements that lie one behind the other in memory of the caller, or one number,
 // which takes the dtype of the scalar that it is given to.

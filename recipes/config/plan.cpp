@@ -113,6 +113,11 @@ RunPlan make_plan(const RunConfig& config, int64_t samples) {
   return plan;
 }
 
+void check_plan(RunConfig config, int64_t samples) {
+  if (config.fit) config.per_worker = 1;
+  make_plan(config, samples);
+}
+
 MinibatchPhase RunPlan::phase(size_t number) const {
   return number == 0 ? MinibatchPhase{0, 0, minibatch, steps_per_epoch} : grown.at(number - 1);
 }

@@ -62,6 +62,9 @@ int64_t bucket_bytes(double megabytes);
 // Throws Error where the minibatch, one that it grows to, or those of --recompute-bn together, are larger than the data
 // set, and where a step has no workers whose gradients --noise-scale or AdaScale could compare.
 RunPlan make_plan(const RunConfig& config, int64_t samples);
+// Throws Error where there is no such plan, before anything is compiled for it: with --fit, where none is whatever
+// number of samples a worker is given.
+void check_plan(RunConfig config, int64_t samples);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale that of the base
 // minibatch, else the plan itself.
 RunPlan schedule_plan(const RunConfig& config, const RunPlan& plan);

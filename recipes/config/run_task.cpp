@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "graph/error.h"
+#include "recipes/task/checked_task.h"
 #include "recipes/task/noise.h"
 #include "recipes/task/validation.h"
 #include "runtime/sha256.h"
@@ -56,7 +57,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
   Task task = recipe.task({config.data, config.options});
   if (task.name.empty()) task.name = recipe.name;
   task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
-  return with_counts(std::move(task));
+  return checked_task(std::move(task));
 }
 
 // Hashes the tables that the sources hold in memory; of a source that holds none it takes the number of samples.

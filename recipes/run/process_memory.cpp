@@ -49,6 +49,44 @@ std::string to_text(const ProcessMemory& memory) {
   return text;
 }
 
+namespace {
+
+std::string memory_line(const ProcessMemory& memory, int64_t of_programs) {
+  const std::string process = "this process takes " + bytes_text(memory.total());
+  if (memory.programs == 0)
+    return fmt::format("memory: programs take {} of the device, {} (--memory-report lists all)",
+                       bytes_text(of_programs), process);
+  return fmt::format("memory: {}, of which programs {} (--memory-report lists all)", process, bytes_text(of_programs));
+}
+
+// A line or more a program.
+std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunConfig& config) {
+  std::vector<std::string> lines = {to_text(memory_answer(programs.training.compiled()))};
+  const auto more = [&](const std::string& what, const Session& session) {
+    lines.push_back(fmt::format("{} {} more", what, bytes_text(memory_answer(session.compiled()).own())));
+  };
+  more("evaluation takes", programs.inference);
+  if (programs.averaged) more("evaluation of the averaged parameters takes", *programs.averaged);
+  if (programs.statistics) more("running statistics of batch norm anew take", *programs.statistics);
+  int64_t minibatch = config.minibatch;
+  for (size_t i = 0; i < programs.grown.size(); ++i)
+    more(fmt::format("steps of minibatch {} take", minibatch *= config.minibatch_schedule.at(i).factor),
+         *programs.grown[i]);
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory) {
+  const LoadedPrograms& programs = *setup.programs;
+  const int64_t of_programs = total_memory(all_of(programs));
+  if (!setup.config.memory_report && !setup.config.dry_run) return {memory_line(memory, of_programs)};
+  std::vector<std::string> lines = lines_of_programs(programs, setup.config);
+  lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
+  lines.push_back(to_text(memory));
+  return lines;
+}
+
 int64_t peak_process_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);)

@@ -22,6 +22,9 @@ ProcessMemory process_memory(const RunSetup& setup);
 // A line.
 std::string to_text(const ProcessMemory& memory);
 
+// A line about what programs and process take; with --memory-report and --dry-run every part of it.
+std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory);
+
 // Bytes that this process has had in the machine's memory at most; 0 where the system does not say.
 int64_t peak_process_bytes();
 

@@ -11,6 +11,7 @@
 #include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/line_diff.h"
+#include "recipes/train/load_state.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/schedule_hash.h"
 #include "runtime/input_file.h"
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kDamagedEnding = ".damaged";
 constexpr const char* kVersion = "kilobatch_checkpoint";
 // Version 1 had other graphs for the same models: cross-entropy was written with other ops.
 constexpr const char* kVersionNow = "2";
@@ -92,7 +94,7 @@ void check_flags(const Recipe& recipe, const RunConfig& own, const RunConfig& wa
                   folder.string(), differences, weights));
 }
 
-// The newest checkpoint; of a damaged one the newest whole one is named, and taken only when asked for.
+// The newest checkpoint; of a damaged one the newest whole one is named, and taken where it is asked for.
 std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   const std::vector<fs::path> files = list_checkpoints(folder.checkpoints());
   if (files.empty()) return std::nullopt;
@@ -101,6 +103,37 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   } catch (const Error& error) {
     throw Error(fmt::format("{}\n  hint: {}", error.what(), whole_checkpoint_hint(files)));
   }
+}
+
+// Keeps it under a name that no later checkpoint of its step takes. Gives a line that tells of it.
+std::string set_aside(const fs::path& damaged, const std::string& why) {
+  const std::string kept = damaged.string() + kDamagedEnding;
+  std::error_code error;
+  fs::rename(damaged, kept, error);
+  if (error) throw Error(fmt::format("{}: cannot be renamed: {}", damaged.string(), error.message()));
+  return fmt::format("NOTE: {}\n  kept as {}", why, fs::path(kept).filename().string());
+}
+
+// Reads the newest checkpoint that is whole. The damaged ones before it are set aside where `notes` is not null: it
+// takes a line of each. Throws Error where there are checkpoints and none is whole; they stay as they are.
+std::optional<Checkpoint> newest_whole_checkpoint(const RunFolder& folder, std::vector<std::string>* notes) {
+  std::vector<std::pair<fs::path, std::string>> damaged;
+  std::optional<Checkpoint> whole;
+  for (const fs::path& file : list_checkpoints(folder.checkpoints())) {
+    try {
+      whole = read_checkpoint(file);
+      break;
+    } catch (const Error& error) {
+      damaged.emplace_back(file, error.what());
+    }
+  }
+  if (!whole && !damaged.empty())
+    throw Error(
+        fmt::format("{}\n  hint: no checkpoint of this run is whole; the command begins it anew in another --out",
+                    damaged.front().second));
+  if (notes)
+    for (const auto& [file, why] : damaged) notes->push_back(set_aside(file, why));
+  return whole;
 }
 
 std::string words(const Recipe& recipe, const RunConfig& config) {
@@ -169,9 +202,13 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
   ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended, begins_at};
   if (!ended.empty()) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
-  run.checkpoint = wanted.checkpoint.empty()
-                       ? newest_checkpoint(run.folder)
-                       : std::optional(read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint)));
+  if (again)
+    run.checkpoint =
+        newest_whole_checkpoint(run.folder, use == RunFolder::Use::own && !wanted.dry_run ? &run.notes : nullptr);
+  else if (wanted.checkpoint.empty())
+    run.checkpoint = newest_checkpoint(run.folder);
+  else
+    run.checkpoint = read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint));
   if (!run.checkpoint) run.branch = recorded_branch(text);
   return run;
 }
@@ -253,20 +290,9 @@ void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint,
 }
 
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint) {
-  auto lines = [](const std::vector<TensorView>& tensors) {
-    std::string text;
-    for (const TensorView& tensor : tensors)
-      text += fmt::format("{} {}{}\n", tensor.name, name(tensor.type.dtype),
-                          shape_text({tensor.type.dtype, tensor.type.shape, ""}));
-    return text;
-  };
-  const std::string differences = line_diff(lines(views_of(checkpoint.tensors)), lines(store.views()));
-  if (!differences.empty())
-    throw Error(
-        fmt::format("{}: this checkpoint holds other tensors (- the checkpoint, + this run)\n{}\n  hint: --init "
-                    "{} takes the weights alone",
-                    checkpoint.path.string(), differences, shell_quoted(checkpoint.path.string())));
-  store.load(checkpoint.tensors);
+  const std::string path = checkpoint.path.string();
+  load_state(store, checkpoint.tensors, path + ": this checkpoint holds other tensors (- the checkpoint, + this run)",
+             fmt::format("\n  hint: --init {} takes the weights alone", shell_quoted(path)));
 }
 
 void check_schedule(const Checkpoint& checkpoint, const RunSchedule& now) {

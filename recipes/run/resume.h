@@ -20,6 +20,7 @@ struct ResumedRun {
   std::string ended;                       // says why nothing is left to do; empty: something is
   int64_t begins_at = 0;                   // steps that were done when the run began
   std::optional<BranchPoint> branch = {};  // state that a branch without a checkpoint begins with
+  std::vector<std::string> notes = {};     // for a person: checkpoints that were passed over, and why
 };
 
 // Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws
@@ -27,8 +28,9 @@ struct ResumedRun {
 bool goes_on(const RunConfig& config);
 // Opens the folder that given.resume names; with --resume auto that of --out, where the run must be the same.
 // `arguments` are the words of the command line. Throws Error for a folder without a run of this recipe, for a flag
-// that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. Several
-// processes may share the folder: one owns it, the others read.
+// that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. With
+// --resume auto it goes on from that one, and damaged ones are kept under another name: nobody is there to choose.
+// Several processes may share the folder: one owns it, the others read.
 ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use = RunFolder::Use::own);
 

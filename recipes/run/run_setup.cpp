@@ -71,6 +71,16 @@ Residency RunSetup::residency_of(const Task& of, const RunConfig& with) const {
   return choose_residency(with, of, target, run_memory(with, device.backend->memory_bytes()));
 }
 
+// Before anything is compiled. A variant of a published set has other samples than are known: its data tell then.
+void RunSetup::check_plan_for(const Task& known) const {
+  try {
+    check_plan(given, known.train_count);
+  } catch (const Error&) {
+    if (recipe.task) throw;
+    check_plan(given, load_task(recipe, given).task.train_count);
+  }
+}
+
 // Every process finds the same: they have the same task, and the least memory of all counts.
 RunConfig RunSetup::fitted_config() {
   RunConfig result = given;
@@ -81,6 +91,7 @@ RunConfig RunSetup::fitted_config() {
   for (const std::string& other : world.communicator().all_gather(fmt::to_string(memory)))
     memory = std::min<int64_t>(memory, std::stoll(other));
   const Task known = declared_task(recipe, given);
+  check_plan_for(known);
   fit = fit_per_worker(known, given, target, residency_of(known, given), memory);
   result.per_worker = fit->per_worker;
   return result;
@@ -99,11 +110,13 @@ void RunSetup::load_and_compile() {
     // Until this has ended no other thread of this process uses the communicator.
     Programs compiled =
         compile_alike(world, *device.backend, [&] { return compile_programs(of, with_bucket(), target, at); });
+    check_memory(compiled, config);
     return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), static_cast<uint32_t>(config.seed));
   };
   std::future<std::unique_ptr<LoadedPrograms>> compiling;
   Residency expected;
   if (const std::optional<Task> known = task_before_data(recipe, config)) {
+    check_plan_for(*known);
     expected = residency_of(*known, config);
     choose_bucket_size(*known, expected);
     compiling = std::async(compile, *known, expected);  // by get() where no thread can be made

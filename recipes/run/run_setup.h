@@ -52,6 +52,7 @@ class RunSetup {
  private:
   void tell_device();
   void load_and_compile();
+  void check_plan_for(const Task& known) const;
   void choose_bucket_size(const Task& of, const Residency& at);
   Residency residency_of(const Task& of, const RunConfig& with) const;
   RunConfig fitted_config();

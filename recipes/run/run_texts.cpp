@@ -7,7 +7,6 @@
 
 #include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
-#include "recipes/perf/memory_answer.h"
 #include "runtime/checkpoint.h"
 
 namespace kb {
@@ -92,21 +91,10 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Run
   if (!programs.unused.empty())
     lines.push_back(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
                                 fmt::join(programs.unused, ", ")));
-  lines.push_back(to_text(memory_answer(compiled)));
-  const auto more = [](const Session& session) { return bytes_text(memory_answer(session.compiled()).own()); };
-  lines.push_back(fmt::format("evaluation takes {} more", more(programs.inference)));
-  if (programs.averaged)
-    lines.push_back(fmt::format("evaluation of the averaged parameters takes {} more", more(*programs.averaged)));
   if (programs.statistics)
     lines.push_back(
-        fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples; takes "
-                    "{} more",
-                    config.recompute_bn, batch_plan(config).per_worker, more(*programs.statistics)));
-  int64_t minibatch = config.minibatch;
-  for (size_t i = 0; i < programs.grown.size(); ++i)
-    lines.push_back(fmt::format("steps of minibatch {} take {} more",
-                                minibatch *= config.minibatch_schedule.at(i).factor, more(*programs.grown[i])));
-  lines.push_back(fmt::format("all programs together take {}", bytes_text(total_memory(all_of(programs)))));
+        fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples",
+                    config.recompute_bn, batch_plan(config).per_worker));
   return lines;
 }
 

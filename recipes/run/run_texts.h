@@ -40,7 +40,7 @@ std::vector<std::string> replaced_images(const Task& task);
 // Lines about them: how many were replaced, and the first of them by name. None where there are none.
 std::vector<std::string> replaced_lines(const Task& task);
 
-// Lines about the compiled programs: times, memory, and parameters that never learn.
+// Lines about the compiled programs: times, and parameters that never learn.
 std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config);
 
 }  // namespace kb

@@ -46,6 +46,8 @@ class Run {
         setup_(recipe, config, world, console_, origin()) {}
 
   int go() {
+    if (resumed_)
+      for (const std::string& note : resumed_->notes) say_of_this_process(note);
     StateStore& store = programs_.store;
     Session &training = programs_.training, &inference = programs_.inference;
     std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, programs_, setup_.data);
@@ -53,7 +55,7 @@ class Run {
     facts[kAlgorithmChoices] = setup_.algorithm_choices();
     for (const std::string& line : program_lines(programs_, config_)) console_.line(line);
     const ProcessMemory memory = process_memory(setup_);
-    console_.line(to_text(memory));
+    for (const std::string& line : memory_lines(setup_, memory)) console_.line(line);
     if (const std::string text =
             adaptation_text(config_, make_scalars(recipe_.optimizers, config_, plan_), training.compiled().space);
         !text.empty())

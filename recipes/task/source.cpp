@@ -44,9 +44,9 @@ FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
 
 namespace {
 
-std::vector<size_t> sample_sizes(int64_t count, const std::vector<std::vector<std::byte>>& fields) {
+std::vector<size_t> sample_sizes(int64_t count, const std::vector<FieldBytes>& fields) {
   std::vector<size_t> sizes;
-  for (const std::vector<std::byte>& field : fields) {
+  for (const auto& [dtype, field] : fields) {
     if (count < 1 || field.size() % static_cast<size_t>(count) != 0)
       throw Error(
           fmt::format("field {} of a source: expected a whole number of bytes for each of {} samples, got {} bytes",
@@ -58,13 +58,13 @@ std::vector<size_t> sample_sizes(int64_t count, const std::vector<std::vector<st
 
 }  // namespace
 
-TableSource::TableSource(int64_t count, std::vector<std::vector<std::byte>> fields)
+TableSource::TableSource(int64_t count, std::vector<FieldBytes> fields)
     : SampleSource(sample_sizes(count, fields)), count_(count), fields_(std::move(fields)) {}
 
 void TableSource::read(int64_t sample, std::span<const std::span<std::byte>> fields) const {
   for (size_t f = 0; f < fields.size(); ++f)
     if (!fields[f].empty())
-      std::memcpy(fields[f].data(), fields_[f].data() + static_cast<size_t>(sample) * fields[f].size(),
+      std::memcpy(fields[f].data(), fields_[f].bytes.data() + static_cast<size_t>(sample) * fields[f].size(),
                   fields[f].size());
 }
 

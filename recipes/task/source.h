@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "data/order.h"
+#include "graph/element.h"
 
 namespace kb {
 
@@ -32,6 +35,10 @@ class Source {
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
   // The field of all samples, one behind the other, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }
+  // Dtype of the field's bytes; nothing: they are what the task says.
+  virtual std::optional<DType> field_dtype(size_t /*field*/) const { return {}; }
+  // Number of a sample among those that there were before some were held out.
+  virtual int64_t number_before(int64_t sample) const { return sample; }
   // Samples that could not be read and were replaced so far, a line each: the name and why.
   virtual std::vector<std::string> replaced() const { return {}; }
   // True for noise, of which every batch is like the first.
@@ -53,28 +60,39 @@ class SampleSource : public Source {
   std::vector<size_t> sample_bytes_;
 };
 
+// Values of a field, those of all samples one behind the other, which know what they are.
+struct FieldBytes {
+  DType dtype = DType::f32;
+  std::vector<std::byte> bytes;
+};
+
+// Returns a copy of the values.
+template <std::ranges::contiguous_range Values>
+requires Element<std::ranges::range_value_t<Values>> FieldBytes field_bytes(const Values& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {dtype_of<std::ranges::range_value_t<Values>>(), {bytes.begin(), bytes.end()}};
+}
+
 // A source whose samples lie in memory, field by field.
 class TableSource : public SampleSource {
  public:
-  // `fields`: in the order of the task's, each of all samples, one behind the other. Throws Error where a field does
-  // not hold `count` samples of one size.
-  TableSource(int64_t count, std::vector<std::vector<std::byte>> fields);
+  // `fields`: in the order of the task's, each of all samples. Throws Error where a field does not hold `count` samples
+  // of one size.
+  TableSource(int64_t count, std::vector<FieldBytes> fields);
 
   int64_t count() const override { return count_; }
   void read(int64_t sample, std::span<const std::span<std::byte>> fields) const override;
-  std::span<const std::byte> table(size_t field) const override { return fields_[field]; }
+  std::span<const std::byte> table(size_t field) const override {
+    return field < fields_.size() ? fields_[field].bytes : std::span<const std::byte>();
+  }
+  std::optional<DType> field_dtype(size_t field) const override {
+    return field < fields_.size() ? std::optional(fields_[field].dtype) : std::nullopt;
+  }
 
  private:
   int64_t count_;
-  std::vector<std::vector<std::byte>> fields_;
+  std::vector<FieldBytes> fields_;
 };
-
-// Returns a copy of the values as the bytes of a field.
-template <class Values>
-std::vector<std::byte> field_bytes(const Values& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
 
 // Gathers for a run of virtual workers, a batch each: batch b is of step b / workers, and holds the rows of worker
 // first_worker + b % workers, `rows` each.

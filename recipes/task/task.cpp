@@ -60,6 +60,7 @@ struct Declared {
 };
 
 Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) {
+  check_fields(task);
   Inputs inputs(graph, task.fields, minibatch, real);
   ModelOutput output = task.model(inputs);
   check_per_sample(task.name, "loss", output.loss, minibatch);
@@ -97,6 +98,17 @@ int64_t Field::sample_bytes() const {
   return elements * static_cast<int64_t>(size_of(dtype));
 }
 
+void check_fields(const Task& task) {
+  for (const Field& field : task.fields) {
+    const bool is_bound = field.below > 0 || field.below == Field::kRows;
+    if (field.below == 0 || (is_bound && field.dtype == DType::i32)) continue;
+    throw Error(fmt::format(
+        "task {}: field '{}' has `below`, as indices have\n  expected: dtype i32, below > 0 or Field::kRows\n"
+        "  got:      dtype {}, below {}",
+        task.name, field.name, name(field.dtype), field.below));
+  }
+}
+
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
                    std::span<const int32_t> samples) {
   if (field.below == 0) return;
@@ -119,16 +131,6 @@ std::vector<std::string> Task::fields_in_memory() const {
   for (const Field& field : fields)
     if (field.in_memory) names.push_back(field.name);
   return names;
-}
-
-Task with_counts(Task task) {
-  if (!task.train || !task.test)
-    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
-                            task.train ? "no test samples" : "no training samples"));
-  task.train_count = task.train->count();
-  task.test_count = task.test->count();
-  if (!task.plain) task.plain = task.train;
-  return task;
 }
 
 Tensor Inputs::operator[](const std::string& name) {

@@ -31,6 +31,10 @@ struct Field {
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
                    std::span<const int32_t> samples = {});
 
+struct Task;
+// Throws Error for a field with `below` that holds no i32: the values of a float are no indices.
+void check_fields(const Task& task);
+
 // The inputs of a graph that a model function is building. An input is declared when it is first asked for.
 class Inputs {
  public:
@@ -87,7 +91,7 @@ struct Task {
   std::vector<Field> fields;
   std::function<ModelOutput(Inputs&)> model;
   std::vector<Optimizer> optimizers = {};   // its own, beside the built-in ones
-  int64_t classes = 0;                      // where the loss is a cross-entropy over classes; else 0
+  int64_t classes = 0;                      // where the loss is a cross-entropy over classes, below which labels lie
   std::string data = {};                    // name of the data set
   int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
   int64_t valid_count = 0;                  // of the samples held out; 0: there are none
@@ -100,10 +104,6 @@ struct Task {
 
   std::vector<std::string> fields_in_memory() const;  // names
 };
-
-// Returns the task with the counts of its sources, and the training part where no other is named for statistics. Throws
-// Error where a source is missing.
-Task with_counts(Task task);
 
 // Training: the fields, "weights" float [N], and the scalars that the model asks for; output "loss", the sum of losses
 // times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its

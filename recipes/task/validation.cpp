@@ -21,6 +21,10 @@ class SourcePart : public Source {
 
   int64_t count() const override { return std::ssize(*members_); }
   std::vector<std::string> replaced() const override { return whole_->replaced(); }
+  std::optional<DType> field_dtype(size_t field) const override { return whole_->field_dtype(field); }
+  int64_t number_before(int64_t sample) const override {
+    return whole_->number_before(members_->at(static_cast<size_t>(sample)));
+  }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,

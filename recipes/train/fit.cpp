@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/train/programs.h"
@@ -32,6 +34,18 @@ Target run_target(const RunConfig& config, Target target) {
 
 int64_t run_memory(const RunConfig& config, int64_t device_bytes) {
   return config.memory > 0 ? static_cast<int64_t>(config.memory * kBytesOfGigabyte) : device_bytes;
+}
+
+void check_memory(const Programs& programs, const RunConfig& config) {
+  const int64_t bytes = total_memory(all_of(programs)), most = run_memory(config, bytes);
+  if (bytes <= most) return;
+  const size_t again = programs.training.recomputed.size();
+  throw Error(fmt::format(
+      "--memory {}: expected programs of at most {}, got {}{}\n  hint:     --memory {}; or a smaller --per-worker, of "
+      "which --fit chooses the largest that the memory takes",
+      config.memory, bytes_text(most), bytes_text(bytes),
+      again > 0 ? fmt::format(", {} activations computed again", again) : "",
+      std::ceil(100 * static_cast<double>(bytes) / kBytesOfGigabyte) / 100));
 }
 
 Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,

@@ -1,4 +1,5 @@
-// The largest virtual worker that the device's memory takes (--fit), known from the plans of the compiled programs.
+// Memory that a run may fill (--memory), and the largest virtual worker that it takes (--fit): both known from the
+// plans of the compiled programs.
 #pragma once
 #include <string>
 
@@ -9,10 +10,14 @@
 
 namespace kb {
 
+struct Programs;
+
 // The target of a run: the device's, with --memory in place of its memory where that is given.
 Target run_target(const RunConfig& config, Target target);
 // Bytes that a run may fill: --memory, else what the device has.
 int64_t run_memory(const RunConfig& config, int64_t device_bytes);
+// Throws Error where the programs together take more than --memory, if that is given.
+void check_memory(const Programs& programs, const RunConfig& config);
 
 struct Fit {
   int64_t per_worker = 0;  // n

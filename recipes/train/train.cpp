@@ -1,19 +1,28 @@
 #include "recipes/train/train.h"
 
+#include <fmt/format.h>
+
+#include "recipes/config/config_check.h"
 #include "recipes/config/learning.h"
+#include "recipes/task/checked_task.h"
 #include "recipes/task/validation.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/fit.h"
+#include "recipes/train/load_state.h"
 #include "recipes/train/programs.h"
 
 namespace kb {
 namespace {
 
-// Returns the configuration with what it leaves open: processes, parts of library calls, size of buckets.
-RunConfig settled(RunConfig config, const Task& task, const Residency& residency, const Target& target,
-                  Machine machine) {
+RunConfig with_names(RunConfig config, const Task& task, Machine machine) {
   config.dataset = task.data.empty() ? task.name : task.data;  // for messages
   config.processes = machine.world.size();
+  return config;
+}
+
+// Returns the configuration with what it leaves open: parts of library calls, samples of a worker, size of buckets.
+RunConfig settled(RunConfig config, const Task& task, const Residency& residency, const Target& target,
+                  Machine machine) {
   if (config.shards == 0) config.shards = target.shards;
   config.threads = threads_of(config, machine.world);
   if (config.fit)
@@ -27,7 +36,16 @@ std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, 
                                      const Target& target, Machine machine) {
   Programs programs =
       compile_alike(machine.world, machine.backend, [&] { return compile_programs(task, config, target, residency); });
+  check_memory(programs, config);
   return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), static_cast<uint32_t>(config.seed));
+}
+
+void check_step(const TrainingState& from, const RunPlan& plan) {
+  if (from.step < 0 || from.step > plan.steps)
+    throw Error(
+        fmt::format("the state to go on from: expected one after 0 to {} steps, the length of the training, "
+                    "got one after {}",
+                    plan.steps, from.step));
 }
 
 }  // namespace
@@ -69,21 +87,27 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
 
 Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
              const TrainingState* from) {
-  const Task task = with_validation(with_counts(asked), given.validation);
-  const Target target = run_target(given, machine.backend.target());
-  const Residency residency = choose_residency(given, task, target, run_memory(given, machine.backend.memory_bytes()));
-  const RunConfig config = settled(given, task, residency, target, machine);
+  check_values(given, asked.optimizers);
+  const Task task = with_validation(checked_task(asked), given.validation);
+  const RunConfig here = with_names(given, task, machine);
+  check_plan(here, task.train_count);
+  const Target target = run_target(here, machine.backend.target());
+  const Residency residency = choose_residency(here, task, target, run_memory(here, machine.backend.memory_bytes()));
+  const RunConfig config = settled(here, task, residency, target, machine);
   const RunPlan plan = make_plan(config, task.train_count);
+  if (from) check_step(*from, plan);
   const std::unique_ptr<LoadedPrograms> programs = load(task, config, residency, target, machine);
-  const auto load_state = [&] {
-    if (from) programs->store.load(from->tensors);
+  const auto begin_with = [&] {
+    if (from)
+      load_state(programs->store, from->tensors,
+                 "the state to go on from holds other tensors than the training (- the state, + the training)");
   };
-  load_state();
+  begin_with();
   LoopStart start;
   if (from) start.step = from->step, start.schedule_state = from->schedule;
   const int loader_threads = choose_loader_threads(config, machine.world.processors());
   const LoopResult loop =
-      run_loop({task, config, plan, machine, *programs, loader_threads, load_state}, start, observer);
+      run_loop({task, config, plan, machine, *programs, loader_threads, begin_with}, start, observer);
   return {loop, {loop.steps, programs->store.canonical(), loop.schedule_state}};
 }
 

@@ -96,6 +96,7 @@ class TrainingLoop {
   // recipes/train/training_loop_faults.cpp. `updates`: made before.
   std::string found_by_any(std::string own);
   void check_before(int64_t step);
+  void check_samples(const std::string& what, int64_t updates);
   std::string maker_in_first_step();
   [[noreturn]] void stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained);
   [[noreturn]] void stop_at_state(const std::string& fault, int64_t updates);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "recipes/train/data_check.h"
 #include "recipes/train/training_loop.h"
 #include "runtime/finite.h"
 
@@ -11,6 +12,7 @@ namespace kb {
 namespace {
 
 constexpr const char* kLowerRate = "a smaller --lr, or a longer --warmup-epochs";
+constexpr const char* kMendData = "mend that sample of the data, or leave it out: no --lr helps";
 
 }  // namespace
 
@@ -32,9 +34,20 @@ void TrainingLoop::check_before(int64_t step) {
   if (maker.empty()) return;
   if (step > parts_.start.step) save_checkpoint(step);
   parts_.observer.finish();
+  check_samples("a value is not finite", step);
   fail("a value is not finite", step, maker,
        step == 0 ? "no update was made, so that no --lr helps: look at the inputs of that op, and at its limits"
                  : kLowerRate);
+}
+
+// Collective call. A loss that is finite may hide what the samples of the step before did to the state. A fault of the
+// data ends the run here.
+void TrainingLoop::check_samples(const std::string& what, int64_t updates) {
+  parts_.world.at("search for samples that are not finite");
+  const int64_t first = std::max(parts_.start.step, parts_.plan.phase(parts_.phase).begin_step);
+  for (int64_t step = updates; step >= std::max(updates - 1, first); --step)
+    if (const std::string fault = found_by_any(data_fault(parts_, step)); !fault.empty())
+      fail(what, updates, "the data, " + fault, kMendData);
 }
 
 // The state of the start can be had again, and with it the first step's values.
@@ -55,6 +68,10 @@ std::string TrainingLoop::maker_in_first_step() {
 
 void TrainingLoop::stop_at_loss(const char* what, double loss, int64_t updates, bool is_trained) {
   const std::string text = fmt::format("the {} is {}", what, std::isnan(loss) ? "not a number" : "infinite");
+  if (is_trained)
+    check_samples(text, updates);
+  else if (const std::string fault = judged_data_fault(parts_); !fault.empty())
+    fail(text, updates, "the data, " + fault, kMendData);
   const std::string maker = is_trained && updates == parts_.start.step ? maker_in_first_step() : "";
   if (updates == 0)
     fail(text, 0, maker,
@@ -67,6 +84,7 @@ void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
       fmt::format("the state after {} update{} is not finite: {}", updates, updates == 1 ? "" : "s", fault);
   const bool is_first = updates == parts_.start.step + 1;
   if (updates == parts_.start.step) fail(text, updates, "", "look at the initial values of the model's parameters");
+  check_samples(text, updates - 1);
   const std::string maker = is_first ? maker_in_first_step() : "";
   if (!maker.empty())
     fail(text, updates - 1, maker, "the loss is finite, its gradient is not: look at that op's inputs and its limits");

@@ -87,8 +87,7 @@ struct Points {
     std::normal_distribution<double> normal(0, 1);
     std::vector<float> points(static_cast<size_t>(kRows * kDims));
     for (float& x : points) x = static_cast<float>(sigma * normal(random));
-    const auto source =
-        std::make_shared<TableSource>(kRows, std::vector<std::vector<std::byte>>(1, field_bytes(points)));
+    const auto source = std::make_shared<TableSource>(kRows, std::vector{field_bytes(points)});
     const auto model = [](Inputs& in) -> ModelOutput {
       const Tensor w = parameter(in.graph(), "w", Role::bias, {in.real(), {kDims}, ""}, {InitKind::constant, 1, 0});
       const Tensor apart = broadcast_to(w, in["x"].shape()) - in["x"];

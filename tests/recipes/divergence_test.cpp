@@ -43,7 +43,7 @@ struct DivergenceFixture {
 Task number_task() {
   std::vector<float> x;
   for (int i = 0; i < 640; ++i) x.push_back(static_cast<float>(i % 32) / 32);
-  const auto source = std::make_shared<TableSource>(640, std::vector<std::vector<std::byte>>{field_bytes(x)});
+  const auto source = std::make_shared<TableSource>(640, std::vector{field_bytes(x)});
   const auto model = [](Inputs& in) -> ModelOutput {
     Tensor error = linear("fc", in["x"], 1) - 3.0;
     return {mean(error * error, {1}), {}};

@@ -24,7 +24,7 @@ RunConfig grown_config(std::vector<std::string> words) { return *parse_flags(tes
 Task ramps() {
   std::vector<float> x;
   for (int i = 0; i < 96; ++i) x.push_back(static_cast<float>((i * 37) % 96) / 96);
-  const auto source = std::make_shared<TableSource>(96, std::vector<std::vector<std::byte>>{field_bytes(x)});
+  const auto source = std::make_shared<TableSource>(96, std::vector{field_bytes(x)});
   const auto model = [](Inputs& in) -> ModelOutput {
     Tensor error = linear("out", tanh(linear("hidden", in["x"], 8)), 1) - in["x"] * in["x"];
     return {mean(error * error, {1}), {}};

@@ -27,8 +27,7 @@ std::vector<float> noisy_points() {
 
 // Loss |w - x|^2 / 2 of points x around 0, at w = 1 in every element: a sample's gradient is w - x.
 Task quadratic(const TaskRequest&) {
-  const auto source =
-      std::make_shared<TableSource>(kRows, std::vector<std::vector<std::byte>>(1, field_bytes(noisy_points())));
+  const auto source = std::make_shared<TableSource>(kRows, std::vector{field_bytes(noisy_points())});
   const auto model = [](Inputs& in) -> ModelOutput {
     const Tensor x = in["x"];
     const Tensor w = parameter(in.graph(), "w", Role::bias, {in.real(), {kDims}, ""}, {InitKind::constant, 1, 0});

@@ -8,6 +8,7 @@
 
 #include "recipes/run/recorded_flags.h"
 #include "tests/recipes/resumed_run.h"
+#include "tests/says.h"
 
 namespace kb::resume_refusals_test {
 namespace {
@@ -79,6 +80,44 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
   BOOST_TEST(trace(out) == trace(whole));
   const std::string unknown = complaint(out, {"--checkpoint", "step-9"});
   BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
+}
+
+// Nobody is there to choose: it goes on from the newest whole one, to the same bits, and keeps the damaged ones.
+BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
+  const std::vector<std::string> words = {"--out",        out.string(), "--resume", "auto",
+                                          "--save-every", "1",          "--keep",   "100"};
+  const auto damage = [&] {
+    die_after(9);
+    flip_bit(checkpoint_of(out, 9));
+    fs::resize_file(checkpoint_of(out, 8), 1000);
+  };
+  train();
+  damage();
+  const std::string damaged = test::read_file(checkpoint_of(out, 9));
+  {
+    const kb::ResumedRun opened = open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words);
+    BOOST_TEST(opened.checkpoint->step == 7);
+    BOOST_REQUIRE(opened.notes.size() == 2u);
+    BOOST_TEST(contains(opened.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "),
+               opened.notes[0]);
+    BOOST_TEST(contains(opened.notes[0], "\n  kept as " + checkpoint_name(9) + ".damaged"), opened.notes[0]);
+    BOOST_TEST(contains(opened.notes[1], "kept as " + checkpoint_name(8) + ".damaged"), opened.notes[1]);
+  }
+  damage();
+  BOOST_TEST(run(words) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  BOOST_TEST(test::read_file(checkpoint_of(out, 9).string() + ".damaged") == damaged);
+  BOOST_TEST(read_checkpoint(checkpoint_of(out, 9)).step == 9);
+}
+
+BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_run_without_a_whole_checkpoint_as_it_is) {
+  const std::vector<std::string> words = {"--out", out.string(), "--resume", "auto"};
+  train();
+  die_after(1);
+  flip_bit(checkpoint_of(out, 1));
+  BOOST_CHECK_EXCEPTION(open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words), Error,
+                        test::says("no checkpoint of this run is whole"));
+  BOOST_TEST(fs::exists(checkpoint_of(out, 1)));
 }
 
 // Version 1 of the checkpoints built cross-entropy, and so every graph, otherwise.

@@ -26,7 +26,7 @@ using test::lines_of, test::of_kind, test::state_sha256;
 std::shared_ptr<const Source> points(int64_t count) {
   std::vector<float> x;
   for (int64_t i = 0; i < count; ++i) x.push_back(static_cast<float>(i + 1) / static_cast<float>(count));
-  return std::make_shared<TableSource>(count, std::vector<std::vector<std::byte>>{field_bytes(x)});
+  return std::make_shared<TableSource>(count, std::vector{field_bytes(x)});
 }
 
 // y = 3 x, by gradient descent from 0: every evaluation is better than the one before it.

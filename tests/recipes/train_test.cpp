@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
   BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
                         test::says("the model asks for a field 'z'\n  expected: one of x, y"));
-  BOOST_CHECK_EXCEPTION(TableSource(3, {std::vector<std::byte>(10)}), Error,
+  BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
 }
 
@@ -261,10 +261,10 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
     for (const int32_t wrong : {3, -1, INT32_MAX})
       BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0, 1, 2, 0, wrong}), config, machine, silent), Error,
                             test::says("field 'label'", fmt::format("expected indices in [0, 3), got {}", wrong)));
-    Task doubles = classes_of({0, 1, 2, 0});
-    doubles.train = std::make_shared<TableSource>(
-        4, std::vector{field_bytes(std::vector<double>(4)), field_bytes(std::vector<int32_t>(4))});
-    BOOST_CHECK_EXCEPTION(train(doubles, config, machine, silent), Error, test::says("bytes", "got"));
+    Task pairs = classes_of({0, 1, 2, 0});
+    pairs.train = std::make_shared<TableSource>(
+        4, std::vector{field_bytes(std::vector<float>(8)), field_bytes(std::vector<int32_t>(4))});
+    BOOST_CHECK_EXCEPTION(train(pairs, config, machine, silent), Error, test::says("bytes", "got"));
     config.minibatch = 16;
     BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0}), config, machine, silent), Error,
                           test::says("expected at most the 4 samples of classes, got 16"));

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "recipes/task/checked_task.h"
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
 #include "tests/recipes/ranks.h"
@@ -20,7 +21,7 @@ using test::lines_of, test::of_kind, test::run;
 std::shared_ptr<const Source> numbered_samples(int64_t count) {
   std::vector<float> x;
   for (int64_t i = 0; i < count; ++i) x.push_back(static_cast<float>(i) / static_cast<float>(count));
-  return std::make_shared<TableSource>(count, std::vector<std::vector<std::byte>>{field_bytes(x)});
+  return std::make_shared<TableSource>(count, std::vector{field_bytes(x)});
 }
 
 Task slope() {
@@ -52,7 +53,7 @@ struct ValidationFixture {
 BOOST_FIXTURE_TEST_SUITE(validation, ValidationFixture)
 
 BOOST_AUTO_TEST_CASE(the_last_of_a_permutation_are_held_out) {
-  const Task task = with_validation(with_counts(slope()), 20);
+  const Task task = with_validation(checked_task(slope()), 20);
   BOOST_TEST(task.train_count == 70);
   BOOST_TEST(task.valid_count == 20);
   std::set<float> expected_valid, expected_train;
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(the_last_of_a_permutation_are_held_out) {
 }
 
 BOOST_AUTO_TEST_CASE(batches_hold_the_samples_that_their_numbers_name) {
-  const Task task = with_validation(with_counts(slope()), 20);
+  const Task task = with_validation(checked_task(slope()), 20);
   for (const auto& source : {task.train, task.valid}) {
     const std::vector<float> all = numbers_of(*source);
     const Order order = Order::training(7, source->count(), 8);
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(batches_hold_the_samples_that_their_numbers_name) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_held_out_is_refused) {
   for (const int64_t count : {90, 1000})
     BOOST_CHECK_EXCEPTION(
-        with_validation(with_counts(slope()), count), Error,
+        with_validation(checked_task(slope()), count), Error,
         test::says("--validation: expected less than the 90 training samples of slope", std::to_string(count)));
   BOOST_TEST(run(directory / "a", {"--validation", "100"}) == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "10", "--data", "synthetic"}) == 1);

@@ -1,0 +1,12 @@
+// A task as it is trained: complete, and one with its sources.
+#pragma once
+#include "recipes/task/task.h"
+
+namespace kb {
+
+// Returns the task with the counts of its sources, with the training part where no other is named for statistics, and
+// with labels bounded by `classes`: where no field is below that number, the one i32 field of a number a sample without
+// a bound is. Throws Error where a source is missing, or holds a field in another dtype than the task declares.
+Task checked_task(Task task);
+
+}  // namespace kb

@@ -1,0 +1,78 @@
+#include "recipes/train/data_check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kb {
+namespace {
+
+// Memory of one batch for the float fields that a program reads.
+class FloatFields {
+ public:
+  FloatFields(const Session& session, const std::vector<Field>& fields, int64_t rows)
+      : fields_(fields), weights_(static_cast<size_t>(rows)), samples_(static_cast<size_t>(rows)) {
+    for (const Field& field : fields) {
+      const bool is_read = is_float(field.dtype) && (field.in_memory || session.has_input(field.name));
+      is_any_ = is_any_ || is_read;
+      bytes_.emplace_back(is_read ? static_cast<size_t>(rows * field.sample_bytes()) : 0);
+    }
+    for (std::vector<std::byte>& bytes : bytes_) memory_.fields.emplace_back(bytes);
+    memory_.weights = weights_;
+    memory_.samples = samples_;
+  }
+
+  bool is_any() const { return is_any_; }
+
+  std::string fault(const FieldFill& fill, int64_t batch, const Source& source, const char* part) {
+    fill(batch, memory_);
+    for (size_t f = 0; f < fields_.size(); ++f)
+      for (int64_t at = 0; at < std::ssize(bytes_[f]) / size_of(fields_[f].dtype); ++at)
+        if (const double value = load_element(fields_[f].dtype, bytes_[f].data(), at); !std::isfinite(value))
+          return text(f, at, value, source, part);
+    return "";
+  }
+
+ private:
+  std::string text(size_t f, int64_t at, double value, const Source& source, const char* part) const {
+    const int64_t values = std::ssize(bytes_[f]) / size_of(fields_[f].dtype) / std::ssize(samples_);
+    const int64_t sample = source.number_before(samples_[static_cast<size_t>(at / values)]);
+    return fmt::format("field '{}' of {} sample {}: value {} of {} is {}", fields_[f].name, part, sample, at % values,
+                       values, value);
+  }
+
+  const std::vector<Field>& fields_;
+  bool is_any_ = false;
+  std::vector<std::vector<std::byte>> bytes_;  // one a field; empty: it is not looked at
+  std::vector<float> weights_;
+  std::vector<int32_t> samples_;
+  FieldMemory memory_;
+};
+
+}  // namespace
+
+std::string data_fault(const LoopParts& parts, int64_t step) {
+  const Source& source = *parts.task.train;
+  FloatFields fields(parts.training(), parts.task.fields, parts.batch.per_worker);
+  if (!fields.is_any() || source.is_constant()) return "";
+  const FieldFill fill = training_fill(parts);
+  for (int64_t worker = 0; worker < parts.batch.virtual_workers; ++worker) {
+    std::string fault = fields.fault(fill, step * parts.batch.virtual_workers + worker, source, "training");
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string judged_data_fault(const LoopParts& parts) {
+  const Source& part = judged_part(parts.task);
+  FloatFields fields(parts.inference, parts.task.fields, parts.batch.per_worker);
+  if (!fields.is_any() || part.is_constant()) return "";
+  const Order order = Order::evaluation(part.count(), parts.batch.per_worker);
+  const FieldFill fill = part.gather(order, 0);
+  for (int64_t batch = 0; batch < order.steps_per_epoch(); ++batch)
+    if (std::string fault = fields.fault(fill, batch, part, parts.task.valid ? "validation" : "test"); !fault.empty())
+      return fault;
+  return "";
+}
+
+}  // namespace kb

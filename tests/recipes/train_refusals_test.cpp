@@ -1,0 +1,282 @@
+// A configuration, a task or a state that train() refuses before it compiles or trains; and data
+// that are not finite, named by field and sample.
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "recipes/task/checked_task.h"
+#include "recipes/train/train.h"
+#include "tests/recipes/ranks.h"
+#include "tests/says.h"
+
+namespace kb {
+
+BOOST_AUTO_TEST_SUITE(train_refusals)
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kRows = 40;
+
+std::vector<float> ramp() {
+  std::vector<float> x;
+  for (int64_t i = 0; i < 2 * kRows; ++i) x.push_back(static_cast<float>(i % 7) / 7);
+  return x;
+}
+
+std::shared_ptr<const Source> pairs(const std::vector<float>& x = ramp()) {
+  return std::make_shared<TableSource>(kRows, std::vector{field_bytes(x)});
+}
+
+// `models` counts how often its model was asked for.
+Task sloped(int& models) {
+  const auto model = [&models](Inputs& in) -> ModelOutput {
+    ++models;
+    const Tensor error = linear("fc", in["x"], 1) - 3.0;
+    return {mean(error * error, {1}), {}};
+  };
+  return {.name = "sloped", .fields = {{"x", DType::f32, {2}}}, .model = model, .train = pairs(), .test = pairs()};
+}
+
+RunConfig short_config() {
+  RunConfig config = config_of({.minibatch = 8, .optimizer = "momentum", .lr = 0.01});
+  config.steps = 12;
+  config.shards = 1;
+  return config;
+}
+
+Result trained(const Task& task, const RunConfig& config, const TrainingState* from = nullptr) {
+  LocalMachine machine(1);
+  Observer silent;
+  return train(task, config, machine, silent, from);
+}
+
+struct Fixture {
+  int models = 0;
+  const Task task = sloped(models);
+
+  void refused(const RunConfig& config, const std::string& expected) {
+    BOOST_CHECK_EXCEPTION(trained(task, config), Error, test::says(expected));
+    BOOST_TEST(models == 0, expected);
+  }
+};
+
+// Labels 0, 1, 2 in turn, the last as asked for.
+std::vector<int32_t> labels_with(int32_t last) {
+  std::vector<int32_t> labels;
+  for (int32_t i = 0; i < static_cast<int32_t>(kRows); ++i) labels.push_back(i % 3);
+  labels.back() = last;
+  return labels;
+}
+
+Task labelled(const Field& label, FieldBytes labels) {
+  const auto source = std::make_shared<TableSource>(kRows, std::vector{field_bytes(ramp()), std::move(labels)});
+  const auto model = [](Inputs& in) -> ModelOutput {
+    const Tensor logits = linear("fc", in["x"], 3), label = in["label"];
+    return {cross_entropy(logits, label), {{"error", 1.0 - argmax_equals(logits, label), {.is_share = true}}}};
+  };
+  return {.name = "labelled",
+          .fields = {{"x", DType::f32, {2}, "", 0, true}, label},
+          .model = model,
+          .classes = 3,
+          .train = source,
+          .test = source};
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anything_is_compiled, Fixture) {
+  RunConfig config = short_config();
+  config.minibatch = 41;
+  refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
+  config.fit = true;
+  refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
+  config = short_config();
+  config.minibatch_schedule = {{1, 8}};
+  refused(config, "expected minibatches of at most the 40 samples of sloped, got 64");
+  BOOST_CHECK_NO_THROW(trained(task, short_config()));
+  BOOST_TEST(models > 0);
+}
+
+// With --fit a worker is smaller than the minibatch, so that there are several and enough samples for --recompute-bn.
+BOOST_FIXTURE_TEST_CASE(fit_may_find_a_plan_that_one_worker_has_not, Fixture) {
+  RunConfig config = short_config();
+  config.fit = config.noise_scale = true;
+  BOOST_CHECK_NO_THROW(check_plan(config, kRows));
+  BOOST_CHECK_THROW(make_plan(config, kRows), Error);
+}
+
+// The bounds are those of the flags.
+BOOST_FIXTURE_TEST_CASE(values_that_a_flag_would_refuse_are_refused, Fixture) {
+  const auto with = [&](const char* expected, const std::function<void(RunConfig&)>& change) {
+    RunConfig config = short_config();
+    change(config);
+    refused(config, expected);
+  };
+  with("--minibatch: expected a whole number in [1, 2^31), got '0'", [](RunConfig& c) { c.minibatch = 0; });
+  with("--epochs: ", [](RunConfig& c) { c.epochs = -1; });
+  with("--steps: ", [](RunConfig& c) { c.steps = -1; });
+  with("--ema: expected a number in [0, 1), got '2'", [](RunConfig& c) { c.ema = 2; });
+  with("--clip-norm: expected a number >= 0, got '-1'", [](RunConfig& c) { c.clip_norm = -1; });
+  with("--threads: expected a whole number in [0, 4096], got '1000000'", [](RunConfig& c) { c.threads = 1'000'000; });
+  with("--loader-threads: ", [](RunConfig& c) { c.loader_threads = -1; });
+  with("--lr: expected a number >= 0, got 'nan'", [](RunConfig& c) { c.lr = kNan; });
+  with("--lr: ", [](RunConfig& c) { c.lr = std::numeric_limits<double>::infinity(); });
+  with("--base-lr: ", [](RunConfig& c) { c.base_minibatch = 4, c.lr = -1; });
+  with("--warmup-epochs: ", [](RunConfig& c) { c.warmup_epochs = kNan; });
+  with("--warmup-from: ", [](RunConfig& c) { c.warmup_start = kNan; });
+  with("--label-smoothing: ", [](RunConfig& c) { c.label_smoothing = 1; });
+  with("--milestones: ", [](RunConfig& c) { c.milestones = {1, kNan}; });
+  with("--momentum: ", [](RunConfig& c) { c.hyper.front().value = kNan; });
+  with("--eval-every: ", [](RunConfig& c) { c.eval_every.count = kNan; });
+  with("--save-every: ", [](RunConfig& c) { c.save_every.count = -1; });
+  with("--stop-at: ", [](RunConfig& c) { c.stop_at.percent = 200; });
+  with("--target: ", [](RunConfig& c) { c.target = {"loss", kNan}; });
+  with("--minibatch-schedule: ", [](RunConfig& c) { c.minibatch_schedule = {{0, 2}}; });
+  with("--validation: ", [](RunConfig& c) { c.validation = -1; });
+  with("--bucket-mb: ", [](RunConfig& c) { c.bucket_mb = -1; });
+  with("--memory: ", [](RunConfig& c) { c.memory = kNan; });
+  with("--optimizer: ", [](RunConfig& c) { c.optimizer = "adamm"; });
+  with("--schedule: ", [](RunConfig& c) { c.schedule = "cosinus"; });
+  RunConfig config = short_config();
+  config.dataset = config.data = "a name that no flag takes";
+  BOOST_CHECK_NO_THROW(trained(task, config));
+}
+
+BOOST_FIXTURE_TEST_CASE(programs_larger_than_the_memory_are_refused_with_both_figures, Fixture) {
+  RunConfig config = short_config();
+  config.memory = 1e-6;
+  BOOST_CHECK_EXCEPTION(
+      trained(task, config), Error,
+      test::says("--memory 1e-06: expected programs of at most 1 kB, got ", "hint:     --memory 0.01"));
+  config.memory = 0.01;
+  BOOST_CHECK_NO_THROW(trained(task, config));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_the_trainings_is_refused, Fixture) {
+  RunConfig half = short_config();
+  half.stop_at.duration = Duration{6, false};
+  const TrainingState state = trained(task, half).state;
+  BOOST_REQUIRE(state.step == 6);
+  const auto refused_with = [&](const std::string& expected, const std::function<void(TrainingState&)>& change) {
+    TrainingState other = state;
+    change(other);
+    BOOST_CHECK_EXCEPTION(trained(task, short_config(), &other), Error, test::says(expected));
+  };
+  const std::string title =
+      "the state to go on from holds other tensors than the training (- the state, + the training)\n";
+  BOOST_REQUIRE(state.tensors.front().name == "fc.bias");
+  refused_with(title + "+ fc.bias f32[1]", [](TrainingState& s) { s.tensors.erase(s.tensors.begin()); });
+  refused_with(title + "- fc.offset f32[1]\n+ fc.bias f32[1]",
+               [](TrainingState& s) { s.tensors.front().name = "fc.offset"; });
+  refused_with(title + "- more f32[1]", [](TrainingState& s) {
+    s.tensors.push_back(s.tensors.front());
+    s.tensors.back().name = "more";
+  });
+  refused_with(title + "- fc.bias f32[1]", [](TrainingState& s) { s.tensors.push_back(s.tensors.front()); });
+  refused_with("tensor fc.bias: expected f32[C=1], got f32[C=1] in 3 bytes",
+               [](TrainingState& s) { s.tensors.front().data.pop_back(); });
+  for (const int64_t step : {-3, 13, 9999})
+    refused_with(fmt::format("expected one after 0 to 12 steps, the length of the training, got one after {}", step),
+                 [&](TrainingState& s) { s.step = step; });
+  TrainingState turned = state;
+  std::reverse(turned.tensors.begin(), turned.tensors.end());
+  BOOST_TEST(trained(task, short_config(), &turned).state.step == 12);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
+  const RunConfig config = short_config();
+  const auto refused = [&](const Field& label, FieldBytes bytes, const std::string& expected) {
+    BOOST_CHECK_EXCEPTION(trained(labelled(label, std::move(bytes)), config), Error, test::says(expected));
+  };
+  const FieldBytes numbers = field_bytes(labels_with(0)), floats = field_bytes(std::vector<float>(kRows));
+  refused({"label", DType::f32, {}, "", 3}, numbers, "field 'label' has `below`, as indices have");
+  refused({"label", DType::f32, {}, "", 3}, floats, "got:      dtype f32, below 3");
+  refused({"label", DType::i32, {}, "", -2}, numbers, "got:      dtype i32, below -2");
+  refused({"label", DType::f32}, numbers, "expected: training samples whose bytes are f32\n  got:      bytes of i32");
+  refused({"label", DType::i32, {}, "", 3}, floats, "field 'label' is declared as i32");
+  refused({"label", DType::f32}, floats, "cross_entropy: labels have the wrong dtype");
+  BOOST_CHECK_NO_THROW(trained(labelled({"label", DType::i32, {}, "", 3}, numbers), config));
+}
+
+BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
+  for (const bool in_memory : {false, true}) {
+    RunConfig config = short_config();
+    config.resident = in_memory ? ResidentChoice::on : ResidentChoice::off;
+    const Field label{"label", DType::i32, {}, "", 0, in_memory};
+    BOOST_CHECK_NO_THROW(trained(labelled(label, field_bytes(labels_with(2))), config));
+    for (const int32_t wrong : {3, -1})
+      BOOST_CHECK_EXCEPTION(trained(labelled(label, field_bytes(labels_with(wrong))), config), Error,
+                            test::says("field 'label'", fmt::format("got {}", wrong)));
+  }
+}
+
+// Only what must be labels is bounded.
+BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
+  Task task = labelled({"label", DType::i32, {}, "", 3}, field_bytes(labels_with(2)));
+  task.fields.push_back({"age", DType::i32});
+  BOOST_TEST(checked_task(task).fields.back().below == 0);
+  task.fields[1].below = 0;
+  BOOST_TEST(checked_task(task).fields[1].below == 0);  // either may be the labels
+  task.fields.back().shape = {2};
+  BOOST_TEST(checked_task(task).fields[1].below == 3);
+  BOOST_TEST(checked_task(task).fields.back().below == 0);
+}
+
+// Sample 29 has what is not finite as its second value.
+BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
+  std::vector<float> x = ramp();
+  x[59] = std::numeric_limits<float>::quiet_NaN();
+  const std::string found = "made by: the data, field 'x' of {} sample 29: value 1 of 2 is nan";
+  const auto reason = [](const Task& of, const RunConfig& config) {
+    const Result result = trained(of, config);
+    BOOST_TEST((result.loop.ending == Ending::diverged));
+    BOOST_TEST(result.loop.reason.find("a smaller --lr") == std::string::npos, result.loop.reason);
+    return result.loop.reason;
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  };
+  Task bad = task;
+  bad.train = pairs(x);
+  for (const bool checks : {false, true})
+    for (const int64_t seed : {1, 2, 3})
+      for (const int64_t held_out : {0, 8}) {
+        RunConfig config = short_config();
+        config.seed = seed;
+        config.check_finite = checks;
+        config.validation = held_out;
+        config.per_worker = 4;
+        const std::string text = reason(bad, config);
+        const bool is_held_out = text.find("validation") != std::string::npos;
+        says(text, fmt::format(fmt::runtime(found), is_held_out ? "validation" : "training"));
+      }
+  bad = task;
+  bad.test = pairs(x);
+  says(reason(bad, short_config()), fmt::format(fmt::runtime(found), "test"));
+}
+
+// Each process has samples of its own.
+BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixture) {
+  std::vector<float> x = ramp();
+  x[59] = std::numeric_limits<float>::infinity();
+  std::vector<std::string> reasons(2);
+  test::on_ranks(2, [&](int rank, Machine machine) {
+    int own_models = 0;
+    Task bad = sloped(own_models);
+    bad.train = pairs(x);
+    RunConfig config = short_config();
+    config.shards = 2;
+    Observer silent;
+    reasons[static_cast<size_t>(rank)] = train(bad, config, machine, silent).loop.reason;
+  });
+  BOOST_TEST(reasons[0] == reasons[1]);
+  BOOST_TEST(reasons[0].find("field 'x' of training sample 29: value 1 of 2 is inf (rank ") != std::string::npos,
+             reasons[0]);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb
