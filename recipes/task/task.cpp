@@ -102,11 +102,10 @@ std::vector<std::string> Task::fields_in_memory() const {
 }
 
 Task with_counts(Task task) {
-  if (!task.train || !task.test)
-    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
-                            task.train ? "no test samples" : "no training samples"));
+  if (!task.train)
+    throw Error(fmt::format("task {}: expected a source of training samples, got no training samples", task.name));
   task.train_count = task.train->count();
-  task.test_count = task.test->count();
+  task.test_count = task.test ? task.test->count() : 0;
   if (!task.plain) task.plain = task.train;
   return task;
 }

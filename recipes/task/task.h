@@ -94,14 +94,15 @@ struct Task {
   bool is_learnable = true;                 // false where the labels do not follow from the samples
   std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
-  // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is.
+  // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is. `test`: null where
+  // `valid` alone is judged on.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
 
   std::vector<std::string> fields_in_memory() const;  // names
 };
 
 // Returns the task with the counts of its sources, and the training part where no other is named for statistics. Throws
-// Error where a source is missing.
+// Error where there is no training part.
 Task with_counts(Task task);
 
 // Training: the fields, "weights" float [N], and the scalars that the model asks for; output "loss", the sum of losses

@@ -21,6 +21,7 @@ class SourcePart : public Source {
 
   int64_t count() const override { return std::ssize(*members_); }
   std::vector<std::string> replaced() const override { return whole_->replaced(); }
+  int64_t reading_bytes() const override { return whole_->reading_bytes(); }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,
@@ -65,10 +66,17 @@ Members members_at(int64_t begin, int64_t end, int64_t all) {
   return std::make_shared<const std::vector<int64_t>>(std::move(members));
 }
 
-}  // namespace
+// Of a task with sources.
+void check_judged(const Task& task) {
+  if (task.test || task.valid) return;
+  throw Error(fmt::format(
+      "{}: there are no samples to judge a training by\n  expected: a test part, or samples that are held out\n  got:  "
+      " "
+      "   {} training samples alone\n  hint:     --validation {} holds out so many of them",
+      task.data.empty() ? task.name : task.data, task.train_count, std::max<int64_t>(1, task.train_count / 10)));
+}
 
-Task with_validation(Task task, int64_t count) {
-  if (count == 0 || task.valid_count > 0) return task;
+Task without_held_out(Task task, int64_t count) {
   const int64_t all = task.train_count, left = all - count;
   const std::string& name = task.data.empty() ? task.name : task.data;
   if (task.is_noise || (task.train && task.train->is_constant()))
@@ -84,6 +92,14 @@ Task with_validation(Task task, int64_t count) {
   task.train = std::make_shared<SourcePart>(task.train, train, task.fields);
   task.plain = std::make_shared<SourcePart>(plain, train, task.fields);
   task.valid = std::make_shared<SourcePart>(plain, valid, task.fields);
+  return task;
+}
+
+}  // namespace
+
+Task with_validation(Task task, int64_t count) {
+  if (count > 0 && task.valid_count == 0) task = without_held_out(std::move(task), count);
+  if (task.train) check_judged(task);
   return task;
 }
 
