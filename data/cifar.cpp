@@ -35,10 +35,10 @@ class Reader {
   }
 
   fs::path find(const CifarFile& file) const {
-    const std::string hint = fmt::format(
+    const std::string by_hand = fmt::format(
         "fetch https://www.cs.toronto.edu/~kriz/{}.tar.gz (the binary version) and unpack it into that directory",
         spec_.coarse_classes > 0 ? "cifar-100-binary" : "cifar-10-binary");
-    return find_data_file({spec_.name, {spec_.folder, spec_.name}, hint}, dir_, file.name);
+    return find_data_file({spec_.name, {spec_.folder, spec_.name}, spec_.is_fetched, by_hand}, dir_, file.name);
   }
 
  private:
@@ -119,7 +119,8 @@ CifarSpec cifar10_spec() {
            {"data_batch_4.bin", 0x9c1a3cbc48308da0},
            {"data_batch_5.bin", 0xaa5747323a3207ef}},
           {"test_batch.bin", 0x6332a0f48b012fbe},
-          {50000, 10000}};
+          {50000, 10000},
+          true};
 }
 
 CifarSpec cifar100_spec() {

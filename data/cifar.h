@@ -26,6 +26,7 @@ struct CifarSpec {
   std::vector<CifarFile> train;
   CifarFile test;
   PartCounts published;
+  bool is_fetched = false;  ///< by ./run get NAME (data/public_sets.txt)
 };
 
 CifarSpec cifar10_spec();

@@ -41,6 +41,13 @@ DataFile::DataFile(const std::filesystem::path& path)
 
 DataFile::~DataFile() { ::close(descriptor_); }
 
+// Says that the file was longer, where bytes up to `end` were there.
+std::string DataFile::shrunk_hint(size_t end) const {
+  if (end > size_) return "";
+  return fmt::format("it had {} bytes when it was opened: another program has cut it short or is writing it anew",
+                     size_);
+}
+
 Bytes DataFile::read(size_t begin, size_t bytes) const {
   Bytes content(bytes);
   read(begin, std::span(content));
@@ -55,7 +62,7 @@ void DataFile::read(size_t begin, std::span<uint8_t> to) const {
     if (got < 0) refuse(path_, std::generic_category().message(errno));
     if (got == 0)
       throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + to.size()),
-                       fmt::format("{} bytes", begin + filled), ""});
+                       fmt::format("{} bytes", begin + filled), shrunk_hint(begin + to.size())});
     filled += static_cast<size_t>(got);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "data/bytes.h"
 
@@ -20,12 +21,15 @@ class DataFile {
 
   /// In bytes, when it was opened.
   size_t size() const { return size_; }
-  /// Bytes [begin, begin + bytes), which must be there.
+  /// Bytes [begin, begin + bytes), which must be there: DataError also where the file is shorter by now. Several
+  /// threads may read at once, as of the other.
   Bytes read(size_t begin, size_t bytes) const;
   /// As many bytes from `begin` on as `to` holds, which must be there.
   void read(size_t begin, std::span<uint8_t> to) const;
 
  private:
+  std::string shrunk_hint(size_t end) const;
+
   std::filesystem::path path_;
   int descriptor_ = -1;
   size_t size_ = 0;

@@ -59,7 +59,6 @@ void check_part(const std::string& name, const char* part, const Split& split, c
   if (shape.channels < 1 || shape.height < 1 || shape.width < 1)
     refuse("images without pixels", "extents of 1 or more", text(shape), "set Split::shape");
   if (split.shape != shape) refuse("another shape than the training part's", text(shape), text(split.shape), "");
-  if (split.count() == 0) refuse("no samples", "at least 1 label", "0", "");
   const auto pixels = static_cast<int64_t>(split.pixels.size());
   if (pixels != split.count() * shape.size())
     refuse("pixels and labels are not of the same samples",
@@ -99,6 +98,8 @@ Dataset make_dataset(std::string name, std::vector<std::string> class_names, Spl
   set.shape = train.shape;
   set.class_names = std::move(class_names);
   check_part(set.name, "training", train, set.shape, set.class_count());
+  if (train.count() == 0)
+    throw DataError({fmt::format("data set {}, training part", set.name), "no samples", "at least 1 label", "0", ""});
   check_part(set.name, "test", test, set.shape, set.class_count());
   // Here and below in this room: without a policy a thread that cannot be made is deferred, and get() does its work.
   std::future<ChannelStatistics> statistics = std::async([&] { return channel_statistics(train); });

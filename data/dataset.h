@@ -48,15 +48,17 @@ struct Dataset {
   ImageShape shape;
   std::vector<std::string> class_names;
   ChannelStatistics statistics;  ///< of the training part
-  Split train, test;
-  std::string fingerprint;  ///< 16 hexadecimal digits: a hash of shape, pixels and labels of both parts
-  bool variant = false;     ///< openly not the published content (data/published.h)
+  Split train, test;             ///< test: of no samples where a set has no such part
+  std::string fingerprint;       ///< 16 hexadecimal digits: a hash of shape, pixels and labels of both parts
+  bool variant = false;          ///< openly not the published content (data/published.h)
+  std::string note = {};         ///< a line that tells what is odd about where it was read from; "": nothing
 
   int64_t class_count() const { return static_cast<int64_t>(class_names.size()); }
 };
 
-/// Makes a Dataset of two parts of the same shape: adds the statistics and the fingerprint. Throws DataError naming
-/// part and sample where pixels and labels are not of the same number of samples, or a label is none of the classes'.
+/// Makes a Dataset of two parts of the same shape, of which `test` may have no samples: adds the statistics and the
+/// fingerprint. Throws DataError naming part and sample where pixels and labels are not of the same number of samples,
+/// or a label is none of the classes'.
 Dataset make_dataset(std::string name, std::vector<std::string> class_names, Split train, Split test);
 
 ChannelStatistics channel_statistics(const Split& split);

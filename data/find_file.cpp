@@ -18,12 +18,19 @@ std::vector<fs::path> candidates(const FileSearch& search, const fs::path& dir, 
   return out;
 }
 
+// How to get the file, by the shortest way first.
+std::string hint_of(const FileSearch& search, const fs::path& dir) {
+  if (!search.is_fetched) return search.by_hand;
+  const std::string get = dir.empty() ? "" : " " + dir.string();
+  return fmt::format("./run get {}{} fetches the set; by hand: {}", search.set, get, search.by_hand);
+}
+
 }  // namespace
 
 fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std::string& file) {
   if (dir.empty()) {
     throw DataError({search.set, "no data directory was given", fmt::format("the directory that holds {}[.gz]", file),
-                     "none", search.hint + " and name it: --data DIR, or the environment variable KB_DATA"});
+                     "none", hint_of(search, dir) + " and name it: --data DIR, or the environment variable KB_DATA"});
   }
   const std::vector<fs::path> places = candidates(search, dir, file);
   for (const fs::path& place : places) {
@@ -37,7 +44,7 @@ fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std
   std::error_code ignored;
   throw DataError({search.set, fmt::format("{} is missing", file), "one of " + looked,
                    fs::is_directory(dir, ignored) ? "none of them" : fmt::format("{} is not a directory", dir.string()),
-                   search.hint});
+                   hint_of(search, dir)});
 }
 
 }  // namespace kb

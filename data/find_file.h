@@ -11,7 +11,8 @@ namespace kb {
 struct FileSearch {
   std::string set;                   ///< the data set's name
   std::vector<std::string> folders;  ///< below the directory, searched behind it
-  std::string hint;                  ///< how to get the file; the error for a missing one says so
+  bool is_fetched = false;           ///< ./run get SET fetches it; the error for a missing file says so
+  std::string by_hand;               ///< how a person gets the file: "fetch URL into that directory"
 };
 
 /// The first of DIR/file, DIR/file.gz, DIR/FOLDER/file, DIR/FOLDER/file.gz ... that is there. Throws DataError with

@@ -97,9 +97,9 @@ std::vector<int32_t> read_labels(const IdxSpec& spec, const fs::path& path) {
 }
 
 fs::path find_file(const IdxSpec& spec, const fs::path& dir, const std::string& file) {
-  const std::string hint =
+  const std::string by_hand =
       fmt::format("fetch {}{}.gz (and the other three files) into that directory", spec.source, file);
-  return find_data_file({spec.name, {spec.name}, hint}, dir, file);
+  return find_data_file({spec.name, {spec.name}, spec.is_fetched, by_hand}, dir, file);
 }
 
 Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& part) {

@@ -19,6 +19,7 @@ struct IdxSpec {
   std::string source;         ///< where the four files can be fetched: the error for a missing file says so
   PartCounts published = {};  ///< see data/published.h
   ImageShape shape = {1, 28, 28};
+  bool is_fetched = false;  ///< by ./run get NAME (data/public_sets.txt)
 };
 
 /// Reads the four files from `dir` or `dir/name` (the first place that has one; plain before .gz). Throws DataError for

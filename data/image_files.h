@@ -27,6 +27,8 @@ class ImageFiles {
   virtual void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> to) const = 0;
   /// The images that have been replaced so far: "train/CLASS/NAME: why".
   virtual std::vector<std::string> replaced() const = 0;
+  /// Memory that a thread takes for an image that it holds as a whole while it reads it, in bytes: of the largest.
+  virtual int64_t held_bytes() const = 0;
 };
 
 }  // namespace kb

@@ -19,7 +19,9 @@ Dataset load_mnist(const std::filesystem::path& dir, int) {
   return load_idx_dataset({"mnist",
                            {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
                            "https://ossci-datasets.s3.amazonaws.com/mnist/",
-                           {60000, 10000}},
+                           {60000, 10000},
+                           {1, 28, 28},
+                           true},
                           dir);
 }
 
@@ -28,7 +30,9 @@ Dataset load_fashion_mnist(const std::filesystem::path& dir, int) {
       {"fashion-mnist",
        {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-       {60000, 10000}},
+       {60000, 10000},
+       {1, 28, 28},
+       true},
       dir);
 }
 

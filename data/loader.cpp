@@ -15,6 +15,9 @@ class RowGatherer {
  public:
   RowGatherer(const Split& split, const Order& order, int64_t first_row, Augmentation augmentation)
       : split_(split), order_(order), first_row_(first_row), augmentation_(std::move(augmentation)) {
+    if (order.sample_end() > split.count())
+      throw std::logic_error(
+          fmt::format("a split of {} samples cannot be read by an order of {}", split.count(), order.sample_end()));
     if (augmentation_.spec.cutout > 0 && static_cast<int64_t>(augmentation_.fill.size()) != split.shape.channels)
       throw std::logic_error("cutout needs one value a channel");
   }

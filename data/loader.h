@@ -50,7 +50,8 @@ struct Augmentation {
 };
 
 /// Gathers rows [first_row, first_row + weights.size()) of each batch of `order` from `split`, which must outlive it.
-/// Throws std::logic_error at the call if the memory's spans disagree in size or leave the minibatch.
+/// Throws std::logic_error where the order has samples that the split has not, and at a batch if the memory's spans
+/// disagree in size or leave the minibatch.
 BatchFill gather_rows(const Split& split, const Order& order, int64_t first_row = 0, Augmentation augmentation = {});
 
 /// Fills slot `slot` with the batch of `step`. Several threads call it at once, each for a slot of its own.

@@ -56,7 +56,7 @@ Order Order::training(uint64_t seed, int64_t count, int64_t minibatch) {
   Order order;
   order.shuffled_ = true;
   order.seed_ = seed;
-  order.count_ = count;
+  order.count_ = order.sample_end_ = count;
   order.minibatch_ = minibatch;
   order.steps_per_epoch_ = count / minibatch;
   order.weight_ = 1.0f / static_cast<float>(minibatch);
@@ -67,7 +67,7 @@ Order Order::evaluation(int64_t count, int64_t minibatch) {
   require_positive("samples", count);
   require_positive("rows in a minibatch", minibatch);
   Order order;
-  order.count_ = count;
+  order.count_ = order.sample_end_ = count;
   order.minibatch_ = minibatch;
   order.steps_per_epoch_ = (count - 1) / minibatch + 1;
   return order;
@@ -77,7 +77,11 @@ Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
   if (std::ssize(*members) != count_)
     throw DataError({"sample order", "its members are not as many as its samples", fmt::to_string(count_),
                      fmt::to_string(members->size()), ""});
+  const auto [least, most] = std::minmax_element(members->begin(), members->end());
+  if (*least < 0)
+    throw DataError({"sample order", "a member is no sample", "numbers >= 0", fmt::to_string(*least), ""});
   Order order = *this;
+  order.sample_end_ = *most + 1;
   order.members_ = std::move(members);
   return order;
 }

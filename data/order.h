@@ -49,7 +49,7 @@ class Order {
   static Order evaluation(int64_t count, int64_t minibatch);
 
   /// This order of other samples: `members[i]` stands where this one has sample i. Throws DataError unless there
-  /// are as many members as samples.
+  /// are as many members as samples, none below 0.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
   /// This order for a run that is at `step` and `epoch` when it begins with it: steps count from `step` on, and the
@@ -57,6 +57,8 @@ class Order {
   Order beginning(int64_t step, int64_t epoch) const;
 
   float weight() const { return weight_; }  // of a row that is no padding
+  /// One past the largest sample: whoever is read by this order has at least so many.
+  int64_t sample_end() const { return sample_end_; }
   int64_t minibatch() const { return minibatch_; }
   /// floor(count / minibatch) in training, ceil(count / minibatch) in evaluation.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
@@ -69,7 +71,7 @@ class Order {
   Order() = default;
   bool shuffled_ = false;
   uint64_t seed_ = 0;
-  int64_t count_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
+  int64_t count_ = 0, sample_end_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
   int64_t first_step_ = 0, first_epoch_ = 0;
   float weight_ = 1;
   std::shared_ptr<const std::vector<int64_t>> members_;  // null: every sample stands for itself

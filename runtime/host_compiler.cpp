@@ -172,6 +172,15 @@ std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, 
   return results;
 }
 
+bool is_refused(const HostCompiler& compiler, const fs::path& source) {
+  std::vector<std::string> argv = {compiler.path};
+  argv.insert(argv.end(), compiler.flags.begin(), compiler.flags.end());
+  argv.insert(argv.end(), {"-fsyntax-only", source.string()});
+  std::deque<Process> process;
+  start(process, argv, [] {});
+  return process.front().wait().status != 0;
+}
+
 std::string command_line(const HostCompiler& compiler, const CompileJob& job) {
   return fmt::format("{}", fmt::join(arguments(compiler, job), " "));
 }

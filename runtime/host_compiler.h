@@ -38,6 +38,10 @@ HostCompiler find_host_compiler(const RuntimeOptions& options);
 // cannot be started.
 std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs);
 
+// Whether the compiler refuses the text itself, read without writing anything: where it does not, what failed was a
+// write (a full TMPDIR, where it keeps what goes from pass to pass) or memory. Errors as above.
+bool is_refused(const HostCompiler& compiler, const std::filesystem::path& source);
+
 // The command that compiles `job`, for a person to repeat.
 std::string command_line(const HostCompiler& compiler, const CompileJob& job);
 

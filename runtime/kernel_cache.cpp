@@ -21,6 +21,7 @@
 #include "runtime/kernel_units.h"
 #include "runtime/sha256.h"
 #include "runtime/standard_streams.h"
+#include "runtime/temporary_folder.h"
 
 namespace kb {
 namespace {
@@ -166,8 +167,7 @@ class Loader {
       reason = fmt::format("kernel cache {}: {}", cache_dir_.string(), reason);
     }
     warn("{}; kernels are compiled into a temporary directory and not kept (choose another with KB_CACHE)", reason);
-    std::error_code ignored;
-    const fs::path parent = fs::temp_directory_path(ignored);
+    const fs::path parent = temporary_parent();
     if (const std::optional<fs::path> path = make_work_directory(parent)) return {*path, false};
     throw_file_error("write", parent, errno);
   }
@@ -185,7 +185,7 @@ class Loader {
   [[noreturn]] void report_failure(const KernelUnit& unit, const CompileJob& job,
                                    const std::string& diagnostics) const {
     const std::string kernel = blamed_kernel(unit, diagnostics);
-    if (kernel.empty())
+    if (kernel.empty() || !is_refused(compiler_, job.source))
       throw Error(fmt::format("the host C++ compiler {} (named by {}) could not do its work:\n{}\ncommand: {}",
                               compiler_.path, compiler_.origin, diagnostics, command_line(compiler_, job)));
     const fs::path parent = job.source.parent_path().parent_path();

@@ -12,13 +12,15 @@
 
 namespace kb {
 
-void throw_no_thread(const char* what, const std::error_code& error) {
-  throw Error(fmt::format(
+std::string no_thread_text(const char* what, const std::error_code& error) {
+  return fmt::format(
       "no thread can be made for {}\n  expected: room for one more\n  got:      {}\n  hint:     the limit on "
       "the user's processes and threads (ulimit -u) or on the container's (pids.max) is reached: raise it, "
       "or run with fewer --threads or fewer --processes",
-      what, error.message()));
+      what, error.message());
 }
+
+void throw_no_thread(const char* what, const std::error_code& error) { throw Error(no_thread_text(what, error)); }
 
 // Threads take the next piece until there is none. A thread that cannot be made is deferred to where it is waited for,
 // and finds no piece left.

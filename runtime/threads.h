@@ -4,12 +4,15 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 namespace kb {
 
+// "no thread can be made for WHAT", with the system's reason and what helps.
+std::string no_thread_text(const char* what, const std::error_code& error);
 [[noreturn]] void throw_no_thread(const char* what, const std::error_code& error);
 
 // Throws Error where it cannot be made; `what` is the end of "no thread can be made for ...".

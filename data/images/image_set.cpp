@@ -67,6 +67,12 @@ class ViewedImages : public ImageFiles {
     return lines;
   }
 
+  int64_t held_bytes() const override {
+    int64_t most = 0;
+    for (const ImageEntry& entry : entries_) most = std::max(most, kb::held_bytes(entry));
+    return most;
+  }
+
  private:
   void view(const ImageEntry& entry, int64_t sample, const ImageDraw& draw, std::span<uint8_t> to) const {
     thread_local Bytes memory;
@@ -124,6 +130,7 @@ Dataset image_set(std::shared_ptr<const ImageStore> store, int64_t side) {
   set.class_names = index.classes;
   set.statistics = imagenet_statistics();
   set.fingerprint = index_fingerprint(index);
+  set.note = passed_over_note(index.passed);
   set.train = split_of(store, index.train, side);
   set.test = split_of(store, index.test, side);
   return set;

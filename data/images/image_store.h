@@ -13,7 +13,7 @@ class ImageStore {
  public:
   virtual ~ImageStore() = default;
   const ImageIndex& index() const { return index_; }
-  /// The bytes of a file, in `memory` or where they lie. Throws DataError where they cannot be read.
+  /// Reads a file into `memory`, and returns its bytes there. Throws DataError where they cannot be read.
   virtual std::span<const uint8_t> file(const ImageEntry& entry, Bytes& memory) const = 0;
 
  protected:

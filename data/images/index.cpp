@@ -22,13 +22,8 @@ namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kImageLayout = "DIR/train/CLASS/*.JPEG and DIR/val/CLASS/*.JPEG (or .jpg, .png)";
-
-bool is_image_name(const std::string& name) {
-  std::string end = fs::path(name).extension().string();
-  std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
-  return end == ".jpg" || end == ".jpeg" || end == ".png";
-}
+constexpr const char* kImageLayout = "DIR/train/CLASS/*.JPEG and DIR/val/CLASS/*.JPEG (or .jpg, .png, .ppm, .pgm)";
+constexpr uint64_t kReading = 2;  // of stamps: how headers are read; an index that was cached by another is made again
 
 struct stat status_of(const fs::path& path) {
   struct stat status;
@@ -43,10 +38,16 @@ class Lister {
   explicit Lister(const fs::path& dir) : dir_(dir) {}
 
   ImageIndex list() {
-    index_.classes = training_classes(dir_, kImageLayout);
+    index_.stamp = kReading;
+    index_.classes = training_classes(dir_, kImageLayout, index_.passed);
     add_part("train", index_.classes, index_.train);
-    const std::string test = test_part(dir_);
-    const std::vector<std::string> tested = class_folders(dir_ / test, kImageLayout);
+    if (const std::string test = test_part(dir_); !test.empty()) add_test_part(test);
+    return std::move(index_);
+  }
+
+ private:
+  void add_test_part(const std::string& test) {
+    const std::vector<std::string> tested = class_folders(dir_ / test, kImageLayout, index_.passed);
     for (const std::string& name : tested)
       if (!std::binary_search(index_.classes.begin(), index_.classes.end(), name))
         throw DataError({(dir_ / test / name).string(), "a class that training does not have",
@@ -54,25 +55,20 @@ class Lister {
                          name, ""});
     add_part(test, tested, index_.test);
     if (index_.test.empty()) throw DataError({(dir_ / test).string(), "no images", kImageLayout, "", ""});
-    return std::move(index_);
   }
 
- private:
   void add_part(const std::string& part, const std::vector<std::string>& classes, std::vector<ImageEntry>& entries) {
     for (const std::string& name : classes) {
       const auto at = std::lower_bound(index_.classes.begin(), index_.classes.end(), name);
       const auto label = static_cast<int32_t>(at - index_.classes.begin());
-      const size_t before = entries.size();
-      for (const std::string& file : names_in(dir_ / part / name, kImageLayout))
+      for (const std::string& file : images_of_class(dir_ / part / name, kImageLayout, index_.passed))
         add_file(fs::path(part) / name / file, label, entries);
-      if (entries.size() == before)
-        throw DataError({(dir_ / part / name).string(), "a class without images", kImageLayout, "", ""});
     }
   }
 
   void add_file(const fs::path& path, int32_t label, std::vector<ImageEntry>& entries) {
     const struct stat status = status_of(dir_ / path);
-    if (!S_ISREG(status.st_mode) || !is_image_name(path.string()))
+    if (!S_ISREG(status.st_mode))
       throw DataError({(dir_ / path).string(), "is not an image that is read here", kImageLayout,
                        S_ISDIR(status.st_mode) ? "a folder" : "another kind of file", "move it elsewhere"});
     const std::string name = path.string();
@@ -88,17 +84,18 @@ class Lister {
   ImageIndex index_;
 };
 
-ImageSize size_of_file(const fs::path& path) {
+// Sets what the header of a file says; nothing where it cannot be read.
+void read_header(ImageEntry& entry, const fs::path& path) {
   constexpr size_t kUsualHeader = size_t{64} << 10;  // bytes
   const DataFile file(path);
   for (const size_t bytes : {std::min(file.size(), kUsualHeader), file.size()}) {
     try {
       const Bytes begin = file.read(0, bytes);
-      return open_image(begin)->size();
+      set_header(entry, *open_image(begin));
+      return;
     } catch (const UnreadableImage&) {
     }
   }
-  return {};
 }
 
 // Name of the cached index: one a folder.
@@ -115,6 +112,7 @@ bool take_cached(ImageIndex& index, const fs::path& file) {
     if (known.stamp != index.stamp || known.train.size() != index.train.size() ||
         known.test.size() != index.test.size() || known.names != index.names)
       return false;
+    known.passed = std::move(index.passed);
     index = std::move(known);
     return true;
   } catch (const DataError&) {  // absent or damaged: it is made again
@@ -123,6 +121,15 @@ bool take_cached(ImageIndex& index, const fs::path& file) {
 }
 
 }  // namespace
+
+void set_header(ImageEntry& entry, const ImageDecoder& image) {
+  const auto [width, height] = image.size();
+  entry.width = static_cast<uint16_t>(width);
+  entry.height = static_cast<uint16_t>(height);
+  entry.held = static_cast<uint16_t>((image.held_bytes() + width * height - 1) / (width * height));
+}
+
+int64_t held_bytes(const ImageEntry& entry) { return int64_t{entry.held} * entry.width * entry.height; }
 
 std::string index_fingerprint(const ImageIndex& index) {
   uint64_t hash =
@@ -148,11 +155,7 @@ void read_image_sizes(ImageIndex& index, const fs::path& dir, int threads) {
     for (ImageEntry& entry : *part) entries.push_back(&entry);
   const auto stride = static_cast<size_t>(std::max(threads, 1));
   const auto read_some = [&](size_t first) {
-    for (size_t i = first; i < entries.size(); i += stride) {
-      const ImageSize size = size_of_file(dir / index.name(*entries[i]));
-      entries[i]->width = static_cast<int32_t>(size.width);
-      entries[i]->height = static_cast<int32_t>(size.height);
-    }
+    for (size_t i = first; i < entries.size(); i += stride) read_header(*entries[i], dir / index.name(*entries[i]));
   };
   std::vector<std::future<void>> others;
   for (size_t first = 1; first < stride; ++first) others.push_back(std::async(read_some, first));

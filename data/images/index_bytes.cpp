@@ -10,7 +10,7 @@ namespace kb {
 namespace {
 
 constexpr uint64_t kMagic = 0x3178646e49626b0a;  // "\nkbIndx1"
-constexpr int32_t kMostSide = 65535;             // pixels
+constexpr int kMostHeld = 16;                    // bytes a pixel
 static_assert(sizeof(ImageEntry) == 48, "entries are written as they lie in memory");
 
 struct IndexHeader {
@@ -42,8 +42,7 @@ class IndexReader {
       check_order(*part);
     }
     if (!rest_.empty()) refuse("the end of the index", fmt::format("{} bytes more", rest_.size()));
-    if (index.classes.size() < 2 || index.train.empty() || index.test.empty())
-      refuse("classes, training and test images", "none of some");
+    if (index.classes.size() < 2 || index.train.empty()) refuse("classes and training images", "none of some");
     return index;
   }
 
@@ -94,8 +93,8 @@ class IndexReader {
       refuse("a name within the names", fmt::format("one at {}", entry.name));
     if (entry.label < 0 || entry.label >= static_cast<int64_t>(index.classes.size()))
       refuse(fmt::format("labels below {}", index.classes.size()), fmt::to_string(entry.label));
-    if (entry.width < 0 || entry.height < 0 || entry.width > kMostSide || entry.height > kMostSide)
-      refuse(fmt::format("sides of at most {} pixels", kMostSide), fmt::format("{}x{}", entry.width, entry.height));
+    if (entry.held > kMostHeld || entry.spare != 0)
+      refuse(fmt::format("at most {} bytes a pixel", kMostHeld), fmt::format("{} and {}", entry.held, entry.spare));
   }
 
   // A class is looked for by bisection.

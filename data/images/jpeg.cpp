@@ -121,6 +121,7 @@ class JpegDecoder : public ImageDecoder {
   explicit JpegDecoder(std::span<const uint8_t> file) : input_(file) {
     size_ = {static_cast<int64_t>(input_.jpeg.image_width), static_cast<int64_t>(input_.jpeg.image_height)};
     is_gray_ = input_.jpeg.num_components == 1;
+    if (jpeg_has_multiple_scans(&input_.jpeg) != 0) held_bytes_ = coefficient_bytes();
   }
 
   void decode(const PixelBox& box, const RowSink& row) override {
@@ -139,6 +140,13 @@ class JpegDecoder : public ImageDecoder {
   }
 
  private:
+  int64_t coefficient_bytes() const {
+    int64_t blocks = 0;
+    for (int c = 0; c < input_.jpeg.num_components; ++c)
+      blocks += int64_t{input_.jpeg.comp_info[c].width_in_blocks} * input_.jpeg.comp_info[c].height_in_blocks;
+    return blocks * static_cast<int64_t>(sizeof(JBLOCK));
+  }
+
   void start(const PixelBox& box, J_COLOR_SPACE space) {
     jpeg_decompress_struct& jpeg = input_.jpeg;
     const int64_t left = std::max<int64_t>(box.left - kMargin, 0);

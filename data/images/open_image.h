@@ -1,4 +1,4 @@
-// The door to image files of all kinds: JPEG, PNG, and bare pixels (data/images/pixels.h), told apart by how they
+// The door to image files of all kinds: JPEG, PNG, PNM, and bare pixels (data/images/pixels.h), told apart by how they
 // begin.
 #pragma once
 

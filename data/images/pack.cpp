@@ -1,9 +1,6 @@
 #include "data/images/pack.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -36,7 +33,7 @@ static_assert(sizeof(PackHeader) == 64);
 // One image that is in FILE.part, as FILE.part.log holds it.
 struct LogEntry {
   uint64_t bytes = 0, checksum = 0;
-  int32_t width = 0, height = 0;
+  uint16_t width = 0, held = 0, height = 0, spare = 0;  // as in ImageEntry
 };
 
 template <class Value>
@@ -83,9 +80,9 @@ Packed with_checksum(Packed made) {
 
 Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& form) {
   Packed made;
-  const std::span<const uint8_t> file = store.file(from, made.file);
-  if (file.data() != made.file.data()) made.file.assign(file.begin(), file.end());
+  store.file(from, made.file);
   made.entry.width = from.width;
+  made.entry.held = from.held;
   made.entry.height = from.height;
   if (form.side > 0) {
     try {
@@ -94,8 +91,9 @@ Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& f
       if (size == image->size() && !form.raw) return with_checksum(std::move(made));
       const std::vector<uint8_t> pixels = resized_pixels(*image, size);
       made.file = form.raw ? encode_pixels(pixels, size) : encode_jpeg(pixels, size, form.quality);
-      made.entry.width = static_cast<int32_t>(size.width);
-      made.entry.height = static_cast<int32_t>(size.height);
+      made.entry.width = static_cast<uint16_t>(size.width);
+      made.entry.held = 0;
+      made.entry.height = static_cast<uint16_t>(size.height);
     } catch (const UnreadableImage&) {  // it is as unreadable in the pack
     }
   }
@@ -161,6 +159,7 @@ class PackWriter {
   void set(size_t image, const LogEntry& entry) {
     ImageEntry& to = *entries_[image];
     to.width = entry.width;
+    to.held = entry.held;
     to.height = entry.height;
     to.bytes = entry.bytes;
     to.checksum = entry.checksum;
@@ -215,45 +214,21 @@ class PackWriter {
   uint64_t at_ = sizeof(PackHeader);  // end of the images that are written
 };
 
-// A file's pages, which the processes that map it share.
-class MappedFile {
- public:
-  explicit MappedFile(const fs::path& path) {
-    const DataFile checked(path);  // a regular file, and readable
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    size_ = checked.size();
-    void* at = descriptor < 0 || size_ == 0 ? MAP_FAILED : ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
-    const int reason = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    if (at == MAP_FAILED)
-      throw DataError({path.string(), "cannot be mapped into memory", "",
-                       size_ == 0 ? "an empty file" : std::strerror(reason), ""});
-    begin_ = static_cast<const uint8_t*>(at);
-  }
-  ~MappedFile() { ::munmap(const_cast<uint8_t*>(begin_), size_); }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::span<const uint8_t> bytes() const { return {begin_, size_}; }
-
- private:
-  const uint8_t* begin_ = nullptr;
-  size_t size_ = 0;
-};
-
-ImageIndex read_pack_index(std::span<const uint8_t> bytes, const fs::path& path) {
+ImageIndex read_pack_index(const DataFile& file, const fs::path& path) {
   PackHeader header;
-  if (bytes.size() < sizeof header || !std::equal(std::begin(kSignature), std::end(kSignature), bytes.begin()))
+  const Bytes begin = file.read(0, std::min(file.size(), sizeof header));
+  if (begin.size() < sizeof header || !std::equal(std::begin(kSignature), std::end(kSignature), begin.begin()))
     throw DataError({path.string(), "is not a pack of images", "a file that ./run pack has written to its end",
-                     "another beginning", "./run pack DIR --to FILE makes one"});
-  std::memcpy(&header, bytes.data(), sizeof header);
+                     file.size() == 0 ? "an empty file" : "another beginning", "./run pack DIR --to FILE makes one"});
+  std::memcpy(&header, begin.data(), sizeof header);
   const auto refuse = [&](std::string expected, std::string got) {
     throw DataError(
         {path.string(), "the pack is damaged", std::move(expected), std::move(got), "pack the images again"});
   };
-  if (header.index_at > bytes.size() || header.index_bytes != bytes.size() - header.index_at)
+  if (header.index_at > file.size() || header.index_bytes != file.size() - header.index_at)
     refuse(fmt::format("an index of {} bytes at {}", header.index_bytes, header.index_at),
-           fmt::format("a file of {} bytes", bytes.size()));
-  ImageIndex index = parse_index(bytes.subspan(header.index_at), path.string());
+           fmt::format("a file of {} bytes", file.size()));
+  ImageIndex index = parse_index(file.read(header.index_at, header.index_bytes), path.string());
   for (const std::vector<ImageEntry>* part : index.parts())
     for (const ImageEntry& entry : *part)
       if (entry.at < sizeof header || entry.at > header.index_at || entry.bytes > header.index_at - entry.at)
@@ -262,17 +237,21 @@ ImageIndex read_pack_index(std::span<const uint8_t> bytes, const fs::path& path)
   return index;
 }
 
+// Images are read, not mapped: a mapped file that another program cuts short ends the process that looks behind its
+// end, and the system keeps its pages for all processes either way.
 class PackStore : public ImageStore {
  public:
-  PackStore(const fs::path& path, std::unique_ptr<MappedFile> file)
-      : ImageStore(read_pack_index(file->bytes(), path)), file_(std::move(file)) {}
+  PackStore(const fs::path& path, std::unique_ptr<const DataFile> file)
+      : ImageStore(read_pack_index(*file, path)), file_(std::move(file)) {}
 
-  std::span<const uint8_t> file(const ImageEntry& entry, Bytes&) const override {
-    return file_->bytes().subspan(entry.at, entry.bytes);
+  std::span<const uint8_t> file(const ImageEntry& entry, Bytes& memory) const override {
+    memory.resize(entry.bytes);
+    file_->read(entry.at, std::span(memory));
+    return memory;
   }
 
  private:
-  std::unique_ptr<MappedFile> file_;
+  std::unique_ptr<const DataFile> file_;
 };
 
 }  // namespace
@@ -282,7 +261,7 @@ int64_t write_pack(const ImageStore& store, const fs::path& file, const PackWork
 }
 
 std::shared_ptr<const ImageStore> open_pack(const fs::path& file) {
-  return std::make_shared<PackStore>(file, std::make_unique<MappedFile>(file));
+  return std::make_shared<PackStore>(file, std::make_unique<const DataFile>(file));
 }
 
 std::vector<std::string> verify_pack(const ImageStore& pack, int threads, const PackProgress& progress) {
@@ -303,7 +282,7 @@ std::vector<std::string> verify_pack(const ImageStore& pack, int threads, const 
     const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(threads, 1)), entries.size());
     std::vector<std::future<void>> readers;
     for (size_t begin = first; begin < end; begin += kAtOnce)
-      readers.push_back(std::async(std::launch::async, read, begin));
+      readers.push_back(std::async(read, begin));  // see make_dataset
     for (std::future<void>& reader : readers) reader.get();
     for (; first < end; ++first) bytes += entries[first]->bytes;
   }

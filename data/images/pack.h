@@ -1,5 +1,5 @@
-// A pack: the images of a folder in one file, which is mapped into memory: processes of a machine share its pages, and
-// opening it lists no folder. It holds the files' own bytes, or smaller copies.
+// A pack: the images of a folder in one file: opening it lists no folder, and reading an image opens no file. It holds
+// the files' own bytes, or smaller copies.
 //
 // Layout: a header of 64 bytes (8 letters, begin and size of the index), the files one behind the other, the index
 // (data/images/index.h) with the place and the checksum of each.

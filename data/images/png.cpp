@@ -1,6 +1,5 @@
 #include "data/images/png.h"
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include <cstring>
@@ -38,12 +37,8 @@ class PngDecoder : public ImageDecoder {
 
   void decode(const PixelBox& box, const RowSink& row) override {
     const size_t pitch = 4 * static_cast<size_t>(size_.width);
-    const bool is_interlaced = png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
-    const int64_t bytes = static_cast<int64_t>(pitch) * size_.height;
-    if (is_interlaced && bytes > kDecodeBytes)
-      throw UnreadableImage(fmt::format("an interlaced PNG of {}x{} pixels, which takes more than 1 GiB of memory",
-                                        size_.width, size_.height));
-    memory_.resize(is_interlaced ? static_cast<size_t>(bytes) : pitch);
+    const bool is_interlaced = held_bytes_ > 0;
+    memory_.resize(is_interlaced ? static_cast<size_t>(held_bytes_) : pitch);
     if (is_interlaced) read_passes(pitch);
     for (int64_t y = 0; y < box.top + box.height; ++y) {
       if (!is_interlaced) guarded([this] { png_read_row(png_, memory_.data(), nullptr); });
@@ -81,6 +76,7 @@ class PngDecoder : public ImageDecoder {
     size_ = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
     if (png_get_rowbytes(png_, info_) != 4 * static_cast<size_t>(size_.width))
       png_error(png_, "an unknown colour type");
+    if (png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE) held_bytes_ = 4 * size_.width * size_.height;
   }
 
   void read_passes(size_t pitch) {

@@ -16,9 +16,9 @@ struct Command {
   const char* name;
   int (*run)(const ToolArguments& arguments);
 };
-constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command}, {"scale", scale_command},
-                                 {"export", export_command},   {"sweep", sweep_command}, {"trial", trial_command},
-                                 {"rank", rank_command}};
+constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command},     {"scale", scale_command},
+                                 {"export", export_command},   {"predict", predict_command}, {"sweep", sweep_command},
+                                 {"trial", trial_command},     {"rank", rank_command}};
 
 const Command* find_command(const std::string& name) {
   for (const Command& command : kCommands)

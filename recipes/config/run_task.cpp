@@ -21,18 +21,21 @@ std::string why_images_are_sent(const RunConfig& config, const InputSpec& input)
   return moves ? "with --augment-in loader the host moves the pixels" : "";
 }
 
+// Lines.
+std::string notes_of(const Dataset& data) {
+  const std::string one_class = one_class_note(data);
+  return data.note.empty() || one_class.empty() ? data.note + one_class : data.note + "\n" + one_class;
+}
+
 DataFacts facts_of_images(const InputSpec& input, const Dataset& data) {
-  DataFacts facts{data.name,
-                  data.fingerprint,
-                  "",
-                  one_class_note(data),
-                  data.class_names,
-                  data.statistics.mean,
-                  data.statistics.stddev};
+  DataFacts facts{
+      data.name,  data.fingerprint, "", notes_of(data), data.class_names, data.statistics.mean, data.statistics.stddev,
+      data.shape, input.in_files};
   const ImageShape& s = data.shape;
-  facts.text = fmt::format("data {}{}: {} training and {} test images of {}x{}x{}, {} classes", data.name,
-                           data.variant ? " (variant)" : "", data.train.count(), data.test.count(), s.channels,
-                           s.height, s.width, data.class_count());
+  const std::string tested = data.test.count() > 0 ? fmt::format("{} test", data.test.count()) : "no test";
+  facts.text = fmt::format("data {}{}: {} training and {} images of {}x{}x{}, {} classes", data.name,
+                           data.variant ? " (variant)" : "", data.train.count(), tested, s.channels, s.height, s.width,
+                           data.class_count());
   if (!input.noise) return facts;
   facts.note = "";
   facts.text = fmt::format(
@@ -64,6 +67,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
 std::string fingerprint_of(const Task& task) {
   std::string text;
   for (const Source* source : {task.train.get(), task.test.get()}) {
+    if (!source) continue;
     text += fmt::format("{} samples\n", source->count());
     for (size_t f = 0; f < task.fields.size(); ++f) {
       const std::span<const std::byte> table = source->table(f);
@@ -93,15 +97,14 @@ LoadedTask load_own(const Recipe& recipe, const RunConfig& config) {
 
 // The fingerprint is then that of the parts: other samples are trained on.
 LoadedTask held_out(LoadedTask loaded, int64_t count) {
-  if (count == 0) return loaded;
   const int64_t all = loaded.task.train_count;
   loaded.task = with_validation(std::move(loaded.task), count);
+  if (count == 0) return loaded;
   const std::string parts = fmt::format("{} validation {}", loaded.data.fingerprint, count);
   loaded.data.fingerprint = sha256_hex(parts).substr(0, kFingerprintDigits);
-  loaded.data.text += fmt::format(
-      "; {} of the {} training samples are held out: evaluations judge on them, the test part is evaluated once, at "
-      "the end",
-      count, all);
+  loaded.data.text +=
+      fmt::format("; {} of the {} training samples are held out: evaluations judge on them, {}", count, all,
+                  loaded.task.test ? "the test part is evaluated once, at the end" : "and no others are there");
   return loaded;
 }
 

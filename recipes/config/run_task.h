@@ -14,9 +14,11 @@ struct DataFacts {
   std::string name;
   std::string fingerprint;                     // hash of the contents, hexadecimal digits
   std::string text;                            // "data mnist: 60000 training and 10000 test images of 1x28x28, ..."
-  std::string note = {};                       // says what is odd about them; empty: nothing
+  std::string note = {};                       // lines that say what is odd about them; empty: nothing
   std::vector<std::string> class_names = {};   // of images, as the next two; else empty
   std::vector<double> mean = {}, stddev = {};  // a channel; of pixels scaled to [0, 1]
+  ImageShape shape = {};                       // of an image
+  bool in_files = false;                       // images of any size, seen through a square
 };
 
 struct LoadedTask {

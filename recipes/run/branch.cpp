@@ -42,19 +42,6 @@ JsonValue manifest_at(const std::string& flag, const fs::path& given) {
   return parse_json(read_file(path), flag + ": " + path.string());
 }
 
-// The words of "arguments"; of a file without them, those that its "flags" stand for.
-std::vector<std::string> recorded_words(const JsonValue& manifest) {
-  if (manifest.has("arguments")) return manifest.at("arguments").list<std::string>();
-  std::vector<std::string> words;
-  for (const auto& [name, value] : manifest.at("flags").members()) {
-    const std::string text = scalar_text(value);
-    if (text.empty() || text == "false") continue;
-    words.push_back("--" + name);
-    if (text != "true") words.push_back(text);
-  }
-  return words;
-}
-
 RunConfig origin_flags(const Recipe& recipe, const std::string& flag, const fs::path& given) {
   const JsonValue manifest = manifest_at(flag, given);
   if (const std::string name = manifest.get<std::string>("recipe"); name != recipe.name)

@@ -14,17 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Checkpoint newest_whole(const fs::path& folder, const std::function<void(const std::string&)>& say) {
-  for (const fs::path& path : list_checkpoints(folder)) {
-    try {
-      return read_checkpoint(path);
-    } catch (const Error& error) {
-      say(fmt::format("passed over: {}", error.what()));
-    }
-  }
-  throw Error(fmt::format("there is no checkpoint that is whole in {}", folder.string()));
-}
-
 // Adds what the averaged parameter differs by.
 void add_offset(NamedTensor& parameter, const NamedTensor& offset) {
   const DType dtype = parameter.type.dtype;
@@ -34,6 +23,17 @@ void add_offset(NamedTensor& parameter, const NamedTensor& offset) {
 }
 
 }  // namespace
+
+Checkpoint newest_whole_checkpoint(const fs::path& folder, const std::function<void(const std::string&)>& say) {
+  for (const fs::path& path : list_checkpoints(folder)) {
+    try {
+      return read_checkpoint(path);
+    } catch (const Error& error) {
+      say(fmt::format("passed over: {}", error.what()));
+    }
+  }
+  throw Error(fmt::format("there is no checkpoint that is whole in {}", folder.string()));
+}
 
 std::vector<NamedTensor> exported_tensors(const Checkpoint& checkpoint, bool averaged) {
   std::vector<NamedTensor> tensors = model_tensors(checkpoint);
@@ -62,7 +62,7 @@ Checkpoint export_model(const ExportRequest& request, const std::function<void(c
     throw Error(fmt::format("--to {}: expected a file that is not the run's own\n  hint: name another; {} is as it was",
                             request.to.string(), request.run.string()));
   const fs::path folder = checkpoints_of(request.run);
-  Checkpoint checkpoint = request.checkpoint.empty() ? newest_whole(folder, say)
+  Checkpoint checkpoint = request.checkpoint.empty() ? newest_whole_checkpoint(folder, say)
                                                      : read_checkpoint(named_checkpoint(folder, request.checkpoint));
   const std::vector<NamedTensor> tensors = exported_tensors(checkpoint, request.averaged);
   write_safetensors(

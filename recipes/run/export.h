@@ -16,6 +16,11 @@ struct ExportRequest {
   bool averaged = false;  // the parameters as --ema has averaged them, in place of the last ones
 };
 
+// Returns the newest checkpoint of a folder that is whole. `say` is given a line for each damaged one that was passed
+// over. Throws Error where there is none.
+Checkpoint newest_whole_checkpoint(const std::filesystem::path& folder,
+                                   const std::function<void(const std::string&)>& say);
+
 // The checkpoint's model, or its averaged parameters and its running statistics. Throws Error where the run has
 // averaged none.
 std::vector<NamedTensor> exported_tensors(const Checkpoint& checkpoint, bool averaged);

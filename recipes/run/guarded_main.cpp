@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 #include <system_error>
 
 #include "data/error.h"
 #include "recipes/config/flags.h"
 #include "runtime/standard_streams.h"
+#include "runtime/threads.h"
 
 namespace kb {
 namespace {
@@ -15,6 +17,18 @@ namespace {
 int internal_error(const std::exception& error, std::string& message) {
   message = fmt::format("internal error: {}", error.what());
   return 3;
+}
+
+// Tells what the system refused, where that is known: printing throws what the stream meets, a library's own threads
+// have no name. Otherwise "".
+std::string refusal_of(const std::system_error& error) {
+  if (std::string fault = standard_output_fault(error.code().value()); !fault.empty()) return fault;
+  return error.code() == std::errc::resource_unavailable_try_again ? no_thread_text("this work", error.code()) : "";
+}
+
+std::string refusal_of(const std::filesystem::filesystem_error& error) {
+  return error.path1().empty() ? std::string(error.what())
+                               : fmt::format("cannot use {}: {}", error.path1().string(), error.code().message());
 }
 
 // `work`'s exit code, or that of what it throws, with the message.
@@ -30,8 +44,10 @@ int exit_code(const std::function<int()>& work, std::string& message) {
     message = error.what();
   } catch (const std::bad_alloc&) {
     message = "not enough memory; a smaller --minibatch takes less";
+  } catch (const std::filesystem::filesystem_error& error) {
+    message = refusal_of(error);
   } catch (const std::system_error& error) {
-    message = standard_output_fault(error.code().value());  // printing throws what the stream meets
+    message = refusal_of(error);
     if (message.empty()) return internal_error(error, message);
   } catch (const std::exception& error) {
     return internal_error(error, message);

@@ -27,6 +27,14 @@ int64_t state_bytes(const StateStore& store) {
   return bytes;
 }
 
+// Every loader thread reads the largest image at once, and an evaluation does beside them.
+int64_t decoding_bytes(const Task& task, int loader_threads) {
+  int64_t most = 0;
+  for (const Source* source : {task.train.get(), task.test.get(), task.valid.get()})
+    if (source) most = std::max(most, source->reading_bytes());
+  return (loader_threads + 1) * most;
+}
+
 }  // namespace
 
 ProcessMemory process_memory(const RunSetup& setup) {
@@ -36,6 +44,7 @@ ProcessMemory process_memory(const RunSetup& setup) {
   memory.itself = std::max<int64_t>(0, resident_bytes() - memory.programs);
   const int batches = host_batches(programs.training, *setup.task.train, setup.loader_threads);
   memory.minibatches = batches * memory_answer(programs.training.compiled()).inputs;
+  memory.decoding = decoding_bytes(setup.task, setup.loader_threads);
   if (setup.world.leads()) memory.checkpoint = state_bytes(programs.store);
   return memory;
 }
@@ -45,6 +54,8 @@ std::string to_text(const ProcessMemory& memory) {
   if (memory.programs > 0) text += fmt::format("programs {}, ", bytes_text(memory.programs));
   text += fmt::format("code and data {},\n  minibatches ahead {}", bytes_text(memory.itself),
                       bytes_text(memory.minibatches));
+  if (memory.decoding > 0)
+    text += fmt::format(", images that are held whole while they are decoded {}", bytes_text(memory.decoding));
   if (memory.checkpoint > 0) text += ", the checkpoint's copy of the state " + bytes_text(memory.checkpoint);
   return text;
 }

@@ -14,7 +14,8 @@ struct ProcessMemory {
   int64_t itself = 0;       // code, libraries, data sets and what the compiler left: measured
   int64_t minibatches = 0;  // filled ahead
   int64_t checkpoint = 0;   // copy of the state that is written beside the training; 0 in a process that writes none
-  int64_t total() const { return programs + itself + minibatches + checkpoint; }
+  int64_t decoding = 0;     // of images that are held as a whole meanwhile: interlaced PNGs, progressive JPEGs
+  int64_t total() const { return programs + itself + minibatches + checkpoint + decoding; }
 };
 
 // `setup`: whose programs are loaded, so that all they take is there.

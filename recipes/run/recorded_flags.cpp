@@ -32,4 +32,16 @@ RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& 
   return config;
 }
 
+std::vector<std::string> recorded_words(const JsonValue& manifest) {
+  if (manifest.has("arguments")) return manifest.at("arguments").list<std::string>();
+  std::vector<std::string> words;
+  for (const auto& [name, value] : manifest.at("flags").members()) {
+    const std::string text = scalar_text(value);
+    if (text.empty() || text == "false") continue;
+    words.push_back("--" + name);
+    if (text != "true") words.push_back(text);
+  }
+  return words;
+}
+
 }  // namespace kb

@@ -4,11 +4,15 @@
 #include <vector>
 
 #include "recipes/config/flags.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 
 // Throws UsageError for every word that flag_words does not write, and for values that are not taken: a manifest may
 // come from anywhere, and its words are to write no file, print no help and start nothing.
 RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& words);
+
+// Returns the words of a manifest's "arguments"; of a file without them, those that its "flags" stand for.
+std::vector<std::string> recorded_words(const JsonValue& manifest);
 
 }  // namespace kb

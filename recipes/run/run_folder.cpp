@@ -139,6 +139,10 @@ Json manifest_of(const ManifestFacts& facts) {
       {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
       {"test", facts.task.test_count}, {"valid", facts.task.valid_count},       {"class_names", facts.data.class_names},
       {"mean", facts.data.mean},       {"stddev", facts.data.stddev},           {"resident", facts.residency.is_on()}};
+  if (const ImageShape& s = facts.data.shape; s.size() > 0) {
+    manifest["data"]["shape"] = {s.channels, s.height, s.width};
+    manifest["data"]["in_files"] = facts.data.in_files;
+  }
   manifest["steps"] = facts.plan.steps;
   manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
   if (!facts.metrics.empty()) {

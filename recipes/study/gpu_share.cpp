@@ -10,6 +10,7 @@
 #include "runtime/input_file.h"
 #include "runtime/options.h"
 #include "runtime/process.h"
+#include "runtime/temporary_folder.h"
 
 namespace kb {
 namespace {
@@ -18,6 +19,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEnv = "/usr/bin/env";  // becomes the program behind it, the same process
 constexpr const char* kParts[] = {"pipe", "log"};
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", path.string(), error.message()));
+}
 
 }  // namespace
 
@@ -30,7 +37,7 @@ GpuShare::GpuShare(const fs::path& folder) {
     return;
   }
   try {
-    folder_ = lock_folder(folder);
+    folder_ = lock_folder(folder.empty() ? temporary_parent() : folder);
     start();
   } catch (const Error& error) {
     shortfall_ = error.what();
@@ -46,9 +53,7 @@ GpuShare::~GpuShare() {
 fs::path GpuShare::lock_folder(const fs::path& folder) {
   for (int number = 1;; ++number) {
     const fs::path own = folder / fmt::format("kilobatch-mps-{}-{}", ::getuid(), number);
-    std::error_code error;
-    fs::create_directories(own, error);
-    if (error) throw Error(fmt::format("cannot make the folder {}: {}", own.string(), error.message()));
+    make_folder(own);
     lock_ = std::make_unique<FolderLock>(own);
     if (lock_->has_it()) return own;
   }
@@ -58,7 +63,7 @@ void GpuShare::start() {
   words_ = {kEnv, "CUDA_MPS_PIPE_DIRECTORY=" + (folder_ / "pipe").string(),
             "CUDA_MPS_LOG_DIRECTORY=" + (folder_ / "log").string()};
   end();
-  for (const char* part : kParts) fs::create_directories(folder_ / part);
+  for (const char* part : kParts) make_folder(folder_ / part);
   std::vector<std::string> command = words_;
   command.insert(command.end(), {control_, "-d"});
   const ProcessResult result = Process(command).wait();

@@ -13,9 +13,9 @@ namespace kb {
 class GpuShare {
  public:
   // Starts the service for the trials of this process, unless the user has set one up, which all programs find.
-  // `folder`: for the service's sockets, whose paths the system bounds by 107 bytes. A service that a killed process
-  // left there is ended first.
-  explicit GpuShare(const std::filesystem::path& folder = std::filesystem::temp_directory_path());
+  // `folder`: for the service's sockets, whose paths the system bounds by 107 bytes; empty: that for temporary files. A
+  // service that a killed process left there is ended first.
+  explicit GpuShare(const std::filesystem::path& folder = {});
   // Ends the service that was started, which waits for its last process.
   ~GpuShare();
   GpuShare(const GpuShare&) = delete;

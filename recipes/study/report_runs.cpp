@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <set>
 
 #include "recipes/report/curve_points.h"
@@ -15,6 +13,7 @@
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
+#include "runtime/threads.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -135,15 +134,8 @@ Reading reading_of(const fs::path& folder, const fs::path& common) {
 // In the order of the folders, read by as many threads as there are processors.
 std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs::path& common) {
   std::vector<Reading> readings(folders.size());
-  std::atomic<size_t> next = 0;
-  const auto read_some = [&] {
-    for (size_t i = next++; i < folders.size(); i = next++) readings[i] = reading_of(folders[i], common);
-  };
-  std::vector<std::future<void>> others;
-  for (size_t i = 1; i < std::min(folders.size(), static_cast<size_t>(usable_processors())); ++i)
-    others.push_back(std::async(std::launch::async, read_some));
-  read_some();
-  for (std::future<void>& other : others) other.get();
+  run_side_by_side(folders.size(), static_cast<size_t>(usable_processors()),
+                   [&](size_t i) { readings[i] = reading_of(folders[i], common); });
   return readings;
 }
 

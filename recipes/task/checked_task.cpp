@@ -35,9 +35,8 @@ void bound_labels(Task& task) {
 }  // namespace
 
 Task checked_task(Task task) {
-  if (!task.train || !task.test)
-    throw Error(fmt::format("task {}: expected a source of training samples and one of test samples, got {}", task.name,
-                            task.train ? "no test samples" : "no training samples"));
+  if (!task.train)
+    throw Error(fmt::format("task {}: expected a source of training samples, got no training samples", task.name));
   check_fields(task);
   check_dtypes(task, "training", task.train.get());
   check_dtypes(task, "training", task.plain.get());
@@ -45,7 +44,7 @@ Task checked_task(Task task) {
   check_dtypes(task, "validation", task.valid.get());
   bound_labels(task);
   task.train_count = task.train->count();
-  task.test_count = task.test->count();
+  task.test_count = task.test ? task.test->count() : 0;
   if (!task.plain) task.plain = task.train;
   return task;
 }

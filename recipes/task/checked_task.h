@@ -6,7 +6,8 @@ namespace kb {
 
 // Returns the task with the counts of its sources, with the training part where no other is named for statistics, and
 // with labels bounded by `classes`: where no field is below that number, the one i32 field of a number a sample without
-// a bound is. Throws Error where a source is missing, or holds a field in another dtype than the task declares.
+// a bound is. Throws Error where there is no training part, or a source holds a field in another dtype than
+// the task declares.
 Task checked_task(Task task);
 
 }  // namespace kb

@@ -114,6 +114,8 @@ class ImageRows : public Source {
     return split_.files ? split_.files->replaced() : std::vector<std::string>();
   }
 
+  int64_t reading_bytes() const override { return split_.files ? split_.files->held_bytes() : 0; }
+
   std::span<const std::byte> table(size_t field) const override {
     if (field == kImages) return bytes_of(split_.pixels);
     return field == kLabels ? bytes_of(split_.labels) : std::span<const std::byte>();
@@ -172,7 +174,7 @@ std::shared_ptr<const Source> noise_source(const InputSpec& input) {
 
 void set_image_sources(Task& task, const InputSpec& input, std::shared_ptr<const Dataset> data,
                        const Augmentation& augmentation) {
-  task.test = std::make_shared<ImageRows>(data, data->test, Augmentation{});
+  if (data->test.count() > 0) task.test = std::make_shared<ImageRows>(data, data->test, Augmentation{});
   if (input.noise) {
     task.train = task.plain = noise_source(input);
     return;

@@ -91,6 +91,10 @@ std::vector<std::string> input_names(LoadImages load) {
   return names;
 }
 
+bool is_known_by_name(const std::string& dataset) {
+  return dataset != kOwn && dataset != kImagenet && dataset != kFolder;
+}
+
 bool known_from_data_alone(const ImageSource& source) {
   if (source.dataset == kImagenet) return source.dir != kNoise && has_image_set(source.dir);
   return source.dataset == kFolder || (source.dataset == kOwn && source.load);

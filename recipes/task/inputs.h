@@ -50,6 +50,9 @@ struct ImageSource {
 // The names that a source takes: "own" where it has its own way, "synthetic" last.
 std::vector<std::string> input_names(LoadImages load);
 
+// Whether shape, classes and normalisation follow from the name: of a published or drawn set.
+bool is_known_by_name(const std::string& dataset);
+
 // Whether the data tell shape, classes and normalisation: images of your own, and "imagenet" where its images are
 // there.
 bool known_from_data_alone(const ImageSource& source);

@@ -28,6 +28,9 @@ void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_b
 }  // namespace
 
 FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
+  if (order.sample_end() > count())
+    throw Error(fmt::format("a source of {} samples: expected an order of at most so many, got one of {}", count(),
+                            order.sample_end()));
   return [this, order, first_row](int64_t step, const FieldMemory& memory) {
     check_memory(memory, sample_bytes_, first_row, order.minibatch());
     std::vector<std::span<std::byte>> fields(memory.fields.size());

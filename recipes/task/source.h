@@ -31,7 +31,8 @@ class Source {
   virtual ~Source() = default;
   virtual int64_t count() const = 0;  // samples
   // Returns what fills the rows [first_row, first_row + rows) of each batch of `order`, as many rows as the memory has
-  // weights. The source must outlive it. It throws Error for fields of other sizes.
+  // weights. The source must outlive it. Throws Error where the order has samples that the source has not; the fill
+  // does for fields of other sizes.
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
   // The field of all samples, one behind the other, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }
@@ -41,6 +42,8 @@ class Source {
   virtual int64_t number_before(int64_t sample) const { return sample; }
   // Samples that could not be read and were replaced so far, a line each: the name and why.
   virtual std::vector<std::string> replaced() const { return {}; }
+  // Memory that a thread takes beside the batch while it reads a sample, at most, in bytes.
+  virtual int64_t reading_bytes() const { return 0; }
   // True for noise, of which every batch is like the first.
   virtual bool is_constant() const { return false; }
 };

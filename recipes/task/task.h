@@ -99,7 +99,8 @@ struct Task {
   bool is_learnable = true;                 // false where the labels do not follow from the samples
   std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
-  // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is.
+  // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is. `test`: null where
+  // `valid` alone is judged on.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
 
   std::vector<std::string> fields_in_memory() const;  // names

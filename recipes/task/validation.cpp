@@ -25,6 +25,7 @@ class SourcePart : public Source {
   int64_t number_before(int64_t sample) const override {
     return whole_->number_before(members_->at(static_cast<size_t>(sample)));
   }
+  int64_t reading_bytes() const override { return whole_->reading_bytes(); }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,
@@ -69,10 +70,18 @@ Members members_at(int64_t begin, int64_t end, int64_t all) {
   return std::make_shared<const std::vector<int64_t>>(std::move(members));
 }
 
-}  // namespace
+// Throws Error where a task with its sources has no samples to evaluate on.
+void check_judged(const Task& task) {
+  if (task.test || task.valid) return;
+  throw Error(fmt::format(
+      "{}: there are no samples to judge a training by\n"
+      "  expected: a test part, or samples that are held out\n"
+      "  got:      {} training samples alone\n"
+      "  hint:     --validation {} holds out so many of them",
+      task.data.empty() ? task.name : task.data, task.train_count, std::max<int64_t>(1, task.train_count / 10)));
+}
 
-Task with_validation(Task task, int64_t count) {
-  if (count == 0 || task.valid_count > 0) return task;
+Task without_held_out(Task task, int64_t count) {
   const int64_t all = task.train_count, left = all - count;
   const std::string& name = task.data.empty() ? task.name : task.data;
   if (task.is_noise || (task.train && task.train->is_constant()))
@@ -88,6 +97,14 @@ Task with_validation(Task task, int64_t count) {
   task.train = std::make_shared<SourcePart>(task.train, train, task.fields);
   task.plain = std::make_shared<SourcePart>(plain, train, task.fields);
   task.valid = std::make_shared<SourcePart>(plain, valid, task.fields);
+  return task;
+}
+
+}  // namespace
+
+Task with_validation(Task task, int64_t count) {
+  if (count > 0 && task.valid_count == 0) task = without_held_out(std::move(task), count);
+  if (task.train) check_judged(task);
   return task;
 }
 

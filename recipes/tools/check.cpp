@@ -16,6 +16,7 @@
 #include "recipes/study/kept_curve.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/temporary_folder.h"
 
 namespace {
 
@@ -31,28 +32,8 @@ struct CheckCall {
   std::vector<std::string> flags;
 };
 
-// A folder that goes with its object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "kilobatch-check-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw Error(fmt::format("no folder can be made in {}", name));
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 RunCurve run_of(const Recipe& recipe, std::vector<std::string> words, int64_t seed) {
-  const Folder folder;
+  const TemporaryFolder folder("kilobatch-check-");
   const std::filesystem::path out = folder.path() / "run";
   words.insert(words.end(), {"--device", "cpu", "--quiet", "--seed", fmt::to_string(seed), "--out", out.string()});
   if (const int code = train_recipe(recipe, words); code != 0)

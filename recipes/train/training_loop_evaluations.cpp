@@ -51,7 +51,7 @@ std::optional<Evaluation> TrainingLoop::evaluate_averaged(bool may_stop) {
 void TrainingLoop::note_best(const Evaluation& evaluation, int64_t done) {
   if (!evaluation_is_due(done) || !is_better(evaluation, result_.best)) return;
   result_.best = {done, evaluation, std::nullopt, {}};
-  if (parts_.task.valid) result_.best->model = parts_.store.canonical(false);
+  if (parts_.task.valid && parts_.task.test) result_.best->model = parts_.store.canonical(false);
 }
 
 std::optional<Figure> TrainingLoop::best_figure() const {
@@ -73,7 +73,7 @@ void TrainingLoop::judge_goals(const Evaluation& evaluation, int64_t done) {
 
 // The state is the same afterwards.
 void TrainingLoop::evaluate_test_part() {
-  if (!parts_.task.valid) return;
+  if (!parts_.task.valid || !parts_.task.test) return;
   const int64_t done = result_.steps;
   parts_.world.at("evaluation of the test part");
   Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world);

@@ -12,6 +12,7 @@
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_units.h"
+#include "runtime/temporary_folder.h"
 #include "runtime/threads.h"
 
 namespace kb::cuda {
@@ -176,7 +177,7 @@ void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit
 }
 
 void NvrtcCompiler::report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const {
-  const fs::path parent = cache_dir_.empty() ? fs::temp_directory_path() : cache_dir_;
+  const fs::path parent = cache_dir_.empty() ? temporary_parent() : cache_dir_;
   const fs::path kept = parent / fmt::format("{}{}.cu", kFailedPrefix, sha256_hex(text).substr(0, 16));
   std::error_code ignored;
   fs::create_directories(parent, ignored);

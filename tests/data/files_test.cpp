@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
     BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / name); }) ==
                "DIR/" + std::string(name) + ": cannot be read\n  expected: a readable file\n  got:      " + what);
   // A data set says so too, where one of its files is none.
-  const kb::FileSearch search{"set", {}, "fetch it"};
+  const kb::FileSearch search{"set", {}, false, "fetch it"};
   BOOST_TEST(kb::find_data_file(search, dir.path(), "fifo").filename() == "fifo");
   BOOST_TEST(kb::find_data_file(search, dir.path(), "loop").filename() == "loop");
   std::filesystem::create_directory(dir.path() / "a");  // as some tools unpack a.gz: into a/

@@ -100,16 +100,42 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   refused("test/dog/2.ppm", "P6 1 2 255\nabcdef");
   refused("train/dog/2.pgm", "P5 2 1 255\nab");
   refused("train/bird/1.ppm", "P6 2 1 255\nabcdef");
-  refused("train/readme.txt", "");
   Folder empty;
   fs::remove(empty.dir() / "test" / "dog" / "1.ppm");
-  text += empty.error() + "\n\n";
-  fs::remove_all(empty.dir() / "test");
   text += empty.error() + "\n\n";
   kb::test::golden("folder_errors.txt", text);
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_folder_dataset(""); }) ==
              "data set folder: no folder was named\n  expected: DIR/train/CLASS/*.png and DIR/test/CLASS/*.png (or "
              ".jpg, .ppm, .pgm; val for test)\n  hint:     --data DIR");
+}
+
+// The file that every camera and every desktop leaves beside the images.
+BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_passed_over_and_told) {
+  Folder folder;
+  BOOST_TEST(kb::load_folder_dataset(folder.dir()).note == "");
+  folder.write("train/cat/Thumbs.db", "x");
+  BOOST_TEST(kb::load_folder_dataset(folder.dir()).note ==
+             "NOTE: 1 file does not end in .jpg, .jpeg, .png, .ppm or .pgm and is passed over: " +
+                 (folder.dir() / "train/cat/Thumbs.db").string());
+  for (const char* name : {"train/readme.txt", "test/list", "test/dog/a.csv", "test/dog/b.csv"}) folder.write(name, "");
+  folder.write("train/dog/2.PPM", "P6\n2 1\n255\nabcdef");
+  const kb::Dataset set = kb::load_folder_dataset(folder.dir());
+  BOOST_TEST(set.note.starts_with("NOTE: 5 files do not end in "), set.note);
+  BOOST_TEST(set.note.ends_with(", ..."), set.note);
+  BOOST_TEST(set.train.count() == 3);
+  fs::rename(folder.dir() / "train/dog/1.ppm", folder.dir() / "train/dog/1.webp");
+  fs::remove(folder.dir() / "train/dog/2.PPM");
+  BOOST_TEST(folder.error().starts_with("DIR/train/dog: a class without images\n"));
+  folder.write("train/dog/more/1.ppm", "P6\n2 1\n255\nabcdef");
+  BOOST_TEST(folder.error().starts_with("DIR/train/dog/more: a folder within a class\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_without_a_test_part) {
+  const Folder folder;
+  fs::remove_all(folder.dir() / "test");
+  const kb::Dataset set = kb::load_folder_dataset(folder.dir());
+  BOOST_TEST(set.train.count() == 2);
+  BOOST_TEST(set.test.count() == 0);
 }
 
 // Megabytes that the process has had in memory at once.
@@ -124,11 +150,12 @@ BOOST_AUTO_TEST_CASE(no_memory_is_taken_for_what_is_not_there) {
   const int64_t before = peak_memory();
   Folder folder;
   folder.write("train/cat/2.ppm", "P6 44000 44000 255\n");
-  BOOST_TEST(folder.error() ==
-             "DIR/train/cat/2.ppm: is cut short\n  expected: 5808000000 bytes of pixels\n  got:      0");
+  BOOST_TEST(folder.error().find("44000x44000 pixels: at most 180 million are decoded") != std::string::npos);
+  folder.write("train/cat/2.ppm", "P6 13000 13000 255\n");
+  BOOST_TEST(folder.error().find("is cut short: 0 bytes of pixels, expected 507000000") != std::string::npos);
   folder.write("train/cat/2.ppm", "P6 2 1 255\nabcdef");
   fs::resize_file(folder.dir() / "train/cat/2.ppm", uintmax_t{1} << 40);
-  BOOST_TEST(folder.error().starts_with("DIR/train/cat/2.ppm: goes on behind its pixels\n"));
+  BOOST_TEST(folder.error().find("larger than any image") != std::string::npos);
   BOOST_TEST(peak_memory() - before < 1000);
 }
 

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
+#include "data/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace kb::idx_test {
@@ -206,6 +207,17 @@ BOOST_AUTO_TEST_CASE(missing_data) {
              looked + "  got:      none of them\n" + hint);
   BOOST_TEST(data_error(dir.path() / "no", [&] { kb::load_idx_dataset(kTiny, dir.path() / "no"); }) ==
              looked + "  got:      DIR is not a directory\n" + hint);
+  // A published one is fetched by a command.
+  kb::IdxSpec fetched = kTiny;
+  fetched.is_fetched = true;
+  const std::string text = data_error(dir.path(), [&] { kb::load_idx_dataset(fetched, dir.path()); });
+  BOOST_TEST(text.ends_with("  hint:     ./run get tiny DIR fetches the set; by hand: " + hint.substr(12)), text);
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10"}) {
+    const std::string none = data_error({}, [&] { kb::load_dataset(name, ""); });
+    BOOST_TEST(none.find("  hint:     ./run get " + std::string(name) + " fetches the set; by hand: fetch http") !=
+                   std::string::npos,
+               none);
+  }
   BOOST_TEST(data_error({}, [&] { kb::load_idx_dataset(kTiny, ""); }) ==
              "tiny: no data directory was given\n"
              "  expected: the directory that holds train-images-idx3-ubyte[.gz]\n"

@@ -9,6 +9,7 @@
 #include "data/class_folders.h"
 #include "data/image_files.h"
 #include "data/images/open_image.h"
+#include "data/images/pack.h"
 #include "data/images/view.h"
 #include "data/loader.h"
 #include "tests/data/image_folder.h"
@@ -71,12 +72,9 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
     text += kb::test::data_error(folder.dir(), [&] { folder.open(); }) + "\n\n";
   };
   refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "train"); });
-  refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "val"); });
   refused([](const ImageFolder& f) { fs::remove_all(f.dir() / "train/n01"); });
   refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n03"); });
   refused([](const ImageFolder& f) { f.write("val/n03/1.jpg", {}); });
-  refused([](const ImageFolder& f) { f.write("train/n01/notes.txt", {}); });
-  refused([](const ImageFolder& f) { f.write("train/list.txt", {}); });
   refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n01/more"); });
   text += kb::test::data_error({}, [] { kb::open_image_store({}); });
   kb::test::golden("image_set_errors.txt", text);
@@ -189,7 +187,8 @@ BOOST_AUTO_TEST_CASE(an_unreadable_image_is_replaced_by_the_next_of_its_class) {
   BOOST_TEST(pixels_of(set.train, 5, {}) == pixels_of(set.train, 7, {}));
   BOOST_TEST(pixels_of(set.train, 5, kEveryChange) == pixels_of(set.train, 5, kEveryChange));
   const std::vector<std::string> expected{"train/n01/3.jpg: Premature end of JPEG file",
-                                          "train/n02/1.png: an empty file", "train/n02/2.JPEG: neither JPEG nor PNG"};
+                                          "train/n02/1.png: an empty file",
+                                          "train/n02/2.JPEG: neither JPEG, PNG nor binary PNM"};
   BOOST_TEST(set.train.files->replaced() == expected, boost::test_tools::per_element());
   BOOST_TEST(set.test.files->replaced().empty());
   for (const char* name : {"train/n02/0.jpg", "train/n02/3.jpg"}) folder.write(name, {});
@@ -233,7 +232,34 @@ BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
   BOOST_TEST(tested() == "test/");
   fs::remove_all(folder.dir() / "test");
   fs::remove_all(folder.dir() / "val");
-  BOOST_TEST(kb::test_part(folder.dir()) == "test");
+  BOOST_TEST(kb::test_part(folder.dir()) == "");
+  BOOST_TEST(folder.open()->index().test.empty());
+  BOOST_TEST(kb::image_set(folder.open(), 28).test.count() == 0);
+  BOOST_TEST(kb::parse_index(kb::index_bytes(folder.open()->index()), "index").train.size() == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_told) {
+  ImageFolder folder;
+  const kb::test::TemporaryDirectory cache;
+  folder.write("train/n01/notes.txt", {});
+  folder.write("train/list.txt", {});
+  for (int start = 0; start < 2; ++start) {  // the second takes the cached index
+    const Dataset set = kb::image_set(kb::open_image_store({folder.dir(), cache.path(), 1}), 28);
+    BOOST_TEST(set.note.starts_with("NOTE: 2 files do not end in .jpg, .jpeg, .png, .ppm or .pgm"), set.note);
+    BOOST_TEST(set.train.count() == 8);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_largest_image_takes_as_a_whole_is_known) {
+  ImageFolder folder;
+  BOOST_TEST(kb::image_set(folder.open(), 28).train.files->held_bytes() == 0);
+  const kb::ImageSize size{30, 20};
+  folder.write("train/n01/7.png", kb::test::png_file(kb::test::made_pixels(size, 3), size, 3, true));
+  const auto store = folder.open();
+  BOOST_TEST(kb::image_set(store, 28).train.files->held_bytes() == 4 * 30 * 20);
+  BOOST_TEST(kb::image_set(store, 28).test.files->held_bytes() == 0);
+  kb::write_pack(*store, folder.dir() / "images.pack", {});
+  BOOST_TEST(kb::image_set(kb::open_pack(folder.dir() / "images.pack"), 28).train.files->held_bytes() == 4 * 30 * 20);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -301,6 +301,7 @@ BOOST_AUTO_TEST_CASE(misuse_is_refused) {
   Ring ring(1, 8);
   const auto fill = kb::gather_rows(noise().train, Order::training(1, 53, 8));
   BOOST_CHECK_THROW(Loader([](int64_t, int) {}, 0), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 54, 8)), std::logic_error);
   RingLoader one(fill, ring.memory, {.end_step = 1});
   one.next();
   BOOST_CHECK_THROW(one.next(), std::logic_error);

@@ -1,5 +1,7 @@
 #include "data/images/open_image.h"
 
+#include <libdeflate.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
@@ -128,9 +130,9 @@ BOOST_AUTO_TEST_CASE(damage_is_told) {
   const Bytes file = jpeg_file(made_pixels(size, 3), size), png = png_file(made_pixels(size, 3), size, 3);
   const auto first = [](const Bytes& bytes, size_t count) { return Bytes(bytes.begin(), bytes.begin() + count); };
   BOOST_TEST(decoding_error({}) == "an empty file");
-  BOOST_TEST(decoding_error(first(file, 1)) == "neither JPEG nor PNG");
+  BOOST_TEST(decoding_error(first(file, 1)) == "neither JPEG, PNG nor binary PNM");
   const std::string text = "GIF89a";
-  BOOST_TEST(decoding_error(Bytes(text.begin(), text.end())) == "neither JPEG nor PNG");
+  BOOST_TEST(decoding_error(Bytes(text.begin(), text.end())) == "neither JPEG, PNG nor binary PNM");
   BOOST_TEST(decoding_error(first(file, 2)) == "Premature end of JPEG file");
   BOOST_TEST(decoding_error(first(file, file.size() / 2)) == "Premature end of JPEG file");
   BOOST_TEST(decoding_error(first(png, 20)) == "the file is cut short");
@@ -160,6 +162,41 @@ BOOST_AUTO_TEST_CASE(damage_is_told) {
     if (vast[at] == 0xff && vast[at + 1] == 0xc2)
       for (const size_t side : {at + 5, at + 7}) vast[side] = 0xff, vast[side + 1] = 0xdc;
   BOOST_TEST(decoding_error(vast) != "(nothing thrown)");
+}
+
+// Half a megabyte of zeros promises 4290 million pixels: a minute a decode, each time it was asked for.
+BOOST_AUTO_TEST_CASE(more_pixels_than_any_camera_makes_are_damage) {
+  Bytes vast = png_file(made_pixels({8, 8}, 1), {8, 8}, 1);
+  const auto set_side = [&](size_t at, uint32_t side) {
+    for (size_t i = 0; i < 4; ++i) vast[at + i] = static_cast<uint8_t>(side >> (24 - 8 * i));
+  };
+  const auto resized = [&](uint32_t width, uint32_t height) {
+    set_side(16, width);
+    set_side(20, height);
+    const auto sum = static_cast<uint32_t>(::libdeflate_crc32(0, vast.data() + 12, 17));  // of the header's chunk
+    set_side(29, sum);
+    return decoding_error(vast);
+  };
+  BOOST_TEST(resized(65500, 65500) == "an image of 65500x65500 pixels: at most 180 million are decoded, 65535 a side");
+  BOOST_TEST(resized(16000, 16000).starts_with("an image of 16000x16000 pixels: at most"));
+  BOOST_TEST(resized(8, 8) == "(nothing thrown)");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_as_a_whole_is_known_before) {
+  const ImageSize size{64, 48};
+  const auto held = [](const Bytes& file) { return kb::open_image(file)->held_bytes(); };
+  BOOST_TEST(held(png_file(made_pixels(size, 3), size, 3)) == 0);
+  BOOST_TEST(held(png_file(made_pixels(size, 3), size, 3, true)) == 4 * 64 * 48);
+  BOOST_TEST(held(jpeg_file(made_pixels(size, 3), size)) == 0);
+  // 16 bits a coefficient: one of luma, a quarter of each colour.
+  BOOST_TEST(held(jpeg_file(made_pixels(size, 3), size, {.progressive = true})) == 2 * 64 * 48 * 3 / 2);
+}
+
+BOOST_AUTO_TEST_CASE(pnm_files) {
+  const auto file = [](const std::string& text) { return Bytes(text.begin(), text.end()); };
+  BOOST_TEST(differing_boxes(file("P6 # made\n3 2 255\nabcdefghijklmnopqr"), 20, 4) == 0);
+  BOOST_TEST(decoded(file("P5 2 1 255\nxy")) == (std::vector<uint8_t>{'x', 'x', 'x', 'y', 'y', 'y'}));
+  BOOST_TEST(kb::open_image(file("P5 2 1 255\nxy"))->is_gray());
 }
 
 BOOST_AUTO_TEST_CASE(encoding_keeps_an_image) {

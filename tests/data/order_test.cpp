@@ -173,6 +173,10 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: no samples to order\n  expected: at least 1\n  got:      0");
   BOOST_TEST(text([] { Permutation(1, 0, -3); }) ==
              "sample order: no samples to order\n  expected: at least 1\n  got:      -3");
+  BOOST_TEST(
+      text([] {
+        Order::evaluation(2, 2).within(std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{3, -1}));
+      }) == "sample order: a member is no sample\n  expected: numbers >= 0\n  got:      -1");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(3)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
   BOOST_TEST(

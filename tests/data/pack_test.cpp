@@ -1,5 +1,7 @@
 #include "data/images/pack.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <future>
@@ -9,6 +11,7 @@
 #include "data/image_files.h"
 #include "data/whole_file.h"
 #include "tests/data/image_folder.h"
+#include "tests/few_threads.h"
 
 namespace kb::pack_test {
 
@@ -134,6 +137,36 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
   BOOST_TEST(got.starts_with("DIR/images.pack: the index of images is damaged\n  expected: checksum "));
   BOOST_TEST(error_of(folder.dir(), folder.dir()).starts_with("DIR: cannot be read"));
   kb::test::golden("pack_errors.txt", text);
+}
+
+// The end of a mapped file that another program cuts short is no memory any more: the process ended there.
+BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_while_it_is_read_is_named) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack";
+  kb::write_pack(*folder.open(), file, {});
+  const Dataset set = kb::image_set(kb::open_pack(file), 28);
+  const std::vector<uint8_t> before = pixels_of(set.train, 0, {});
+  const uintmax_t size = fs::file_size(file);
+  fs::resize_file(file, 100);
+  const std::string said = kb::test::data_error(folder.dir(), [&] { pixels_of(set.train, 0, {}); });
+  BOOST_TEST(said.starts_with("DIR/images.pack: cannot be read to its end\n"), said);
+  BOOST_TEST(said.ends_with(fmt::format("it had {} bytes when it was opened: another program has cut it short or is "
+                                        "writing it anew",
+                                        size)),
+             said);
+  BOOST_TEST(set.train.files->replaced().empty());
+}
+
+// std::async where the system makes no more threads ended it with an internal error.
+BOOST_AUTO_TEST_CASE(a_pack_is_verified_where_no_thread_can_be_made) {
+  ImageFolder folder;
+  for (int i = 10; i < 160; ++i)
+    fs::copy(folder.dir() / "train/n01/0.jpg", folder.dir() / ("train/n01/" + std::to_string(i) + ".jpg"));
+  const fs::path file = folder.dir() / "images.pack";
+  const auto store = folder.open();
+  const kb::test::FewThreads none(0);
+  kb::write_pack(*store, file, {.threads = 3});
+  BOOST_TEST(kb::verify_pack(*kb::open_pack(file), 3).empty());
 }
 
 // From its first call on, while it reads what an earlier start has written, the writer has the files for itself.

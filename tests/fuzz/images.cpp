@@ -9,7 +9,7 @@ namespace {
 
 using namespace kb;
 
-constexpr int64_t kMostPixels = 4 << 20;  // of a box: above, a run would take long and find the same
+constexpr int64_t kMostDecoded = 4 << 20;  // of a box: above, a run would take long and find the same
 
 // A position from 0 to most.
 int64_t place(uint8_t byte, int64_t most) { return most * byte / 255; }
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     PixelBox box{place(left, s.width - 1), place(top, s.height - 1), 0, 0};
     box.width = 1 + place(width, s.width - box.left - 1);
     box.height = 1 + place(height, s.height - box.top - 1);
-    if (box.width * box.height > kMostPixels) return 0;
+    if (box.width * box.height > kMostDecoded) return 0;
     if (left % 2 == 0) {
       int64_t rows = 0;
       image->decode(box, [&](const uint8_t*) { ++rows; });

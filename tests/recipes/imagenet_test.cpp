@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
   train(loaded.task, config, machine, silent);
   const std::vector<std::string> expected{
       "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
-      "  train/n01/2.JPEG: neither JPEG nor PNG"};
+      "  train/n01/2.JPEG: neither JPEG, PNG nor binary PNM"};
   BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
   // Held out or trained on, each image is read once.
   const RunConfig judged = photo_flags({"--data", photos.dir(), "--image", "16", "--validation", "4"});
@@ -246,11 +246,12 @@ BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
                                         "--image", "16", "--minibatch", "4", "--steps", "3", "--out", out.string()})
                                    .wait();
   BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
-  BOOST_TEST(result.output.find("train/n01/2.JPEG: neither JPEG nor PNG") != std::string::npos, result.output);
+  BOOST_TEST(result.output.find("train/n01/2.JPEG: neither JPEG, PNG nor binary PNM") != std::string::npos,
+             result.output);
   const nlohmann::json replaced =
       nlohmann::json::parse(test::read_file(out / "manifest.json")).at("result").at("replaced_images");
   BOOST_TEST(replaced.at("count") == 1);
-  BOOST_TEST(replaced.at("names").at(0) == "train/n01/2.JPEG: neither JPEG nor PNG");
+  BOOST_TEST(replaced.at("names").at(0) == "train/n01/2.JPEG: neither JPEG, PNG nor binary PNM");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,6 +55,9 @@ BOOST_AUTO_TEST_CASE(a_line_names_each_part) {
              "  minibatches ahead 15 MB, the checkpoint's copy of the state 180 MB");
   BOOST_TEST(to_text(ProcessMemory{0, 60'000'000, 15'000'000, 0}) ==
              "this process takes 75 MB: code and data 60 MB,\n  minibatches ahead 15 MB");
+  BOOST_TEST(to_text(ProcessMemory{.itself = 60'000'000, .minibatches = 15'000'000, .decoding = 700'000'000}) ==
+             "this process takes 775 MB: code and data 60 MB,\n  minibatches ahead 15 MB, images that are held whole "
+             "while they are decoded 700 MB");
 }
 
 BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {

@@ -10,6 +10,7 @@
 #include "recipes/report/curve_points.h"
 #include "recipes/report/heat_map.h"
 #include "recipes/report/run_charts.h"
+#include "tests/few_threads.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -143,6 +144,8 @@ BOOST_AUTO_TEST_CASE(runs_stand_beside_the_flags_that_differ) {
   BOOST_TEST(!page_has(text, "<th>minibatch</th>"));
   BOOST_TEST(page_has(text, "<td>minibatch</td><td>10</td>"));  // what all have in common
   BOOST_TEST(!page_has(text, "<td>lr</td>"));
+  const test::FewThreads none(0);
+  BOOST_TEST(read_runs({directory / "study"}).runs.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(one_run_is_a_report_too) {

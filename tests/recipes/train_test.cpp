@@ -225,14 +225,21 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   Task task = vectors();
   task.test = nullptr;
   BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
-                        test::says("task vectors: expected a source of training samples and one of test samples, got "
-                                   "no test samples"));
+                        test::says("vectors: there are no samples to judge a training by\n  expected: a test part, or "
+                                   "samples that are held out"));
+  RunConfig judged = small_config();
+  judged.validation = 5;
+  train(task, judged, machine, silent);
   task = vectors();
   task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
   BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
                         test::says("the model asks for a field 'z'\n  expected: one of x, y"));
   BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
+  // Memory behind the table was read.
+  const TableSource three(3, {std::vector<std::byte>(12)});
+  BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
+                        test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
 }
 
 // Three classes of one number each; the labels come from outside.

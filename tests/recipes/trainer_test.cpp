@@ -244,6 +244,14 @@ BOOST_AUTO_TEST_CASE(exit_codes) {
   BOOST_TEST(!std::filesystem::exists(directory / "a"));
   BOOST_TEST(guarded_main("p", []() -> int { throw InternalError("broken"); }) == 3);
   BOOST_TEST(guarded_main("p", []() -> int { throw DataError({"x", "is missing", "", "", ""}); }) == 1);
+  // A full disk, a machine without room for a thread.
+  BOOST_TEST(guarded_main("p", []() -> int {
+               throw std::filesystem::filesystem_error("no", "/tmp/x",
+                                                       std::make_error_code(std::errc::no_space_on_device));
+             }) == 1);
+  BOOST_TEST(guarded_main("p", []() -> int {
+               throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+             }) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
@@ -202,6 +204,31 @@ BOOST_AUTO_TEST_CASE(two_processes_end_as_one) {
   BOOST_TEST(one.loop.best->step == two.loop.best->step);
   BOOST_TEST(one.loop.best->test->loss == two.loop.best->test->loss);
   BOOST_TEST(state_sha256(views_of(one.state.tensors)) == state_sha256(views_of(two.state.tensors)));
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_without_a_test_part_is_judged_by_what_is_held_out) {
+  for (const char* label : {"a", "b"}) {
+    std::filesystem::create_directories(directory / "data/train" / label);
+    for (int i = 0; i < 30; ++i)
+      test::write_file(directory / "data/train" / label / (std::to_string(i) + ".pgm"),
+                       "P5 4 4 255\n" + std::string(8, static_cast<char>(i)) + std::string(8, label[0]));
+  }
+  const std::vector<std::string> words{"--dataset", "folder", "--data", (directory / "data").string()};
+  BOOST_TEST(run(directory / "none", words) == 1);
+  BOOST_CHECK_EXCEPTION(
+      load_task(test::small_recipe(), *parse_flags(test::small_recipe(), "small", words)), Error,
+      test::says("folder: there are no samples to judge a training by", "60 training samples alone", "--validation 6"));
+  std::vector<std::string> held_out = words;
+  held_out.insert(held_out.end(), {"--validation", "20"});
+  BOOST_REQUIRE(run(directory / "run", held_out) == 0);
+  BOOST_TEST(of_kind(lines_of(directory / "run"), "test").empty());
+  const Json manifest = manifest_of("run"), result = manifest.at("result");
+  BOOST_TEST(manifest.at("data").at("train") == 40);
+  BOOST_TEST(manifest.at("data").at("valid") == 20);
+  BOOST_TEST(manifest.at("data").at("test") == 0);
+  BOOST_TEST(result.at("part") == "valid");
+  BOOST_TEST(result.at("best").at("chosen_on") == "valid");
+  BOOST_TEST(!result.at("best").contains("test"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -402,6 +402,21 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_fails_in_company_is_asked_alone) {
   check_values(loaded);
 }
 
+// g++ names a place in a kernel where its own temporary files find no room: TMPDIR is full, the text is right.
+BOOST_AUTO_TEST_CASE(a_write_that_fails_is_not_a_kernels_fault) {
+  const KernelBatch batch = make_batch(1);
+  const fs::path program = scratch / "cxx";
+  kb::write_file_atomically(
+      program, "#!/bin/sh\ncase \" $* \" in *' -fsyntax-only '*) exec " + compiler.path + " \"$@\" ;; esac\necho \"" +
+                   batch.kernels[0].name +
+                   ":1:5: fatal error: error closing /tmp/cc.s: No space left on device\"\nexit 1\n");
+  fs::permissions(program, fs::perms::owner_all);
+  compiler.path = program;
+  BOOST_CHECK_EXCEPTION(load(batch), kb::Error, [](const kb::Error& error) {
+    return contains(error.what(), "could not do its work:\n") && contains(error.what(), "No space left on device");
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_text_without_its_function_is_ours) {
   KernelBatch batch = make_batch(1);
   batch.kernels[0].name = "k_elsewhere";

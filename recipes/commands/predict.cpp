@@ -1,0 +1,93 @@
+// the classes that a run's model gives images: predict RUN IMAGE...
+#include "recipes/run/predict.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "data/error.h"
+#include "recipes/commands/commands.h"
+#include "recipes/run/parse_app.h"
+#include "runtime/standard_streams.h"
+
+namespace kb {
+namespace {
+
+struct PredictCall {
+  PredictRequest request;
+  std::vector<std::string> images;
+  int64_t top = 1;
+  bool json = false;
+};
+
+std::string json_line(const std::string& image, const std::vector<ClassShare>& shares) {
+  nlohmann::ordered_json line = {{"image", image},
+                                 {"class", shares.front().name},
+                                 {"label", shares.front().label},
+                                 {"probability", shares.front().probability},
+                                 {"top", nlohmann::ordered_json::array()}};
+  for (const ClassShare& share : shares)
+    line["top"].push_back({{"class", share.name}, {"label", share.label}, {"probability", share.probability}});
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string text_line(const std::string& image, const std::vector<ClassShare>& shares) {
+  std::string line = image + ":";
+  for (const ClassShare& share : shares)
+    line += fmt::format("{}{} {:.2f} %", &share == &shares.front() ? " " : ", ", share.name, 100 * share.probability);
+  return line;
+}
+
+void print_classes(const PredictCall& call, const std::string& image, std::vector<ClassShare> shares) {
+  shares.resize(std::min(shares.size(), static_cast<size_t>(call.top)));
+  fmt::print("{}\n", call.json ? json_line(image, shares) : text_line(image, shares));
+}
+
+// Gives the exit code: 1 where a file is no image, which is told; the others are answered all the same.
+int predict_all(const PredictCall& call, Predictor& predictor) {
+  int code = 0;
+  for (size_t first = 0; first < call.images.size(); first += predictor.most()) {
+    std::vector<std::string> names;
+    std::vector<Bytes> images;
+    for (size_t i = first; i < std::min(first + predictor.most(), call.images.size()); ++i) {
+      try {
+        images.push_back(predictor.read(call.images[i]));
+        names.push_back(call.images[i]);
+      } catch (const DataError& error) {
+        print_error(fmt::format("predict: {}", error.what()));
+        code = 1;
+      }
+    }
+    const std::vector<std::vector<ClassShare>> classes = predictor.classes_of(images);
+    for (size_t i = 0; i < names.size(); ++i) print_classes(call, names[i], classes[i]);
+  }
+  return code;
+}
+
+}  // namespace
+
+int predict_command(const ToolArguments& arguments) {
+  PredictCall call;
+  CLI::App app(
+      "The classes that a run's model gives images, and their probabilities. An image of another size than the run's "
+      "is "
+      "cut to its aspect ratio around the middle and resampled, colours become grey where the run's are; images of a "
+      "run with --dataset imagenet are seen as its evaluations see them.",
+      tool_usage(arguments));
+  app.add_option("RUN", call.request.run, "the run's folder")->required();
+  app.add_option("IMAGE", call.images, "PNG, JPEG, binary PPM or PGM files")->required();
+  app.add_option("--checkpoint", call.request.checkpoint,
+                 "one of RUN/checkpoints, or a path; the best state, else the newest that is whole");
+  app.add_flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema");
+  app.add_flag("--invert", call.request.invert,
+               "the negative of each image: of ink on paper, where MNIST is light on dark");
+  app.add_option("--top", call.top, "classes to name, the most probable first; 1")->check(CLI::PositiveNumber);
+  app.add_flag("--json", call.json, "an object a line: image, class, label, probability, and top, a list of such");
+  if (!parse_app(app, arguments.words, tool_usage(arguments) + " RUN IMAGE...")) return 0;
+  Predictor predictor(call.request, arguments.recipe, [](const std::string& line) { print_error("predict: " + line); });
+  if (!call.json) print_error("predict: " + predictor.description());
+  return predict_all(call, predictor);
+}
+
+}  // namespace kb
