@@ -5,14 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "compiler/arithmetic.h"
 #include "compiler/target.h"
 #include "graph/update_rule.h"
 
 namespace kb {
-
-enum class Precision : uint8_t { f32, tf32, bf16, f16, f64 };
-// True for mixed precision: bf16 or f16 beside f32.
-inline bool is_mixed(Precision precision) { return precision == Precision::bf16 || precision == Precision::f16; }
 
 // Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
 // value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
@@ -52,13 +49,9 @@ struct Workers {
   int64_t total() const { return processes * virtual_workers; }
 };
 
-// Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
-// reference's skip list), where nobody says otherwise.
-inline const std::vector<Role> kSkippedRoles = {Role::bias, Role::norm_scale, Role::norm_shift};
-
 inline const std::string kLayerOutput = "layer.";  // before the names of outputs about layers, of log_layers
-inline const std::string kGradientVector =
-    kLayerOutput + "gradients";  // among them: ParameterSpace, as the rule reads it
+// Among them, in the order of ParameterSpace, as the update rule reads it.
+inline const std::string kGradientVector = kLayerOutput + "gradients";
 
 struct CompileOptions {
   Target target;

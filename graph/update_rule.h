@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "graph/tensor.h"
 
@@ -33,5 +34,9 @@ struct UpdateContext {
 };
 
 using UpdateRule = std::function<Tensor(UpdateContext&)>;  // gives the new parameter
+
+// Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
+// reference's skip list), where nobody says otherwise.
+inline const std::vector<Role> kSkippedRoles = {Role::bias, Role::norm_scale, Role::norm_shift};
 
 }  // namespace kb

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/error.h"
+#include "runtime/utf8.h"
 
 namespace kb {
 
@@ -116,7 +117,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(std::string& value) override {
     refuse_nul(value);
-    scalar(JsonValue::Kind::text).text = std::move(value);
+    scalar(JsonValue::Kind::text).text = bytes_of(std::move(value));
     return true;
   }
   bool binary(nlohmann::json::binary_t&) override { return false; }  // JSON has none
@@ -134,7 +135,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   }
   bool key(std::string& key) override {
     refuse_nul(key);
-    key_ = std::move(key);
+    key_ = bytes_of(std::move(key));
     return true;
   }
 
@@ -218,6 +219,8 @@ JsonValue parse_json(std::string text, const std::string& what) {
 }
 
 JsonValue::Kind JsonValue::kind() const { return node_->kind; }
+
+bool JsonValue::is_whole() const { return node_->is_whole; }
 
 void JsonValue::refuse(const std::string& expected) const {
   std::string got = "null";

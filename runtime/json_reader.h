@@ -1,7 +1,8 @@
 // The one reader of JSON: headers of safetensors, manifests, metrics, picks. Such a text may come from anywhere, so
 // what is not JSON, is nested deeper than kMaxJsonDepth, gives a key twice, holds a number beyond double's range, text
 // that is no UTF-8 or a NUL, and every value that is not of the type asked for, is an Error that names the text, the
-// line, the key, what was expected and what stands there.
+// line, the key, what was expected and what stands there. Bytes that runtime/json.h wrote as characters are bytes
+// again.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,8 @@ class JsonValue {
   std::vector<JsonValue> items() const;
   std::vector<std::pair<std::string, JsonValue>> members() const;
 
+  // True for a number within 64 bits that is written without a point and an exponent.
+  bool is_whole() const;
   // T is bool, int64_t, double or std::string; a double may be written as a whole number.
   template <class T>
   T as() const;

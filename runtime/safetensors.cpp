@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -30,17 +30,16 @@ const char* format_name(DType dtype) {
   return std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& row) { return row.dtype == dtype; })->name;
 }
 
-nlohmann::ordered_json header_object(std::span<const TensorView> tensors,
-                                     const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+Json header_object(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   size_t offset = 0;
   for (const TensorView& tensor : tensors) {
-    if (header.contains(tensor.name)) throw Error(fmt::format("safetensors: two tensors named '{}'", tensor.name));
+    if (header.find(tensor.name)) throw Error(fmt::format("safetensors: two tensors named '{}'", tensor.name));
     const size_t bytes = static_cast<size_t>(tensor.type.bytes());
     header[tensor.name] = {{"dtype", format_name(tensor.type.dtype)},
                            {"shape", tensor.type.shape},
-                           {"data_offsets", {offset, offset + bytes}}};
+                           {"data_offsets", Json::array({offset, offset + bytes})}};
     offset += bytes;
   }
   return header;

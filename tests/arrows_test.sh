@@ -30,6 +30,12 @@ if grep -rnE '\bgetenv\(' --include='*.h' --include='*.cpp' graph compiler optim
   fail "^ environment variables are read in runtime/options.cpp alone"
 fi
 
+# JSON is read and written in one place each: its library costs whoever includes it seconds to compile.
+if grep -rn '#include <nlohmann' --include='*.h' --include='*.cpp' graph compiler optim data recipes runtime |
+  grep -vE '^runtime/json(_reader)?\.cpp:'; then
+  fail "^ JSON is written by runtime/json.h and read by runtime/json_reader.h"
+fi
+
 # "FROM TO" for every include of a module by another: paths without their ending.
 includes() {
   grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' \
@@ -44,6 +50,7 @@ perf: config task
 report: perf
 config: task
 papers: config task
+help: config papers
 train: config task perf
 run: train config task perf report papers
 study: run train config task perf report papers

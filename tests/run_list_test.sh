@@ -22,6 +22,12 @@ for tool in "$root"/recipes/tools/*.cpp; do
   listed "$(basename "$tool" .cpp)" "$(sed -n '1s,^// summary: ,,p' "$tool")"
 done
 
+# A recipe that is not built has the same help.
+for words in --help "--help all" "--minibatch 128 --help"; do
+  # shellcheck disable=SC2086 # several words
+  diff <("$build/bin/mlp_mnist" $words) <("$build/bin/recipe_help" mlp_mnist $words) || fail "help: $words"
+done
+
 code=0
 error=$("$root/run" mlp_mnits 2>&1) || code=$?
 [[ $code -eq 2 && $error == *"no recipe or tool 'mlp_mnits'; did you mean mlp_mnist?"* ]] || fail "code $code, $error"

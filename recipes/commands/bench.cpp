@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "compiler/describe_steps.h"
 #include "compiler/layout_table.h"
@@ -22,6 +21,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/timed_inputs.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
@@ -119,14 +119,14 @@ int64_t peak_bytes(const Compiled& compiled, const Target& target) {
 
 void print_json(const RunConfig& config, const StepTimes& times, int threads, const Backend& backend,
                 const Compiled& compiled) {
-  nlohmann::ordered_json object = {{"step_ms_min", times.min()},
-                                   {"step_ms_median", times.median()},
-                                   {"samples_per_s", 1e3 * static_cast<double>(config.minibatch) / times.median()},
-                                   {"peak_bytes", peak_bytes(compiled, backend.target())},
-                                   {"threads", threads},
-                                   {"precision", word_of(kPrecisions, config.precision)},
-                                   {"library", backend.library()},
-                                   {"library_bf16", name(backend.library_dtype(DType::bf16))}};
+  Json object = {{"step_ms_min", times.min()},
+                 {"step_ms_median", times.median()},
+                 {"samples_per_s", 1e3 * static_cast<double>(config.minibatch) / times.median()},
+                 {"peak_bytes", peak_bytes(compiled, backend.target())},
+                 {"threads", threads},
+                 {"precision", word_of(kPrecisions, config.precision)},
+                 {"library", backend.library()},
+                 {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
 }
 

@@ -1,14 +1,13 @@
 // many trainings: minibatches and rates, each to a target
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 
 #include "recipes/commands/commands.h"
+#include "recipes/config/command_line.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/command_words.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/study/study_process.h"
 #include "recipes/study/sweep.h"
 #include "recipes/study/sweep_store.h"
@@ -126,13 +125,17 @@ int work_on(SweepWork work, const Recipe& recipe, const ToolArguments& arguments
 
 // `sweep --worker DIR`: the store says what is swept. A launcher may start any number of them, each for itself.
 int work_in(SweepArguments given, const ToolArguments& arguments) {
-  CLI::App app("Takes trials of a sweep until none is left.", tool_usage(arguments));
-  app.add_option(kWorkerFlag, given.worker, "folder of the sweep")->required();
-  app.add_option("--jobs", given.jobs, "trials at once")->check(CLI::PositiveNumber);
-  app.add_option("--budget", given.budget, "no trial is trained after it: 90s, 45m, 2h");
-  app.add_option("--lease", given.lease, "after which another process takes the trials of one that is not heard of")
-      ->capture_default_str();
-  if (!parse_app(app, arguments.words, tool_usage(arguments) + " --worker DIR [--jobs J] [--budget TIME]")) return 0;
+  CommandLine line("Takes trials of a sweep until none is left.",
+                   tool_usage(arguments) + " --worker DIR [--jobs J] [--budget TIME]");
+  std::optional<int64_t> jobs;
+  line.text({kWorkerFlag, "DIR", "folder of the sweep"}, given.worker)
+      .required()
+      .whole({"--jobs", "J", "trials at once"}, jobs, 1)
+      .text({"--budget", "TIME", "no trial is trained after it: 90s, 45m, 2h"}, given.budget)
+      .text({"--lease", "TIME", "after which another process takes the trials of one that is not heard of"},
+            given.lease);
+  if (!line.parse(arguments.words)) return 0;
+  given.jobs = jobs.value_or(0);
   RuntimeOptions::forget_launcher();
   const std::string name = read_sweep(given.worker).recipe;
   if (arguments.recipe && arguments.recipe->name != name)

@@ -42,6 +42,11 @@ FlagRow FlagRow::of_images() && {
   return std::move(*this);
 }
 
+FlagRow FlagRow::common() && {
+  is_common = true;
+  return std::move(*this);
+}
+
 FlagRow FlagRow::under(std::string title) && {
   heading = std::move(title);
   return std::move(*this);

@@ -33,10 +33,12 @@ struct FlagRow {
   FlagNeed need = {};
   bool is_of_images = false;  // a recipe with a task of its own does not have the flag
   std::string heading = {};   // of the help, above this flag and those behind it; empty: as the flag before
+  bool is_common = false;     // stands in the short help
 
   FlagRow as(FlagEffect what) &&;
   FlagRow of_a_process() &&;
   FlagRow of_images() &&;
+  FlagRow common() &&;
   FlagRow under(std::string title) &&;
   FlagRow needs(std::string expected, std::string flag, std::function<bool(const RunConfig&)> is_met) &&;
   bool has_effect(const RunConfig& config) const { return !need.is_met || need.is_met(config); }

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
+#include "recipes/config/command_line.h"
 #include "recipes/config/flag_rows.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/learning_rows.h"
 #include "recipes/config/length_rows.h"
 #include "recipes/config/network.h"
 #include "recipes/config/preset.h"
-#include "recipes/task/suggest.h"
 #include "runtime/options.h"
 
 namespace kb {
@@ -192,29 +191,10 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   return rows;
 }
 
-// Names that other programs give to flags of ours.
-const std::map<std::string, std::string> kElsewhere = {
-    {"--batch-size", "--minibatch"},  {"--batch_size", "--minibatch"},
-    {"--batch", "--minibatch"},       {"--learning-rate", "--lr"},
-    {"--learning_rate", "--lr"},      {"--wd", "--weight-decay"},
-    {"--lr-scheduler", "--schedule"}, {"--lr-schedule", "--schedule"},
-    {"--output-dir", "--out"},        {"--amp", "--precision"},
-    {"--dtype", "--precision"},       {"--num-workers", "--loader-threads"},
-    {"--pretrained", "--init"},       {"--max-steps", "--steps"},
-    {"--model-ema", "--ema"},         {"--gradient-clipping", "--clip-norm"},
-};
-
-[[noreturn]] void refuse_unknown(const std::string& flag, const std::vector<std::string>& names) {
-  const auto usual = kElsewhere.find(flag);
-  const std::string guess = usual == kElsewhere.end() ? nearest(flag, names) : usual->second;
-  throw UsageError(fmt::format("there is no flag '{}'{}", flag,
-                               guess.empty() ? "; --help lists all" : fmt::format("; did you mean '{}'?", guess)));
-}
-
-[[noreturn]] void refuse_extra(const std::string& word, const CLI::App& app) {
+[[noreturn]] void refuse_extra(const std::string& word, const std::vector<FlagForm>& flags) {
   if (!word.starts_with("-")) throw UsageError(fmt::format("'{}' is not expected here: flags begin with --", word));
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) names.push_back("--" + option->get_lnames().at(0));
+  std::vector<std::string> names = {"--help"};
+  for (const FlagForm& flag : flags) names.push_back(flag.name);
   refuse_unknown(word.substr(0, word.find('=')), names);
 }
 
@@ -231,7 +211,7 @@ const std::map<std::string, std::string> kElsewhere = {
 
 std::vector<FlagRow> flag_table(const Recipe& recipe) {
   std::vector<FlagRow> table;
-  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option));
+  for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option).common());
   if (!table.empty()) table.front().heading = "This recipe";
   for (FlagRow& row : stable_flags(recipe))
     if (!recipe.task || !row.is_of_images) table.push_back(std::move(row));
@@ -277,70 +257,70 @@ std::vector<FlagRow> table_beside(const Recipe& recipe, const std::vector<ToolSw
 }
 
 std::string help_with(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches,
-                      const RunConfig& defaults) {
+                      const RunConfig& defaults, HelpScope scope) {
   std::vector<HelpRow> rows;
   for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
-  for (const FlagRow& row : table_beside(recipe, switches))
-    rows.push_back({row.heading, row.text, row.text.value.empty() ? "" : row.print(defaults)});
+  std::string heading;  // of the rows since the last one that stands in the text
+  for (const FlagRow& row : table_beside(recipe, switches)) {
+    if (!row.heading.empty()) heading = row.heading;
+    if (scope != HelpScope::all && !row.is_common) continue;
+    FlagText text = row.text;
+    if (scope != HelpScope::all) text.doc = first_idea(text.doc);
+    rows.push_back({heading, text, text.value.empty() ? "" : row.print(defaults)});
+    heading.clear();
+  }
   rows.push_back({"", {"--help", "", "this text"}});
-  std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags]; defaults stand in brackets", recipe.name,
+  if (scope != HelpScope::all) rows.push_back({"", {"--help all", "", "every flag"}});
+  std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags] (defaults stand in brackets)", recipe.name,
                                   recipe.summary, recipe.paper, usage);
   for (const std::string& note : preset_notes(recipe, defaults)) title += "\n" + note;
-  return help_text(title, rows);
+  return help_text(title, rows, scope != HelpScope::all);
 }
 
-void add_switches(CLI::App& app, const std::vector<ToolSwitch>& switches) {
+void set_switches(const std::vector<ToolSwitch>& switches, const SplitWords& split) {
   for (const ToolSwitch& item : switches) {
-    if (item.set) app.add_flag(item.text.name, *item.set);
-    if (item.number)
-      app.add_option_function<std::string>(item.text.name, [&](const std::string& value) {
-        *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
-      });
-    if (item.word) app.add_option(item.text.name, *item.word);
-    if (item.words) app.add_option(item.text.name, *item.words)->allow_extra_args(false);
+    const auto given = split.values.find(item.text.name);
+    if (given == split.values.end()) continue;
+    const std::string& value = given->second.back();
+    if (item.set) *item.set = true;
+    if (item.number) *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
+    if (item.word) *item.word = value;
+    if (item.words) *item.words = given->second;
   }
 }
 
-GivenFlags given_flags(const std::vector<FlagRow>& table, const CLI::App& app) {
+GivenFlags given_flags(const std::vector<FlagRow>& table, const SplitWords& split) {
   GivenFlags given;
   for (const FlagRow& row : table)
-    if (const CLI::Option* option = app.get_option(row.text.name); option->count() > 0)
-      given[row.text.name] = row.text.value.empty() ? "" : option->results().back();
+    if (const auto at = split.values.find(row.text.name); at != split.values.end())
+      given[row.text.name] = at->second.back();
   return given;
 }
 
 }  // namespace
 
-std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches) {
-  return help_with(recipe, usage, switches, default_config(recipe));
+std::string flags_help(const Recipe& recipe, const std::string& usage, HelpScope scope,
+                       const std::vector<ToolSwitch>& switches) {
+  return help_with(recipe, usage, switches, default_config(recipe), scope);
 }
 
 std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
                                      const std::vector<std::string>& arguments, const std::vector<ToolSwitch>& switches,
                                      const RunConfig* base) {
   const std::vector<FlagRow> table = table_beside(recipe, switches);
-  CLI::App app;
-  app.set_help_flag("--help,-h");
-  app.allow_extras();
-  add_switches(app, switches);
-  for (const FlagRow& row : table) {
-    if (row.text.value.empty())
-      app.add_flag(row.text.name);
-    else
-      app.add_option(row.text.name)->type_name(row.text.value);
-  }
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given_flags(table, app))));
+  std::vector<FlagForm> forms;
+  for (const ToolSwitch& item : switches) forms.push_back({item.text.name, item.set == nullptr, item.words != nullptr});
+  for (const FlagRow& row : table) forms.push_back({row.text.name, !row.text.value.empty()});
+  const SplitWords split = split_words(forms, arguments);
+  set_switches(switches, split);
+  const GivenFlags given = given_flags(table, split);
+  if (split.help != HelpScope::none) {
+    fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given), split.help));
     return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
   }
-  const GivenFlags given = given_flags(table, app);
   RunConfig config = base ? *base : preset_config(recipe, given);
   read_flags(table, given, config);
-  if (!app.remaining().empty()) refuse_extra(app.remaining().front(), app);
+  if (!split.others.empty()) refuse_extra(split.others.front(), forms);
   // The flags of a run that is resumed or branched from, or of a manifest, are the base of a second reading, which
   // judges.
   const bool has_own = (config.resume.empty() || config.resume == kResumeAuto) && config.branch.empty();

@@ -25,7 +25,8 @@ struct ToolSwitch {
   std::vector<std::string>* words = nullptr;
 };
 
-// The flags from a command line (without the program's name); nothing when --help was asked for and printed. Throws
+// The flags from a command line (without the program's name); nothing when --help was asked for and
+// printed. Throws
 // UsageError with the nearest right flag or value, and for a flag that has no effect beside the others. `usage` stands
 // behind "usage: ". What is not given is as in `base`.
 std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
@@ -35,8 +36,9 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
 // Returns the recipe's flags among the words of a command line, which was parsed: each and its value as two words.
 std::vector<std::string> words_without(const std::vector<ToolSwitch>& switches, const std::vector<std::string>& words);
 
-// The text of --help: every flag, with its default, under headings.
-std::string flags_help(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches = {});
+// The text of --help, flags with their defaults under headings: the common ones, and the tool's; or all.
+std::string flags_help(const Recipe& recipe, const std::string& usage, HelpScope scope,
+                       const std::vector<ToolSwitch>& switches = {});
 
 // Every flag that has an effect, but those of FlagEffect::call, as words of a command line that gives the same run; in
 // the order of the table.

@@ -42,7 +42,14 @@ std::string flag_help(const FlagText& text, const std::string& fallback) {
 
 }  // namespace
 
-std::string help_text(const std::string& title, const std::vector<HelpRow>& rows) {
+std::string first_idea(const std::string& doc) {
+  static constexpr std::string_view kChoices = "; one of ";
+  const size_t choices = doc.rfind(kChoices);
+  const std::string first = doc.substr(0, doc.find(';'));
+  return choices == std::string::npos ? first : first + ": " + doc.substr(choices + kChoices.size());
+}
+
+std::string help_text(const std::string& title, const std::vector<HelpRow>& rows, bool is_dense) {
   std::string text;
   for (size_t at = 0; at < title.size();) {
     const size_t end = std::min(title.find('\n', at), title.size());
@@ -50,7 +57,8 @@ std::string help_text(const std::string& title, const std::vector<HelpRow>& rows
     at = end + 1;
   }
   for (const HelpRow& row : rows) {
-    if (!row.heading.empty()) text += fmt::format("\n{}\n", row.heading);
+    const bool is_first = &row == rows.data();
+    if (!row.heading.empty()) text += fmt::format("{}{}\n", is_dense && !is_first ? "" : "\n", row.heading);
     text += flag_help(row.flag, row.fallback);
   }
   return text;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/passes.h"
 #include "recipes/task/suggest.h"
 
 namespace kb {

@@ -11,6 +11,8 @@
 
 namespace kb {
 
+struct ParameterSpace;
+
 // Returns the optimizers that a recipe or task with these of its own offers: its own, then the built-in ones.
 std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own);
 // Throws Error with the nearest name there is.

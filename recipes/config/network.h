@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "runtime/comm/communicator.h"
+#include "runtime/comm/algorithm.h"
 
 namespace kb {
 

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/arithmetic.h"
+#include "graph/update_rule.h"
 #include "optim/batch_plan.h"
 #include "recipes/config/duration.h"
 #include "recipes/config/growth.h"
@@ -14,7 +15,7 @@
 #include "recipes/config/target_figure.h"
 #include "recipes/config/values.h"
 #include "recipes/task/model.h"
-#include "runtime/comm/communicator.h"
+#include "runtime/comm/algorithm.h"
 
 namespace kb {
 

@@ -1,14 +1,13 @@
 #include "recipes/perf/inspect_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/program_totals.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
 
-nlohmann::ordered_json program_json(const Compiled& compiled) {
+Json program_json(const Compiled& compiled) {
   const ProgramTotals t = program_totals(compiled.program);
   const MemoryAnswer memory = memory_answer(compiled);
   return {{"nodes", t.nodes},
@@ -27,7 +26,7 @@ nlohmann::ordered_json program_json(const Compiled& compiled) {
 }  // namespace
 
 std::string inspection_json(const Compiled& compiled, const LoadReport& load) {
-  nlohmann::ordered_json object = program_json(compiled);
+  Json object = program_json(compiled);
   object["jit_ms"] = load.jit_milliseconds;
   object["library_ms"] = load.library_milliseconds;
   object["cache_hits"] = load.cache_hits;
@@ -37,7 +36,7 @@ std::string inspection_json(const Compiled& compiled, const LoadReport& load) {
 }
 
 std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels, const StepModel* model) {
-  nlohmann::ordered_json object = program_json(compiled);
+  Json object = program_json(compiled);
   if (!kernels.compiler.empty()) {
     object["nvrtc"] = kernels.compiler;
     object["nvrtc_ms"] = kernels.nvrtc_ms;

@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "graph/error.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
 
-using ScaleObject = nlohmann::ordered_json;
-
-ScaleObject row_json(const ScaleRow& row) {
+Json row_json(const ScaleRow& row) {
   return {{"workers", row.workers},      {"minibatch", row.minibatch},
           {"step_s", row.step},          {"communication_s", row.communication},
           {"exposed_s", row.exposed},    {"samples_per_s", row.rate},
@@ -44,17 +42,17 @@ ScaleRow row_of(const JsonValue& json) {
 }  // namespace
 
 std::string scale_json(const std::vector<ScaleLine>& lines, int64_t epoch, const ScaleWords& words) {
-  ScaleObject forecasts = ScaleObject::array();
+  Json forecasts = Json::array();
   for (const ScaleLine& line : lines) {
-    ScaleObject rows = ScaleObject::array();
+    Json rows = Json::array();
     for (const ScaleRow& row : line.rows) rows.push_back(row_json(row));
     forecasts.push_back({{"algorithm", std::string(name(line.algorithm))}, {"rows", std::move(rows)}});
   }
-  return ScaleObject({{"title", words.title},
-                      {"worker", words.worker},
-                      {"nodes", words.nodes},
-                      {"epoch", epoch},
-                      {"forecasts", std::move(forecasts)}})
+  return Json({{"title", words.title},
+               {"worker", words.worker},
+               {"nodes", words.nodes},
+               {"epoch", epoch},
+               {"forecasts", std::move(forecasts)}})
              .dump(2) +
          "\n";
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/utf8.h"
+
 namespace kb {
 namespace {
 
@@ -45,25 +47,33 @@ double text_width(std::string_view text, double size) {
   return width * size;
 }
 
+namespace {
+
+// Whether XML 1.0 has the character: no control character below the space but three, not the last two of the plane.
+bool is_xml(std::string_view character) {
+  const bool is_control = character.size() == 1 && static_cast<unsigned char>(character.front()) < ' ';
+  if (is_control) return character == "\t" || character == "\n" || character == "\r";
+  return character != "\xef\xbf\xbe" && character != "\xef\xbf\xbf";
+}
+
+std::string_view xml_character(std::string_view character) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+  if (character == "&") return "&amp;";
+  if (character == "<") return "&lt;";
+  if (character == ">") return "&gt;";
+  if (character == "\"") return "&quot;";
+  return is_xml(character) ? character : kReplacement;
+}
+
+}  // namespace
+
 std::string xml_text(std::string_view text) {
+  constexpr std::string_view kNoCharacter("\0", 1);
   std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= ' ' || c == '\n') result += c;  // XML has no other control characters
-    }
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    result += xml_character(length > 0 ? text.substr(0, length) : kNoCharacter);
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return result;
 }

@@ -50,7 +50,8 @@ std::vector<double> round_ticks(double most);
 // Pixels that a text takes in a sans-serif font of `size` pixels, one of the wider ones.
 double text_width(std::string_view text, double size);
 
-// As it may stand in XML.
+// Returns the text as it may stand in XML and HTML: the four letters of their own escaped, and U+FFFD in place of every
+// byte that is not UTF-8 and every character that XML has not.
 std::string xml_text(std::string_view text);
 
 }  // namespace kb

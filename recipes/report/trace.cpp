@@ -1,12 +1,10 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "recipes/report/picture.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The format's times are in microseconds; of ours nothing below a nanosecond is known.
 double microseconds(double milliseconds) { return std::round(1e6 * milliseconds) / 1e3; }
@@ -24,7 +22,10 @@ class Events {
   void box(const Box& box) {
     Json args = {
         {"id", box.id}, {"place", box.place}, {"bytes", box.bytes}, {"flops", box.flops}, {"writes", box.writes}};
-    if (box.lane == Lane::compute) args.update({{"phase", name(box.phase)}, {"step", box.step}});
+    if (box.lane == Lane::compute) {
+      args["phase"] = name(box.phase);
+      args["step"] = box.step;
+    }
     add({{"ph", "X"},
          {"name", box.name},
          {"cat", box.kind},
@@ -61,10 +62,7 @@ class Events {
   Json metadata(const char* what, int64_t thread, Json args) const {
     return {{"ph", "M"}, {"name", what}, {"pid", rank_}, {"tid", thread}, {"args", std::move(args)}};
   }
-  // A name that is not UTF-8 spoils no file.
-  void add(const Json& event) {
-    text_ += (text_.empty() ? "" : ",\n") + event.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
+  void add(const Json& event) { text_ += (text_.empty() ? "" : ",\n") + event.dump(); }
 
   int64_t rank_;
   std::string text_;

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "graph/error.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/parts.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
@@ -31,7 +31,7 @@ int64_t milliseconds_of_start() {
   return milliseconds_now() - duration_cast<milliseconds>(steady_clock::now() - program_start()).count();
 }
 
-std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string json_string(const std::string& text) { return Json(text).dump(); }
 
 std::string number(double value) { return fmt::format("{}", value); }
 

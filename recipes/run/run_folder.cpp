@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "recipes/run/command_words.h"
 #include "recipes/run/commit.h"
@@ -18,6 +17,7 @@
 #include "runtime/host_compiler.h"
 #include "runtime/host_name.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 #include "runtime/safetensors.h"
 #include "runtime/sha256.h"
@@ -49,20 +49,14 @@ fs::path default_folder(const std::string& recipe) {
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-// A number or a truth value as JSON has it, anything else as text.
-nlohmann::ordered_json flag_json(const std::string& value) {
-  nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(value, nullptr, false);
-  return parsed.is_number() || parsed.is_boolean() ? parsed : nlohmann::ordered_json(value);
-}
-
 #ifdef __clang__
 constexpr const char* kCompiler = "clang++ " __clang_version__;
 #else
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-nlohmann::ordered_json versions(const std::string& library) {
-  nlohmann::ordered_json result;
+Json versions(const std::string& library) {
+  Json result;
   result["kilobatch"] = KB_VERSION;
   result["commit"] = source_commit();
   result["compiler"] = kCompiler;
@@ -74,9 +68,6 @@ nlohmann::ordered_json versions(const std::string& library) {
   result["fmt"] = fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
   return result;
 }
-
-// Copies a value of JSON text that another process wrote; the text was checked when it was parsed.
-nlohmann::ordered_json copy_of(const JsonValue& value) { return nlohmann::ordered_json::parse(value.source()); }
 
 }  // namespace
 
@@ -131,8 +122,8 @@ void RunFolder::remove_leftovers() const {
 
 namespace {
 
-nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
-  nlohmann::ordered_json manifest;
+Json manifest_of(const ManifestFacts& facts) {
+  Json manifest;
   const std::vector<std::string> words = flag_words(facts.recipe, facts.config);
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
@@ -142,7 +133,7 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   manifest["command"] = command;
   manifest["arguments"] = words;
   for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
-    if (effect != FlagEffect::call) manifest["flags"][name] = flag_json(value);
+    if (effect != FlagEffect::call) manifest["flags"][name] = scalar_json(value);
   manifest["seed"] = facts.config.seed;
   manifest["data"] = {
       {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
@@ -183,15 +174,15 @@ nlohmann::ordered_json manifest_of(const ManifestFacts& facts) {
   return manifest;
 }
 
-nlohmann::ordered_json figures_json(const Evaluation& evaluation) {
-  nlohmann::ordered_json figures;
+Json figures_json(const Evaluation& evaluation) {
+  Json figures;
   for (const Figure& figure : evaluation.figures) figures[figure.name] = figure.value;
   figures["loss"] = evaluation.loss;
   return figures;
 }
 
-nlohmann::ordered_json best_json(const BestState& best, const std::string& judged_part) {
-  nlohmann::ordered_json json = {{"step", best.step}, {"chosen_on", judged_part}};
+Json best_json(const BestState& best, const std::string& judged_part) {
+  Json json = {{"step", best.step}, {"chosen_on", judged_part}};
   json[judged_part] = figures_json(best.evaluation);
   if (best.test) json[kTestPart] = figures_json(*best.test);
   return json;
@@ -207,7 +198,7 @@ const char* ending_text(const LoopResult& result) {
 }  // namespace
 
 std::string manifest_text(const ManifestFacts& facts) {
-  nlohmann::ordered_json manifest = manifest_of(facts);
+  Json manifest = manifest_of(facts);
   if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(init_file(facts.config.init)));
   if (facts.branch)
     manifest["branch"] = {{"run", facts.branch->run.string()},
@@ -226,7 +217,7 @@ std::string resumed_manifest_text(const ManifestFacts& facts, const std::string&
 std::string ended_manifest_text(const std::string& manifest, const LoopResult& result, const Evaluation& evaluation,
                                 const std::string& judged_part, const std::vector<std::string>& replaced,
                                 int64_t peak_bytes) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
+  Json json = copy_of(parse_json(manifest, kManifest));
   json["ended"] = {
       {"at", now_text()}, {"step", result.steps}, {"how", ending_text(result)}, {"peak_memory", peak_bytes}};
   json["result"] = figures_json(evaluation);
@@ -244,22 +235,22 @@ std::string ended_manifest_text(const std::string& manifest, const LoopResult& r
 
 std::string continued_manifest(const std::string& own, const std::string& old, int64_t step,
                                const std::function<void(const std::string&)>& note) {
-  const JsonValue before = parse_json(old, "manifest.json");
-  const nlohmann::ordered_json versions = copy_of(before.at("versions"));
-  nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(own);
-  nlohmann::ordered_json entry = {{"at", now_text()}, {"step", step}};
-  for (const auto& [key, value] : manifest["versions"].items()) {
-    const auto was = versions.find(key);
-    if (was != versions.end() && *was == value) continue;
+  const JsonValue before = parse_json(old, kManifest);
+  const Json versions = copy_of(before.at("versions"));
+  Json manifest = copy_of(parse_json(own, kManifest));
+  Json entry = {{"at", now_text()}, {"step", step}};
+  for (const auto& [key, value] : manifest["versions"].members()) {
+    const Json* was = versions.find(key);
+    if (was && *was == value) continue;
     entry["versions"][key] = value;
-    note(fmt::format("{} was {}, is {}", key, was == versions.end() ? "unknown" : was->dump(), value.dump()));
+    note(fmt::format("{} was {}, is {}", key, was ? was->dump() : "unknown", value.dump()));
   }
   for (const char* key : {"started", "init_sha256"})
     if (before.has(key)) manifest[key] = before.get<std::string>(key);
   for (const char* key : {"branch", "fit"})
     if (before.has(key)) manifest[key] = copy_of(before.at(key));
   manifest["versions"] = versions;
-  manifest["resumed"] = nlohmann::ordered_json::array();
+  manifest["resumed"] = Json::array();
   if (before.has("resumed"))
     for (const JsonValue& earlier : before.at("resumed").items()) manifest["resumed"].push_back(copy_of(earlier));
   manifest["resumed"].push_back(entry);

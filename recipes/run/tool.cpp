@@ -33,7 +33,9 @@ std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const st
     if (named.words.empty()) throw UsageError(fmt::format("usage: {} [flags]; recipes: {}", usage, recipe_names()));
     const std::string first = named.words.front();
     if (first == "--help" || first == "-h") {
-      fmt::print("usage: {0} [flags]; recipes: {1}\n{0} --help explains the flags\n", usage, recipe_names());
+      fmt::print("{}", help_text(fmt::format("usage: {0} [flags]; recipes: {1}\n{0} --help explains the flags", usage,
+                                             recipe_names()),
+                                 {}));
       return std::nullopt;
     }
     if (first.starts_with("-"))

@@ -2,18 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "recipes/study/csv.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
 
-using AnswerJson = nlohmann::ordered_json;
-
-AnswerJson json_number(const std::optional<double>& value) { return value ? AnswerJson(*value) : AnswerJson(nullptr); }
-
-AnswerJson estimate_json(const Estimate& estimate) {
+Json estimate_json(const Estimate& estimate) {
   return {{"value", estimate.value}, {"low", estimate.interval.low}, {"high", estimate.interval.high}};
 }
 
@@ -22,7 +17,7 @@ const char* bound_word(const CriticalBatch& fit) {
   return fit.b_crit_is_upper_bound ? "upper" : "none";
 }
 
-AnswerJson fit_json(const StudyAnswer& answer) {
+Json fit_json(const StudyAnswer& answer) {
   if (!answer.fit) return {{"missing", answer.no_fit}};
   const CriticalBatch& fit = *answer.fit;
   return {{"law", "S(B) = S_min (1 + B_crit / B), least squares of log S"},
@@ -33,46 +28,45 @@ AnswerJson fit_json(const StudyAnswer& answer) {
           {"rms_residual", fit.rms}};
 }
 
-AnswerJson line_json(const StudyAnswer& answer) {
+Json line_json(const StudyAnswer& answer) {
   if (!answer.line) return {{"missing", answer.no_fit}};
   return {{"law", "E(B) = E_min + S_min B, least squares of E"},
           {"s_min", answer.line->s_min},
-          {"b_crit", json_number(answer.line->b_crit())},
+          {"b_crit", answer.line->b_crit()},
           {"e_min", answer.line->e_min}};
 }
 
-AnswerJson regions_json(const StudyAnswer& answer) {
+Json regions_json(const StudyAnswer& answer) {
   const ScalingRegions& regions = answer.regions;
-  return {
-      {"base_minibatch", answer.base().minibatch},
-      {"perfect_scaling_ends", answer.best[regions.perfect_end].minibatch},
-      {"perfect_excess", kPerfectExcess},
-      {"largest_useful", answer.fit ? AnswerJson(kUsefulInCritical * answer.fit->b_crit.value) : AnswerJson(nullptr)},
-      {"useful_saving", kUsefulSaving},
-      {"slopes", regions.slopes}};
+  return {{"base_minibatch", answer.base().minibatch},
+          {"perfect_scaling_ends", answer.best[regions.perfect_end].minibatch},
+          {"perfect_excess", kPerfectExcess},
+          {"largest_useful", answer.fit ? Json(kUsefulInCritical * answer.fit->b_crit.value) : Json(nullptr)},
+          {"useful_saving", kUsefulSaving},
+          {"slopes", regions.slopes}};
 }
 
-AnswerJson rate_json(const RateResult& one) {
-  return {{"rate", json_number(one.rate)}, {"setting", one.setting}, {"runs", one.runs},
-          {"diverged", one.diverged},      {"steps", one.steps},     {"seconds", json_number(one.seconds)}};
+Json rate_json(const RateResult& one) {
+  return {{"rate", one.rate},         {"setting", one.setting}, {"runs", one.runs},
+          {"diverged", one.diverged}, {"steps", one.steps},     {"seconds", one.seconds}};
 }
 
-AnswerJson best_json(const StudyAnswer& answer, size_t i) {
+Json best_json(const StudyAnswer& answer, size_t i) {
   const BestResult& one = answer.best[i];
-  AnswerJson json = {{"rate", json_number(one.best.rate)},
-                     {"setting", one.best.setting},
-                     {"rate_is_bound", one.is_greatest ? "lower"
-                                       : one.is_least  ? "upper"
-                                                       : "none"},
-                     {"linear_rate", json_number(one.linear_rate)},
-                     {"sqrt_rate", json_number(one.square_root_rate)},
-                     {"diverged_from", json_number(one.diverged_from)},
-                     {"steps", one.steps},
-                     {"steps_low", one.interval ? AnswerJson(one.interval->low) : AnswerJson(nullptr)},
-                     {"steps_high", one.interval ? AnswerJson(one.interval->high) : AnswerJson(nullptr)},
-                     {"samples", one.samples},
-                     {"efficiency", one.efficiency},
-                     {"region", text_of(answer.regions.regions[i])}};
+  Json json = {{"rate", one.best.rate},
+               {"setting", one.best.setting},
+               {"rate_is_bound", one.is_greatest ? "lower"
+                                 : one.is_least  ? "upper"
+                                                 : "none"},
+               {"linear_rate", one.linear_rate},
+               {"sqrt_rate", one.square_root_rate},
+               {"diverged_from", one.diverged_from},
+               {"steps", one.steps},
+               {"steps_low", one.interval ? Json(one.interval->low) : Json(nullptr)},
+               {"steps_high", one.interval ? Json(one.interval->high) : Json(nullptr)},
+               {"samples", one.samples},
+               {"efficiency", one.efficiency},
+               {"region", text_of(answer.regions.regions[i])}};
   if (answer.fit) {
     json["fitted_steps"] = answer.fit->steps_at(static_cast<double>(one.minibatch));
     json["residual"] = answer.fit->residuals[i];
@@ -80,8 +74,8 @@ AnswerJson best_json(const StudyAnswer& answer, size_t i) {
   return json;
 }
 
-AnswerJson cluster_json(const ClusterCost& cost) {
-  AnswerJson rows = AnswerJson::array();
+Json cluster_json(const ClusterCost& cost) {
+  Json rows = Json::array();
   for (const TargetCost& row : cost.rows)
     rows.push_back({{"workers", row.at.workers},
                     {"minibatch", row.at.minibatch},
@@ -93,11 +87,11 @@ AnswerJson cluster_json(const ClusterCost& cost) {
   return {{"forecast", cost.title}, {"nodes", cost.nodes}, {"rows", std::move(rows)}};
 }
 
-AnswerJson minibatches_json(const StudyAnswer& answer) {
-  AnswerJson list = AnswerJson::array();
+Json minibatches_json(const StudyAnswer& answer) {
+  Json list = Json::array();
   size_t place = 0;  // of the next one in `best`
   for (const MinibatchResults& at : answer.all) {
-    AnswerJson entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", AnswerJson::array()}};
+    Json entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", Json::array()}};
     if (place < answer.best.size() && answer.best[place].minibatch == at.minibatch)
       entry["best"] = best_json(answer, place++);
     for (const RateResult& one : at.rates) entry["rates"].push_back(rate_json(one));
@@ -130,15 +124,15 @@ std::string answer_csv(const StudyAnswer& answer) {
 }
 
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
-  return AnswerJson({{"command", source.command},
-                     {"source", source.file},
-                     {"resamples", source.resamples},
-                     {"fit", fit_json(answer)},
-                     {"line", line_json(answer)},
-                     {"regions", regions_json(answer)},
-                     {"not_reached", answer.not_reached},
-                     {"cluster", answer.cluster ? cluster_json(*answer.cluster) : AnswerJson(nullptr)},
-                     {"minibatches", minibatches_json(answer)}})
+  return Json({{"command", source.command},
+               {"source", source.file},
+               {"resamples", source.resamples},
+               {"fit", fit_json(answer)},
+               {"line", line_json(answer)},
+               {"regions", regions_json(answer)},
+               {"not_reached", answer.not_reached},
+               {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
+               {"minibatches", minibatches_json(answer)}})
              .dump(2) +
          "\n";
 }

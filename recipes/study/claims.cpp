@@ -7,12 +7,12 @@
 
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "graph/error.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 #include "runtime/threads.h"
 
@@ -85,11 +85,11 @@ std::string process_start(int64_t pid) {
 std::string claim_text(std::chrono::milliseconds lease) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const nlohmann::ordered_json json = {{"host", host.data()},
-                                       {"pid", ::getpid()},
-                                       {"process_start", process_start(::getpid())},
-                                       {"system", system_name()},
-                                       {"lease_ms", lease.count()}};
+  const Json json = {{"host", host.data()},
+                     {"pid", ::getpid()},
+                     {"process_start", process_start(::getpid())},
+                     {"system", system_name()},
+                     {"lease_ms", lease.count()}};
   return json.dump() + "\n";
 }
 

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
 #include "recipes/study/wrapped.h"
+#include "runtime/json.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string result_text(const HourReport& report, const HourArm& arm) {
   const auto at = report.results.find(arm.name);
@@ -92,7 +90,7 @@ std::string hour_json(const HourReport& report) {
     Json entry = {{"name", arm.name},   {"minibatch", arm.minibatch},     {"arguments", arm.words},
                   {"paper", arm.paper}, {"paper_error", arm.paper_error}, {"source", arm.source}};
     if (const auto at = report.results.find(arm.name); at != report.results.end())
-      entry["summary"] = Json::parse(summary_json(at->second, ""));
+      entry["summary"] = copy_of(parse_json(summary_json(at->second, ""), "summary"));
     json["arms"].push_back(std::move(entry));
   }
   for (const HourClaim& claim : report.claims)

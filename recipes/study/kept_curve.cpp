@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "graph/error.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/study/run_reader.h"
 #include "recipes/study/statistics.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -26,8 +26,8 @@ std::vector<double> column(std::span<const RunCurve> runs, size_t point, double 
   return values;
 }
 
-nlohmann::ordered_json json_of(const std::vector<KeptPoint>& points) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json json_of(const std::vector<KeptPoint>& points) {
+  Json list = Json::array();
   for (const KeptPoint& point : points)
     list.push_back({{"epoch", point.epoch}, {"loss", point.loss}, {"goal", point.goal}});
   return list;
@@ -100,7 +100,7 @@ KeptCurve kept_curve(const std::string& recipe, std::vector<std::string> argumen
 }
 
 std::string to_json(const KeptCurve& curve) {
-  nlohmann::ordered_json json;
+  Json json;
   json["recipe"] = curve.recipe;
   json["arguments"] = curve.arguments;
   json["machine"] = curve.run.machine;

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 constexpr const char* kStudyFile = "study.json";
 
 std::string study_text(const std::vector<Trial>& trials, int shards) {
-  nlohmann::ordered_json json;
+  Json json;
   json["shards"] = shards;
-  json["trials"] = nlohmann::ordered_json::array();
+  json["trials"] = Json::array();
   for (const Trial& trial : trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
   return json.dump(2) + "\n";
 }

@@ -1,16 +1,15 @@
 #include "recipes/study/summary.h"
 
+#include "runtime/json.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace kb {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kRounding = 1e-9;  // of an epoch's number
 

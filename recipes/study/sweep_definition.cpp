@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "recipes/config/values.h"
 #include "recipes/study/study_folder.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -48,15 +48,15 @@ std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefiniti
 }  // namespace
 
 std::string definition_json(const SweepDefinition& definition) {
-  nlohmann::ordered_json json;
+  Json json;
   json["recipe"] = definition.recipe;
   json["arguments"] = definition.words;
   json["minibatches"] = definition.minibatches;
-  json["search"] = nlohmann::ordered_json::array();
+  json["search"] = Json::array();
   for (const SweepRange& range : definition.ranges)
     json["search"].push_back(
         {{"range", range.range.text()}, {"widens_below", range.widens_below}, {"widens_above", range.widens_above}});
-  json["centre"] = nlohmann::ordered_json::object();
+  json["centre"] = Json::object();
   for (const auto& [flag, value] : definition.centre) json["centre"][flag] = value;
   json["points"] = word_of(kPointKinds, definition.points);
   json["point_seed"] = definition.point_seed;

@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "runtime/atomic_file.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
@@ -120,7 +120,7 @@ void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, co
   const bool is_reached = trial.state == TrialState::reached;
   const int64_t steps = std::max(run.steps, trial.standing.steps);
   insert.add(trial.name).add(trial.minibatch).add(trial.seed).add(run.rate.value_or(std::nan("")));
-  insert.add(nlohmann::json(trial.values).dump()).add(text_of(trial.state));
+  insert.add(Json(trial.values).dump()).add(text_of(trial.state));
   insert.add(int64_t{is_best}).add(int64_t{trial.is_search}).add(steps).add(steps * trial.minibatch);
   insert.add(is_reached ? std::optional(trial.standing.target_step) : std::nullopt);
   insert.add(is_reached ? std::optional(std::llround(trial.standing.samples)) : std::nullopt);

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "recipes/study/run_reader.h"
 #include "recipes/study/study_folder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -22,8 +21,8 @@ fs::path opening_file(const fs::path& folder, int64_t minibatch) {
 }
 
 std::string opening_text(const Opening& opening) {
-  nlohmann::ordered_json json;
-  json["centre"] = nlohmann::ordered_json::object();
+  Json json;
+  json["centre"] = Json::object();
   for (const auto& [flag, value] : opening.centre) json["centre"][flag] = value;
   json["most_steps"] = opening.most_steps;
   return json.dump(2) + "\n";

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 
 #include "graph/error.h"
+#include "recipes/config/command_line.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
@@ -100,13 +100,12 @@ void bench(Communicator& communicator, double megabytes, int repeats) {
 int bench_all_reduce(int argc, char** argv) {
   double megabytes = 100;
   int processes = 4, repeats = 15;
-  CLI::App app("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce");
-  app.add_option("--megabytes", megabytes, "of the array of f32")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--repeats", repeats, "interleaved rounds")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--processes", processes, "started by mpirun, where this was started alone")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce.",
+                   "./run bench_all_reduce [--processes P] [--megabytes MB]");
+  line.positive({"--megabytes", "MB", "of the array of f32"}, megabytes, 1e6)
+      .whole({"--repeats", "N", "interleaved rounds"}, repeats, 1)
+      .whole({"--processes", "P", "started by mpirun, where this was started alone"}, processes, 2, 1024);
+  if (!line.parse({argv + 1, argv + argc})) return 0;
   const RuntimeOptions options = RuntimeOptions::from_environment();
   if (options.launcher.processes == 1)
     return run_launcher(mpirun_command(options.mpirun, processes, {argv, argv + argc}));

@@ -1,12 +1,12 @@
 // summary: compile time of a net and of one ten times as deep, pass by pass: it must grow near-linearly
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
 #include "optim/update_rules.h"
+#include "recipes/config/command_line.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/backend.h"
 
@@ -55,14 +55,11 @@ std::map<std::string, double> compile_times(int64_t depth, int repeats, const Ta
 int bench_compile(int argc, char** argv) {
   int64_t depth = 14;
   int repeats = 3;
-  CLI::App app("Compile time of a residual net and of one ten times as deep, kernels' compilation not counted");
-  app.add_option("--depth", depth, "residual blocks of the small net")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  app.add_option("--repeats", repeats, "compilations of each; the fastest counts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Compile time of a residual net and of one ten times as deep, kernels' compilation not counted.",
+                   "./run bench_compile [--depth N]");
+  line.whole({"--depth", "N", "residual blocks of the small net"}, depth, 1, 10000)
+      .whole({"--repeats", "N", "compilations of each; the fastest counts"}, repeats, 1);
+  if (!line.parse({argv + 1, argv + argc})) return 0;
   std::unique_ptr<Backend> backend = make_cpu_backend({});
   size_t small_nodes = 0, large_nodes = 0;
   auto small = compile_times(depth, repeats, backend->target(), small_nodes);

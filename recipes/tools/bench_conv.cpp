@@ -4,12 +4,12 @@
 // the faster ones: what a training step cannot be shorter than with this library on this machine.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "graph/dtype.h"
+#include "recipes/config/command_line.h"
 #include "recipes/perf/conv_times.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/processor.h"
@@ -44,20 +44,15 @@ int bench_conv(int argc, char** argv) {
   int threads = 0, shards = 0, repeats = 5;
   std::string precision = "f32";
   bool json = false;
-  CLI::App app("Times ResNet-50's convolutions alone, in NHWC and in blocked layout.");
-  app.add_option("--minibatch", minibatch, "samples")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--precision", precision, "f32 | bf16 | f16 | f64")->capture_default_str();
-  app.add_option("--threads", threads, "threads; 0: one a processor")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--shards", shards, "parts of a call; 0: as many as threads")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--repeats", repeats, "runs of each call, of which the fastest counts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--json", json, "one object instead of the table");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Times ResNet-50's convolutions alone, in NHWC and in blocked layout.",
+                   "./run bench_conv [--minibatch N] [--precision P]");
+  line.whole({"--minibatch", "N", "samples"}, minibatch, 1)
+      .choice({"--precision", "P", "f32, bf16, f16 or f64"}, precision, {"f32", "bf16", "f16", "f64"})
+      .whole({"--threads", "N", "threads; 0: one a processor"}, threads, 0, 4096)
+      .whole({"--shards", "N", "parts of a call; 0: as many as threads"}, shards, 0)
+      .whole({"--repeats", "N", "runs of each call, of which the fastest counts"}, repeats, 1)
+      .flag("--json", json, "one object instead of the table");
+  if (!line.parse({argv + 1, argv + argc})) return 0;
 
   const int pool = threads > 0 ? threads : Pool().threads();
   ConvTimer bench(pool, shards > 0 ? shards : pool, repeats);

@@ -6,13 +6,13 @@
 // shared machine wanders by more than what is to be seen.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 
 #include "compiler/describe_steps.h"
 #include "compiler/pipeline.h"
 #include "graph/layers.h"
+#include "recipes/config/command_line.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/session.h"
@@ -58,14 +58,13 @@ double median(const std::vector<Round>& rounds, const auto& figure) {
 int bench_norm(int argc, char** argv) {
   int64_t rows = 16 * 56 * 56, channels = 256;
   int repeats = 40, threads = 0;
-  CLI::App app("Fused batch norm + add + ReLU, forward and backward, against copy bandwidth");
-  app.add_option("--rows", rows, "rows: samples x height x width")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--channels", channels, "channels")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--repeats", repeats, "interleaved rounds; the median ratio counts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--threads", threads, "threads; 0 = all cores")->check(CLI::NonNegativeNumber)->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Fused batch norm + add + ReLU, forward and backward, against copy bandwidth.",
+                   "./run bench_norm [--rows N] [--channels N]");
+  line.whole({"--rows", "N", "samples x height x width"}, rows, 1)
+      .whole({"--channels", "N", "channels"}, channels, 1)
+      .whole({"--repeats", "N", "interleaved rounds; the median ratio counts"}, repeats, 1)
+      .whole({"--threads", "N", "threads; 0: all cores"}, threads, 0, 4096);
+  if (!line.parse({argv + 1, argv + argc})) return 0;
 
   CpuOptions cpu;
   cpu.threads = threads;

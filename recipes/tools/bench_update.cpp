@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "compiler/describe_steps.h"
@@ -20,6 +19,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/timed_inputs.h"
+#include "runtime/json.h"
 
 namespace {
 
@@ -129,13 +129,13 @@ int bench_update(const std::vector<std::string>& arguments) {
   const double copied = median(rounds, [](const Round& round) { return round.copy; });
   const double ratio = median(rounds, [&](const Round& round) { return 1e3 * least / round.update() / round.copy; });
   if (json) {
-    const nlohmann::ordered_json object = {{"optimizer", config.optimizer},
-                                           {"threads", threads},
-                                           {"launches", steps.size()},
-                                           {"update_ms", update},
-                                           {"least_bytes", least},
-                                           {"copy_bytes_per_s", copied},
-                                           {"ratio", ratio}};
+    const Json object = {{"optimizer", config.optimizer},
+                         {"threads", threads},
+                         {"launches", steps.size()},
+                         {"update_ms", update},
+                         {"least_bytes", least},
+                         {"copy_bytes_per_s", copied},
+                         {"ratio", ratio}};
     fmt::print("{}\n", object.dump());
     return 0;
   }

@@ -1,10 +1,12 @@
 // summary: the cache of compiled kernels: --list, --verify, --clear
 #include <fmt/format.h>
 
-#include "recipes/config/flags.h"
+#include <algorithm>
+#include <iterator>
+
+#include "recipes/config/command_line.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/task/suggest.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
 #include "runtime/trusted_folder.h"
@@ -60,22 +62,16 @@ constexpr Command kCommands[] = {
     {"--clear", "remove all of them", clear},
 };
 
-int cache(const std::vector<std::string>& arguments) {
+int cache(std::vector<std::string> words) {
   const std::filesystem::path folder = RuntimeOptions::from_environment().cache_dir;
-  const std::string word = arguments.empty() ? "" : arguments[0];
-  if (word == "--help" || word == "-h") {
-    fmt::print("usage: ./run cache FLAG    over {} ($KB_CACHE names another folder)\n", folder.string());
-    for (const Command& command : kCommands) fmt::print("  {:<10} {}\n", command.flag, command.doc);
-    return 0;
-  }
-  std::vector<std::string> flags;
-  for (const Command& command : kCommands) {
-    if (arguments.size() == 1 && word == command.flag) return command.run(folder);
-    flags.emplace_back(command.flag);
-  }
-  if (arguments.size() > 1) throw UsageError("expected one of --list, --verify, --clear alone");
-  throw UsageError(word.empty() ? "expected one of --list, --verify, --clear"
-                                : fmt::format("there is no flag '{}'{}", word, suggestion(word, flags)));
+  CommandLine line(fmt::format("The cache of compiled kernels, {}; $KB_CACHE names another folder.", folder.string()),
+                   "./run cache --list, --verify or --clear");
+  bool given[std::size(kCommands)] = {};
+  for (size_t i = 0; i < std::size(kCommands); ++i) line.flag(kCommands[i].flag, given[i], kCommands[i].doc);
+  if (!line.parse(std::move(words))) return 0;
+  if (std::count(std::begin(given), std::end(given), true) != 1)
+    throw UsageError("expected one of --list, --verify, --clear, alone");
+  return kCommands[std::find(std::begin(given), std::end(given), true) - given].run(folder);
 }
 
 }  // namespace

@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/run/trainer.h"
 #include "recipes/study/kept_curve.h"
 #include "runtime/atomic_file.h"
@@ -95,21 +94,19 @@ int check(const CheckCall& call) {
 
 int main(int argc, char** argv) {
   CheckCall call;
-  CLI::App app("Compares a short run of a recipe with the curve that the repository keeps of it.", "./run check");
-  app.add_option("RECIPE", call.recipe, "the recipe")->required();
-  app.add_option("--curves", call.curves, "folder of the kept curves")->type_name("DIR");
-  app.add_option("--deviations", call.deviations,
-                 "on another kind of machine: the widest distance from the mean over "
-                 "seeds, standard deviations")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--refresh", call.refresh, "keep a new curve, of a run with the flags behind --");
-  app.add_option("--seeds", call.seeds, "with --refresh: seeds over which the deviation is taken")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1000));
-  app.add_option("FLAGS", call.flags, "with --refresh: flags of the run, behind --");
+  CommandLine line("Compares a short run of a recipe with the curve that the repository keeps of it.",
+                   "./run check RECIPE [--refresh -- FLAGS]");
+  line.text({"RECIPE", "", "the recipe"}, call.recipe)
+      .required()
+      .texts({"FLAGS", "", "with --refresh: flags of the run, behind --"}, call.flags)
+      .text({"--curves", "DIR", "folder of the kept curves"}, call.curves)
+      .positive({"--deviations", "X",
+                 "on another kind of machine: the widest distance from the mean over seeds, standard deviations"},
+                call.deviations, 1e6)
+      .flag("--refresh", call.refresh, "keep a new curve, of a run with the flags behind --")
+      .whole({"--seeds", "N", "with --refresh: seeds over which the deviation is taken"}, call.seeds, 2, 1000);
   return guarded_main("check", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run check RECIPE [--refresh -- FLAGS]")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return check(call);
   });
 }

@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 
+#include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/study/epochs_to_goal.h"
 #include "recipes/study/statistics.h"
 
@@ -73,13 +72,15 @@ int main(int argc, char** argv) {
   std::vector<std::string> folders;
   double goal = kReferenceError;
   bool wants_reference = false;
-  CLI::App app("Epochs and samples that runs took to a test error.", "./run compare");
-  app.add_option("RUN", folders, "run folders, of one recipe and one minibatch")->required();
-  app.add_option("--goal", goal, "test error that a run is to reach, per cent")->capture_default_str();
-  app.add_flag("--rcp", wants_reference,
-               "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
+  CommandLine line("Epochs and samples that runs took to a test error.",
+                   "./run compare RUN... [--goal PERCENT] [--rcp]");
+  line.texts({"RUN", "", "run folders, of one recipe and one minibatch"}, folders)
+      .required()
+      .positive({"--goal", "PERCENT", "test error that a run is to reach, per cent"}, goal, 100)
+      .flag("--rcp", wants_reference,
+            "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run compare RUN... [--goal PERCENT] [--rcp]")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return compare(folders, goal, wants_reference);
   });
 }

@@ -1,17 +1,17 @@
 // summary: how fast a core makes training images of JPEG files, stage by stage, and what a model needs: DIR or a pack
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "data/data_file.h"
 #include "data/error.h"
 #include "data/images/image_set.h"
 #include "graph/error.h"
+#include "recipes/config/command_line.h"
 #include "recipes/perf/image_stages.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
@@ -58,7 +58,7 @@ std::vector<ReadImage> some_of(const std::vector<ReadImage>& images, size_t most
   return some;
 }
 
-int data_bench(const std::string& data, size_t most, int64_t side, int rounds, double speed) {
+int data_bench(const std::string& data, size_t most, int64_t side, int rounds, std::optional<double> speed) {
   std::vector<ReadImage> images;
   if (has_image_set(data))
     images =
@@ -74,9 +74,9 @@ int data_bench(const std::string& data, size_t most, int64_t side, int rounds, d
   for (const StageTime& stage : times.stages)
     fmt::print("{:<30}{:>12.3f}{:>14.0f}\n", stage.name, 1e3 * stage.seconds, 1 / stage.seconds);
   fmt::print("\nwhole pipeline / entropy decode: {:.2f} of its images/s\n", times.entropy / times.whole);
-  if (speed > 0)
-    fmt::print("a model that trains {:.0f} images/s needs {:.1f} cores for them: --loader-threads {:.0f}\n", speed,
-               speed * times.whole, std::ceil(speed * times.whole));
+  if (speed)
+    fmt::print("a model that trains {:.0f} images/s needs {:.1f} cores for them: --loader-threads {:.0f}\n", *speed,
+               *speed * times.whole, std::ceil(*speed * times.whole));
   return 0;
 }
 
@@ -87,23 +87,18 @@ int main(int argc, char** argv) {
   size_t most = 500;
   int64_t side = 224;
   int rounds = 5;
-  double speed = 0;
-  CLI::App app("Times what the loader of --dataset imagenet does with an image, on one core, from the page cache.",
-               "./run data_bench");
-  app.add_option("DIR", data, "folder of JPEGs, with or without classes, or a pack")->required();
-  app.add_option("--images", most, "time at most this many images, spread over all")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--image", side, "crop to squares of this side, pixels")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--rounds", rounds, "time every image this many times, with other crops each; the median counts")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--speed", speed, "print how many cores feed a model that trains this many images/s")
-      ->check(CLI::PositiveNumber);
+  std::optional<double> speed;
+  CommandLine line("Times what the loader of --dataset imagenet does with an image, on one core, from the page cache.",
+                   "./run data_bench DIR");
+  line.text({"DIR", "", "folder of JPEGs, with or without classes, or a pack"}, data)
+      .required()
+      .whole({"--images", "N", "time at most this many images, spread over all"}, most, 1)
+      .whole({"--image", "PIXELS", "crop to squares of this side, pixels"}, side, 1, 4096)
+      .whole({"--rounds", "N", "time every image this many times, with other crops each; the median counts"}, rounds, 1,
+             1000)
+      .positive({"--speed", "X", "print how many cores feed a model that trains this many images/s"}, speed, 1e9);
   return kb::guarded_main("data_bench", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run data_bench DIR")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return data_bench(data, most, side, rounds, speed);
   });
 }

@@ -3,15 +3,14 @@
 // Goyal et al. 2017's trainings on a net of minutes: baseline, linear scaling rule, warmups, and LARS beyond them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "recipes/commands/program.h"
+#include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/study/hour.h"
 
 namespace {
@@ -31,31 +30,26 @@ std::string command_text(int argc, char** argv) {
 int main(int argc, char** argv) {
   HourRequest request;
   std::string seeds = "1", plan;
-  CLI::App app(
+  CommandLine line(
       "\"Accurate, large minibatch SGD: training ImageNet in 1 hour\" (Goyal et al. 2017) in small: LeNet with batch "
-      "norm, "
-      "n = 32 samples a worker. Prints a table beside the paper's and what became of its claims, and leaves "
+      "norm, n = 32 samples a worker. Prints a table beside the paper's and what became of its claims, and leaves "
       "hour.html.",
-      "./run hour");
-  app.add_option("--dataset", request.dataset, "data set: glyphs-hour (drawn on the spot), fashion-mnist, mnist")
-      ->capture_default_str();
-  app.add_option("--data", request.data, "folder of the data set, or the one above it; $KB_DATA where it is not given");
-  app.add_option("--plan", plan,
-                 "brief: the linear rule at kn 256; full: also warmups, 512 to 4096, LARS; brief on "
-                 "glyphs-hour, else full")
-      ->check(CLI::IsMember({"brief", "full"}));
-  app.add_option("--seeds", seeds, "seeds of each configuration: a range such as 1..3, or numbers")
-      ->capture_default_str();
-  app.add_option("--epochs", request.epochs, "passes over the training set")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--jobs", request.jobs, "trainings at once, which share the processors; 0: one a core, one on a GPU")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--out", request.out, "folder of the study; one that was stopped goes on; runs/hour-DATASET-TIME");
+      "./run hour [--plan full] [--seeds 1..3] [--out DIR]");
+  line.text({"--dataset", "NAME", "data set: glyphs-hour (drawn on the spot), fashion-mnist, mnist"}, request.dataset)
+      .text({"--data", "DIR", "folder of the data set, or the one above it; $KB_DATA where it is not given"},
+            request.data)
+      .choice({"--plan", "PLAN",
+               "brief: the linear rule at kn 256; full: also warmups, 512 to 4096, LARS; brief on glyphs-hour, else "
+               "full"},
+              plan, {"brief", "full"})
+      .text({"--seeds", "A..B", "seeds of each configuration: a range such as 1..3, or numbers"}, seeds)
+      .whole({"--epochs", "E", "passes over the training set"}, request.epochs, 1)
+      .whole({"--jobs", "J", "trainings at once, which share the processors; 0: one a core, one on a GPU"},
+             request.jobs, 0)
+      .text({"--out", "DIR", "folder of the study; one that was stopped goes on; runs/hour-DATASET-TIME"}, request.out);
   if (argc > 1 && std::string(argv[1]) == "trial") return run_command("trial", argc - 1, argv + 1);
   return guarded_main("hour", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run hour [--plan full] [--seeds 1..3] [--out DIR]")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     request.seeds = parse_seeds("--seeds", seeds);
     request.plan = plan == "full" || (plan.empty() && request.dataset != kDrawn) ? HourPlan::full : HourPlan::brief;
     request.command = command_text(argc, argv);

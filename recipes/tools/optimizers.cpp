@@ -3,11 +3,9 @@
 // optim/README.md shows both: ./run optimizers --readme optim/README.md --picture optim/variants.svg renews them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
+#include "recipes/config/command_line.h"
 #include "recipes/report/optimizer_paths.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -34,12 +32,13 @@ int run(const std::string& readme, const std::string& picture) {
 
 int main(int argc, char** argv) {
   std::string readme, picture;
-  CLI::App app("Runs every optimizer for ten steps with the same gradients and prints how far it moves its parameters.",
-               "./run optimizers");
-  app.add_option("--readme", readme, "rewrite the table in this copy of optim/README.md")->type_name("FILE");
-  app.add_option("--picture", picture, "draw the distances over the steps into this file")->type_name("FILE.svg");
+  CommandLine line(
+      "Runs every optimizer for ten steps with the same gradients and prints how far it moves its parameters.",
+      "./run optimizers [--readme FILE] [--picture FILE.svg]");
+  line.text({"--readme", "FILE", "rewrite the table in this copy of optim/README.md"}, readme)
+      .text({"--picture", "FILE.svg", "draw the distances over the steps into this file"}, picture);
   return kb::guarded_main("optimizers", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run optimizers [--readme FILE] [--picture FILE.svg]")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return run(readme, picture);
   });
 }

@@ -2,16 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <optional>
 
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
+#include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/run/progress_line.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
@@ -81,29 +80,22 @@ int main(int argc, char** argv) {
   std::string data, to, checked;
   PackForm form;
   int threads = usable_processors();
-  CLI::App app(
+  CommandLine line(
       "Packs the images of a folder (DIR/train/CLASS/*, DIR/val/CLASS/*) into one file for --dataset imagenet --data "
-      "FILE. "
-      "The files' own bytes give the bits that the folder gives; started again after a stop it goes on.",
-      "./run pack");
-  app.add_option("DIR", data, "folder of the images, or a pack of them");
-  app.add_option("--to", to, "write the pack into this file")->type_name("FILE");
-  app.add_option("--side", form.side,
-                 "shrink images to this length of the shorter side, pixels; 0: pack the files as they are")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 65500));
-  app.add_option("--quality", form.quality, "JPEG quality of the copies, 1 to 100")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
-  app.add_flag("--raw", form.raw, "store bare pixels, which need no decoding and about ten times the space");
-  app.add_option("--threads", threads, "number of threads that read, shrink and verify")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--verify", checked,
-                 "compare each image of this pack with its checksum; exit code 1 where one differs")
-      ->type_name("FILE");
+      "FILE. The files' own bytes give the bits that the folder gives; started again after a stop it goes on.",
+      "./run pack DIR --to FILE, or ./run pack --verify FILE");
+  line.text({"DIR", "", "folder of the images, or a pack of them"}, data)
+      .text({"--to", "FILE", "write the pack into this file"}, to)
+      .whole({"--side", "PIXELS",
+              "shrink images to this length of the shorter side, pixels; 0: pack the files as they are"},
+             form.side, 0, 65500)
+      .whole({"--quality", "Q", "JPEG quality of the copies, 1 to 100"}, form.quality, 1, 100)
+      .flag("--raw", form.raw, "store bare pixels, which need no decoding and about ten times the space")
+      .whole({"--threads", "N", "number of threads that read, shrink and verify"}, threads, 1, 1024)
+      .text({"--verify", "FILE", "compare each image of this pack with its checksum; exit code 1 where one differs"},
+            checked);
   return kb::guarded_main("pack", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run pack DIR --to FILE, or ./run pack --verify FILE")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     if (!checked.empty() && data.empty() && to.empty()) return verify(checked, *open_pack(checked), threads);
     if (!checked.empty() || data.empty() || to.empty())
       throw UsageError("pack: expected DIR --to FILE, or --verify FILE");

@@ -3,10 +3,8 @@
 // The page is one file of HTML that needs no network, for a desk and for a phone.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
+#include "recipes/config/command_line.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/study/report_page.h"
 #include "runtime/atomic_file.h"
@@ -34,11 +32,12 @@ void report(const std::vector<std::string>& places, std::filesystem::path out) {
 int main(int argc, char** argv) {
   std::vector<std::string> places;
   std::string out;
-  CLI::App app("One HTML page about runs, which needs no network.", "./run report");
-  app.add_option("RUN", places, "run folders, or folders with run folders below them")->required();
-  app.add_option("--out", out, "the page; report.html in the folder where one is given, else here");
+  CommandLine line("One HTML page about runs, which needs no network.", "./run report RUN...|STORE [--out FILE.html]");
+  line.texts({"RUN", "", "run folders, or folders with run folders below them"}, places)
+      .required()
+      .text({"--out", "FILE.html", "the page; report.html in the folder where one is given, else here"}, out);
   return guarded_main("report", [&] {
-    if (parse_app(app, {argv + 1, argv + argc}, "./run report RUN...|STORE [--out FILE.html]")) report(places, out);
+    if (line.parse({argv + 1, argv + argc})) report(places, out);
     return 0;
   });
 }

@@ -6,15 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/scale_json.h"
 #include "recipes/report/drawn_svg.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "recipes/study/answer_curves.h"
 #include "recipes/study/answer_page.h"
 #include "recipes/study/answer_text.h"
@@ -107,34 +106,27 @@ int study(StudyCall call) {
 int main(int argc, char** argv) {
   StudyCall call;
   for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
-  CLI::App app(
+  CommandLine line(
       "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
       "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch; steps, samples "
       "or epochs to the target; and rate, setting, seed, reached, diverged, seconds where they are known.",
-      "./run study");
-  app.add_option("SOURCE", call.source, "the store of a sweep, or measurements, a line a training")
-      ->required()
-      ->type_name("STORE|FILE.csv");
-  app.add_option("--out", call.out, "folder of the answer; STORE/study or FILE-study where it is not given")
-      ->type_name("DIR");
-  app.add_option("--samples-per-epoch", call.samples_per_epoch, "samples of an epoch, for a column of epochs")
-      ->check(CLI::Range(1.0, 1e15))
-      ->type_name("N");
-  app.add_option("--cluster", call.cluster,
-                 "a forecast of `./run scale RECIPE ... --json FILE`: what the target takes on that cluster")
-      ->type_name("FILE.json");
-  app.add_option(
-         "--base-minibatch", call.options.base_minibatch,
-         "minibatch from which perfect scaling and the lines of the rate are counted; the smallest that reached "
-         "the target")
-      ->type_name("B");
-  app.add_option("--resamples", call.options.resampling.resamples, "of the bootstrap behind the intervals")
-      ->capture_default_str()
-      ->check(CLI::Range(100, 1000000))
-      ->type_name("N");
+      "./run study SOURCE [--out DIR] [--cluster FILE.json]");
+  line.text({"SOURCE", "", "the store of a sweep, or measurements, a line a training: STORE or FILE.csv"}, call.source)
+      .required()
+      .text({"--out", "DIR", "folder of the answer; STORE/study or FILE-study where it is not given"}, call.out)
+      .positive({"--samples-per-epoch", "N", "samples of an epoch, for a column of epochs"}, call.samples_per_epoch,
+                1e15)
+      .text({"--cluster", "FILE.json",
+             "a forecast of `./run scale RECIPE ... --json FILE`: what the target takes on that cluster"},
+            call.cluster)
+      .whole({"--base-minibatch", "B",
+              "minibatch from which perfect scaling and the lines of the rate are counted; the smallest that reached "
+              "the target"},
+             call.options.base_minibatch, 1)
+      .whole({"--resamples", "N", "of the bootstrap behind the intervals"}, call.options.resampling.resamples, 100,
+             1000000);
   return guarded_main("study", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run study STORE|FILE.csv [--out DIR] [--cluster FILE.json]"))
-      return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return study(call);
   });
 }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
@@ -21,6 +20,7 @@
 #include "recipes/train/feed.h"
 #include "recipes/train/programs.h"
 #include "runtime/atomic_file.h"
+#include "runtime/json.h"
 #include "runtime/safetensors.h"
 
 namespace {
@@ -188,8 +188,8 @@ class Trace {
     return rates;
   }
 
-  nlohmann::ordered_json description() const {
-    nlohmann::ordered_json decays = nlohmann::ordered_json::object(), adapts = decays, config = decays, hyper = decays;
+  Json description() const {
+    Json decays = Json::object(), adapts = decays, config = decays, hyper = decays;
     for (const Segment& segment : store_.space().segments) {
       decays[segment.name] = segment.decay;
       adapts[segment.name] = segment.adapt;
@@ -210,7 +210,7 @@ class Trace {
             {"decays", decays},
             {"adapts", adapts},
             {"classes", input_.spec.classes},
-            {"shape", {input_.spec.shape.channels, input_.spec.shape.height, input_.spec.shape.width}},
+            {"shape", Json::array({input_.spec.shape.channels, input_.spec.shape.height, input_.spec.shape.width})},
             {"mean", input_.spec.mean},
             {"stddev", input_.spec.stddev},
             {"losses", losses_}};

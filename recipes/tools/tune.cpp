@@ -4,15 +4,14 @@
 // compiler/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "compiler/layout_table.h"
+#include "recipes/config/command_line.h"
 #include "recipes/perf/conv_times.h"
 #include "recipes/perf/layout_rows.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/run/parse_app.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -101,21 +100,17 @@ int tune(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures which layout convolutions should take with the instruction set that the library uses here.",
-               "./run tune");
-  app.add_option("--minibatch", options.minibatch, "samples")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--repeats", options.repeats, "runs of each call, of which the fastest counts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--threads", options.threads, "threads; 0: one a processor")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  CLI::Option* quick = app.add_flag("--quick", options.quick, "few layers: a look, no ground for the table");
-  app.add_option("--write", options.write, "rewrite the rows in this copy of compiler/layout_table.cpp")
-      ->type_name("FILE")
-      ->excludes(quick);
+  CommandLine line(
+      "Measures which layout convolutions should take with the instruction set that the library uses here.",
+      "./run tune [--quick] [--write FILE]");
+  line.whole({"--minibatch", "N", "samples"}, options.minibatch, 1)
+      .whole({"--repeats", "N", "runs of each call, of which the fastest counts"}, options.repeats, 1)
+      .whole({"--threads", "N", "threads; 0: one a processor"}, options.threads, 0, 4096)
+      .flag("--quick", options.quick, "few layers: a look, no ground for the table")
+      .text({"--write", "FILE", "rewrite the rows in this copy of compiler/layout_table.cpp"}, options.write)
+      .excludes("--quick");
   return guarded_main("tune", [&] {
-    if (!parse_app(app, {argv + 1, argv + argc}, "./run tune [--quick] [--write FILE]")) return 0;
+    if (!line.parse({argv + 1, argv + argc})) return 0;
     return tune(options);
   });
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/open.h"
+#include "runtime/json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -76,7 +76,7 @@ Device choose_device(const RunConfig& config, World* world) {
 std::string algorithm_choices_text(const Backend& backend) {
   const Backend::AlgorithmChoices picks = backend.algorithm_choices();
   if (picks.empty()) return "";
-  return nlohmann::ordered_json{{"made_by", backend.description()}, {"picks", picks}}.dump();
+  return Json{{"made_by", backend.description()}, {"picks", picks}}.dump();
 }
 
 std::string use_algorithm_choices(Backend& backend, const std::string& text) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/passes.h"
 #include "recipes/config/plan.h"
 #include "recipes/train/metrics.h"
 #include "runtime/session.h"

@@ -1,4 +1,5 @@
 // The text of --help.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
@@ -9,17 +10,47 @@ BOOST_AUTO_TEST_SUITE(help)
 
 BOOST_AUTO_TEST_CASE(lines_fit_80_columns) {
   for (const kb::Recipe& recipe : kb::all_recipes()) {
-    std::istringstream lines(kb::flags_help(recipe, "./run " + recipe.name));
-    for (std::string line; std::getline(lines, line);) {
-      BOOST_TEST(line.size() <= 80u, line);
-      BOOST_TEST(!line.ends_with(' '), line);
+    for (const kb::HelpScope scope : {kb::HelpScope::common, kb::HelpScope::all}) {
+      std::istringstream lines(kb::flags_help(recipe, "./run " + recipe.name, scope));
+      for (std::string line; std::getline(lines, line);) {
+        BOOST_TEST(line.size() <= 80u, line);
+        BOOST_TEST(!line.ends_with(' '), line);
+      }
     }
   }
 }
 
+// It fits a screen, and has the recipe's own flags and those that are marked, each as the long help words it.
+BOOST_AUTO_TEST_CASE(the_short_help_has_at_most_60_lines) {
+  for (const kb::Recipe& recipe : kb::all_recipes()) {
+    const std::string text = kb::flags_help(recipe, "./run " + recipe.name, kb::HelpScope::common);
+    const std::string whole = kb::flags_help(recipe, "./run " + recipe.name, kb::HelpScope::all);
+    BOOST_TEST(std::count(text.begin(), text.end(), '\n') <= 60, recipe.name << "\n" << text);
+    BOOST_TEST(text.ends_with("\n  --help all             every flag\n"), text);
+    for (const kb::FlagRow& row : kb::flag_table(recipe)) {
+      const std::string mark = "\n  " + row.text.name + (row.text.value.empty() ? "" : " " + row.text.value);
+      const auto holds = [&](const std::string& help) {
+        const size_t at = help.find(mark);
+        return at != std::string::npos && (help[at + mark.size()] == ' ' || help[at + mark.size()] == '\n');
+      };
+      BOOST_TEST(holds(text) == row.is_common, recipe.name << " " << row.text.name);
+      BOOST_TEST(holds(whole), recipe.name << " " << row.text.name);
+    }
+    for (const kb::RecipeOption& option : recipe.options)
+      BOOST_TEST(text.find("--" + option.name) != std::string::npos);
+  }
+}
+
+// A heading stands above the first flag of its group that is in the text.
+BOOST_AUTO_TEST_CASE(the_short_help_is_grouped) {
+  const std::string text = kb::flags_help(kb::lenet_mnist(), "x", kb::HelpScope::common);
+  BOOST_TEST(text.find("\nLoss and augmentation\n  --augment KINDS") != std::string::npos, text);
+  BOOST_TEST(text.find("\nFeeding the processor\n") == std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(every_flag_stands_in_it_once) {
   const kb::Recipe recipe = kb::resnet_cifar();
-  const std::string text = kb::flags_help(recipe, "x");
+  const std::string text = kb::flags_help(recipe, "x", kb::HelpScope::all);
   for (const kb::FlagRow& row : kb::flag_table(recipe)) {
     const std::string mark = "\n  " + row.text.name + (row.text.value.empty() ? "" : " " + row.text.value);
     const size_t at = text.find(mark);
@@ -30,8 +61,8 @@ BOOST_AUTO_TEST_CASE(every_flag_stands_in_it_once) {
 
 BOOST_AUTO_TEST_CASE(an_idea_is_a_line) {
   bool given = false;
-  const std::string text =
-      kb::flags_help(kb::mlp_mnist(), "./run tool mlp_mnist", {{{"--often", "N", "how often; 0: never"}, &given}});
+  const std::string text = kb::flags_help(kb::mlp_mnist(), "./run tool mlp_mnist", kb::HelpScope::common,
+                                          {{{"--often", "N", "how often; 0: never"}, &given}});
   BOOST_TEST(text.find("usage: ./run tool mlp_mnist [flags]") != std::string::npos);
   BOOST_TEST(text.find("\nThis tool\n"
                        "  --often N              how often;\n"

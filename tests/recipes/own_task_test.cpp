@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(other_data_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
-  const std::string help = flags_help(plane_recipe(), "plane");
+  const std::string help = flags_help(plane_recipe(), "plane", HelpScope::all);
   for (const char* flag : {"--augment", "--dataset", "--pad", "--label-smoothing"}) {
     BOOST_TEST(help.find(flag) == std::string::npos, flag);
     BOOST_CHECK_EXCEPTION(parse_flags(plane_recipe(), "plane", {flag, "1"}), UsageError,
