@@ -4,13 +4,13 @@
 #pragma once
 #include <fmt/format.h>
 
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/kernel_ir.h"
+#include "graph/text_buffer.h"
 
 namespace kb::ir {
 
@@ -50,7 +50,7 @@ class KernelPrinter {
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_.append(static_cast<size_t>(2 * depth_), ' ');
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    put(text_, format, std::forward<Args>(args)...);
     text_ += '\n';
   }
   std::string_view memory_type(DType type) const;

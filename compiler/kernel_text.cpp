@@ -5,6 +5,7 @@
 
 #include "compiler/kernel_ir.h"
 #include "graph/text.h"
+#include "graph/text_buffer.h"
 
 namespace kb::ir {
 namespace {
@@ -39,7 +40,7 @@ class Writer {
  private:
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    kb::put(text, format, std::forward<Args>(args)...);
   }
 
   void operands(const Instr& instr) {

@@ -4,7 +4,7 @@
 #include <source_location>
 #include <stdexcept>
 
-namespace kb::test {
+namespace kb::test::support_test {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(support)
@@ -45,4 +45,4 @@ BOOST_AUTO_TEST_CASE(tests_run_in_the_source_folder_and_golden_texts_lie_in_it) 
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb::test
+}  // namespace kb::test::support_test

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "runtime/atomic_file.h"
@@ -40,23 +39,23 @@ struct Text {
   std::string_view value;
 };
 
-void append_key(fmt::memory_buffer& out, std::string_view key) {
-  fmt::format_to(std::back_inserter(out), ",\"{}\":", key);
+void append_key(TextBuffer& out, std::string_view key) {
+  put(out, ",\"{}\":", key);
 }
 
-void append(fmt::memory_buffer& out, const Pair& pair) {
+void append(TextBuffer& out, const Pair& pair) {
   append_key(out, pair.key);
   append_json(out, pair.value);
 }
 
-void append(fmt::memory_buffer& out, const Count& count) {
+void append(TextBuffer& out, const Count& count) {
   append_key(out, count.key);
-  fmt::format_to(std::back_inserter(out), "{}", count.value);
+  put(out, "{}", count.value);
 }
 
-void append(fmt::memory_buffer& out, const Truth& truth) {
+void append(TextBuffer& out, const Truth& truth) {
   append_key(out, truth.key);
-  fmt::format_to(std::back_inserter(out), "{}", truth.value);
+  put(out, "{}", truth.value);
 }
 
 struct Numbers {
@@ -64,7 +63,7 @@ struct Numbers {
   const std::vector<double>& values;
 };
 
-void append(fmt::memory_buffer& out, const Numbers& numbers) {
+void append(TextBuffer& out, const Numbers& numbers) {
   append_key(out, numbers.key);
   out.push_back('[');
   for (size_t i = 0; i < numbers.values.size(); ++i) {
@@ -80,7 +79,7 @@ struct Figures {
   const std::vector<Figure>& figures;
 };
 
-void append(fmt::memory_buffer& out, const Figures& all) {
+void append(TextBuffer& out, const Figures& all) {
   for (const Figure& figure : all.figures)
     append(out, Pair{fmt::format("{}{}", all.prefix, figure.name), figure.value});
 }
@@ -91,7 +90,7 @@ struct Prefixed {
   const std::optional<Evaluation>& evaluation;
 };
 
-void append(fmt::memory_buffer& out, const Prefixed& prefixed) {
+void append(TextBuffer& out, const Prefixed& prefixed) {
   if (!prefixed.evaluation) return;
   append(out, Pair{fmt::format("{}loss", prefixed.prefix), prefixed.evaluation->loss});
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
@@ -103,7 +102,7 @@ struct Maybe {
   std::optional<double> value;
 };
 
-void append(fmt::memory_buffer& out, const Maybe& maybe) {
+void append(TextBuffer& out, const Maybe& maybe) {
   if (maybe.value) append(out, Pair{maybe.key, *maybe.value});
 }
 
@@ -112,7 +111,7 @@ struct Scaled {
   const std::optional<ScaledStep>& step;
 };
 
-void append(fmt::memory_buffer& out, const Scaled& scaled) {
+void append(TextBuffer& out, const Scaled& scaled) {
   if (!scaled.step) return;
   append(out, Pair{"gain", scaled.step->gain});
   append(out, Pair{"scale_invariant_iterations", scaled.step->iterations});
@@ -123,7 +122,7 @@ struct Norms {
   const std::optional<GradientNorms>& norms;
 };
 
-void append(fmt::memory_buffer& out, const Norms& all) {
+void append(TextBuffer& out, const Norms& all) {
   if (!all.norms) return;
   append(out, Pair{kGradient2, all.norms->minibatch});
   append(out, Pair{kWorkerGradient2, all.norms->worker});
@@ -134,7 +133,7 @@ struct Noise {
   const std::optional<NoiseScale>& noise;
 };
 
-void append(fmt::memory_buffer& out, const Noise& all) {
+void append(TextBuffer& out, const Noise& all) {
   if (!all.noise) return;
   append(out, Pair{"noise_scale", all.noise->samples});
   append(out, Pair{"noise_scale_low", all.noise->low});
@@ -147,7 +146,7 @@ struct StepFigures {
   const StepMetrics& step;
 };
 
-void append(fmt::memory_buffer& out, const StepFigures& all) {
+void append(TextBuffer& out, const StepFigures& all) {
   for (size_t i = 0; i < all.step.metrics.size(); ++i) {
     const NamedMetric& metric = all.step.metrics[i];
     append(out, Pair{metric.name, figure_of(metric, all.step.means[i]).value});
@@ -159,18 +158,18 @@ double seconds_since(MetricsFile::Clock::time_point start) {
   return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
 }
 
-void append(fmt::memory_buffer& out, const Text& text) {
+void append(TextBuffer& out, const Text& text) {
   append_key(out, text.key);
-  fmt::format_to(std::back_inserter(out), "\"{}\"", text.value);
+  put(out, "\"{}\"", text.value);
 }
 
 }  // namespace
 
-void append_json(fmt::memory_buffer& out, double value) {
+void append_json(TextBuffer& out, double value) {
   if (std::isfinite(value))
-    fmt::format_to(std::back_inserter(out), "{}", value);
+    put(out, "{}", value);
   else
-    fmt::format_to(std::back_inserter(out), "null");
+    put(out, "null");
 }
 
 MetricsFile::MetricsFile(const std::filesystem::path& path, bool goes_on, Say say, Clock::time_point start)
@@ -194,10 +193,10 @@ MetricsFile::~MetricsFile() {
 
 template <class... Pairs>
 void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
-  fmt::format_to(std::back_inserter(pending_), "{{\"kind\":\"{}\"", kind);
+  put(pending_, "{{\"kind\":\"{}\"", kind);
   (append(pending_, pairs), ...);
   append(pending_, Pair{"wall_s", std::round(1e3 * seconds_since(start_)) / 1e3});
-  fmt::format_to(std::back_inserter(pending_), "}}\n");
+  put(pending_, "}}\n");
 }
 
 void MetricsFile::step(const StepMetrics& m) {

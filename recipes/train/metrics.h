@@ -1,8 +1,6 @@
 // metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time. Every line has "wall_s",
 // seconds since the start of the program that wrote it; of a run that was resumed they begin again.
 #pragma once
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/text_buffer.h"
 #include "optim/adascale.h"
 #include "recipes/train/evaluation.h"
 
@@ -97,7 +96,7 @@ struct EndMetrics {
 };
 
 // A number as JSON has it: the shortest that reads back the same; null where it is not finite.
-void append_json(fmt::memory_buffer& out, double value);
+void append_json(TextBuffer& out, double value);
 
 class MetricsFile {
  public:
@@ -138,7 +137,7 @@ class MetricsFile {
   const Say say_;
   int descriptor_ = -1;
   int64_t size_ = 0;  // bytes, as it was left
-  fmt::memory_buffer pending_;
+  TextBuffer pending_;
   Clock::time_point flushed_;
   const Clock::time_point start_;
 };

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <iterator>
-
+#include "graph/text_buffer.h"
 #include "runtime/flat_json.h"
 
 namespace kb {
@@ -24,9 +23,9 @@ std::vector<std::string> number_columns(const std::vector<std::string>& figures)
 
 std::string metrics_csv(std::string_view metrics, const std::vector<std::string>& figures) {
   const std::vector<std::string> columns = number_columns(figures);
-  fmt::memory_buffer table;
-  fmt::format_to(std::back_inserter(table), "kind,{}\n", fmt::join(columns, ","));
-  fmt::memory_buffer row;
+  TextBuffer table;
+  put(table, "kind,{}\n", fmt::join(columns, ","));
+  TextBuffer row;
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     if (kind != "step" && kind != "eval") return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <exception>
 
 #include "recipes/train/line_diff.h"
@@ -37,8 +38,8 @@ void World::at(std::string_view place) {
 void World::at_worker(int64_t worker) {
   if (!heartbeat_) return;
   std::array<char, 40> place;
-  const auto end = fmt::format_to_n(place.data(), place.size(), "virtual worker {}", worker).out;
-  heartbeat_->at({place.data(), static_cast<size_t>(end - place.data())});
+  std::snprintf(place.data(), place.size(), "virtual worker %lld", static_cast<long long>(worker));
+  heartbeat_->at(place.data());
 }
 
 std::string World::note() const {

@@ -7,7 +7,8 @@
 #include "graph/interpreter.h"
 #include "tests/compiler/gradient_case.h"
 
-using namespace kb;
+namespace kb::composite_gradients_test {
+
 using namespace kb::test;
 
 namespace {
@@ -74,3 +75,5 @@ BOOST_AUTO_TEST_CASE(ignored_rows_have_no_gradient) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::composite_gradients_test

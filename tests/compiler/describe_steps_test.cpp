@@ -9,7 +9,7 @@
 #include "tests/compile_check.h"
 #include "tests/hand_step.h"
 
-namespace kb {
+namespace kb::describe_steps_test {
 namespace {
 
 struct Described {
@@ -151,4 +151,4 @@ BOOST_AUTO_TEST_CASE(a_description_is_cut_to_its_column) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::describe_steps_test

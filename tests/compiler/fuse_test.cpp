@@ -9,7 +9,8 @@
 #include "graph/layers.h"
 #include "tests/compile_check.h"
 
-using namespace kb;
+namespace kb::fuse_test {
+
 using namespace kb::test;
 
 namespace {
@@ -213,3 +214,5 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_concat_that_another_launch_computes_again) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::fuse_test

@@ -11,7 +11,7 @@
 #include "tests/compiler/gradient_case.h"
 #include "tests/random_graph.h"
 
-namespace kb {
+namespace kb::gradients_test {
 namespace {
 
 using test::GradientCase;
@@ -653,4 +653,4 @@ BOOST_AUTO_TEST_CASE(differentiate_adds_outputs) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::gradients_test

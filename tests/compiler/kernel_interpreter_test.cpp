@@ -8,7 +8,7 @@
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
 
-namespace kb {
+namespace kb::kernel_interpreter_test {
 namespace {
 
 using namespace kb::test;
@@ -205,4 +205,4 @@ BOOST_AUTO_TEST_CASE(rounds_after_every_instruction) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::kernel_interpreter_test

@@ -11,7 +11,7 @@
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
 
-namespace kb {
+namespace kb::kernel_math_test {
 namespace {
 
 using namespace kb::test;
@@ -203,4 +203,4 @@ BOOST_AUTO_TEST_CASE(composites_call_the_functions_of_their_formulas) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::kernel_math_test

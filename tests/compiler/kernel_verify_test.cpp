@@ -5,7 +5,7 @@
 #include "graph/error.h"
 #include "tests/compiler/sample_kernels.h"
 
-namespace kb {
+namespace kb::kernel_verify_test {
 namespace {
 
 using namespace kb::test;
@@ -83,4 +83,4 @@ BOOST_AUTO_TEST_CASE(lanes_do_not_store_at_one_place) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::kernel_verify_test

@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace kb {
+namespace kb::lower_index_test {
 
 BOOST_AUTO_TEST_SUITE(lower_index)
 
@@ -69,4 +69,4 @@ BOOST_AUTO_TEST_CASE(a_vector_over_the_end_of_a_block_is_two_contiguous_ones) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::lower_index_test

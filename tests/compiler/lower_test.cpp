@@ -7,7 +7,8 @@
 #include "tests/compiler/sample_graphs.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::lower_test {
+
 using namespace kb::test;
 
 namespace {
@@ -242,3 +243,5 @@ BOOST_AUTO_TEST_CASE(golden_texts) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::lower_test

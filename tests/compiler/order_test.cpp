@@ -6,7 +6,8 @@
 #include "graph/functions.h"
 #include "tests/compile_check.h"
 
-using namespace kb;
+namespace kb::order_test {
+
 using namespace kb::test;
 
 namespace {
@@ -139,3 +140,5 @@ BOOST_AUTO_TEST_CASE(running_maxima_of_rows_of_one_element) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::order_test

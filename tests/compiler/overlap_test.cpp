@@ -8,7 +8,7 @@
 #include "tests/compile_check.h"
 #include "tests/hand_step.h"
 
-using namespace kb;
+namespace kb::overlap_test {
 
 namespace {
 
@@ -213,3 +213,5 @@ BOOST_AUTO_TEST_CASE(buckets_of_a_compiled_step) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::overlap_test

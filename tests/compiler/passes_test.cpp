@@ -15,7 +15,7 @@
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"
 
-using namespace kb;
+namespace kb::passes_test {
 
 namespace {
 
@@ -271,3 +271,5 @@ BOOST_AUTO_TEST_CASE(random_graphs_mean_the_same_after_every_pass) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::passes_test

@@ -10,7 +10,8 @@
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"
 
-using namespace kb;
+namespace kb::pipeline_test {
+
 using namespace kb::test;
 
 BOOST_AUTO_TEST_SUITE(pipeline)
@@ -118,3 +119,5 @@ BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::pipeline_test

@@ -8,7 +8,7 @@
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
 
-namespace kb {
+namespace kb::print_cpp_test {
 namespace {
 
 using namespace kb::test;
@@ -319,4 +319,4 @@ BOOST_AUTO_TEST_CASE(gathers_and_masks) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::print_cpp_test

@@ -11,7 +11,7 @@
 #include "graph/interpreter.h"
 #include "tests/compile_check.h"
 
-namespace kb {
+namespace kb::probe_test {
 namespace {
 
 constexpr int64_t kRows = 4;
@@ -91,4 +91,4 @@ BOOST_AUTO_TEST_CASE(probes_compile) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::probe_test

@@ -8,7 +8,8 @@
 #include "graph/text.h"
 #include "tests/compile_check.h"
 
-using namespace kb;
+namespace kb::signals_test {
+
 using namespace kb::test;
 
 namespace {
@@ -82,3 +83,5 @@ BOOST_AUTO_TEST_CASE(a_training_step_equals_its_interpretation) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::signals_test

@@ -8,7 +8,7 @@
 #include "graph/functions.h"
 #include "graph/text.h"
 
-using namespace kb;
+namespace kb::space_to_depth_test {
 
 namespace {
 
@@ -80,3 +80,5 @@ BOOST_AUTO_TEST_CASE(all_others_stay) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::space_to_depth_test

@@ -9,6 +9,8 @@
 #include "data/loader.h"
 #include "data/synthetic.h"
 
+namespace kb::augment_test {
+
 namespace {
 
 using kb::Augmentation;
@@ -238,3 +240,5 @@ BOOST_AUTO_TEST_CASE(the_mean_pixel) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::augment_test

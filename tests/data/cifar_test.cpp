@@ -10,6 +10,8 @@
 #include "data/load_dataset.h"
 #include "tests/data/files.h"
 
+namespace kb::cifar_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,3 +225,5 @@ BOOST_AUTO_TEST_CASE(cifar10_is_cifar10) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::cifar_test

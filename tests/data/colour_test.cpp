@@ -6,6 +6,8 @@
 
 #include "tests/data/made_images.h"
 
+namespace kb::colour_test {
+
 namespace {
 
 using kb::ColourChange;
@@ -104,3 +106,5 @@ BOOST_AUTO_TEST_CASE(bytes_are_rounded_and_kept_in_range) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::colour_test

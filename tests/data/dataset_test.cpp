@@ -10,6 +10,8 @@
 #include "data/synthetic.h"
 #include "tests/data/files.h"
 
+namespace kb::dataset_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,3 +185,5 @@ BOOST_AUTO_TEST_CASE(fashion_mnist_is_fashion_mnist) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::dataset_test

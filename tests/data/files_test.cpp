@@ -35,6 +35,7 @@ Bytes idx(uint32_t magic, const std::vector<uint32_t>& extents, const Bytes& pay
 
 }  // namespace kb::test
 
+namespace kb::files_test {
 namespace {
 
 using kb::Bytes;
@@ -171,3 +172,4 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+}  // namespace kb::files_test

@@ -8,6 +8,8 @@
 #include "tests/data/files.h"
 #include "tests/data/made_images.h"
 
+namespace kb::folder_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,3 +147,5 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::folder_test

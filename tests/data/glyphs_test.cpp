@@ -8,6 +8,8 @@
 #include "data/load_dataset.h"
 #include "tests/data/files.h"
 
+namespace kb::glyphs_test {
+
 namespace {
 
 using Image = std::array<uint8_t, kb::kGlyphSide * kb::kGlyphSide>;
@@ -97,3 +99,5 @@ BOOST_AUTO_TEST_CASE(error_texts) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::glyphs_test

@@ -7,6 +7,8 @@
 
 #include "tests/data/files.h"
 
+namespace kb::idx_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -236,3 +238,5 @@ BOOST_AUTO_TEST_CASE(what_unpacks_to_more_than_the_set_holds_is_refused) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::idx_test

@@ -13,6 +13,8 @@
 #include "data/loader.h"
 #include "tests/data/image_folder.h"
 
+namespace kb::image_set_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,3 +239,5 @@ BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::image_set_test

@@ -29,6 +29,8 @@ std::atomic<int64_t> allocations = 0;  // of the whole binary, for the test that
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
+namespace kb::loader_test {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -315,3 +317,5 @@ BOOST_AUTO_TEST_CASE(misuse_is_refused) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::loader_test

@@ -8,6 +8,8 @@
 #include "tests/data/files.h"
 #include "tests/data/made_images.h"
 
+namespace kb::open_image_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,3 +187,5 @@ BOOST_AUTO_TEST_CASE(boxes_of_photographs) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::open_image_test

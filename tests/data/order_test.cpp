@@ -7,6 +7,8 @@
 
 #include "tests/data/files.h"
 
+namespace kb::order_test {
+
 namespace {
 
 using kb::Order;
@@ -181,3 +183,5 @@ BOOST_AUTO_TEST_CASE(error_texts) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::order_test

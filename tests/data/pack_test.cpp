@@ -10,6 +10,8 @@
 #include "data/whole_file.h"
 #include "tests/data/image_folder.h"
 
+namespace kb::pack_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,3 +204,5 @@ BOOST_AUTO_TEST_CASE(labels_of_an_index_ascend) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::pack_test

@@ -7,6 +7,8 @@
 #include "data/images/view.h"
 #include "tests/data/made_images.h"
 
+namespace kb::resample_test {
+
 namespace {
 
 using kb::ImageSize, kb::ImageView, kb::PixelBox, kb::ResampledAxis;
@@ -157,3 +159,5 @@ BOOST_AUTO_TEST_CASE(a_rendered_view_is_the_crop_resampled) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace kb::resample_test

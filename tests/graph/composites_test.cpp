@@ -7,7 +7,7 @@
 #include "graph/interpreter.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::composites_test {
 namespace {
 
 using Reals = std::vector<double>;
@@ -192,4 +192,4 @@ BOOST_AUTO_TEST_CASE(declared_labels_may_have_one_more_number_to_be_ignored) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::composites_test

@@ -10,7 +10,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::dtype_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -133,4 +133,4 @@ BOOST_AUTO_TEST_CASE(names_parse_back) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::dtype_test

@@ -8,7 +8,7 @@
 #include "graph/scope.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::errors_test {
 namespace {
 
 constexpr DType f32 = DType::f32, f64 = DType::f64, bf16 = DType::bf16, i32 = DType::i32, u8 = DType::u8,
@@ -319,4 +319,4 @@ BOOST_AUTO_TEST_CASE(nothing_is_added_by_a_call_that_fails) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::errors_test

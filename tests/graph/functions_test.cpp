@@ -9,7 +9,7 @@
 #include "graph/scope.h"
 #include "graph/text.h"
 
-namespace kb {
+namespace kb::functions_test {
 namespace {
 
 constexpr DType f32 = DType::f32, f64 = DType::f64, i32 = DType::i32;
@@ -316,4 +316,4 @@ BOOST_AUTO_TEST_CASE(small_composites) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::functions_test

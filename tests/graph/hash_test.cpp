@@ -8,7 +8,7 @@
 #include "graph/text.h"
 #include "tests/random_graph.h"
 
-namespace kb {
+namespace kb::hash_test {
 namespace {
 
 Graph base(const std::string& letters = "NC", const std::string& scope = "block") {
@@ -117,4 +117,4 @@ BOOST_AUTO_TEST_CASE(random_graphs_differ) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::hash_test

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace kb {
+namespace kb::image_layout_test {
 namespace {
 
 struct Case {
@@ -67,4 +67,4 @@ BOOST_AUTO_TEST_CASE(filters_are_images_of_their_inputs) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::image_layout_test

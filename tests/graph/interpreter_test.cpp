@@ -10,7 +10,7 @@
 #include "graph/layers.h"
 #include "tests/random_graph.h"
 
-namespace kb {
+namespace kb::interpreter_test {
 namespace {
 
 using Reals = std::vector<double>;
@@ -487,4 +487,4 @@ BOOST_AUTO_TEST_CASE(random_graphs_are_well_conditioned) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::interpreter_test

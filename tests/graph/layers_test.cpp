@@ -8,7 +8,7 @@
 #include "graph/scope.h"
 #include "graph/text.h"
 
-namespace kb {
+namespace kb::layers_test {
 namespace {
 
 constexpr DType f32 = DType::f32, f64 = DType::f64;
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(every_initialiser_has_its_distribution) {
   Tensor x = input(graph, "x", f32, {2, 100}, "NC");
   const auto drawn = [&](const char* name, Initialiser init) {
     linear(name, x, 400, {.init = init});
-    const Spread spread = kb::spread(graph, std::string(name) + ".weight");
+    const Spread spread = layers_test::spread(graph, std::string(name) + ".weight");
     BOOST_TEST(std::fabs(spread.mean) <= 5 * spread.std / std::sqrt(40000.0), name);
     return spread;
   };
@@ -325,4 +325,4 @@ BOOST_AUTO_TEST_CASE(dropout_zeroes_a_share_p_and_keeps_the_mean) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::layers_test

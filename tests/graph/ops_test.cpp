@@ -11,7 +11,7 @@
 #include "graph/error.h"
 #include "graph/formula.h"
 
-namespace kb {
+namespace kb::ops_test {
 namespace {
 
 using Point = std::vector<double>;
@@ -241,4 +241,4 @@ BOOST_AUTO_TEST_CASE(a_reduction_begins_at_the_neutral_value_of_its_op) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::ops_test

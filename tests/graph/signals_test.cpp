@@ -6,7 +6,7 @@
 #include "graph/interpreter.h"
 #include "graph/layers.h"
 
-namespace kb {
+namespace kb::signals_test {
 namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-12);
@@ -117,4 +117,4 @@ BOOST_AUTO_TEST_CASE(shapes_of_parameters_and_results) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::signals_test

@@ -10,7 +10,7 @@
 #include "tests/random_graph.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::text_test {
 namespace {
 
 // One of each thing that text has to say.
@@ -138,4 +138,4 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::text_test

@@ -4,7 +4,7 @@
 #include "graph/functions.h"
 #include "graph/text.h"
 
-namespace kb {
+namespace kb::verify_test {
 namespace {
 
 Graph base() {
@@ -87,4 +87,4 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_the_users_mistake) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::verify_test

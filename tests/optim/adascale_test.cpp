@@ -8,7 +8,7 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::adascale_test {
 namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-12);
@@ -197,4 +197,4 @@ BOOST_AUTO_TEST_CASE(what_it_cannot_take_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::adascale_test

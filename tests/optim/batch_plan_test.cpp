@@ -6,7 +6,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::batch_plan_test {
 namespace {
 
 constexpr NormGroup ghost(int64_t samples) { return {NormGroup::Kind::ghost, samples}; }
@@ -127,4 +127,4 @@ BOOST_AUTO_TEST_CASE(hints_of_groups_hold) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::batch_plan_test

@@ -12,7 +12,7 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::critical_batch_test {
 namespace {
 
 struct Law {
@@ -215,4 +215,4 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_fitted_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::critical_batch_test

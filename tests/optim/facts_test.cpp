@@ -8,7 +8,7 @@
 #include "optim/update_rules.h"
 #include "tests/optim/rule_run.h"
 
-namespace kb {
+namespace kb::facts_test {
 namespace {
 
 using test::Layer;
@@ -282,4 +282,4 @@ BOOST_AUTO_TEST_CASE(a_mean_of_gradients_needs_a_rate_over_one_minus_momentum) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::facts_test

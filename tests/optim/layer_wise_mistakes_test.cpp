@@ -5,7 +5,7 @@
 #include "optim/layer_wise_rules.h"
 #include "tests/optim/rule_run.h"
 
-namespace kb {
+namespace kb::layer_wise_mistakes_test {
 namespace {
 
 using test::Layer;
@@ -167,4 +167,4 @@ BOOST_AUTO_TEST_CASE(decay_and_adaptation_are_left_out_separately) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::layer_wise_mistakes_test

@@ -7,7 +7,7 @@
 
 #include "tests/optim/rule_run.h"
 
-namespace kb {
+namespace kb::layer_wise_rules_test {
 namespace {
 
 using test::RuleRun;
@@ -193,4 +193,4 @@ BOOST_AUTO_TEST_CASE(rmsprop_warmup_begins_exponentially_and_ends_plain) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::layer_wise_rules_test

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace kb {
+namespace kb::noise_scale_test {
 namespace {
 
 // Gradients of one sample each: G + noise of covariance variance x identity.
@@ -117,4 +117,4 @@ BOOST_AUTO_TEST_CASE(a_gradient_lost_in_noise_bounds_the_scale_from_below_alone)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::noise_scale_test

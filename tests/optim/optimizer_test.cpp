@@ -13,7 +13,7 @@
 #include "tests/compile_check.h"
 #include "tests/optim/plain_update.h"
 
-namespace kb {
+namespace kb::optimizer_test {
 namespace {
 
 using test::Plain;
@@ -359,4 +359,4 @@ BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::optimizer_test

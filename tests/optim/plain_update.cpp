@@ -17,12 +17,12 @@ double norm(const Vector& x) {
 }
 
 // A layer and its gradient, with what the rules have in common.
-struct Layer {
+struct PlainLayer {
   std::span<Plain> p;
   Vector g, d, w, decayed;  // decayed: g + lambda d w
   const PlainStep& s;
 
-  Layer(std::span<Plain> layer, std::span<const double> gradient, std::span<const double> decay, const PlainStep& step)
+  PlainLayer(std::span<Plain> layer, std::span<const double> gradient, std::span<const double> decay, const PlainStep& step)
       : p(layer), g(gradient.begin(), gradient.end()), d(decay.begin(), decay.end()), s(step) {
     for (size_t i = 0; i < p.size(); ++i) {
       w.push_back(p[i].w);
@@ -63,7 +63,7 @@ struct Layer {
   }
 };
 
-void lars_mlperf(Layer& l) {
+void lars_mlperf(PlainLayer& l) {
   const double m = l.s["momentum"], trust = l.trust(l.s["trust"], 0, l.s["epsilon"]);
   for (size_t i = 0; i < l.p.size(); ++i) {
     const double move = l.s.eta * trust * l.decayed[i];
@@ -72,12 +72,12 @@ void lars_mlperf(Layer& l) {
   }
 }
 
-void larc(Layer& l) {
+void larc(PlainLayer& l) {
   const double trust = l.s.adapted ? std::min(l.trust(l.s["trust"], 0, l.s["epsilon"]) / l.s.eta, 1.0) : l.skipped();
   l.unscaled(trust);
 }
 
-void lamb(Layer& l) {
+void lamb(PlainLayer& l) {
   Vector u;
   for (size_t i = 0; i < l.p.size(); ++i)
     u.push_back(l.adam_direction(i, l.g[i], l.s["bias_correction"] > 0) + l.s["weight_decay"] * l.d[i] * l.w[i]);
@@ -88,7 +88,7 @@ void lamb(Layer& l) {
 }
 
 // Akiba et al. 2017: the share of plain SGD by epochs.
-void rmsprop_warmup(Layer& l) {
+void rmsprop_warmup(PlainLayer& l) {
   const double center = l.s["center_epoch"], period = l.s["period_epochs"], at = l.s.epoch;
   double plain = 1;
   if (at < center)
@@ -104,41 +104,41 @@ void rmsprop_warmup(Layer& l) {
   }
 }
 
-const std::map<std::string, void (*)(Layer&)>& formulas() {
-  static const std::map<std::string, void (*)(Layer&)> table = {
+const std::map<std::string, void (*)(PlainLayer&)>& formulas() {
+  static const std::map<std::string, void (*)(PlainLayer&)> table = {
       {"sgd",
-       [](Layer& l) {
+       [](PlainLayer& l) {
          for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * l.decayed[i];
        }},
-      {"momentum", [](Layer& l) { l.unscaled(1); }},
+      {"momentum", [](PlainLayer& l) { l.unscaled(1); }},
       {"scaled-momentum",
-       [](Layer& l) {
+       [](PlainLayer& l) {
          for (Plain& p : l.p) p.a *= l.s.before > 0 ? l.s.eta / l.s.before : 1;
          l.scaled(1);
        }},
-      {"uncorrected-momentum", [](Layer& l) { l.scaled(1); }},
+      {"uncorrected-momentum", [](PlainLayer& l) { l.scaled(1); }},
       {"nesterov",
-       [](Layer& l) {
+       [](PlainLayer& l) {
          for (size_t i = 0; i < l.p.size(); ++i) {
            l.p[i].a = l.s["momentum"] * l.p[i].a + l.decayed[i];
            l.p[i].w -= l.s.eta * (l.decayed[i] + l.s["momentum"] * l.p[i].a);
          }
        }},
       {"adam",
-       [](Layer& l) {
+       [](PlainLayer& l) {
          for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * l.adam_direction(i, l.decayed[i]);
        }},
       {"adamw",
-       [](Layer& l) {
+       [](PlainLayer& l) {
          for (size_t i = 0; i < l.p.size(); ++i) {
            l.p[i].w -= l.s.eta * l.s["weight_decay"] * l.d[i] * l.w[i];
            l.p[i].w -= l.s.eta * l.adam_direction(i, l.g[i]);
          }
        }},
-      {"lars", [](Layer& l) { l.scaled(l.trust(l.s["trust"])); }},
+      {"lars", [](PlainLayer& l) { l.scaled(l.trust(l.s["trust"])); }},
       {"lars-mlperf", lars_mlperf},
-      {"lars-unscaled", [](Layer& l) { l.unscaled(l.trust(l.s["trust"])); }},
-      {"lars-plain", [](Layer& l) { l.scaled(l.trust(1, 1e-2)); }},
+      {"lars-unscaled", [](PlainLayer& l) { l.unscaled(l.trust(l.s["trust"])); }},
+      {"lars-plain", [](PlainLayer& l) { l.scaled(l.trust(1, 1e-2)); }},
       {"larc", larc},
       {"lamb", lamb},
       {"rmsprop-warmup", rmsprop_warmup},
@@ -159,7 +159,7 @@ void plain_update(const std::string& name, std::span<Plain> layer, std::span<con
                   std::span<const double> decay, const PlainStep& s) {
   const auto formula = formulas().find(name);
   BOOST_REQUIRE_MESSAGE(formula != formulas().end(), "no formula for " << name);
-  Layer one(layer, gradient, decay, s);
+  PlainLayer one(layer, gradient, decay, s);
   formula->second(one);
 }
 

@@ -5,7 +5,7 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::scaling_regions_test {
 namespace {
 
 // Minibatches 8, 16, 32, ... that took so many steps.
@@ -66,4 +66,4 @@ BOOST_AUTO_TEST_CASE(perfect_scaling_counts_from_the_base) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::scaling_regions_test

@@ -4,7 +4,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::scaling_test {
 
 BOOST_AUTO_TEST_SUITE(scaling)
 
@@ -47,4 +47,4 @@ BOOST_AUTO_TEST_CASE(an_unknown_rule_is_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::scaling_test

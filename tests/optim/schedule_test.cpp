@@ -6,7 +6,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::schedule_test {
 namespace {
 
 // 90 epochs of 100 steps with the warmup of Goyal et al. 2017 for a minibatch of 8192: 0.1 to 3.2 over 5 epochs.
@@ -214,4 +214,4 @@ BOOST_AUTO_TEST_CASE(the_description_says_all) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::schedule_test

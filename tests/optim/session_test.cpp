@@ -9,7 +9,7 @@
 #include "optim/optimizer.h"
 #include "tests/optim/plain_update.h"
 
-namespace kb {
+namespace kb::session_test {
 namespace {
 
 using test::Plain;
@@ -170,4 +170,4 @@ BOOST_AUTO_TEST_CASE(f16_skips_steps_whose_gradients_overflow_and_finds_a_loss_s
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::session_test

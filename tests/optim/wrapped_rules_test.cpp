@@ -10,7 +10,7 @@
 #include "optim/update_rules.h"
 #include "runtime/session.h"
 
-namespace kb {
+namespace kb::wrapped_rules_test {
 namespace {
 
 constexpr int64_t kInputs = 40, kOutputs = 30, kSamples = 2;
@@ -215,4 +215,4 @@ BOOST_AUTO_TEST_CASE(layers_report_their_norms_and_what_the_rule_does_with_them)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::wrapped_rules_test

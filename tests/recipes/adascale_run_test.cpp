@@ -22,7 +22,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::adascale_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -387,4 +387,4 @@ BOOST_AUTO_TEST_CASE(the_schedule_is_that_of_the_base_minibatch) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::adascale_run_test

@@ -7,9 +7,10 @@
 #include "recipes/config/learning.h"
 #include "recipes/papers/table.h"
 
+namespace kb::advice_test {
+
 namespace {
 
-using namespace kb;
 using Words = std::vector<std::string>;
 
 const RunPlan kLong{.samples = 60000, .minibatch = 64, .steps_per_epoch = 937, .steps = 5622};
@@ -93,3 +94,5 @@ BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_warmup_is_told) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::advice_test

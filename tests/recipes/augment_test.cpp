@@ -13,7 +13,7 @@
 #include "recipes/train/programs.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::augment_test {
 namespace {
 
 constexpr ImageShape kShape = {3, 8, 10};
@@ -168,4 +168,4 @@ BOOST_AUTO_TEST_CASE(launches) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::augment_test

@@ -16,7 +16,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::batch_norm_estimate_test {
 namespace {
 
 using test::run, test::small_recipe, test::state_sha256, test::trace;
@@ -291,4 +291,4 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_estimated_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::batch_norm_estimate_test

@@ -10,7 +10,7 @@
 #include "recipes/papers/table.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::bf16_test {
 namespace {
 
 constexpr double kApart = 0.02;  // of the f32 loss of the window
@@ -70,4 +70,4 @@ BOOST_AUTO_TEST_CASE(resnet_8_on_glyphs) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::bf16_test

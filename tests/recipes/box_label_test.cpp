@@ -9,7 +9,7 @@
 #include "recipes/report/picture.h"
 #include "recipes/report/svg.h"
 
-namespace kb {
+namespace kb::box_label_test {
 namespace {
 
 const std::string kName = "gradient of conv 3x3, weights  layer1.0.conv2", kShorter = "gradient of conv 3x3, weights";
@@ -94,4 +94,4 @@ BOOST_AUTO_TEST_CASE(long_texts_end_in_dots) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::box_label_test

@@ -7,7 +7,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::branch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ BOOST_AUTO_TEST_CASE(a_wrong_manifest_is_refused_by_name) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::branch_test

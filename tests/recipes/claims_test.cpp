@@ -18,7 +18,7 @@
 #include "graph/error.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::claims_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,4 +222,4 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::claims_test

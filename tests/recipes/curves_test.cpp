@@ -9,7 +9,7 @@
 #include "recipes/report/count_text.h"
 #include "recipes/report/study_picture.h"
 
-namespace kb {
+namespace kb::curves_test {
 namespace {
 
 using boost::test_tools::per_element;
@@ -204,4 +204,4 @@ BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::curves_test

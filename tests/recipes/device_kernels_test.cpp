@@ -18,7 +18,7 @@
 #include "runtime/usable_processors.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::device_kernels_test {
 namespace {
 
 constexpr size_t kMostKernels = 72;
@@ -144,4 +144,4 @@ BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu)
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::device_kernels_test

@@ -8,7 +8,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::divergence_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -139,4 +139,4 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::divergence_test

@@ -9,9 +9,9 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace {
+namespace kb::epochs_to_goal_test {
 
-using namespace kb;
+namespace {
 
 // A run of recipe r at kn 50 with 4 steps an epoch, whose errors after epochs 1, 2, ... are these.
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
@@ -64,3 +64,5 @@ BOOST_AUTO_TEST_CASE(runs_of_two_kinds_are_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::epochs_to_goal_test

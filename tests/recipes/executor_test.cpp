@@ -18,7 +18,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::executor_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -257,4 +257,4 @@ BOOST_AUTO_TEST_CASE(jobs_by_processors_trials_and_device) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::executor_test

@@ -15,7 +15,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::finite_check_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -188,4 +188,4 @@ BOOST_AUTO_TEST_CASE(a_loss_that_stays_at_guessing_is_told) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::finite_check_test

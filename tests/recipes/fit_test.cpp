@@ -15,7 +15,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::fit_test {
 namespace {
 
 using test::run;
@@ -150,4 +150,4 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_keeps_its_choice) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::fit_test

@@ -12,7 +12,7 @@
 #include "tests/recipes/lenet_flags.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::flag_refusals_test {
 
 using test::usage_error;
 
@@ -152,4 +152,4 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
 }
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::flag_refusals_test

@@ -16,7 +16,7 @@
 #include "tests/recipes/lenet_flags.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::flags_test {
 namespace {
 
 using test::usage_error;
@@ -354,4 +354,4 @@ BOOST_AUTO_TEST_CASE(flags_of_a_tool) {
 }
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::flags_test

@@ -10,7 +10,7 @@
 #include "tests/scoped_variable.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::gpu_share_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ BOOST_AUTO_TEST_CASE(trials_take_turns_where_it_does_not_start) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::gpu_share_test

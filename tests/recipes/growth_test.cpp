@@ -12,7 +12,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::growth_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -194,4 +194,4 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::growth_test

@@ -6,6 +6,8 @@
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 
+namespace kb::help_test {
+
 BOOST_AUTO_TEST_SUITE(help)
 
 BOOST_AUTO_TEST_CASE(lines_fit_80_columns) {
@@ -74,3 +76,5 @@ BOOST_AUTO_TEST_CASE(an_idea_is_a_line) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::help_test

@@ -9,7 +9,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/study/hour_report.h"
 
-namespace kb {
+namespace kb::hour_test {
 namespace {
 
 constexpr int64_t kHourSamples = 61440;  // 15 x 4096
@@ -147,4 +147,4 @@ BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::hour_test

@@ -10,9 +10,10 @@
 #include "recipes/task/image_task.h"
 #include "tests/says.h"
 
+namespace kb::imagenet_recipes_test {
+
 namespace {
 
-using namespace kb;
 using PaperWords = std::vector<std::string>;
 
 RunConfig settings(const Recipe& recipe, const PaperWords& words) { return *parse_flags(recipe, "", words); }
@@ -251,3 +252,5 @@ BOOST_AUTO_TEST_CASE(records_are_set_as_far_as_they_are_confirmed) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::imagenet_recipes_test

@@ -25,7 +25,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::imagenet_test {
 namespace {
 
 ModelOutput image_classifier(Batch& batch) {
@@ -256,4 +256,4 @@ BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::imagenet_test

@@ -12,7 +12,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::init_weights_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ BOOST_AUTO_TEST_CASE(export_writes_to_no_device_and_to_no_file_of_the_run) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::init_weights_test

@@ -12,7 +12,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
 
-namespace kb {
+namespace kb::inner_loops_test {
 namespace {
 
 class Divisions {
@@ -83,4 +83,4 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::inner_loops_test

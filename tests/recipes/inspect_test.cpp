@@ -9,7 +9,7 @@
 #include "tests/compile_check.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::inspect_test {
 namespace {
 
 // A net with every initialiser, and a parameter of the user's own beside it.
@@ -65,4 +65,4 @@ BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::inspect_test

@@ -9,6 +9,8 @@
 #include <csignal>
 #include <thread>
 
+namespace kb::interrupt_test {
+
 namespace {
 
 using kb::Interrupt;
@@ -69,3 +71,5 @@ BOOST_AUTO_TEST_CASE(an_ignored_hang_up_stays_ignored) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::interrupt_test

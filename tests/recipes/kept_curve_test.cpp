@@ -10,9 +10,9 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace {
+namespace kb::kept_curve_test {
 
-using namespace kb;
+namespace {
 
 RunCurve curve_with(double loss, double error, const std::string& state = "a") {
   return {{{"library", "one"}, {"shards", "2"}}, state, {{1, loss, error}, {2, loss / 2, error / 2}}};
@@ -114,3 +114,5 @@ BOOST_AUTO_TEST_CASE(the_kept_curves_are_whole) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::kept_curve_test

@@ -16,7 +16,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::killed_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -301,4 +301,4 @@ BOOST_AUTO_TEST_CASE(export_as_a_program) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::killed_run_test

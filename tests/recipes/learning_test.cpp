@@ -11,7 +11,7 @@
 #include "recipes/train/programs.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::learning_test {
 namespace {
 
 RunConfig parse(const Recipe& recipe, const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); }
@@ -195,4 +195,4 @@ BOOST_AUTO_TEST_CASE(all_updates_of_resnet50_are_one_launch) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::learning_test

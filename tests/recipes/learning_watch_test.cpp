@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-namespace kb {
+namespace kb::learning_watch_test {
 namespace {
 
 constexpr double kLr = 0.1;
@@ -150,4 +150,4 @@ BOOST_AUTO_TEST_CASE(labels_of_one_class_are_told) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::learning_watch_test

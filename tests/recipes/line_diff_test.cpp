@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+namespace kb::line_diff_test {
+
 BOOST_AUTO_TEST_SUITE(line_diff)
 
 BOOST_AUTO_TEST_CASE(only_what_differs) {
@@ -23,3 +25,5 @@ BOOST_AUTO_TEST_CASE(long_ones_are_cut) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::line_diff_test

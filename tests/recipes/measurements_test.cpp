@@ -8,7 +8,7 @@
 #include "recipes/study/csv.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::measurements_test {
 namespace {
 
 std::vector<Measurement> runs_of(const std::string& table, std::optional<double> samples_per_epoch = {}) {
@@ -124,4 +124,4 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_remedy) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::measurements_test

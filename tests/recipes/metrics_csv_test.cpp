@@ -7,7 +7,7 @@
 #include "recipes/train/metrics.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::metrics_csv_test {
 
 BOOST_AUTO_TEST_SUITE(metrics_table)
 
@@ -63,4 +63,4 @@ BOOST_AUTO_TEST_CASE(figures_of_any_name_have_columns) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::metrics_csv_test

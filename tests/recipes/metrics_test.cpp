@@ -8,7 +8,7 @@
 #include "recipes/run/run_folder.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::metrics_test {
 
 BOOST_AUTO_TEST_SUITE(metrics)
 
@@ -152,4 +152,4 @@ BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::metrics_test

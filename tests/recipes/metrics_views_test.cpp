@@ -7,7 +7,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::metrics_views_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_told_once) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::metrics_views_test

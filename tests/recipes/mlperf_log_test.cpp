@@ -13,9 +13,10 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
+namespace kb::mlperf_log_test {
+
 namespace {
 
-using namespace kb;
 using LogJson = nlohmann::json;
 
 struct LogLine {
@@ -273,3 +274,5 @@ BOOST_AUTO_TEST_CASE(a_benchmark_has_its_name) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::mlperf_log_test

@@ -12,7 +12,7 @@
 #include "recipes/task/suggest.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::model_test {
 namespace {
 
 InputSpec tiny_input() { return {"synthetic", {1, 2, 2}, 3, {0.5}, {0.25}, 8}; }
@@ -319,4 +319,4 @@ BOOST_AUTO_TEST_CASE(parameters_that_never_learn_are_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::model_test

@@ -9,7 +9,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::noise_scale_run_test {
 namespace {
 
 using test::run, test::trace, test::lines_of, test::of_kind, test::state_sha256;
@@ -109,4 +109,4 @@ BOOST_AUTO_TEST_CASE(a_line_says_what_is_known) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::noise_scale_run_test

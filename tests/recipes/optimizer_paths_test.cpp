@@ -8,7 +8,7 @@
 #include "optim/optimizer.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::optimizer_paths_test {
 namespace {
 
 const auto kSame = boost::test_tools::tolerance(1e-12);
@@ -94,4 +94,4 @@ BOOST_AUTO_TEST_CASE(a_table_without_its_place_is_refused) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::optimizer_paths_test

@@ -11,7 +11,7 @@
 #include "recipes/perf/step_profiles.h"
 #include "recipes/train/bucket_choice.h"
 
-namespace kb {
+namespace kb::overlap_report_test {
 namespace {
 
 struct Case {
@@ -138,4 +138,4 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_operations) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::overlap_report_test

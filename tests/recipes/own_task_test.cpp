@@ -14,7 +14,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::own_task_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -180,4 +180,4 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::own_task_test

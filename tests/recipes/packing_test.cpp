@@ -12,7 +12,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::packing_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -148,4 +148,4 @@ echo '{"memory": {"programs": 7, "process": 123456, "device": '$gpu'}}' > "$out/
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::packing_test

@@ -12,7 +12,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::period_test {
 namespace {
 
 using Unit = Period::Unit;
@@ -120,4 +120,4 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_keeps_to_it) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::period_test

@@ -6,7 +6,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/world.h"
 
-namespace kb {
+namespace kb::placement_test {
 namespace {
 
 // Processors begin to end - 1 of a machine.
@@ -115,4 +115,4 @@ BOOST_AUTO_TEST_CASE(more_threads_than_processors_are_told) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::placement_test

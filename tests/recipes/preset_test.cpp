@@ -9,9 +9,10 @@
 #include "recipes/run/recorded_flags.h"
 #include "tests/says.h"
 
+namespace kb::preset_test {
+
 namespace {
 
-using namespace kb;
 using PresetWords = std::vector<std::string>;
 
 // The rate goes with --pace, the warmup with the minibatch; --pace fast has a minibatch of its own.
@@ -110,3 +111,5 @@ BOOST_AUTO_TEST_CASE(the_baseline_has_one_minibatch) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::preset_test

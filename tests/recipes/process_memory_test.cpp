@@ -13,7 +13,7 @@
 #include "runtime/input_file.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::process_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::process_memory_test

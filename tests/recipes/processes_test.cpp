@@ -24,7 +24,7 @@
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::processes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -412,4 +412,4 @@ BOOST_AUTO_TEST_CASE(a_trial_of_a_sweep_is_several_processes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::processes_test

@@ -11,7 +11,7 @@
 #include "tests/compile_check.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::programs_test {
 namespace {
 
 // The launches of a training step: "pointwise relu layer2.0", a line each.
@@ -94,4 +94,4 @@ BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_l
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::programs_test

@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace {
+namespace kb::progress_line_test {
 
-using namespace kb;
+namespace {
 
 const Progress kHalf{.step = 2496,
                      .steps = 4992,
@@ -60,3 +60,5 @@ BOOST_AUTO_TEST_CASE(time_that_is_left) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::progress_line_test

@@ -9,9 +9,9 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace {
+namespace kb::reference_check_test {
 
-using namespace kb;
+namespace {
 
 constexpr int64_t kFiveRuns = 3;  // of five, the fastest and the slowest do not count
 
@@ -127,3 +127,5 @@ BOOST_AUTO_TEST_CASE(the_points_that_stay) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::reference_check_test

@@ -16,7 +16,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -398,4 +398,4 @@ BOOST_AUTO_TEST_CASE(fifty_long_runs_take_less_than_5_mb) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::report_test

@@ -15,7 +15,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::residency_test {
 namespace {
 
 using test::run, test::small_recipe, test::state_sha256, test::trace;
@@ -240,4 +240,4 @@ BOOST_AUTO_TEST_CASE(a_run_goes_from_one_to_the_other) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::residency_test

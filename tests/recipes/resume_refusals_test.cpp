@@ -9,7 +9,7 @@
 #include "recipes/run/recorded_flags.h"
 #include "tests/recipes/resumed_run.h"
 
-namespace kb {
+namespace kb::resume_refusals_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ BOOST_AUTO_TEST_CASE(damaged_versions_are_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::resume_refusals_test

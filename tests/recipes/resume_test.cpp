@@ -10,7 +10,7 @@
 #include "recipes/train/metrics_cut.h"
 #include "tests/recipes/resumed_run.h"
 
-namespace kb {
+namespace kb::resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::resume_test

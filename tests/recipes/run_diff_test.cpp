@@ -9,7 +9,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::run_diff_test {
 namespace {
 
 using test::of_kind, test::run;
@@ -72,4 +72,4 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::run_diff_test

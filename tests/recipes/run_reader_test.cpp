@@ -7,7 +7,7 @@
 
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::run_reader_test {
 
 BOOST_AUTO_TEST_SUITE(run_reader)
 
@@ -35,4 +35,4 @@ BOOST_AUTO_TEST_CASE(steps_are_found_behind_long_lines) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::run_reader_test

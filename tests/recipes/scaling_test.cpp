@@ -7,7 +7,7 @@
 #include "tests/hand_step.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::scaling_test {
 namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-9);
@@ -160,4 +160,4 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::scaling_test

@@ -9,7 +9,7 @@
 #include "recipes/config/values.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::search_space_test {
 namespace {
 
 double number_at(const std::string& range, double u, double centre = 1) {
@@ -132,4 +132,4 @@ BOOST_AUTO_TEST_CASE(even_points_begin_in_the_middle) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::search_space_test

@@ -12,7 +12,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::seeds_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ BOOST_AUTO_TEST_CASE(flags_of_one_training_are_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::seeds_test

@@ -5,7 +5,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::standard_streams_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,4 +70,4 @@ BOOST_AUTO_TEST_CASE(what_is_made_to_be_printed_is_printed_whole_or_an_error) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::standard_streams_test

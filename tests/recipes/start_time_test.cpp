@@ -5,6 +5,8 @@
 #include "recipes/papers/table.h"
 #include "tests/support.h"
 
+namespace kb::start_time_test {
+
 BOOST_AUTO_TEST_SUITE(start_time)
 
 // A shell that sleeps and then becomes the program is no part of it.
@@ -27,3 +29,5 @@ BOOST_AUTO_TEST_CASE(a_program_is_as_old_as_it_was_loaded) {
 BOOST_AUTO_TEST_CASE(the_start_stays) { BOOST_TEST((kb::program_start() == kb::program_start())); }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::start_time_test

@@ -10,7 +10,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::step_model_test {
 namespace {
 
 constexpr int64_t kRows = 4096, kColumns = 8192;
@@ -103,4 +103,4 @@ BOOST_AUTO_TEST_CASE(rates_are_given_by_name_or_by_numbers) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::step_model_test

@@ -21,7 +21,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::study_answer_test {
 namespace {
 
 constexpr double kLawSteps = 200, kLawCritical = 150;
@@ -422,4 +422,4 @@ BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::study_answer_test

@@ -11,7 +11,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::summary_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ BOOST_AUTO_TEST_CASE(a_study_grows_and_refuses_other_flags) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::summary_test

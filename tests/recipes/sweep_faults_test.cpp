@@ -12,7 +12,7 @@
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::sweep_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ BOOST_AUTO_TEST_CASE(an_index_that_cannot_be_written_is_told) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::sweep_faults_test

@@ -12,7 +12,7 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::sweep_plan_test {
 namespace {
 
 using End = TrialStanding::End;
@@ -372,4 +372,4 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_kept_and_grows_but_never_changes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::sweep_plan_test

@@ -16,7 +16,7 @@
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::sweep_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -345,4 +345,4 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::sweep_test

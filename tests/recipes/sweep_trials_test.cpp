@@ -8,7 +8,7 @@
 #include "recipes/papers/table.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::sweep_trials_test {
 namespace {
 
 struct Definition {
@@ -84,4 +84,4 @@ BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) 
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::sweep_trials_test

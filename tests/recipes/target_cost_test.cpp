@@ -9,7 +9,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::target_cost_test {
 namespace {
 
 const auto kExact = boost::test_tools::tolerance(1e-12);
@@ -105,4 +105,4 @@ BOOST_AUTO_TEST_CASE(without_a_fit_there_is_no_cost) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::target_cost_test

@@ -13,7 +13,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::target_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -166,4 +166,4 @@ BOOST_AUTO_TEST_CASE(a_metric_that_the_model_has_not_is_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::target_test

@@ -20,7 +20,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::tensorboard_events_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -388,4 +388,4 @@ BOOST_AUTO_TEST_CASE(a_folder_or_a_disk_that_takes_no_file_is_told_by_name) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::tensorboard_events_test

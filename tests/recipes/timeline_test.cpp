@@ -20,7 +20,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::timeline_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -423,4 +423,4 @@ BOOST_AUTO_TEST_CASE(inspect_draws) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::timeline_test

@@ -12,7 +12,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::train_test {
 namespace {
 
 // y = sin(a . x) in five dimensions, and a vector of it and its square as a second field.
@@ -273,4 +273,4 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::train_test

@@ -13,7 +13,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::trainer_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -248,4 +248,4 @@ BOOST_AUTO_TEST_CASE(exit_codes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::trainer_test

@@ -12,7 +12,7 @@
 #include "runtime/processor.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::tune_test {
 
 BOOST_AUTO_TEST_SUITE(tune)
 
@@ -135,4 +135,4 @@ BOOST_AUTO_TEST_CASE(the_net_has_53_convolutions_planned_as_the_compiler_would) 
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::tune_test

@@ -15,7 +15,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::update_flags_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ BOOST_AUTO_TEST_CASE(a_schedule_is_printed_and_drawn) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::update_flags_test

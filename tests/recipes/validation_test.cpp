@@ -11,7 +11,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::validation_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -205,4 +205,4 @@ BOOST_AUTO_TEST_CASE(two_processes_end_as_one) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::validation_test

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <new>
 
+namespace kb::allocations_test {
+
 BOOST_AUTO_TEST_SUITE(allocations)
 
 BOOST_AUTO_TEST_CASE(every_new_is_counted_once) {
@@ -15,3 +17,5 @@ BOOST_AUTO_TEST_CASE(every_new_is_counted_once) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::allocations_test

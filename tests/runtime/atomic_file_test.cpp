@@ -9,6 +9,8 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
+namespace kb::atomic_file_test {
+
 namespace fs = std::filesystem;
 using kb::AtomicFile;
 using kb::test::SmallDisk;
@@ -142,3 +144,5 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::atomic_file_test

@@ -12,7 +12,8 @@
 #include "tests/random_graph.h"
 #include "tests/runtime/session_check.h"
 
-using namespace kb;
+namespace kb::backend_test {
+
 using namespace kb::test;
 
 namespace {
@@ -215,3 +216,5 @@ BOOST_AUTO_TEST_CASE(threads_of_a_bound_process) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::backend_test

@@ -9,6 +9,8 @@
 #include "runtime/kernel_entry.h"
 #include "tests/support.h"
 
+namespace kb::cache_listing_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -82,3 +84,5 @@ BOOST_AUTO_TEST_CASE(no_directory_is_an_empty_cache) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::cache_listing_test

@@ -15,6 +15,8 @@
 #include "runtime/trusted_folder.h"
 #include "tests/support.h"
 
+namespace kb::cache_trust_test {
+
 namespace fs = std::filesystem;
 using kb::KernelBatch;
 using kb::LoadedKernels;
@@ -237,3 +239,5 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_exchanged) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::cache_trust_test

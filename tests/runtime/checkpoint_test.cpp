@@ -11,7 +11,8 @@
 #include "tests/few_threads.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::checkpoint_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -207,3 +208,5 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_leaves_the_one_before) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::checkpoint_test

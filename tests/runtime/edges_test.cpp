@@ -7,7 +7,8 @@
 #include "tests/edge_programs.h"
 #include "tests/runtime/session_check.h"
 
-using namespace kb;
+namespace kb::edges_test {
+
 using namespace kb::test;
 
 namespace {
@@ -48,3 +49,5 @@ BOOST_AUTO_TEST_CASE(every_op_is_in_the_table) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::edges_test

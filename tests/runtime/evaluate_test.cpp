@@ -10,7 +10,8 @@
 #include "graph/layers.h"
 #include "tests/says.h"
 
-using namespace kb;
+namespace kb::evaluate_test {
+
 using kb::test::says;
 
 namespace {
@@ -244,3 +245,5 @@ BOOST_AUTO_TEST_CASE(a_graph_without_outputs_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::evaluate_test

@@ -5,7 +5,8 @@
 #include "runtime/cpu/arena_guard.h"
 #include "tests/runtime/hand_program.h"
 
-using namespace kb;
+namespace kb::executable_test {
+
 using namespace kb::test;
 
 namespace {
@@ -153,3 +154,5 @@ BOOST_AUTO_TEST_CASE(profile_times_every_step) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::executable_test

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-namespace kb {
+namespace kb::finite_test {
 namespace {
 
 NamedTensor tensor(const std::string& name, DType dtype, const std::vector<double>& values) {
@@ -34,4 +34,4 @@ BOOST_AUTO_TEST_CASE(what_is_not_finite_is_named_with_its_place) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::finite_test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-using namespace kb;
+namespace kb::flat_json_test {
 
 BOOST_AUTO_TEST_SUITE(flat_json)
 
@@ -76,3 +76,5 @@ BOOST_AUTO_TEST_CASE(damaged_lines_are_passed_over) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::flat_json_test

@@ -15,6 +15,8 @@
 #include "tests/few_threads.h"
 #include "tests/support.h"
 
+namespace kb::host_compiler_test {
+
 namespace fs = std::filesystem;
 using kb::HostCompiler;
 using kb::RuntimeOptions;
@@ -185,3 +187,5 @@ BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::host_compiler_test

@@ -12,6 +12,8 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
+namespace kb::input_file_test {
+
 namespace fs = std::filesystem;
 
 BOOST_AUTO_TEST_SUITE(input_file)
@@ -64,3 +66,5 @@ BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_by_name) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::input_file_test

@@ -4,7 +4,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::json_reader_test {
 namespace {
 
 std::string nested(int depth) {
@@ -124,4 +124,4 @@ BOOST_AUTO_TEST_CASE(what_is_shown_is_short_and_whole_utf8) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::json_reader_test

@@ -22,6 +22,8 @@
 #include "runtime/kernel_entry.h"
 #include "tests/support.h"
 
+namespace kb::kernel_cache_test {
+
 namespace fs = std::filesystem;
 using kb::HostCompiler;
 using kb::KernelBatch;
@@ -491,3 +493,5 @@ BOOST_AUTO_TEST_CASE(sanitizers_cover_the_kernels) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::kernel_cache_test

@@ -12,7 +12,7 @@
 #include "graph/error.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::launch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +108,4 @@ BOOST_AUTO_TEST_CASE(the_command_hears_of_the_launchers_death) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::launch_test

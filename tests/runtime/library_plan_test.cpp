@@ -10,7 +10,7 @@
 #include "compiler/schedule_interpreter.h"
 #include "graph/infer.h"
 
-using namespace kb;
+namespace kb::library_plan_test {
 
 namespace {
 
@@ -229,3 +229,5 @@ BOOST_AUTO_TEST_CASE(a_folded_relu_keeps_nan) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::library_plan_test

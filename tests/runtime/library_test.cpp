@@ -13,7 +13,7 @@
 #include "graph/error.h"
 #include "tests/runtime/allocations.h"
 
-using namespace kb;
+namespace kb::library_test {
 
 namespace {
 
@@ -546,3 +546,5 @@ BOOST_AUTO_TEST_CASE(a_spec_that_is_none_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::library_test

@@ -4,6 +4,8 @@
 #include "runtime/options.h"
 #include "tests/scoped_variable.h"
 
+namespace kb::options_test {
+
 using kb::RuntimeOptions;
 using kb::test::ScopedVariable;
 
@@ -82,3 +84,5 @@ BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::options_test

@@ -12,6 +12,8 @@
 #include "runtime/usable_processors.h"
 #include "tests/few_threads.h"
 
+namespace kb::pool_test {
+
 using kb::Pool;
 
 BOOST_AUTO_TEST_SUITE(pool)
@@ -113,3 +115,5 @@ BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_do_the_work) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::pool_test

@@ -7,6 +7,8 @@
 
 #include "graph/error.h"
 
+namespace kb::process_test {
+
 BOOST_AUTO_TEST_SUITE(process)
 
 BOOST_AUTO_TEST_CASE(output_and_status) {
@@ -60,3 +62,5 @@ BOOST_AUTO_TEST_CASE(a_child_nobody_waits_for_is_ended) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::process_test

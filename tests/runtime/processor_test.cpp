@@ -4,6 +4,8 @@
 
 #include "graph/error.h"
 
+namespace kb::processor_test {
+
 namespace {
 
 constexpr char kCpuInfo[] =
@@ -45,3 +47,5 @@ BOOST_AUTO_TEST_CASE(the_widest_whole_instruction_set) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::processor_test

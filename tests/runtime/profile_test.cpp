@@ -5,7 +5,7 @@
 #include "graph/error.h"
 #include "tests/hand_step.h"
 
-namespace kb {
+namespace kb::profile_test {
 namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-12);
@@ -107,4 +107,4 @@ BOOST_AUTO_TEST_CASE(times_of_another_program_are_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::profile_test

@@ -11,7 +11,8 @@
 #include "tests/random_graph.h"
 #include "tests/runtime/session_check.h"
 
-using namespace kb;
+namespace kb::random_programs_test {
+
 using namespace kb::test;
 
 namespace {
@@ -171,3 +172,5 @@ BOOST_AUTO_TEST_CASE(two_processes_end_in_the_bits_of_one) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::random_programs_test

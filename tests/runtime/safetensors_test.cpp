@@ -7,7 +7,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::safetensors_test {
 namespace {
 
 template <class T>
@@ -148,4 +148,4 @@ BOOST_AUTO_TEST_CASE(gaps_overlaps_and_tails_are_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::safetensors_test

@@ -9,7 +9,8 @@
 #include "tests/runtime/hand_program.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::sanitize_test {
+
 using namespace kb::test;
 
 namespace {
@@ -50,7 +51,7 @@ std::string run_apart(const Schedule& schedule) {
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  return read_file(log) + " EXIT " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  return test::read_file(log) + " EXIT " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -117,3 +118,5 @@ BOOST_AUTO_TEST_CASE(reading_past_an_input_is_found) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::sanitize_test

@@ -5,7 +5,8 @@
 #include "tests/runtime/hand_program.h"
 #include "tests/says.h"
 
-using namespace kb;
+namespace kb::session_test {
+
 using namespace kb::test;
 
 namespace {
@@ -138,3 +139,5 @@ BOOST_AUTO_TEST_CASE(a_backend_says_what_it_is) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::session_test

@@ -3,6 +3,8 @@
 
 #include "runtime/sha256.h"
 
+namespace kb::sha256_test {
+
 BOOST_AUTO_TEST_SUITE(sha256)
 
 BOOST_AUTO_TEST_CASE(standard_vectors) {
@@ -52,3 +54,5 @@ BOOST_AUTO_TEST_CASE(fields_do_not_run_together) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::sha256_test

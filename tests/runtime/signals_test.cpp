@@ -3,7 +3,7 @@
 
 #include "tests/runtime/session_check.h"
 
-namespace kb::test {
+namespace kb::test::signals_test {
 
 BOOST_AUTO_TEST_SUITE(signals)
 
@@ -16,4 +16,4 @@ BOOST_AUTO_TEST_CASE(a_training_step_equals_its_interpretation) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::test
+}  // namespace kb::test::signals_test

@@ -6,7 +6,8 @@
 #include "graph/interpreter.h"
 #include "tests/says.h"
 
-using namespace kb;
+namespace kb::state_store_test {
+
 using test::says;
 
 namespace {
@@ -149,3 +150,5 @@ BOOST_AUTO_TEST_CASE(variables_outside_the_flat_space_are_kept_too) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::state_store_test

@@ -15,7 +15,8 @@
 #include "tests/compile_check.h"
 #include "tests/runtime/allocations.h"
 
-using namespace kb;
+namespace kb::steady_state_test {
+
 using namespace kb::test;
 
 namespace {
@@ -163,3 +164,5 @@ BOOST_AUTO_TEST_CASE(a_fresh_page_is_a_fault) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::steady_state_test

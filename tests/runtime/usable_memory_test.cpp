@@ -7,7 +7,7 @@
 
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::usable_memory_test {
 namespace {
 
 struct Groups {
@@ -57,4 +57,4 @@ BOOST_AUTO_TEST_CASE(version_1_has_a_hierarchy_of_memory) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::usable_memory_test

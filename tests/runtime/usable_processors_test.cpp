@@ -11,6 +11,8 @@
 
 #include "tests/support.h"
 
+namespace kb::usable_processors_test {
+
 namespace fs = std::filesystem;
 using kb::CpuQuota;
 
@@ -173,3 +175,5 @@ BOOST_AUTO_TEST_CASE(a_real_group) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::usable_processors_test

@@ -14,7 +14,7 @@
 #include "tests/compile_check.h"
 #include "tests/runtime/worker_run.h"
 
-namespace kb {
+namespace kb::workers_test {
 namespace {
 
 using Split = test::WorkerSplit;
@@ -317,4 +317,4 @@ BOOST_AUTO_TEST_CASE(more_virtual_workers_compile_no_new_kernel) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::workers_test

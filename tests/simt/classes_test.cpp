@@ -6,7 +6,7 @@
 #include "tests/simt/class_graphs.h"
 #include "tests/simt/emulated_graphs.h"
 
-using namespace kb;
+namespace kb::classes_test {
 
 namespace {
 
@@ -52,3 +52,5 @@ BOOST_AUTO_TEST_CASE(values_as_printed) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::classes_test

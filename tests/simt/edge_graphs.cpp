@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
+constexpr DType kEdgeFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
 // Turns standard normal numbers into edge cases: about a fifth NaN, some infinities of both signs, many equal ones.
 Tensor with_edges(Tensor x) {
@@ -21,7 +21,7 @@ Tensor with_edges(Tensor x) {
 }
 
 void of_one_element(KernelGraphs& graphs) {
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : kEdgeFloats) {
     Graph graph;
     const Tensor x = with_edges(input_of(graph, {1003}, dtype)), z = with_edges(input_of(graph, {1003}, dtype, "z"));
     output("larger", maximum(x, z));
@@ -53,7 +53,7 @@ void clamped_integers(KernelGraphs& graphs) {
 }
 
 void casts(KernelGraphs& graphs) {
-  for (const DType dtype : kFloats) {
+  for (const DType dtype : kEdgeFloats) {
     Graph graph;
     const Tensor x = input_of(graph, {517}, dtype);
     const auto all = [&](const std::string& which, Tensor from) {

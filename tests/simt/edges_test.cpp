@@ -5,7 +5,8 @@
 #include "tests/edge_programs.h"
 #include "tests/simt/emulated_graphs.h"
 
-using namespace kb;
+namespace kb::edges_test {
+
 using namespace kb::simt;
 
 BOOST_AUTO_TEST_SUITE(edges)
@@ -26,3 +27,5 @@ BOOST_AUTO_TEST_CASE(every_op_at_its_edges_equals_its_interpretation) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::edges_test

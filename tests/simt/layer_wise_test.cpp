@@ -10,7 +10,7 @@
 #include "optim/optimizer.h"
 #include "tests/simt/emulated_graphs.h"
 
-namespace kb {
+namespace kb::layer_wise_test {
 namespace {
 
 struct Layer {
@@ -103,4 +103,4 @@ BOOST_AUTO_TEST_CASE(cpu_gpu_and_interpreter_agree_where_norms_are_0) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::layer_wise_test

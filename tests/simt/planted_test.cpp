@@ -11,7 +11,8 @@
 #include "tests/simt/emulated_kernels.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::planted_test {
+
 using namespace kb::simt;
 
 namespace {
@@ -201,3 +202,5 @@ BOOST_AUTO_TEST_CASE(memory_askew) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::planted_test

@@ -4,7 +4,8 @@
 #include "tests/random_graph.h"
 #include "tests/simt/emulated_graphs.h"
 
-using namespace kb;
+namespace kb::random_graphs_test {
+
 using namespace kb::simt;
 
 namespace {
@@ -45,3 +46,5 @@ BOOST_AUTO_TEST_CASE(training_steps_in_every_precision) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::random_graphs_test

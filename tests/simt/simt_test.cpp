@@ -5,8 +5,10 @@
 
 #include "tests/simt/hand_kernels.h"
 
-using namespace kb;
+namespace kb::simt_test {
+
 using namespace kb::simt;
+using simt::Program;
 
 namespace {
 
@@ -151,3 +153,5 @@ BOOST_AUTO_TEST_CASE(other_faults) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::simt_test

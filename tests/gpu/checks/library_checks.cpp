@@ -17,7 +17,7 @@ namespace kb::test {
 namespace {
 
 // One library node on inputs of its own.
-struct Case {
+struct LibraryCase {
   std::string what;
   Graph graph{"call"};
   std::vector<Array> inputs;
@@ -42,7 +42,7 @@ struct Case {
 
 class Call {
  public:
-  Call(const cuda::OpenDevice& device, cuda::DeviceLibrary& library, const Case& c)
+  Call(const cuda::OpenDevice& device, cuda::DeviceLibrary& library, const LibraryCase& c)
       : device_(device),
         op_(library.plan(c.graph, c.node, c.epilogue)),
         result_(device, c.node.type().bytes()),
@@ -103,7 +103,7 @@ class Call {
 // ---- judging
 
 // The channel that element i of a result belongs to.
-size_t channel_of(const Case& c, size_t i) {
+size_t channel_of(const LibraryCase& c, size_t i) {
   const Dims& shape = c.node.type().shape;
   if (c.node.op == Op::matmul || c.node.attrs.has("block_out")) return i % static_cast<size_t>(shape.back());
   return i / static_cast<size_t>(shape[2] * shape[3]) % static_cast<size_t>(shape[1]);
@@ -114,7 +114,7 @@ struct Tolerance {
   double sum, rounding;
 };
 
-Tolerance tolerance(const Case& c) {
+Tolerance tolerance(const LibraryCase& c) {
   Tolerance t{1e-5, 0};
   if (c.inputs[0].type.dtype == DType::f64) t.sum = 1e-13;
   if (c.tf32) t.sum = 1e-3;
@@ -123,7 +123,7 @@ Tolerance tolerance(const Case& c) {
   return t;
 }
 
-void judge(const Case& c, const std::vector<std::byte>& bytes) {
+void judge(const LibraryCase& c, const std::vector<std::byte>& bytes) {
   const size_t operands = c.node.inputs.size();
   const Array got = from_bytes(c.node.type(), bytes.data());
   const InterpretOptions exact{.round = false};
@@ -144,13 +144,13 @@ void judge(const Case& c, const std::vector<std::byte>& bytes) {
   }
 }
 
-void check(TestGpu& gpu, const std::vector<Case>& cases) {
+void check(TestGpu& gpu, const std::vector<LibraryCase>& cases) {
   const OpenGpu open(gpu);
   const cuda::OpenDevice& device = open.device;
   const cuda::Factories factories = gpu.factories({});
   std::unique_ptr<cuda::DeviceLibrary> library = factories.library(open.handles());
   std::vector<std::vector<std::byte>> results;
-  for (const Case& c : cases) BOOST_TEST_CONTEXT(c.what) {
+  for (const LibraryCase& c : cases) BOOST_TEST_CONTEXT(c.what) {
       Call call(device, *library, c);
       results.push_back(call.run());
       judge(c, results.back());
@@ -195,8 +195,8 @@ struct ConvCase {
   }
 };
 
-Case make_case(const ConvCase& conv, Op op, std::mt19937& random) {
-  Case c;
+LibraryCase make_case(const ConvCase& conv, Op op, std::mt19937& random) {
+  LibraryCase c;
   c.what = conv.text(op);
   c.tf32 = conv.tf32;
   const Type x = conv.image(conv.c, conv.size), y = conv.image(conv.o, conv.out_size());
@@ -236,8 +236,8 @@ struct MatmulCase {
   bool transpose_a = false, transpose_b = false, wide = false, bias = false, tf32 = false;
 };
 
-Case make_case(const MatmulCase& m, std::mt19937& random) {
-  Case c;
+LibraryCase make_case(const MatmulCase& m, std::mt19937& random) {
+  LibraryCase c;
   c.what = fmt::format("matmul {} batch {} {}x{}x{}{}{}{}{}{}", name(m.dtype), m.batch, m.m, m.n, m.k,
                        m.transpose_a ? " ta" : "", m.transpose_b ? " tb" : "", m.wide ? " wide" : "",
                        m.tf32 ? " tf32" : "", m.bias ? " +bias" : "");
@@ -258,7 +258,7 @@ Case make_case(const MatmulCase& m, std::mt19937& random) {
 
 void check_convolutions(TestGpu& gpu) {
   std::mt19937 random(5);
-  std::vector<Case> cases;
+  std::vector<LibraryCase> cases;
   for (const ConvCase& conv : conv_cases()) {
     for (const Op op : {Op::conv2d, Op::conv2d_input_grad, Op::conv2d_weight_grad})
       cases.push_back(make_case(conv, op, random));
@@ -272,7 +272,7 @@ void check_convolutions(TestGpu& gpu) {
 
 void check_matmuls(TestGpu& gpu) {
   std::mt19937 random(6);
-  std::vector<Case> cases;
+  std::vector<LibraryCase> cases;
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     const bool low = is_low_precision(dtype);
     for (int which = 0; which < 16; ++which) {

@@ -181,7 +181,7 @@ void bits_do_not_depend_on_where_the_data_are(TestGpu& gpu) {
 }
 
 // A recipe's programs, evaluations between the steps, replayed or not.
-void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
+void captured_runs_equal_uncaptured_ones(TestGpu& gpu) {
   const TemporaryDirectory folder;
   const Training training = resnet8();
   const std::unique_ptr<Backend> replaying = gpu.backend(),
@@ -230,7 +230,7 @@ std::vector<GpuCheck> recipe_checks() {
           {"a_devices_matmul_is_timed", a_devices_matmul_is_timed, &DriverCalls::allocations},
           {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
           {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
-          {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
+          {"captured_steps_equal_uncaptured_ones", captured_runs_equal_uncaptured_ones, replays},
           {"a_run_goes_from_one_backend_to_the_other_and_back", a_run_goes_from_one_backend_to_the_other_and_back,
            replays, true}};
 }

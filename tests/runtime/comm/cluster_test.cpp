@@ -4,7 +4,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::cluster_test {
 namespace {
 
 constexpr Network kEthernet{50e-6, 50e9 / 8};  // latency as the example below has it, bandwidth as Big Basin's servers
@@ -44,4 +44,4 @@ BOOST_AUTO_TEST_CASE(a_node_sums_before_nodes_do) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::cluster_test

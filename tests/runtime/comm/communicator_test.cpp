@@ -20,7 +20,7 @@
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
 
-namespace kb::test {
+namespace kb::test::communicator_test {
 namespace {
 
 using Make = std::function<std::unique_ptr<Communicator>(const std::shared_ptr<InProcessNetwork>& network, int rank)>;
@@ -341,4 +341,4 @@ BOOST_AUTO_TEST_CASE(the_network_is_measured) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::test
+}  // namespace kb::test::communicator_test

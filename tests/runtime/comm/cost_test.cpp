@@ -6,7 +6,7 @@
 
 #include "tests/runtime/comm/conformance.h"
 
-namespace kb::test {
+namespace kb::test::cost_test {
 
 BOOST_AUTO_TEST_SUITE(all_reduce_cost)
 
@@ -47,4 +47,4 @@ BOOST_AUTO_TEST_CASE(one_rank_and_no_bytes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::test
+}  // namespace kb::test::cost_test

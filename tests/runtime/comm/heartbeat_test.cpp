@@ -15,7 +15,7 @@
 
 #include "tests/runtime/comm/apart.h"
 
-namespace kb {
+namespace kb::heartbeat_test {
 namespace {
 
 using test::Apart;
@@ -333,4 +333,4 @@ BOOST_AUTO_TEST_CASE(a_message_of_ranks_that_are_not_there_is_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::heartbeat_test

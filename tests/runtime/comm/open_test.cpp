@@ -7,7 +7,7 @@
 #include "graph/error.h"
 #include "tests/support.h"
 
-namespace kb::test {
+namespace kb::test::open_test {
 namespace {
 
 std::string error_of(const auto& work) {
@@ -66,4 +66,4 @@ BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::test
+}  // namespace kb::test::open_test

@@ -7,7 +7,7 @@
 
 #include "graph/error.h"
 
-namespace kb::test {
+namespace kb::test::sum_test {
 namespace {
 
 struct Format {
@@ -75,4 +75,4 @@ BOOST_AUTO_TEST_CASE(whole_numbers_wrap) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::test
+}  // namespace kb::test::sum_test

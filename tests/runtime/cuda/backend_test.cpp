@@ -17,7 +17,8 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::backend_test {
+
 using namespace kb::test;
 
 namespace {
@@ -288,3 +289,5 @@ BOOST_AUTO_TEST_CASE(it_says_what_it_is) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::backend_test

@@ -10,7 +10,8 @@
 #include "tests/gpu/checks/device_block.h"
 #include "tests/runtime/cuda/fake_backend.h"
 
-using namespace kb;
+namespace kb::checks_test {
+
 using namespace kb::test;
 using boost::unit_test::data::make;
 
@@ -91,3 +92,5 @@ BOOST_AUTO_TEST_CASE(a_planted_race_is_seen) {
   }
 }
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::checks_test

@@ -10,7 +10,8 @@
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_backend.h"
 
-using namespace kb;
+namespace kb::choices_test {
+
 using namespace kb::test;
 
 BOOST_AUTO_TEST_SUITE(cuda_choices)
@@ -44,3 +45,5 @@ BOOST_AUTO_TEST_CASE(choices_are_used_again) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::choices_test

@@ -13,7 +13,8 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::collective_test {
+
 using namespace kb::test;
 
 namespace {
@@ -300,3 +301,5 @@ BOOST_AUTO_TEST_CASE(an_old_library_is_named_with_what_it_lacks) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::collective_test

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+namespace kb::cuda::driver_test {
+
 using namespace kb::cuda;
 
 BOOST_AUTO_TEST_SUITE(cuda_driver)
@@ -47,3 +49,5 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_its_error) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::cuda::driver_test

@@ -7,7 +7,8 @@
 #include "runtime/cuda/memory.h"
 #include "tests/says.h"
 
-using namespace kb;
+namespace kb::fake_gpu_test {
+
 using namespace kb::cuda;
 using namespace kb::test;
 
@@ -192,3 +193,5 @@ BOOST_AUTO_TEST_CASE(a_call_that_a_test_lets_fail) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::fake_gpu_test

@@ -8,7 +8,8 @@
 #include "tests/runtime/cuda/fake_backend.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::input_bytes_test {
+
 using namespace kb::test;
 
 namespace {
@@ -75,3 +76,5 @@ BOOST_AUTO_TEST_CASE(a_data_set_larger_than_the_device_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::input_bytes_test

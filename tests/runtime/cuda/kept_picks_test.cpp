@@ -6,7 +6,8 @@
 #include "runtime/input_file.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::kept_picks_test {
+
 using namespace kb::cuda;
 
 namespace {
@@ -22,7 +23,7 @@ class Moody : public DeviceLibrary {
     return 0;
   }
   int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
-  std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
+  std::unique_ptr<cuda::LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
     scratch_bytes(graph, node, epilogue);
     return nullptr;
   }
@@ -73,3 +74,5 @@ BOOST_AUTO_TEST_CASE(a_file_for_each_device_and_version) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::kept_picks_test

@@ -14,7 +14,7 @@
 #include "runtime/usable_processors.h"
 #include "tests/simt/class_graphs.h"
 
-namespace kb {
+namespace kb::machine_code_test {
 namespace {
 
 // Kernels that are printed, and run by nobody.
@@ -75,4 +75,4 @@ BOOST_AUTO_TEST_CASE(no_equality_is_the_predicate_of_a_maximum) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::machine_code_test

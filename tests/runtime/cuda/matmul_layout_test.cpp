@@ -4,7 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-using namespace kb;
+namespace kb::matmul_layout_test {
+
 using namespace kb::cuda;
 
 namespace {
@@ -74,3 +75,5 @@ BOOST_AUTO_TEST_CASE(column_major_layouts_give_the_row_major_product) {
 BOOST_AUTO_TEST_CASE(the_bias_lies_along_the_rows) { BOOST_TEST(column_major({.m = 4, .n = 9, .k = 2}).d.rows == 9); }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::matmul_layout_test

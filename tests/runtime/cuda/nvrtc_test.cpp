@@ -16,7 +16,7 @@
 #include "tests/few_threads.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::nvrtc_test {
 namespace {
 
 using namespace kb::cuda;
@@ -188,4 +188,4 @@ BOOST_AUTO_TEST_CASE(refused_text_is_named_and_kept) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::nvrtc_test

@@ -9,7 +9,8 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-using namespace kb;
+namespace kb::open_test {
+
 using namespace kb::test;
 
 namespace {
@@ -81,3 +82,5 @@ BOOST_AUTO_TEST_CASE(device_cuda_without_a_gpu_is_an_error_and_auto_says_why_it_
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::open_test

@@ -6,7 +6,7 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::sass_test {
 namespace {
 
 using cuda::LoopWork;
@@ -78,4 +78,4 @@ BOOST_AUTO_TEST_CASE(a_disassembler_that_is_not_there_or_refuses_is_named) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace kb
+}  // namespace kb::sass_test

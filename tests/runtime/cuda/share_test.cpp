@@ -5,7 +5,7 @@
 
 #include "graph/error.h"
 
-using namespace kb;
+namespace kb::share_test {
 
 namespace {
 
@@ -69,3 +69,5 @@ BOOST_AUTO_TEST_CASE(a_rank_without_one_is_every_ranks_error) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::share_test

@@ -7,7 +7,8 @@
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/cuda/fake_backend.h"
 
-using namespace kb;
+namespace kb::steady_state_test {
+
 using namespace kb::test;
 
 namespace {
@@ -80,3 +81,5 @@ BOOST_AUTO_TEST_CASE(ten_steps_allocate_nothing) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::steady_state_test

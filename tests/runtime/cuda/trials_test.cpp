@@ -12,6 +12,8 @@
 #include "graph/error.h"
 #include "tests/says.h"
 
+namespace kb::cuda::trials_test {
+
 using namespace kb::cuda;
 using kb::DType;
 using kb::test::says;
@@ -286,3 +288,5 @@ BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_holds_the_same_random_numbers_e
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::cuda::trials_test

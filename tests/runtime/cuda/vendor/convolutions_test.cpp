@@ -8,7 +8,8 @@
 #include "runtime/cuda/cudnn/conv_graph.h"
 #include "runtime/cuda/cudnn/device.h"
 
-using namespace kb;
+namespace kb::convolutions_test {
+
 using namespace kb::cudnn;
 
 namespace {
@@ -234,3 +235,5 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_cudnns_own_words) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::convolutions_test

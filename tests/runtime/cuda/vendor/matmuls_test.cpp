@@ -5,7 +5,8 @@
 
 #include "graph/error.h"
 
-using namespace kb;
+namespace kb::matmuls_test {
+
 using namespace kb::cublaslt;
 
 BOOST_AUTO_TEST_SUITE(cuda_matmuls)
@@ -50,3 +51,5 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_named) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::matmuls_test

@@ -12,7 +12,7 @@
 #include "runtime/cuda/open.h"
 #include "runtime/cuda/vendor/vendor_library.h"
 
-using namespace kb;
+namespace kb::recipes_test {
 
 namespace {
 
@@ -95,3 +95,5 @@ BOOST_AUTO_TEST_CASE(the_plugin_answers_without_a_device) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::recipes_test
