@@ -102,7 +102,7 @@ class Run {
   // The flags that the manifest has, and the recipe.
   Hyperparameters hyperparameters() const {
     Hyperparameters all = {{"recipe", recipe_.name}};
-    for (const FlagValue& flag : flag_values(recipe_, config_))
+    for (const FlagValue& flag : flag_values(recipe_, setup_.with_bucket()))
       if (flag.effect != FlagEffect::call) all.emplace_back(flag.name, flag.value);
     return all;
   }

@@ -99,8 +99,9 @@ def hparams_faults(run, reader):
         return
     flags = {name: getattr(value, value.WhichOneof("kind")) for name, value in groups[0].hparams.items()}
     expected = {"recipe": manifest["recipe"], **manifest["flags"]}
+    # Of a run that was gone on with TensorBoard keeps what its first file says; --resume takes other values of some flags.
     yield from (f"HParams: {name} is {flags.get(name)}, {value} in the manifest" for name, value in expected.items()
-                if flags.get(name) != value and str(flags.get(name)) != str(value))
+                if name not in flags or "resumed" not in manifest and flags[name] != value and str(flags[name]) != str(value))
     yield from (f"HParams: {name} is no flag of the run" for name in flags.keys() - expected.keys())
     metrics = {value.name.tag: value.value for value in groups[0].metric_values}
     for tag in reader.Tags()["scalars"]:
