@@ -389,6 +389,7 @@ class Optimize {
     };
     context.report("weight", norm(context.parameter));
     context.report("gradient", norm(context.gradient));
+    to_.outputs.push_back({kGradientVector, as_flat(context.gradient.value()), Merge::first});
   }
 
   Tensor gradient() {

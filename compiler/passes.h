@@ -49,7 +49,9 @@ struct Workers {
   int64_t total() const { return processes * virtual_workers; }
 };
 
-inline const std::string kLayerOutput = "layer.";  // before the names of outputs of one value a layer
+inline const std::string kLayerOutput = "layer.";  // before the names of outputs about layers, of log_layers
+// Among them, in the order of ParameterSpace, as the update rule reads it.
+inline const std::string kGradientVector = kLayerOutput + "gradients";
 
 struct CompileOptions {
   Target target;
@@ -57,7 +59,8 @@ struct CompileOptions {
   Precision precision = Precision::f32;
   UpdateRule optimizer;  // empty: inference graph
   std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
-  bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1)
+  bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1);
+                            // and kGradientVector
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
   std::string offset = {};                // inference: slot that is added to the parameters, "" = none
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)

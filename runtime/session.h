@@ -62,6 +62,10 @@ class Session {
   // with `age` 1 <= lag(), of the one before; waits for that step. Error naming the outputs there are when there is
   // none of that name.
   void read(std::string_view output, std::vector<double>& values, int age = 0) const;
+  // Its bytes, in the output's type, until the next step; of a large output with `age` 0 alone.
+  const std::byte* output(std::string_view name, int age = 0) const {
+    return runner_->output(output_number(name), age);
+  }
   // Its first element, Error where it is empty.
   double read_scalar(std::string_view output, int age = 0) const;
   const Type& output_type(std::string_view name) const;

@@ -38,11 +38,13 @@ FlagRow minibatch_schedule() {
 
 FlagRow log_layers() {
   static constexpr const char* kName = "--log-layers";
-  return {{kName, "EVERY",
-           "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
-           "(steps) or 1ep (epochs), and draw them into layers.svg at the end; the same bits"},
-          [](RunConfig& config, const std::string& value) { config.log_layers = parse_duration(kName, value); },
-          [](const RunConfig& config) { return config.log_layers ? config.log_layers->text() : ""; }};
+  return {
+      {kName, "EVERY",
+       "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
+       "(steps) or 1ep (epochs), draw them into layers.svg at the end, and give TensorBoard histograms of both; the "
+       "same bits"},
+      [](RunConfig& config, const std::string& value) { config.log_layers = parse_duration(kName, value); },
+      [](const RunConfig& config) { return config.log_layers ? config.log_layers->text() : ""; }};
 }
 
 }  // namespace kb

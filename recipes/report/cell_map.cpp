@@ -131,17 +131,18 @@ class CellMap {
 
   void draw_axes(const MapWords& words) {
     constexpr double kBottom = kMapTop + kMapDown;
-    for (const double tick : y_.ticks) {
-      svg_.line(kMapLeft - 4, y_at(tick), kMapLeft, y_at(tick), {});
-      svg_.text(kMapLeft - 7, y_at(tick) + 4, fmt::format("{:.3g}", tick), {.anchor = "end", .color = kQuietColor});
+    const std::vector<std::string> rows = tick_texts(y_.ticks), columns = tick_texts(x_.ticks);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double at = y_at(y_.ticks[i]);
+      svg_.line(kMapLeft - 4, at, kMapLeft, at, {});
+      svg_.text(kMapLeft - 7, at + 4, rows[i], {.anchor = "end", .color = kQuietColor});
     }
     double free_from = 0;
-    for (const MapColumn& column : columns_) {
-      const std::string text = count_text(column.x);
-      const double half = text_width(text, 12) / 2;
-      if (x_at(column.x) - half < free_from) continue;
-      svg_.text(x_at(column.x), kBottom + 17, text, {.anchor = "middle", .color = kQuietColor});
-      free_from = x_at(column.x) + half + 6;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const double at = x_at(x_.ticks[i]), half = text_width(columns[i], 12) / 2;
+      if (at - half < free_from) continue;
+      svg_.text(at, kBottom + 17, columns[i], {.anchor = "middle", .color = kQuietColor});
+      free_from = at + half + 6;
     }
     svg_.line(kMapLeft, kMapTop, kMapLeft, kBottom, {});
     svg_.line(kMapLeft, kBottom, kMapLeft + kMapAcross, kBottom, {});

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/report/count_text.h"
 #include "recipes/report/curve_points.h"
 
 namespace kb {
 namespace {
 
-constexpr const char* kGridColor = "#e4e4e4";
 constexpr size_t kMostDots = 100;      // more evaluations are a line alone
 constexpr double kLeastDrawn = 1e-40;  // on a logarithmic axis
 
@@ -18,8 +18,6 @@ constexpr double kLeastDrawn = 1e-40;  // on a logarithmic axis
 constexpr const char* kNumberedColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
                                            "#56b4e9", "#000000", "#8a4f9e", "#7f7f7f", "#a0522d"};
 constexpr const char* kNumberedDashes[] = {"", "5 3", "2 2", "9 3 2 3", "14 4"};
-
-std::string tick_text(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace
 
@@ -94,13 +92,15 @@ Svg::Stroke numbered_stroke(size_t number) {
 
 void CurveChart::draw_axes(const std::string& title) {
   svg_.text(box_.left, box_.top - 12, title, {.size = 13, .bold = true});
+  const std::vector<std::string> values = tick_texts(values_.ticks), places = tick_texts(course_.ticks);
   for (const double place : course_.ticks) svg_.line(x(place), box_.top, x(place), bottom(), {.color = kGridColor});
-  for (const double tick : values_.ticks) {
-    svg_.line(box_.left, y(tick), box_.left + box_.across, y(tick), {.color = kGridColor});
-    svg_.text(box_.left - 8, y(tick) + 4, tick_text(tick), {.size = 11, .anchor = "end", .color = kQuietColor});
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double at = y(values_.ticks[i]);
+    svg_.line(box_.left, at, box_.left + box_.across, at, {.color = kGridColor});
+    svg_.text(box_.left - 8, at + 4, values[i], {.size = 11, .anchor = "end", .color = kQuietColor});
   }
-  for (const double place : course_.ticks)
-    svg_.text(x(place), bottom() + 16, tick_text(place), {.size = 11, .anchor = "middle", .color = kQuietColor});
+  for (size_t i = 0; i < places.size(); ++i)
+    svg_.text(x(course_.ticks[i]), bottom() + 16, places[i], {.size = 11, .anchor = "middle", .color = kQuietColor});
   svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
   svg_.line(box_.left, box_.top, box_.left, bottom(), {});
 }
@@ -113,11 +113,15 @@ void CurveChart::line(const Curve& curve, const Svg::Stroke& stroke) {
 }
 
 void CurveChart::evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what) {
+  constexpr double kRadius = 2.5;
   line(decimated(curve, kMostCurvePoints / 2), stroke);
-  if (curve.size() > kMostDots) return;
+  if (curve.size() <= kMostDots) dots(curve, stroke.color, kRadius, what);
+}
+
+void CurveChart::dots(const Curve& curve, const std::string& color, double radius, const std::string& what) {
   for (const CurvePoint& point : curve)
     if (std::isfinite(point.*course_.at))
-      svg_.circle(x(point.*course_.at), y(point.value), 2.5, stroke.color,
+      svg_.circle(x(point.*course_.at), y(point.value), radius, color,
                   fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
 }
 

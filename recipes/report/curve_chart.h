@@ -47,7 +47,7 @@ struct CourseAxis {
 Svg::Stroke numbered_stroke(size_t number);
 
 constexpr size_t kMostCurvePoints = 400;  // of a line that is drawn
-constexpr const char* kQuietColor = "#555";
+constexpr const char *kQuietColor = "#555", *kGridColor = "#e4e4e4";
 
 class CurveChart {
  public:
@@ -62,6 +62,8 @@ class CurveChart {
   void line(const Curve& curve, const Svg::Stroke& stroke);
   // A line with a dot an evaluation; `what`: of the values, in the dots' tips.
   void evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what);
+  // The dots alone, of this radius.
+  void dots(const Curve& curve, const std::string& color, double radius, const std::string& what);
 
   double bottom() const { return box_.top + box_.down; }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
 namespace kb {
 
@@ -36,19 +38,44 @@ Curve smoothed(const Curve& curve) {
   return result;
 }
 
-Curve averaged(const Curve& curve, size_t parts) {
+namespace {
+
+// One point for each of equal parts, with what `value_of` makes of the part.
+template <class ValueOf>
+Curve by_parts(const Curve& curve, size_t parts, const ValueOf& value_of) {
   if (curve.size() <= parts) return curve;
   Curve result;
   for (size_t part = 0, begin = 0; part < parts; ++part) {
     const size_t end = (part + 1) * curve.size() / parts;
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += curve[i].value;
     result.push_back(curve[end - 1]);
-    result.back().value = sum / static_cast<double>(end - begin);
+    result.back().value = value_of(std::span(curve).subspan(begin, end - begin));
     begin = end;
   }
   return result;
 }
+
+double mean_value(std::span<const CurvePoint> points) {
+  double sum = 0;
+  for (const CurvePoint& point : points) sum += point.value;
+  return sum / static_cast<double>(points.size());
+}
+
+double median_value(std::span<const CurvePoint> points) {
+  std::vector<double> values;
+  for (const CurvePoint& point : points) values.push_back(point.value);
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Curve averaged(const Curve& curve, size_t parts) { return by_parts(curve, parts, mean_value); }
+
+Curve medians(const Curve& curve, size_t parts) { return by_parts(curve, parts, median_value); }
+
+double median_of(const Curve& curve) { return median_value(curve); }
 
 Curve scaled(Curve curve, double factor) {
   for (CurvePoint& point : curve) point.value *= factor;

@@ -19,6 +19,11 @@ Curve smoothed(const Curve& curve);
 // Each mean stands at the last point of its part.
 Curve averaged(const Curve& curve, size_t parts);
 
+// Likewise medians, each at the last point of its part: steady where single values jump.
+Curve medians(const Curve& curve, size_t parts);
+// Of all values; NaN where there is none.
+double median_of(const Curve& curve);
+
 Curve scaled(Curve curve, double factor);
 
 // The first and the last point of each of `columns` equal parts of the epochs, those left out that lie between two

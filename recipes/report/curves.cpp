@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "runtime/flat_json.h"
 
@@ -19,6 +20,8 @@ struct CurveRow {
   double rate = 0, samples_per_s = 0, data_wait_ms = 0;                      // of a step
   double goal = 0, averaged_loss = 0, averaged_goal = 0, training_goal = 0;  // of an evaluation
 };
+
+constexpr size_t kLongestPart = 20;  // letters of its name; a longer one is damaged
 
 // From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
 // not above theirs.
@@ -41,14 +44,36 @@ Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
   return curve;
 }
 
+// Evaluations of the test part at the end; the last one of each state counts.
+class TestRows {
+ public:
+  void take(std::string_view state, const CurveRow& row) { (state == "best" ? best_ : final_) = row; }
+
+  // In the order of their epochs; one where the best state is the final one.
+  std::vector<CurveRow> rows() const {
+    std::vector<CurveRow> rows;
+    for (const std::optional<CurveRow>& row : {best_, final_})
+      if (row && row->epoch >= 0) rows.push_back(*row);
+    if (rows.size() == 2 && !(rows[0].epoch < rows[1].epoch)) rows.erase(rows.begin());
+    return rows;
+  }
+
+ private:
+  std::optional<CurveRow> best_, final_;
+};
+
 }  // namespace
+
+std::string goal_label(const GoalCurve& goal) { return goal_label(goal, goal.part); }
 
 std::string goal_label(const GoalCurve& goal, const std::string& part) {
   return fmt::format("{} {}{}", part, goal.name, goal.is_share ? ", %" : "");
 }
 
-RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
+RunCurves read_curves(std::string_view metrics, const GoalCurve& judged) {
   std::vector<CurveRow> steps, evaluations;
+  TestRows tests;
+  GoalCurve goal = judged;
   const std::string averaged = "ema_" + goal.name, training = "train_" + goal.name;
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
@@ -61,18 +86,25 @@ RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
                        .rate = number("lr"),
                        .samples_per_s = number("samples_per_s"),
                        .data_wait_ms = number("data_wait_ms")});
-    if (kind == "eval")
-      evaluations.push_back({.order = number("epoch"),
-                             .epoch = number("epoch"),
-                             .steps_done = number("step"),
-                             .loss = number("loss"),
-                             .goal = number(goal.name),
-                             .averaged_loss = number("ema_loss"),
-                             .averaged_goal = number(averaged),
-                             .training_goal = number(training)});
+    if (kind == "test")
+      tests.take(
+          line.text("state"),
+          {.epoch = number("epoch"), .steps_done = number("step"), .loss = number("loss"), .goal = number(goal.name)});
+    if (kind != "eval") return;
+    const std::string_view part = line.text("part");
+    if (!part.empty() && part.size() <= kLongestPart) goal.part = part;
+    evaluations.push_back({.order = number("epoch"),
+                           .epoch = number("epoch"),
+                           .steps_done = number("step"),
+                           .loss = number("loss"),
+                           .goal = number(goal.name),
+                           .averaged_loss = number("ema_loss"),
+                           .averaged_goal = number(averaged),
+                           .training_goal = number(training)});
   });
   drop_contradicted(steps);
   drop_contradicted(evaluations);
+  const std::vector<CurveRow> tested = tests.rows();
   return {goal,
           curve_of(steps, &CurveRow::loss),
           curve_of(steps, &CurveRow::rate),
@@ -82,6 +114,8 @@ RunCurves read_curves(std::string_view metrics, const GoalCurve& goal) {
           curve_of(evaluations, &CurveRow::goal),
           curve_of(evaluations, &CurveRow::averaged_loss),
           curve_of(evaluations, &CurveRow::averaged_goal),
+          curve_of(tested, &CurveRow::loss),
+          curve_of(tested, &CurveRow::goal),
           curve_of(evaluations, &CurveRow::training_goal)};
 }
 

@@ -15,39 +15,48 @@ constexpr double kCurvesWidth = 860, kCurvesLeft = 74, kCurvesRight = 26, kCurve
 constexpr double kCurvesAcross = kCurvesWidth - kCurvesLeft - kCurvesRight, kChartGap = 50;
 constexpr double kLossDown = 300, kGoalDown = 190, kRateDown = 110;
 const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#0072b2", .width = 2},
-    kTestStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
+    kJudgedStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
     kRateStroke{.color = "#009e73", .width = 2};
-constexpr size_t kLossColumns = 380;       // of the training loss; two points each
-constexpr double kLogarithmicRatio = 100;  // from the least loss to the greatest
-constexpr double kGoalRatio = 10;          // likewise of the goal
-constexpr double kOutliers = 0.002;        // share of the steps on each side that may leave the chart
+constexpr const char* kTestColor = "#000000";  // of the test part at the end, where the evaluations are of another
+constexpr size_t kLossColumns = 380;           // of the training loss; two points each
+constexpr double kLogarithmicRatio = 100;      // from the least loss to the greatest
+constexpr double kGoalRatio = 10;              // likewise of the goal
+constexpr double kTestRadius = 4;              // pixels
+constexpr double kOutliers = 0.002;            // share of the steps on each side that may leave the chart
 
 struct LegendEntry {
   std::string text;
   Svg::Stroke stroke;
+  bool is_dot = false;
 };
 
 void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
   constexpr double kLegendY = 54, kLetterWidth = 6.2;
   double x = 24;
   for (const LegendEntry& entry : entries) {
-    svg.line(x, kLegendY - 4, x + 24, kLegendY - 4, entry.stroke);
+    if (entry.is_dot)
+      svg.circle(x + 12, kLegendY - 4, kTestRadius, entry.stroke.color);
+    else
+      svg.line(x, kLegendY - 4, x + 24, kLegendY - 4, entry.stroke);
     svg.text(x + 30, kLegendY, entry.text, {.color = kQuietColor});
     x += 56 + kLetterWidth * static_cast<double>(entry.text.size());
   }
 }
 
-// "test error, %: 0.97 at the end, 0.93 at best (epoch 4)".
-std::string goal_title(const Curve& drawn, const GoalCurve& goal) {
-  if (drawn.empty()) return goal_label(goal, "test");
+// "valid error, %: 0.97 at the end, 0.93 at best (epoch 4); test 1.02 at the end, 1.01 of the best".
+std::string goal_title(const Curve& drawn, const Curve& tested, const GoalCurve& goal) {
+  if (drawn.empty()) return goal_label(goal);
   const auto best = std::min_element(drawn.begin(), drawn.end(), [&](const CurvePoint& a, const CurvePoint& b) {
     return goal.higher_is_better ? a.value > b.value : a.value < b.value;
   });
   const auto number = [&](double value) {
     return goal.is_share ? fmt::format("{:.2f}", value) : fmt::format("{:.4g}", value);
   };
-  return fmt::format("{}: {} at the end, {} at best (epoch {:.4g})", goal_label(goal, "test"),
-                     number(drawn.back().value), number(best->value), best->epoch);
+  std::string title = fmt::format("{}: {} at the end, {} at best (epoch {:.4g})", goal_label(goal),
+                                  number(drawn.back().value), number(best->value), best->epoch);
+  if (!tested.empty()) title += fmt::format("; test {} at the end", number(tested.back().value));
+  if (tested.size() > 1) title += fmt::format(", {} of the best", number(tested.front().value));
+  return title;
 }
 
 class CurvesPicture {
@@ -69,7 +78,8 @@ class CurvesPicture {
  private:
   static CurveRange last_epochs(const RunCurves& curves) {
     CurveRange epochs;
-    for (const Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.test_loss, &curves.test_goal})
+    for (const Curve* curve :
+         {&curves.training_loss, &curves.learning_rate, &curves.judged_loss, &curves.judged_goal, &curves.test_goal})
       if (!curve->empty()) epochs.take(curve->back().epoch);
     return epochs;
   }
@@ -79,7 +89,8 @@ class CurvesPicture {
     const Curve mean = smoothed(curves_.training_loss);
     const bool is_smoothed = mean.size() >= kLeastSmoothed;
     CurveRange range = range_of_most(curves_.training_loss, kOutliers);
-    for (const Curve* curve : {&mean, &curves_.test_loss, &curves_.averaged_loss}) range.take(*curve);
+    for (const Curve* curve : {&mean, &curves_.judged_loss, &curves_.averaged_loss, &curves_.test_loss})
+      range.take(*curve);
     CurveChart chart(svg, box(top, kLossDown), values_of_range(range, kLogarithmicRatio), epochs_);
     chart.draw_axes("loss");
     std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRawStroke : kTrainingStroke}};
@@ -88,26 +99,30 @@ class CurvesPicture {
       chart.line(decimated(mean, kMostCurvePoints / 2), kTrainingStroke);
       legend.push_back({"training, mean over a 100th of the steps", kTrainingStroke});
     }
-    chart.evaluations(curves_.test_loss, kTestStroke, "test loss");
-    chart.evaluations(curves_.averaged_loss, kAveragedStroke, "test loss of averaged parameters");
-    if (!curves_.test_loss.empty()) legend.push_back({"test", kTestStroke});
-    if (!curves_.averaged_loss.empty()) legend.push_back({"test, averaged parameters", kAveragedStroke});
+    const std::string& part = curves_.goal.part;
+    chart.evaluations(curves_.judged_loss, kJudgedStroke, part + " loss");
+    chart.evaluations(curves_.averaged_loss, kAveragedStroke, part + " loss of averaged parameters");
+    chart.dots(curves_.test_loss, kTestColor, kTestRadius, "test loss");
+    if (!curves_.judged_loss.empty()) legend.push_back({part, kJudgedStroke});
+    if (!curves_.averaged_loss.empty()) legend.push_back({part + ", averaged parameters", kAveragedStroke});
+    if (!curves_.test_loss.empty()) legend.push_back({"test", {.color = kTestColor}, true});
     draw_curve_legend(svg, legend);
   }
 
   void draw_goal(Svg& svg, double top) const {
     const GoalCurve& goal = curves_.goal;
     const double unit = goal.is_share ? 100 : 1;
-    const Curve figure = scaled(curves_.test_goal, unit), averaged = scaled(curves_.averaged_goal, unit),
-                training = scaled(curves_.training_goal, unit);
+    const Curve figure = scaled(curves_.judged_goal, unit), averaged = scaled(curves_.averaged_goal, unit),
+                training = scaled(curves_.training_goal, unit), tested = scaled(curves_.test_goal, unit);
     CurveRange range;
-    for (const Curve* curve : {&figure, &averaged, &training}) range.take(*curve);
+    for (const Curve* curve : {&figure, &averaged, &training, &tested}) range.take(*curve);
     CurveChart chart(svg, box(top, kGoalDown), values_of_range(range, kGoalRatio), epochs_);
-    chart.draw_axes(goal_title(figure, goal));
+    chart.draw_axes(goal_title(figure, tested, goal));
     chart.evaluations(training, kTrainingStroke, goal_label(goal, "training"));
-    chart.evaluations(figure, kTestStroke, goal_label(goal, "test"));
+    chart.evaluations(figure, kJudgedStroke, goal_label(goal));
     chart.evaluations(averaged, kAveragedStroke,
-                      fmt::format("test {} of averaged parameters{}", goal.name, goal.is_share ? ", %" : ""));
+                      fmt::format("{} {} of averaged parameters{}", goal.part, goal.name, goal.is_share ? ", %" : ""));
+    chart.dots(tested, kTestColor, kTestRadius, goal_label(goal, "test"));
   }
 
   void draw_rate(Svg& svg, double top) const {

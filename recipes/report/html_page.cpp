@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "recipes/report/svg.h"
 
 namespace kb {
@@ -28,14 +30,19 @@ padding:.5em 0;background:var(--page);border-bottom:1px solid var(--line)}
 .legend button{display:inline-flex;align-items:center;gap:.45em;max-width:100%;font:inherit;font-size:.87em;
 color:inherit;background:var(--card);border:1px solid var(--line);border-radius:1em;padding:.2em .7em;cursor:pointer}
 .legend button span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.key{flex:none;width:24px;height:10px;vertical-align:middle;margin-right:.5em}.legend .key{margin:0}
+.key{flex:none;width:24px;max-width:none;height:10px;vertical-align:middle;margin-right:.5em}.legend .key{margin:0}
 .runs td,.runs th{white-space:nowrap}
 .runs td:first-child,.runs th:first-child{position:sticky;left:0;z-index:1}
-@media(max-width:600px){.runs td:first-child{max-width:45vw;overflow:hidden;text-overflow:ellipsis}}
+@media(max-width:600px){.runs td:first-child{min-width:30vw;max-width:45vw;white-space:normal;overflow-wrap:anywhere}}
 .runs .scroll{max-height:80vh;overflow:auto}.runs th,.runs th:first-child{position:sticky;top:0}
 .runs th:first-child{z-index:2}
 .runs td:first-child{background:var(--page)}
-.runs tr.pick{cursor:pointer}
+.runs tr.pick{cursor:pointer}.out{display:none!important}
+.filter{display:flex;flex-wrap:wrap;gap:.6em;align-items:baseline}
+.filter input{flex:0 1 24em;min-width:0;font:inherit;padding:.3em .6em;color:inherit;background:var(--card);
+border:1px solid var(--line);border-radius:.4em}
+.sort{all:unset;cursor:pointer}.sort:focus-visible{outline:2px solid var(--ink)}
+th[aria-sort] .sort::after{content:" \2193"}th[aria-sort=ascending] .sort::after{content:" \2191"}
 .axis{position:absolute;opacity:0}
 .axis+label{display:inline-block;border:1px solid var(--line);border-radius:1em;padding:.2em .9em;cursor:pointer}
 .axis:checked+label{background:var(--shade);font-weight:600}.axis:focus-visible+label{outline:2px solid var(--ink)}
@@ -59,9 +66,13 @@ svg [stroke="#a0522d"]{stroke:#d08a62}svg [fill="#a0522d"]{fill:#d08a62}}
 
 }  // namespace
 
-std::string HtmlTable::line(const std::vector<std::string>& cells, const char* tag, std::string_view attributes) {
+std::string HtmlTable::line(const std::vector<HtmlCell>& cells, const char* tag, std::string_view attributes) {
   std::string row = fmt::format("<tr{}{}>", attributes.empty() ? "" : " ", attributes);
-  for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, cell);
+  for (const HtmlCell& cell : cells) {
+    const bool has_order = cell.order && std::isfinite(*cell.order);
+    row += fmt::format("<{0}{1}>{2}</{0}>", tag, has_order ? fmt::format(" data-order=\"{:.17g}\"", *cell.order) : "",
+                       cell.html);
+  }
   return row + "</tr>\n";
 }
 

@@ -9,7 +9,6 @@ namespace kb {
 
 struct ChartedRun {
   std::string name;
-  std::string part;  // of the data, that its evaluations are of
   RunCurves curves;
 };
 
@@ -20,10 +19,12 @@ struct RunChart {
 
 // Run number i has numbered_stroke(i), and is a group `class="run" data-run="i"` with its name as its tip. Curves of
 // steps are means over a hundredth of the steps, of which kChartColumns columns keep the first and the last point, the
-// least and the greatest: see smoothed and decimated. Runs whose greatest value is more than kFarRatio times the median
-// of the runs' greatest leave their chart at the top: they diverged. That of learning rates holds all. Charts that no
-// run has a point for are left out.
-inline constexpr size_t kChartColumns = 120;
+// least and the greatest: see smoothed and decimated. Samples/s and waits, which jump from step to step, are medians
+// over a kMedians-th of the steps; those of more than kFewRuns runs are a row a run, with its median and the range of
+// nine tenths of its steps. Runs whose greatest value is more than kFarRatio times the median of the runs' greatest
+// leave their chart at the top: they diverged. That of learning rates holds all. Charts that no run has a point for are
+// left out.
+inline constexpr size_t kChartColumns = 120, kMedians = 40, kFewRuns = 10;
 inline constexpr double kFarRatio = 10;
 std::vector<RunChart> run_charts(const std::vector<ChartedRun>& runs);
 

@@ -9,7 +9,6 @@
 namespace kb {
 namespace {
 
-constexpr const char* kScatterGrid = "#e4e4e4";
 constexpr double kScatterLetters = 12;
 
 void draw_cross(Svg& svg, double x, double y, const std::string& color) {
@@ -17,8 +16,6 @@ void draw_cross(Svg& svg, double x, double y, const std::string& color) {
   for (const double sign : {-1.0, 1.0})
     svg.line(x - kHalf, y - sign * kHalf, x + kHalf, y + sign * kHalf, {.color = color, .width = 1.5});
 }
-
-std::string axis_number(double value) { return value < 10 ? fmt::format("{:.3g}", value) : count_text(value); }
 
 }  // namespace
 
@@ -38,9 +35,11 @@ void ScatterChart::shade(double from, double to, const std::string& fill, const 
 void ScatterChart::draw_x_ticks() {
   constexpr double kApart = 6;
   double free_from = 0;
-  for (const double tick : x_axis_.ticks) {
-    svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kScatterGrid});
-    const std::string text = axis_number(tick);
+  const std::vector<std::string> texts = tick_texts(x_axis_.ticks);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double tick = x_axis_.ticks[i];
+    svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kGridColor});
+    const std::string& text = texts[i];
     const double half = text_width(text, kScatterLetters) / 2;
     if (x_at(tick) - half < free_from) continue;
     svg_.text(x_at(tick), bottom() + 17, text, {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
@@ -50,9 +49,11 @@ void ScatterChart::draw_x_ticks() {
 
 void ScatterChart::draw_axes(const Titles& titles) {
   draw_x_ticks();
-  for (const double tick : y_axis_.ticks) {
-    svg_.line(box_.left, y_at(tick), box_.left + box_.across, y_at(tick), {.color = kScatterGrid});
-    svg_.text(box_.left - 7, y_at(tick) + 4, axis_number(tick),
+  const std::vector<std::string> texts = tick_texts(y_axis_.ticks);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double tick = y_axis_.ticks[i];
+    svg_.line(box_.left, y_at(tick), box_.left + box_.across, y_at(tick), {.color = kGridColor});
+    svg_.text(box_.left - 7, y_at(tick) + 4, texts[i],
               {.size = kScatterLetters, .anchor = "end", .color = kQuietColor});
   }
   svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});

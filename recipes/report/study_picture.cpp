@@ -31,7 +31,7 @@ class StudyPicture {
     Svg svg(kStudyWidth, std::max(second + kStudyDown + kStudyBelow,
                                   kStudyTop + kStudyLegendLine * static_cast<double>(labels_.size() + 1)));
     svg.text(24, 30, title, {.size = 17, .bold = true});
-    draw(svg, kStudyTop, goal_label(goal_, "test"), &StudyLine::goal, goal_.is_share ? 100 : 1);
+    draw(svg, kStudyTop, goal_label(goal_), &StudyLine::goal, goal_.is_share ? 100 : 1);
     draw(svg, second, "training loss, mean since the evaluation before", &StudyLine::train_loss, 1);
     svg.text(kStudyLeft + kStudyAcross / 2, second + kStudyDown + 36, "epochs",
              {.anchor = "middle", .color = kQuietColor});

@@ -150,6 +150,10 @@ Json manifest_of(const ManifestFacts& facts) {
     manifest["goal"] = {
         {"name", goal.name}, {"is_share", goal.kind.is_share}, {"higher_is_better", goal.kind.higher_is_better}};
   }
+  for (const NamedMetric& metric : facts.metrics)
+    manifest["metrics"].push_back({{"name", metric.name},
+                                   {"is_share", metric.kind.is_share},
+                                   {"higher_is_better", metric.kind.higher_is_better}});
   for (const MinibatchPhase& now : facts.plan.grown)
     manifest["minibatch_phases"].push_back({{"begin_step", now.begin_step},
                                             {"begin_epoch", now.begin_epoch},

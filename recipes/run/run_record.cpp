@@ -4,7 +4,6 @@
 
 #include "recipes/run/metrics_views.h"
 #include "recipes/run/start_time.h"
-#include "recipes/run/tensorboard_events.h"
 #include "recipes/train/layer_log.h"
 
 namespace kb {
@@ -19,12 +18,12 @@ std::vector<std::string> layer_names(const ParameterSpace& space) {
 }  // namespace
 
 struct RunRecord::Files {
-  Files(const RunFolder& run, bool goes_on, int64_t begins_at, const StateStore& state,
+  Files(const RunFolder& run, bool goes_on, int64_t begins_at, const StateStore& state, const Hyperparameters& flags,
         std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
       : folder(run),
         store(state),
         metrics(folder.file(kMetrics), goes_on, say, program_start()),
-        events(folder.path(), begins_at, layer_names(store.space())),
+        events(folder.path(), begins_at, layer_names(store.space()), flags),
         views(folder, (folder.path() / "").parent_path().filename().string(), std::move(say)),
         checkpoints(store, {folder.checkpoints(), std::move(facts), keep, [this] { sync(); }}) {}
 
@@ -49,8 +48,10 @@ RunRecord::RunRecord() = default;
 RunRecord::~RunRecord() = default;
 
 RunRecord::RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
-                     std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say)
-    : files_(std::make_unique<Files>(folder, goes_on, begins_at, store, std::move(facts), keep, std::move(say))) {}
+                     const Hyperparameters& flags, std::map<std::string, std::string> facts, int64_t keep,
+                     MetricsFile::Say say)
+    : files_(
+          std::make_unique<Files>(folder, goes_on, begins_at, store, flags, std::move(facts), keep, std::move(say))) {}
 
 void RunRecord::step(const StepMetrics& metrics) {
   if (!files_) return;
@@ -62,6 +63,10 @@ void RunRecord::layers(const LayerNorms& norms) {
   if (!files_) return;
   files_->metrics.layers(norms);
   files_->events.layers(norms);
+}
+
+void RunRecord::histograms(const LayerHistograms& histograms) {
+  if (files_) files_->events.histograms(histograms);
 }
 
 void RunRecord::epoch(const EpochMetrics& metrics) {
@@ -85,13 +90,14 @@ void RunRecord::test(const TestMetrics& metrics) {
 void RunRecord::stop(int64_t step, double lr, std::string_view reason) {
   if (!files_) return;
   files_->metrics.stop(step, lr, reason);
-  files_->events.flush();
+  files_->events.end(true);
   files_->views.make();
 }
 
 void RunRecord::end(const EndMetrics& metrics) {
   if (!files_) return;
   files_->metrics.end(metrics);
+  if (metrics.is_over) files_->events.end(metrics.is_diverged);
   files_->events.flush();
   files_->views.set_figures(metrics.evaluation.figures);
   files_->views.make();

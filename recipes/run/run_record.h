@@ -6,6 +6,7 @@
 #include <string>
 
 #include "recipes/run/run_folder.h"
+#include "recipes/run/tensorboard_events.h"
 #include "recipes/train/metrics.h"
 #include "runtime/checkpoint.h"
 
@@ -15,13 +16,15 @@ class RunRecord {
  public:
   RunRecord();  // leaves nothing
   ~RunRecord();
-  // `goes_on`: with the metrics that are there. `begins_at`: steps done before. `facts`: into every checkpoint. `say`:
-  // see MetricsFile. The store must outlive it.
+  // `goes_on`: with the metrics that are there. `begins_at`: steps done before. `flags`: of the run, for TensorBoard.
+  // `facts`: into every checkpoint. `say`: see MetricsFile. The store must outlive it.
   RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
-            std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say);
+            const Hyperparameters& flags, std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say);
 
+  bool has_files() const { return files_ != nullptr; }
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
+  void histograms(const LayerHistograms& histograms);
   void epoch(const EpochMetrics& metrics);
   void evaluation(const EvalMetrics& metrics);
   void test(const TestMetrics& metrics);

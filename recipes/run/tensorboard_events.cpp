@@ -13,6 +13,7 @@
 #include "recipes/run/tensorboard.pb.h"
 #include "runtime/file_error.h"
 #include "runtime/host_name.h"
+#include "runtime/utf8.h"
 
 namespace kb {
 namespace {
@@ -37,22 +38,41 @@ int64_t second_of_new_file(const fs::path& folder) {
   return second;
 }
 
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 tensorboard::Event event_at(int64_t step) {
   tensorboard::Event event;
-  event.set_wall_time(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  event.set_wall_time(seconds_since_1970());
   event.set_step(step);
   return event;
 }
 
-// Scalars of one step.
-class Scalars {
- public:
-  explicit Scalars(int64_t step) : event_(event_at(step)) {}
+// Upper ends of the buckets are the range's, so that a reader needs no bucket beyond it.
+void set_histogram(const Histogram& from, tensorboard::HistogramProto& to) {
+  to.set_min(from.least);
+  to.set_max(from.greatest);
+  to.set_num(static_cast<double>(from.count));
+  to.set_sum(from.sum);
+  to.set_sum_squares(from.sum_of_squares);
+  const auto parts = static_cast<double>(from.counts.size());
+  for (size_t i = 0; i < from.counts.size(); ++i) {
+    const bool is_last = i + 1 == from.counts.size();
+    const double share = static_cast<double>(i + 1) / parts;
+    to.add_bucket_limit(is_last ? from.greatest : from.least + share * (from.greatest - from.least));
+    to.add_bucket(static_cast<double>(from.counts[i]));
+  }
+}
 
-  void add(const std::string& tag, double value) {
-    tensorboard::Summary::Value& scalar = *event_.mutable_summary()->add_value();
-    scalar.set_tag(tag);
-    scalar.set_simple_value(static_cast<float>(value));
+// Points of one step.
+class Points {
+ public:
+  explicit Points(int64_t step) : event_(event_at(step)) {}
+
+  void add(const std::string& tag, double value) { point(tag).set_simple_value(static_cast<float>(value)); }
+  void add(const std::string& tag, const Histogram& histogram) {
+    set_histogram(histogram, *point(tag).mutable_histo());
   }
   void add(const std::string& group, const Evaluation& evaluation) {
     add(group + "/loss", evaluation.loss);
@@ -61,8 +81,38 @@ class Scalars {
   std::string message() const { return event_.SerializeAsString(); }
 
  private:
+  tensorboard::Summary::Value& point(const std::string& tag) {
+    tensorboard::Summary::Value& value = *event_.mutable_summary()->add_value();
+    value.set_tag(tag);
+    return value;
+  }
   tensorboard::Event event_;
 };
+
+// A number or a truth value as such, anything else as text.
+tensorboard::HyperparameterValue value_of(const std::string& text) {
+  tensorboard::HyperparameterValue value;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number))
+    value.set_number_value(number);
+  else if (text == "true" || text == "false")
+    value.set_bool_value(text == "true");
+  else
+    value.set_string_value(characters_of(text));
+  return value;
+}
+
+// What HParams knows of a session lies in the description of a value without points.
+std::string session_message(const char* tag, const tensorboard::HParamsPluginData& data) {
+  tensorboard::Event event = event_at(0);
+  tensorboard::Summary::Value& value = *event.mutable_summary()->add_value();
+  value.set_tag(tag);
+  tensorboard::SummaryMetadata::PluginData& plugin = *value.mutable_metadata()->mutable_plugin_data();
+  plugin.set_plugin_name("hparams");
+  plugin.set_content(data.SerializeAsString());
+  return event.SerializeAsString();
+}
 
 double euclidean_norm(const std::vector<double>& norms) {
   double squares = 0;
@@ -74,7 +124,8 @@ double euclidean_norm(const std::vector<double>& norms) {
 
 bool is_event_file(const fs::path& file) { return file.filename().string().starts_with(kEventFile); }
 
-TensorboardEvents::TensorboardEvents(const fs::path& folder, int64_t begins_at, std::vector<std::string> layers)
+TensorboardEvents::TensorboardEvents(const fs::path& folder, int64_t begins_at, std::vector<std::string> layers,
+                                     const Hyperparameters& flags)
     : path_(folder / fmt::format("{}{}.{}.kilobatch", kEventFile, second_of_new_file(folder), host_name())),
       layers_(std::move(layers)),
       file_(std::fopen(path_.c_str(), "wxe")) {
@@ -85,11 +136,31 @@ TensorboardEvents::TensorboardEvents(const fs::path& folder, int64_t begins_at, 
   tensorboard::Event start = event_at(begins_at + 1);
   start.mutable_session_log()->set_status(tensorboard::SessionLog::START);
   write(start.SerializeAsString());
+  if (!flags.empty()) begin_session(flags);
+  flush();
+}
+
+void TensorboardEvents::begin_session(const Hyperparameters& flags) {
+  tensorboard::HParamsPluginData data;
+  tensorboard::SessionStartInfo& session = *data.mutable_session_start_info();
+  for (const auto& [name, value] : flags) (*session.mutable_hparams())[name] = value_of(value);
+  session.set_start_time_secs(seconds_since_1970());
+  write(session_message("_hparams_/session_start_info", data));
+}
+
+void TensorboardEvents::end(bool is_diverged) {
+  using tensorboard::SessionEndInfo;
+  tensorboard::HParamsPluginData data;
+  SessionEndInfo& session = *data.mutable_session_end_info();
+  session.set_status(is_diverged ? SessionEndInfo::STATUS_FAILURE : SessionEndInfo::STATUS_SUCCESS);
+  session.set_end_time_secs(seconds_since_1970());
+  write(session_message("_hparams_/session_end_info", data));
   flush();
 }
 
 void TensorboardEvents::step(const StepMetrics& m) {
-  Scalars scalars(m.step + 1);
+  last_ = m.step + 1;
+  Points scalars(last_);
   scalars.add("train/loss", m.loss);
   scalars.add("train/learning_rate", m.lr);
   scalars.add("train/samples_per_s", m.samples_per_s);
@@ -103,7 +174,7 @@ void TensorboardEvents::step(const StepMetrics& m) {
 }
 
 void TensorboardEvents::layers(const LayerNorms& norms) {
-  Scalars scalars(norms.step + 1);
+  Points scalars(norms.step + 1);
   scalars.add("train/gradient_norm", euclidean_norm(norms.gradient));
   for (size_t i = 0; i < layers_.size(); ++i) {
     scalars.add("weight_norm/" + layers_[i], norms.weight.at(i));
@@ -114,8 +185,18 @@ void TensorboardEvents::layers(const LayerNorms& norms) {
   write(scalars.message());
 }
 
+void TensorboardEvents::histograms(const LayerHistograms& histograms) {
+  Points points(histograms.step + 1);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    points.add("weight/" + layers_[i], histograms.weight.at(i));
+    points.add("gradient/" + layers_[i], histograms.gradient.at(i));
+  }
+  write(points.message());
+}
+
 void TensorboardEvents::evaluation(const EvalMetrics& m) {
-  Scalars scalars(m.step);
+  last_ = std::max(last_, m.step);
+  Points scalars(m.step);
   const std::string part(m.part);
   scalars.add(part, m.evaluation);
   if (m.averaged) scalars.add(part + "_averaged", *m.averaged);
@@ -123,8 +204,13 @@ void TensorboardEvents::evaluation(const EvalMetrics& m) {
   flush();
 }
 
+// The best state's stand at the end of the run, where they were found: its step lies before others.
 void TensorboardEvents::test(const TestMetrics& m) {
-  if (!m.is_best) evaluation({m.step, m.epoch, m.evaluation, m.averaged});
+  if (!m.is_best) return evaluation({m.step, m.epoch, m.evaluation, m.averaged});
+  Points scalars(std::max(last_, m.step));
+  scalars.add(fmt::format("{}_best", kTestPart), m.evaluation);
+  write(scalars.message());
+  flush();
 }
 
 void TensorboardEvents::write(const std::string& message) {

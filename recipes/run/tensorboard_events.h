@@ -7,10 +7,13 @@
 //
 //   train/loss, train/NAME (--train-metrics), train/learning_rate, train/samples_per_s, train/data_wait_ms,
 //   train/loss_scale (f16); PART/loss, PART/NAME of every evaluation, PART being test or valid; PART_averaged/.. of
-//   averaged parameters (--ema); with --log-layers train/gradient_norm over all layers, and weight_norm/LAYER,
-//   gradient_norm/LAYER, trust/LAYER
+//   averaged parameters (--ema); PART_best/.. of the best state, at the end of a run that held out samples; with
+//   --log-layers train/gradient_norm over all layers, weight_norm/LAYER, gradient_norm/LAYER and trust/LAYER, and the
+//   histograms weight/LAYER and gradient/LAYER
 //
 // The step of a point is the number of steps done: that of the loss which step 0 had is 1.
+//
+// The run is a session of TensorBoard's HParams: its flags are the hyperparameters, its metrics are the last points.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -18,11 +21,15 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/train/metrics.h"
 
 namespace kb {
+
+// Names and values, as a command line has them.
+using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
 
 // Whether a file has the name of an event file.
 bool is_event_file(const std::filesystem::path& file);
@@ -31,14 +38,18 @@ class TensorboardEvents {
  public:
   // Makes a file whose name comes behind those of all event files in `folder`. `begins_at`: steps done before this
   // process's first. `layers`: names, in the order of LayerNorms. Throws Error where it cannot, as all others do.
-  TensorboardEvents(const std::filesystem::path& folder, int64_t begins_at, std::vector<std::string> layers);
+  TensorboardEvents(const std::filesystem::path& folder, int64_t begins_at, std::vector<std::string> layers,
+                    const Hyperparameters& flags = {});
 
   // Kept back for up to a second.
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
-  // Written at once, as the next.
+  void histograms(const LayerHistograms& histograms);
+  // Written at once, as the next two.
   void evaluation(const EvalMetrics& metrics);
-  void test(const TestMetrics& metrics);  // of the final state alone
+  void test(const TestMetrics& metrics);
+  // The run is over, and no process goes on with it.
+  void end(bool is_diverged);
   void flush();
   // Forces what was flushed onto the disk itself. May be called by another thread than the rest.
   void sync() const;
@@ -49,11 +60,13 @@ class TensorboardEvents {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   void write(const std::string& message);
+  void begin_session(const Hyperparameters& flags);
 
   const std::filesystem::path path_;
   const std::vector<std::string> layers_;
   std::unique_ptr<std::FILE, Close> file_;
   Clock::time_point flushed_ = Clock::now();
+  int64_t last_ = 0;  // step of the last point
 };
 
 }  // namespace kb

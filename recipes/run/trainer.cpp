@@ -68,9 +68,9 @@ class Run {
     Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = loop_start();
     const auto say_line = [this](const std::string& line) { console_.line(line); };
-    RunRecord record = folder_
-                           ? RunRecord(*folder_, resumed_.has_value(), start.step, store, facts, config_.keep, say_line)
-                           : RunRecord();
+    RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), start.step, store, hyperparameters(), facts,
+                                           config_.keep, say_line)
+                               : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, setup_.device.backend->description(), world_, console_, start.step,
                               plan_.steps);
@@ -100,6 +100,14 @@ class Run {
   int64_t first_step() const {
     if (branch_) return steps_done(*branch_, plan_);
     return checkpoint() ? checkpoint()->step : 0;
+  }
+
+  // The flags that the manifest has, and the recipe.
+  Hyperparameters hyperparameters() const {
+    Hyperparameters all = {{"recipe", recipe_.name}};
+    for (const FlagValue& flag : flag_values(recipe_, setup_.with_bucket()))
+      if (flag.effect != FlagEffect::call) all.emplace_back(flag.name, flag.value);
+    return all;
   }
 
   LoopStart loop_start() {
@@ -187,7 +195,8 @@ class Run {
   int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
     const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_.metrics.test));
     if (result.ending != Ending::diverged)
-      record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part});
+      record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part,
+                  result.ending == Ending::finished});
     if (folder_)
       write_file_atomically(
           folder_->file(kManifest),

@@ -48,7 +48,7 @@ AnswerFigure curves_figure(const StoreResults& results) {
   const ValueAxis x = logarithmic_values(samples);
   ScatterChart chart(svg, kCurvesBox, x, logarithmic_values(values));
   svg.text(16, 24, "The best training of each minibatch", {.size = 15, .bold = true});
-  chart.draw_axes({"samples seen", fmt::format("{} of the held-out samples", target.metric)});
+  chart.draw_axes({"samples seen", fmt::format("{} {}", results.best_runs.front().part, target.metric)});
   chart.line({{x.low, target.value}, {x.high, target.value}}, kTargetStroke);
   std::vector<ChartEntry> legend = {{"target", kTargetStroke}};
   for (size_t i = 0; i < courses.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "recipes/report/cell_map.h"
 #include "recipes/report/count_text.h"
@@ -18,6 +19,12 @@ constexpr const char* kMinibatchTitle = "minibatch, samples";
 const Svg::Stroke kFitStroke = {.color = kFirstColor, .width = 2};
 const Svg::Stroke kPerfectStroke = {.color = "#777", .width = 1.5, .dashes = "6 4"};
 const Svg::Stroke kCriticalStroke = {.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
+
+std::vector<double> minibatches(const StudyAnswer& answer) {
+  std::vector<double> all;
+  for (const BestResult& one : answer.best) all.push_back(static_cast<double>(one.minibatch));
+  return all;
+}
 
 // The frame of a figure: title, legend, chart over axes, of which x has the measured minibatches.
 class FigureFrame {
@@ -59,12 +66,6 @@ class FigureFrame {
   }
 
  private:
-  static std::vector<double> minibatches(const StudyAnswer& answer) {
-    std::vector<double> all;
-    for (const BestResult& one : answer.best) all.push_back(static_cast<double>(one.minibatch));
-    return all;
-  }
-
   double end_before(size_t place) const {
     if (place == 0) return x_.low;
     return place == x_.ticks.size() ? x_.high : std::sqrt(x_.ticks[place - 1] * x_.ticks[place]);
@@ -76,9 +77,18 @@ class FigureFrame {
   ScatterChart chart_;
 };
 
+// Takes what a fit says over the whole of x, so that it is not cut.
+void take_fit(CurveRange& range, const StudyAnswer& answer, const std::function<double(double)>& y) {
+  if (!answer.fit) return;
+  const ValueAxis x = axis_at(minibatches(answer));
+  range.take(y(x.low));  // it falls, or grows, all the way
+  range.take(y(x.high));
+}
+
 // Of the steps, or of the samples.
 CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
   CurveRange range;
+  take_fit(range, answer, [&](double b) { return in_samples ? answer.fit->samples_at(b) : answer.fit->steps_at(b); });
   for (const BestResult& one : answer.best) {
     const double unit = in_samples ? static_cast<double>(one.minibatch) : 1;
     range.take(unit * one.steps);
@@ -137,26 +147,30 @@ std::string samples_figure(const StudyAnswer& answer) {
 
 std::string efficiency_figure(const StudyAnswer& answer) {
   constexpr double kPercent = 100;
+  const double samples = answer.base().samples;
+  const auto percent = [&](const BestResult& one, double steps) {
+    return kPercent * samples / (static_cast<double>(one.minibatch) * steps);
+  };
+  const auto fitted = [&](double b) { return kPercent * samples / answer.fit->samples_at(b); };
   CurveRange range;
   range.take(kPercent);
-  for (const BestResult& one : answer.best) range.take(kPercent * one.efficiency);
+  take_fit(range, answer, fitted);
+  for (const BestResult& one : answer.best) range.take(percent(one, one.interval ? one.interval->low : one.steps));
   FigureFrame figure(answer, fmt::format("Efficiency: samples of minibatch {} over its own", answer.base().minibatch),
                      linear_values(range));
   std::vector<ChartEntry> legend = measured_legend(answer);
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "%"});
   figure.mark_critical(legend);
-  const double samples = answer.base().samples;
   figure.chart().curve([&](double) { return kPercent; }, kPerfectStroke);
-  if (answer.fit)
-    figure.chart().curve([&](double b) { return kPercent * samples / answer.fit->samples_at(b); }, kFitStroke);
+  if (answer.fit) figure.chart().curve(fitted, kFitStroke);
   for (const BestResult& one : answer.best) {
     const auto minibatch = static_cast<double>(one.minibatch);
-    const auto percent = [&](double steps) { return kPercent * samples / (minibatch * steps); };
     if (one.interval)
-      figure.chart().whisker(minibatch, percent(one.interval->high), percent(one.interval->low), kSecondColor);
-    figure.chart().dot(minibatch, percent(one.steps), kSecondColor,
-                       fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(one.steps)));
+      figure.chart().whisker(minibatch, percent(one, one.interval->high), percent(one, one.interval->low),
+                             kSecondColor);
+    figure.chart().dot(minibatch, percent(one, one.steps), kSecondColor,
+                       fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(one, one.steps)));
   }
   return figure.str(legend);
 }
@@ -230,7 +244,8 @@ std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates
 
 std::string rate_map(const StudyAnswer& answer) {
   std::vector<MapColumn> columns;
-  for (const MinibatchResults& at : answer.all) {
+  for (const MinibatchResults& all : answer.all) {
+    const MinibatchResults at = of_common_seeds(all);
     MapColumn column{static_cast<double>(at.minibatch)};
     const auto best = std::find_if(answer.best.begin(), answer.best.end(),
                                    [&](const BestResult& one) { return one.minibatch == at.minibatch; });
@@ -244,7 +259,7 @@ std::string rate_map(const StudyAnswer& answer) {
   return cell_map({"Steps to the target at every rate",
                    kMinibatchTitle,
                    "learning rate",
-                   "times the fewest of its minibatch",
+                   "times the fewest of its minibatch, same seeds",
                    {{"x", kDivergedFill, "diverged"}, {"-", kNotReachedFill, "not reached"}}},
                   columns);
 }

@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
-#include "recipes/perf/memory_answer.h"
-#include "recipes/report/curve_chart.h"
 #include "recipes/report/heat_map.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/run_charts.h"
+#include "recipes/study/report_table.h"
 
 namespace kb {
 namespace {
@@ -33,35 +31,65 @@ constexpr const char* kPickingScript = R"(
 })();
 )";
 
-std::string flag_of(const ReportedRun& run, const std::string& name) {
-  for (const auto& [flag, value] : run.flags)
-    if (flag == name) return value;
-  return "-";
-}
-
-std::vector<std::string> all_flags(const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> names;
-  std::set<std::string> known;
-  for (const ReportedRun& run : runs)
-    for (const auto& [name, value] : run.flags)
-      if (known.insert(name).second) names.push_back(name);
-  return names;
-}
-
-bool differs(const std::vector<ReportedRun>& runs, const std::string& flag) {
-  const std::string first = flag_of(runs.front(), flag);
-  return std::any_of(runs.begin(), runs.end(), [&](const ReportedRun& run) { return flag_of(run, flag) != first; });
-}
-
-// A piece of the line that the run has in the charts.
-std::string key_of(size_t number) {
-  const Svg::Stroke stroke = numbered_stroke(number);
-  return fmt::format(
-      R"(<svg class="key" viewBox="0 0 24 10"><line x1="0" y1="5" x2="24" y2="5" stroke="{}" stroke-width="3"{}/></svg>)",
-      stroke.color, stroke.dashes.empty() ? "" : fmt::format(R"( stroke-dasharray="{}")", stroke.dashes));
-}
-
-std::string picked_by(size_t number) { return fmt::format(R"(class="pick" data-run="{}")", number); }
+// The table of several runs is sorted by a tap on a column's name, the other way round by a second one, with cells
+// without a value last; and filtered by words, or by comparisons with the first column of that name, or whose name
+// holds it: runs that are out leave the legend and the charts too.
+constexpr const char* kTableScript = R"(
+(() => {
+  const table = document.querySelector('.runs table');
+  if (!table) return;
+  const [head, ...rows] = table.rows;
+  if (rows.length < 2) return;
+  const names = [...head.cells].map(cell => cell.textContent.trim().toLowerCase());
+  const words = cell => cell.textContent.trim();
+  const order = cell => 'order' in cell.dataset ? Number(cell.dataset.order) : NaN;
+  const before = (a, b) => {
+    if (words(a) === '-' || words(b) === '-') return null;
+    const by = order(a) - order(b);
+    return Number.isNaN(by) ? words(a).localeCompare(words(b), 'en', {numeric: true}) : by;
+  };
+  const sort = (at, up) => {
+    rows.sort((a, b) => {
+      const by = before(a.cells[at], b.cells[at]);
+      return by === null ? (words(a.cells[at]) === '-') - (words(b.cells[at]) === '-') : up ? by : -by;
+    });
+    for (const row of rows) table.tBodies[0].append(row);
+    for (const cell of head.cells) cell.removeAttribute('aria-sort');
+    head.cells[at].setAttribute('aria-sort', up ? 'ascending' : 'descending');
+  };
+  [...head.cells].forEach((cell, at) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'sort';
+    button.append(...cell.childNodes);
+    cell.append(button);
+    button.addEventListener('click', () => sort(at, cell.getAttribute('aria-sort') !== 'ascending'));
+  });
+  const compare = {'<': by => by < 0, '>': by => by > 0, '=': by => by === 0, '<=': by => by <= 0, '>=': by => by >= 0};
+  const holds = (row, word) => {
+    const [, name, how, value] = word.match(/^(.+?)(<=|>=|<|>|=)(.+)$/) || [];
+    const at = !name ? -1 : names.includes(name) ? names.indexOf(name) : names.findIndex(one => one.includes(name));
+    if (at < 0) return row.textContent.toLowerCase().includes(word);
+    const cell = row.cells[at], by = order(cell) - parseFloat(value);
+    return Number.isNaN(by) ? how === '=' && words(cell).toLowerCase() === value : compare[how](by);
+  };
+  const input = document.createElement('input'), count = document.createElement('span');
+  input.type = 'search';
+  input.placeholder = 'filter: words, or minibatch>=64 error<5';
+  input.setAttribute('aria-label', 'filter runs');
+  count.className = 'quiet';
+  input.addEventListener('input', () => {
+    const asked = input.value.toLowerCase().split(/\s+/).filter(word => word);
+    const out = new Set(rows.filter(row => !asked.every(word => holds(row, word))).map(row => row.dataset.run));
+    for (const part of document.querySelectorAll('[data-run]')) part.classList.toggle('out', out.has(part.dataset.run));
+    count.textContent = out.size ? `${rows.length - out.size} of ${rows.length} runs` : '';
+  });
+  const place = document.createElement('div');
+  place.className = 'filter';
+  place.append(input, count);
+  table.closest('.runs').before(place);
+})();
+)";
 
 std::string legend(const std::vector<ReportedRun>& runs) {
   std::string html = "<div class=\"legend\">";
@@ -71,85 +99,17 @@ std::string legend(const std::vector<ReportedRun>& runs) {
   return html + "</div>\n";
 }
 
-std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "-"; }
-
-std::string rate_text(double value) {
-  return std::isfinite(value) ? fmt::format("{:.{}f}", value, value < 100 ? 1 : 0) : "-";
-}
-
-std::string milliseconds(double value) { return std::isfinite(value) ? fmt::format("{:.2g} ms", value) : "-"; }
-
-std::string goal_figure(const RunReport& run, double value) {
-  return std::isfinite(value) ? Figure{run.goal, value, run.goal_kind}.text() : "-";
-}
-
-// "3.70 % (epoch 4)".
-std::string best_figure(const RunReport& run) {
-  const EvaluationPoint* best = nullptr;
-  for (const EvaluationPoint& point : run.evaluations)
-    if (std::isfinite(point.goal) &&
-        (!best || (run.goal_kind.higher_is_better ? point.goal > best->goal : point.goal < best->goal)))
-      best = &point;
-  return best ? fmt::format("{} (epoch {:.4g})", goal_figure(run, best->goal), best->epoch) : "-";
-}
-
-std::string ending(const ReportedRun& reported) {
-  const RunReport& run = reported.run;
-  const std::string how = run.how == "--stop-at" ? "stopped by --stop-at" : run.how;
-  if (run.how.empty())
-    return fmt::format(R"(<span class="quiet">not ended: {} of {} steps</span>)", reported.done_steps,
-                       reported.planned_steps);
-  if (!run.diverged) return xml_text(how);
-  return fmt::format(R"(<b class="bad"{}>{}</b>)",
-                     reported.reason.empty() ? "" : fmt::format(" title=\"{}\"", xml_text(reported.reason)),
-                     xml_text(run.how == "diverged" ? how : how + ", diverged"));
-}
-
-std::string memory_text(int64_t bytes) { return bytes > 0 ? bytes_text(bytes) : "-"; }
-
-std::string time_of(double seconds) {
-  if (!std::isfinite(seconds)) return "-";
-  return seconds < 600 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
-}
-
-// "test error" where all runs have it; "test error or valid loss".
-template <class NameOf>
-std::string common_name(const std::vector<ReportedRun>& runs, const NameOf& name_of) {
-  std::vector<std::string> names;
-  for (const ReportedRun& run : runs)
-    if (std::find(names.begin(), names.end(), name_of(run)) == names.end()) names.push_back(name_of(run));
-  return xml_text(fmt::format("{}", fmt::join(names, " or ")));
-}
-
-std::string results_of(const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> columns = {"run"};
-  const std::vector<std::string> flags = differing_flags(runs);
-  for (const std::string& flag : flags) columns.push_back(xml_text(flag));
-  columns.insert(columns.end(),
-                 {"ended", common_name(runs, [](const ReportedRun& r) { return r.run.goal; }) + " at the end",
-                  "best " + common_name(runs, [](const ReportedRun& r) { return r.run.part + " " + r.run.goal; }),
-                  "training loss", "steps", "samples/s", "wait for data a step", "memory", "programs", "time"});
-  HtmlTable table(columns);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const ReportedRun& r = runs[i];
-    std::vector<std::string> cells = {key_of(i) + xml_text(r.name)};
-    for (const std::string& flag : flags) cells.push_back(xml_text(flag_of(r, flag)));
-    const double train_loss = r.run.evaluations.empty() ? NAN : r.run.evaluations.back().train_loss;
-    cells.insert(cells.end(), {ending(r), goal_figure(r.run, r.run.result), best_figure(r.run), number_text(train_loss),
-                               std::to_string(r.done_steps), rate_text(r.samples_per_s), milliseconds(r.data_wait_ms),
-                               memory_text(r.process_bytes), memory_text(r.program_bytes), time_of(r.run.seconds)});
-    table.row(cells, picked_by(i));
-  }
-  return "<h2>Results</h2>\n<div class=\"runs\">" + table.str() + "</div>\n" +
-         "<p class=\"quiet\">The training loss is the mean since the evaluation before; samples/s and the wait for "
-         "data "
-         "are medians over the steps; memory is what the process took at most, or will take where it has not ended; "
-         "the time is that of the process that ended the run.</p>\n";
+std::string results_section(const std::vector<ReportedRun>& runs) {
+  return "<h2>Results</h2>\n<div class=\"runs\">" + results_table(runs) + "</div>\n" +
+         "<p class=\"quiet\">Final and best are states of the run: the last one, or the last so far, and the best by "
+         "the part of the data that it was judged on. The training loss is the mean since the evaluation before; "
+         "samples/s and the wait for data are medians over the steps; memory is what the process took at most, or will "
+         "take where it has not ended; the time is that of the process that ended the run.</p>\n";
 }
 
 std::string curves_section(const std::vector<ReportedRun>& runs) {
   std::vector<ChartedRun> charted;
-  for (const ReportedRun& run : runs) charted.push_back({run.name, run.run.part, run.curves});
+  for (const ReportedRun& run : runs) charted.push_back({run.name, run.curves});
   std::string figures;
   for (const RunChart& chart : run_charts(charted))
     figures += fmt::format("<figure class=\"by-epochs\">{}</figure><figure class=\"by-steps\">{}</figure>\n",
@@ -161,9 +121,11 @@ std::string curves_section(const std::vector<ReportedRun>& runs) {
       R"(<input class="axis" type="radio" name="axis" id="by-steps"><label for="by-steps">over steps</label>)"
       "\n<div class=\"charts\">\n{}</div>\n"
       "<p class=\"quiet\">Curves of steps are means over a hundredth of the steps; of those {} columns keep the first "
-      "and the last point, the least and the greatest. A run whose greatest value is more than {:g} times the "
-      "median of the runs' greatest leaves its chart at the top.</p>\n",
-      figures, kChartColumns, kFarRatio);
+      "and the last point, the least and the greatest. Samples/s and waits are medians over a {}th of the steps; of "
+      "more "
+      "than {} runs they are a row a run: its median, and the range that nine tenths of its steps lie in. A run whose "
+      "greatest value is more than {:g} times the median of the runs' greatest leaves its chart at the top.</p>\n",
+      figures, kChartColumns, kMedians, kFewRuns, kFarRatio);
 }
 
 std::string trust_section(const std::vector<ReportedRun>& runs) {
@@ -188,8 +150,10 @@ std::string trust_section(const std::vector<ReportedRun>& runs) {
 
 std::string common_flags(const std::vector<ReportedRun>& runs) {
   HtmlTable table({"flag", "value"});
+  const std::vector<std::string> differing = differing_flags(runs);
   for (const std::string& flag : all_flags(runs))
-    if (!differs(runs, flag)) table.row({xml_text(flag), xml_text(flag_of(runs.front(), flag))});
+    if (std::find(differing.begin(), differing.end(), flag) == differing.end())
+      table.row({xml_text(flag), xml_text(flag_of(runs.front(), flag))});
   return fmt::format("<h2>Flags</h2>\n<details><summary>{}</summary>{}</details>\n",
                      runs.size() == 1 ? "flags of the run" : "flags that all runs have in common", table.str());
 }
@@ -203,12 +167,6 @@ std::string left_out_section(const std::vector<std::string>& left_out) {
 
 }  // namespace
 
-std::vector<std::string> differing_flags(const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> names = all_flags(runs);
-  std::erase_if(names, [&](const std::string& name) { return !differs(runs, name); });
-  return names;
-}
-
 std::string report_page(const ReportedRuns& reported) {
   const std::vector<ReportedRun>& runs = reported.runs;
   const std::string recipes = fmt::format("{}", fmt::join(
@@ -221,9 +179,9 @@ std::string report_page(const ReportedRuns& reported) {
   const std::string title = runs.size() == 1 ? fmt::format("{}: {}", recipes, runs[0].name)
                                              : fmt::format("{}: {} runs", recipes, runs.size());
   return html_page(title,
-                   legend(runs) + results_of(runs) + curves_section(runs) + trust_section(runs) + common_flags(runs) +
-                       left_out_section(reported.left_out),
-                   kPickingScript);
+                   legend(runs) + results_section(runs) + curves_section(runs) + trust_section(runs) +
+                       common_flags(runs) + left_out_section(reported.left_out),
+                   std::string(kPickingScript) + kTableScript);
 }
 
 }  // namespace kb

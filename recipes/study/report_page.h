@@ -6,11 +6,9 @@
 
 namespace kb {
 
-// Names of the flags that do not have the same value in all runs, in the order of the manifests; of a single run none.
-std::vector<std::string> differing_flags(const std::vector<ReportedRun>& runs);
-
-// Self-contained, of use without JavaScript. Curves are decimated as run_charts says; the trust ratios of all runs
-// together have at most kTrustCells cells, those of one run at most kTrustCellsOfRun: 50 runs take less than 5 MB.
+// Self-contained, of use without JavaScript, with which the table is sorted and filtered. Curves are decimated as
+// run_charts says; the trust ratios of all runs together have at most kTrustCells cells, those of one run at most
+// kTrustCellsOfRun: 50 runs take less than 5 MB.
 inline constexpr size_t kTrustCells = 80'000, kTrustCellsOfRun = 8'000;
 std::string report_page(const ReportedRuns& reported);
 

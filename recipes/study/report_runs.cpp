@@ -9,6 +9,7 @@
 
 #include "recipes/report/curve_points.h"
 #include "recipes/run/run_folder.h"
+#include "recipes/study/sweep_store.h"
 #include "recipes/train/layer_log.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
@@ -73,15 +74,6 @@ void take_manifest_facts(const JsonValue& manifest, ReportedRun& reported) {
   if (manifest.has("layers")) reported.layers = manifest.at("layers").list<std::string>();
 }
 
-double median_value(const Curve& curve) {
-  std::vector<double> values;
-  for (const CurvePoint& point : curve) values.push_back(point.value);
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Runs may have a million steps each, of which a chart shows some hundred.
 void keep_few_points(RunCurves& curves) {
   constexpr size_t kKept = 5000;
@@ -109,8 +101,8 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
   reported.curves = read_curves(metrics, {run.goal, run.goal_kind.is_share, run.goal_kind.higher_is_better});
   if (!reported.curves.learning_rate.empty())
     reported.done_steps = static_cast<int64_t>(reported.curves.learning_rate.back().step);
-  reported.samples_per_s = median_value(reported.curves.samples_per_s);
-  reported.data_wait_ms = median_value(reported.curves.data_wait_ms);
+  reported.samples_per_s = median_of(reported.curves.samples_per_s);
+  reported.data_wait_ms = median_of(reported.curves.data_wait_ms);
   keep_few_points(reported.curves);
   reported.reason = reason_of_stop(metrics);
   if (!reported.layers.empty()) reported.norms = read_layer_norms(metrics_file, reported.layers.size());
@@ -139,6 +131,30 @@ std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs:
   return readings;
 }
 
+// Says of the runs in a sweep's folder which of them are hopeless: to themselves they were interrupted.
+void mark_hopeless(const fs::path& store, ReportedRuns& reported) {
+  SweepView sweep(store);
+  sweep.refresh();
+  for (ReportedRun& run : reported.runs) {
+    if (run.run.folder.parent_path() != store) continue;
+    const PlannedTrial* trial = sweep.plan().find(run.run.folder.filename().string());
+    run.is_hopeless = trial && trial->state == TrialState::hopeless;
+  }
+}
+
+void mark_trials(ReportedRuns& reported) {
+  std::set<fs::path> stores;
+  for (const ReportedRun& run : reported.runs)
+    if (!run.run.is_done() && is_there(run.run.folder.parent_path() / kSweepFile))
+      stores.insert(run.run.folder.parent_path());
+  for (const fs::path& store : stores) try {
+      mark_hopeless(store, reported);
+    } catch (const Error& error) {
+      reported.left_out.push_back(
+          fmt::format("{}: which trials are hopeless is not told: {}", store.string(), error.what()));
+    }
+}
+
 }  // namespace
 
 ReportedRuns read_runs(const std::vector<fs::path>& places) {
@@ -151,6 +167,7 @@ ReportedRuns read_runs(const std::vector<fs::path>& places) {
     else
       result.left_out.push_back(reading.fault);
   if (result.runs.empty()) throw Error(fmt::format("no run can be read\n  {}", fmt::join(result.left_out, "\n  ")));
+  mark_trials(result);
   std::sort(result.runs.begin(), result.runs.end(), [](const ReportedRun& a, const ReportedRun& b) {
     return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
   });

@@ -19,7 +19,8 @@ struct ReportedRun {
   RunCurves curves;
   std::vector<std::pair<std::string, std::string>> flags;  // of the manifest, in its order; the recipe first
   int64_t planned_steps = 0, done_steps = 0;
-  std::string reason;                                               // why it diverged; empty: it did not, or is unknown
+  std::string reason;        // why it diverged; empty: it did not, or is unknown
+  bool is_hopeless = false;  // a trial of a sweep that was stopped, as it needs more steps than its minibatch's best
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();  // median over the steps
   double data_wait_ms = std::numeric_limits<double>::quiet_NaN();   // a step, likewise
   int64_t process_bytes = 0, program_bytes = 0;                     // at the peak, or forecast; 0: unknown
@@ -29,7 +30,7 @@ struct ReportedRun {
 
 struct ReportedRuns {
   std::vector<ReportedRun> runs;      // by name, numbers by their value
-  std::vector<std::string> left_out;  // why a folder could not be read
+  std::vector<std::string> left_out;  // why a folder, or the sweep that runs are trials of, could not be read
 };
 
 // `places`: run folders, and folders with run folders below them. Throws Error where a place is not there or holds no

@@ -38,6 +38,34 @@ std::optional<double> rate_of_flags(const JsonValue& flags) {
   return base.at(flags.get<int64_t>("minibatch"));
 }
 
+MetricKind kind_of(const JsonValue& metric) {
+  MetricKind kind;
+  kind.is_share = metric.get<bool>("is_share");
+  kind.higher_is_better = metric.get<bool>("higher_is_better");
+  return kind;
+}
+
+// Figures stand among other numbers; a manifest that does not name its metrics has its goal and the loss.
+std::vector<std::pair<std::string, double>> values_in(const JsonValue& figures, const RunReport& report) {
+  std::vector<std::pair<std::string, double>> values;
+  const auto take = [&](const std::string& name) {
+    if (const double value = number_at(figures, name); std::isfinite(value)) values.emplace_back(name, value);
+  };
+  for (const auto& [name, kind] : report.metric_kinds) take(name);
+  if (!report.metric_kinds.contains(kLossName)) take(kLossName);
+  return values;
+}
+
+void take_figures(const JsonValue& result, RunReport& report) {
+  report.result_part = result.get<std::string>("part", report.result_part);
+  report.figures.push_back({report.result_part, false, report.steps, values_in(result, report)});
+  if (!result.has("best")) return;
+  const JsonValue best = result.at("best");
+  for (const char* part : {kValidPart, kTestPart})
+    if (best.has(part))
+      report.figures.push_back({part, true, best.get<int64_t>("step"), values_in(best.at(part), report)});
+}
+
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
@@ -47,10 +75,13 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   if (manifest.has("goal")) {
     const JsonValue goal = manifest.at("goal");
     report.goal = goal.get<std::string>("name");
-    report.goal_kind.is_share = goal.get<bool>("is_share");
-    report.goal_kind.higher_is_better = goal.get<bool>("higher_is_better");
+    report.goal_kind = kind_of(goal);
   }
   if (!manifest.has("goal") && manifest.has("result") && !manifest.at("result").has("error")) report.goal = "loss";
+  if (manifest.has("metrics"))
+    for (const JsonValue& metric : manifest.at("metrics").items())
+      report.metric_kinds[metric.get<std::string>("name")] = kind_of(metric);
+  report.metric_kinds.try_emplace(report.goal, report.goal_kind);
   if (!manifest.has("ended")) return;
   report.how = manifest.at("ended").get<std::string>("how");
   report.steps = whole_within(manifest.at("ended"), "step", 0, kMostSteps);
@@ -58,6 +89,7 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.diverged = result.get<bool>("diverged", false);
   report.result = number_at(result, report.goal);
   report.loss = number_at(result, "loss");
+  take_figures(result, report);
   if (!result.has("target_step")) return;
   report.target_step = whole_within(result, "target_step", 1, report.steps);
   report.target_samples = result.get<double>("target_samples");

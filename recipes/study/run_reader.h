@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/train/evaluation.h"
@@ -19,6 +21,14 @@ struct EvaluationPoint {
   double loss = 0, goal = 0, train_loss = 0;
 };
 
+// Figures of a state of a run at its end, on one part of the data.
+struct StateFigures {
+  std::string part;      // "test"
+  bool is_best = false;  // the best state by the part that the run was judged on; else the final one
+  int64_t step = 0;      // after which the state stood
+  std::vector<std::pair<std::string, double>> values = {};  // by their names; finite ones alone
+};
+
 struct RunReport {
   std::filesystem::path folder;
   std::string recipe;
@@ -31,6 +41,9 @@ struct RunReport {
   std::string goal = "error";                                // name of the metric that the run is judged by
   double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end
   double loss = std::numeric_limits<double>::quiet_NaN();    // likewise
+  std::string result_part = "test";                          // that both are of
+  std::vector<StateFigures> figures;                         // of a run that has ended: all that it found of its states
+  std::map<std::string, MetricKind> metric_kinds;            // by names, as far as the manifest tells them
   std::optional<int64_t> target_step;                        // at which it reached --target
   double target_samples = 0;                                 // seen until then
   std::string part = "test";                                 // of the data, that evaluations in its course were made on

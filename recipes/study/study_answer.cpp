@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "graph/error.h"
 #include "optim/scaling.h"
@@ -13,9 +14,10 @@ namespace kb {
 namespace {
 
 RateResult rate_result(const RateSetting& at, const std::vector<const Measurement*>& runs) {
-  RateResult result{at.first, at.second, {}, runs.size(), 0, {}};
+  RateResult result{at.first, at.second, {}, runs.size(), 0, {}, {}};
   std::vector<double> seconds;
   for (const Measurement* run : runs) {
+    result.seeds.push_back({run->seed, run->steps, run->diverged});
     result.diverged += run->diverged;
     if (!run->steps) continue;
     result.steps.push_back(*run->steps);
@@ -23,6 +25,13 @@ RateResult rate_result(const RateSetting& at, const std::vector<const Measuremen
   }
   if (!seconds.empty() && seconds.size() == result.steps.size()) result.seconds = mean_of(seconds)->mean;
   return result;
+}
+
+std::set<int64_t> seeds_of(const RateResult& one) {
+  std::set<int64_t> seeds;
+  for (const SeedResult& run : one.seeds)
+    if (run.seed) seeds.insert(*run.seed);
+  return seeds;
 }
 
 std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> runs) {
@@ -113,6 +122,27 @@ void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
 }
 
 }  // namespace
+
+MinibatchResults of_common_seeds(MinibatchResults at) {
+  std::optional<std::set<int64_t>> common;
+  for (const RateResult& one : at.rates) {
+    std::set<int64_t> seeds = seeds_of(one);
+    if (common) std::erase_if(seeds, [&](int64_t seed) { return !common->contains(seed); });
+    common = std::move(seeds);
+  }
+  if (!common || common->empty()) return at;
+  for (RateResult& one : at.rates) {
+    std::erase_if(one.seeds, [&](const SeedResult& run) { return !run.seed || !common->contains(*run.seed); });
+    one.steps.clear();
+    one.runs = one.seeds.size();
+    one.diverged = 0;
+    for (const SeedResult& run : one.seeds) {
+      one.diverged += run.diverged;
+      if (run.steps) one.steps.push_back(*run.steps);
+    }
+  }
+  return at;
+}
 
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;

@@ -15,12 +15,19 @@
 
 namespace kb {
 
+struct SeedResult {
+  std::optional<int64_t> seed;  // nothing: it was not noted
+  std::optional<double> steps;  // to the target; nothing: it was not reached
+  bool diverged = false;
+};
+
 // Runs of one minibatch at one learning rate and one setting of whatever else was varied.
 struct RateResult {
   std::optional<double> rate;  // nothing: rates were not noted
   std::string setting;         // "momentum=0.95"; empty: the rate alone was varied
   std::vector<double> steps;   // of the runs that reached the target
   size_t runs = 0, diverged = 0;
+  std::vector<SeedResult> seeds;  // of every run
   std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
 
   double mean_steps() const { return geometric_mean(steps); }
@@ -30,6 +37,10 @@ struct MinibatchResults {
   int64_t minibatch = 0;
   std::vector<RateResult> rates = {};  // ascending; of one rate by setting
 };
+
+// Keeps the runs under the seeds that every rate of the minibatch has, so that what is compared is alike: a sweep gives
+// its best trial further seeds. Where there is no such seed, keeps all.
+MinibatchResults of_common_seeds(MinibatchResults at);
 
 // A minibatch at its best rate: that which AnswerOptions name; else, of the rates at which more than half of the runs
 // reached the target, and more than half as many as at any other such rate, the one with the fewest steps.

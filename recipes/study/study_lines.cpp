@@ -14,7 +14,7 @@ StudyLine line_of(const RunReport& run, const std::string& label) {
 }
 
 GoalCurve goal_curve(const Summary& summary) {
-  return {summary.goal, summary.goal_kind.is_share, summary.goal_kind.higher_is_better};
+  return {summary.goal, summary.goal_kind.is_share, summary.goal_kind.higher_is_better, summary.part};
 }
 
 }  // namespace kb

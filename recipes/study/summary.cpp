@@ -70,6 +70,7 @@ Summary summary_of(std::vector<RunReport> runs, size_t failed) {
       ++summary.diverged;
       continue;
     }
+    summary.result_part = run.result_part;
     if (std::isfinite(run.result)) last.push_back(run.result);
     if (const std::optional<double> median = median_of_last(run)) medians.push_back(*median);
     if (const double loss = train_loss_of(run); std::isfinite(loss)) losses.push_back(loss);
@@ -98,7 +99,7 @@ std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean)
 }
 
 std::string summary_table(const Summary& summary) {
-  std::string text = fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", "seed", "test " + summary.goal,
+  std::string text = fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", "seed", summary.result_part + " " + summary.goal,
                                  summary.part + ", last 5", "train loss", "time");
   for (const RunReport& run : summary.runs) {
     const std::optional<double> median = median_of_last(run);
@@ -108,8 +109,9 @@ std::string summary_table(const Summary& summary) {
                         time_text(run.seconds));
   }
   text += fmt::format(
-      "mean +- standard deviation of the sample: test {} {}\n  median of the last 5 epochs, on the {} part: {}",
-      summary.goal, goal_text(summary, summary.last), summary.part, goal_text(summary, summary.median));
+      "mean +- standard deviation of the sample: {} {} {}\n  median of the last 5 epochs, on the {} part: {}",
+      summary.result_part, summary.goal, goal_text(summary, summary.last), summary.part,
+      goal_text(summary, summary.median));
   if (summary.failed > 0) text += fmt::format("\n  {} failed", summary.failed);
   return text + "\n";
 }

@@ -19,11 +19,12 @@ std::optional<double> median_of_last(const RunReport& run);
 struct Summary {
   std::string goal = "error";
   MetricKind goal_kind = {};
-  std::string part = "test";        // that median_of_last is of
-  std::vector<RunReport> runs;      // that are done
-  size_t diverged = 0, failed = 0;  // no part of the means
-  std::optional<MeanOf> last;       // goal at the end
-  std::optional<MeanOf> median;     // median_of_last
+  std::string part = "test";         // that median_of_last is of
+  std::string result_part = "test";  // that `last` is of
+  std::vector<RunReport> runs;       // that are done
+  size_t diverged = 0, failed = 0;   // no part of the means
+  std::optional<MeanOf> last;        // goal at the end
+  std::optional<MeanOf> median;      // median_of_last
   std::optional<MeanOf> train_loss;
 };
 

@@ -11,7 +11,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/scale_json.h"
-#include "recipes/report/png.h"
+#include "recipes/report/drawn_svg.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/study/answer_curves.h"
@@ -34,15 +34,16 @@ struct StudyCall {
   AnswerOptions options;
 };
 
-// Where rsvg-convert is not installed, says so.
-void draw_points(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
+// As PNG and PDF; where rsvg-convert is not installed, says so.
+void draw_figures(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
   const std::string program = RuntimeOptions::from_environment().rsvg_convert;
   if (program.empty()) {
-    fmt::print("no PNG: rsvg-convert is not installed (to have it: apt install librsvg2-bin)\n");
+    fmt::print("no PNG and no PDF: rsvg-convert is not installed (to have it: apt install librsvg2-bin)\n");
     return;
   }
   for (const AnswerFigure& figure : figures)
-    write_png(program, folder / (figure.name + ".svg"), folder / (figure.name + ".png"));
+    for (const char* ending : {".png", ".pdf"})
+      draw_svg(program, folder / (figure.name + ".svg"), folder / (figure.name + ending));
 }
 
 // Source of a study: a table of measurements, or the run folders of a sweep.
@@ -83,7 +84,7 @@ void write_answer(const fs::path& folder, const StudyAnswer& answer, const Answe
   write_file_atomically(folder / "study.json", answer_json(answer, described));
   write_file_atomically(folder / "study.html", answer_page(answer, described, figures));
   for (const AnswerFigure& figure : figures) write_file_atomically(folder / (figure.name + ".svg"), figure.svg);
-  draw_points(folder, figures);
+  draw_figures(folder, figures);
   fmt::print("answer: {} (study.html, study.csv, runs.csv, study.json, figures)\n", folder.string());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "runtime/input_file.h"
@@ -12,6 +13,7 @@ namespace kb {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeastRange = std::numeric_limits<double>::min();
 
 std::vector<double> numbers(const JsonValue& line, const char* key) {
   std::vector<double> result;
@@ -31,7 +33,39 @@ std::optional<LayerNorms> parse_line(const std::string& line) {
   }
 }
 
+// Values that are not finite are passed over: a step of f16 whose scale was too great has some.
+template <class Number>
+Histogram histogram(std::span<const Number> values) {
+  Histogram result;
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
+  for (const Number number : values) {
+    const auto value = static_cast<double>(number);
+    if (!std::isfinite(value)) continue;
+    ++result.count;
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+    result.sum += value;
+    result.sum_of_squares += value * value;
+  }
+  if (result.count == 0) return result;
+  result.least = least;
+  result.greatest = greatest;
+  result.counts.resize(least < greatest ? kHistogramParts : 1);
+  const double parts = static_cast<double>(result.counts.size()) / std::max(greatest - least, kLeastRange);
+  for (const Number number : values)
+    if (const auto value = static_cast<double>(number); std::isfinite(value))
+      ++result.counts[std::min(static_cast<size_t>((value - least) * parts), result.counts.size() - 1)];
+  return result;
+}
+
 }  // namespace
+
+Histogram histogram_of(DType dtype, const std::byte* values, int64_t count) {
+  const auto length = static_cast<size_t>(count);
+  if (dtype == DType::f64) return histogram(std::span(reinterpret_cast<const double*>(values), length));
+  ensure(dtype == DType::f32, "histogram_of: values are f32 or f64");
+  return histogram(std::span(reinterpret_cast<const float*>(values), length));
+}
 
 // The flat space is in the order of the backward pass.
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
@@ -61,6 +95,22 @@ LayerNorms LayerLog::read(const Session& training, int64_t step, int age) const 
   for (size_t i = 0; i < norms.trust.size(); ++i)
     if (!layers_[i].is_adapted) norms.trust[i] = kNone;
   return norms;
+}
+
+LayerHistograms LayerLog::histograms(const Session& training, const StateStore& store, int64_t step) const {
+  LayerHistograms all{step, {}, {}};
+  std::map<std::string_view, const TensorView*> weights;
+  const std::vector<TensorView> views = store.views(false);
+  for (const TensorView& view : views) weights[view.name] = &view;
+  const ParameterSpace& space = training.compiled().space;
+  const DType dtype = training.output_type(kGradientVector).dtype;
+  const std::byte* gradients = training.output(kGradientVector);
+  for (auto segment = space.segments.rbegin(); segment != space.segments.rend(); ++segment) {
+    const TensorView& weight = *weights.at(segment->name);
+    all.weight.push_back(histogram_of(weight.type.dtype, weight.data, weight.type.elements()));
+    all.gradient.push_back(histogram_of(dtype, gradients + segment->offset * size_of(dtype), segment->length));
+  }
+  return all;
 }
 
 std::vector<LayerNorms> read_layer_norms(const std::filesystem::path& metrics, size_t layers) {

@@ -1,4 +1,4 @@
-// Norms of every layer as a run goes (--log-layers): lines of metrics.jsonl, and a picture of them.
+// Norms and histograms of every layer as a run goes (--log-layers), and a picture of the norms.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -31,12 +31,17 @@ class LayerLog {
   bool is_due(int64_t step) const;
   // The step was taken `age` steps ago.
   LayerNorms read(const Session& training, int64_t step, int age) const;
+  // Of the step that was taken last, before another is begun.
+  LayerHistograms histograms(const Session& training, const StateStore& store, int64_t step) const;
 
  private:
   Period every_;  // a count of 0: never
   const RunPlan& plan_;
   std::vector<LoggedLayer> layers_;
 };
+
+// Two passes over the values, f32 or f64.
+Histogram histogram_of(DType dtype, const std::byte* values, int64_t count);
 
 // Reads the norms in a metrics.jsonl; passes over lines that are damaged, of another number of layers, or with a trust
 // beside a first line that has none.

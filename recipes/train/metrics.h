@@ -39,6 +39,20 @@ struct LayerNorms {
   std::vector<double> weight, gradient, trust;
 };
 
+// How values are spread: counts in equal parts of the range from the least to the greatest. Of finite values alone.
+struct Histogram {
+  int64_t count = 0;
+  double least = 0, greatest = 0, sum = 0, sum_of_squares = 0;
+  std::vector<int64_t> counts = {};  // kHistogramParts; one where all values are equal; none of no values
+};
+inline constexpr size_t kHistogramParts = 64;
+
+// Of each layer: its weights behind a step, and the gradient of that step, as the optimizer reads it.
+struct LayerHistograms {
+  int64_t step = 0;
+  std::vector<Histogram> weight, gradient;
+};
+
 struct EvalMetrics {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
@@ -78,6 +92,7 @@ struct EndMetrics {
   std::string state_sha256;
   bool is_diverged = false;
   std::string_view part = kTestPart;  // of the evaluation
+  bool is_over = true;                // false: it was interrupted, and may go on
 };
 
 // A number as JSON has it: the shortest that reads back the same; null where it is not finite.

@@ -54,8 +54,10 @@ class Observer {
   virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
-  virtual void epoch(const EpochMetrics&) {}  // at its end, before an evaluation there
-  virtual void evaluation_begins(double) {}   // after so many epochs
+  virtual bool wants_histograms() { return false; }
+  virtual void histograms(const LayerHistograms&) {}  // behind layers(), where wants_histograms() says so
+  virtual void epoch(const EpochMetrics&) {}          // at its end, before an evaluation there
+  virtual void evaluation_begins(double) {}           // after so many epochs
   virtual void evaluated(const EvaluationReport&) {}
   virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last

@@ -183,7 +183,9 @@ bool TrainingLoop::step(int64_t step) {
   }
   ++result_.steps;
   result_.host_seconds += seconds_between(started.at, Clock::now()) - started.wait_ms / 1e3;
-  report_until(step + 1 - parts_.training().lag());
+  // The vector of gradients is there until the next step.
+  const bool is_looked_at = layers_.is_due(step) && parts_.observer.wants_histograms();
+  report_until(step + 1 - (is_looked_at ? 0 : parts_.training().lag()));
   return true;
 }
 
@@ -229,7 +231,7 @@ void TrainingLoop::report(int64_t step) {
                             parts_.metrics.training,
                             means_};
   parts_.observer.step(metrics);
-  if (layers_.is_due(step)) parts_.observer.layers(layers_.read(parts_.training(), step, age));
+  if (layers_.is_due(step)) log_layers(step, age);
   if (!std::isfinite(metrics.loss)) stop_at_loss("loss", metrics.loss, step, true);
   if (step == parts_.start.step)
     if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) stop_at_state(fault, step + 1);
@@ -238,6 +240,12 @@ void TrainingLoop::report(int64_t step) {
   epoch_.add(metrics.loss, means_);
   if (parts_.observer.wants_progress()) show_progress(metrics);
   parts_.schedule.take(metrics.norms);
+}
+
+void TrainingLoop::log_layers(int64_t step, int age) {
+  parts_.observer.layers(layers_.read(parts_.training(), step, age));
+  if (age == 0 && parts_.observer.wants_histograms())
+    parts_.observer.histograms(layers_.histograms(parts_.training(), parts_.store, step));
 }
 
 std::optional<double> TrainingLoop::gain_of(int64_t step) const {

@@ -72,6 +72,7 @@ class TrainingLoop {
   void work(int64_t step, int64_t worker);
   void report_until(int64_t end);
   void report(int64_t step);
+  void log_layers(int64_t step, int age);
   double read(const std::string& output, int age);
   void after_step(int64_t done);
   void end_epoch(int64_t done);

@@ -3,7 +3,8 @@
     python report_in_browser.py [REPORT.html ...] [--out DIR] [--bin build/bin] [--chromium /usr/bin/chromium]
 
 Each page is opened light and dark, with JavaScript and without. Exit code 1 where it asks for anything beside itself, tells
-an error, is wider than the window, has a chart that cannot be seen, or does not pick a run out where its name is tapped.
+an error, is wider than the window, has a chart that cannot be seen or a run's name over the next column, does not pick a run
+out where its name is tapped, or sorts or filters its table otherwise than asked.
 Leaves screenshots in --out. Without a REPORT some are made: of one run, and of a study of three with a run that diverged
 and a damaged one. Needs playwright, and Debian's chromium.
 """
@@ -54,6 +55,48 @@ def picking_faults(page, name):
         yield f"{name}: a second tap does not let go"
 
 
+def name_faults(page, name):
+    """Names that do not lie whole within their column."""
+    wide = page.evaluate("""[...document.querySelectorAll('.runs td:first-child')].filter(cell => {
+        const words = document.createRange();
+        words.selectNodeContents(cell);
+        return words.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1 || cell.scrollWidth > cell.clientWidth + 1;
+    }).map(cell => cell.textContent)""")
+    yield from (f"{name}: {words} does not fit its column" for words in wide)
+
+
+def table_faults(page, name):
+    rows = page.locator(".runs tr.pick")
+    if rows.count() < 2:
+        return
+    sort = page.locator("th .sort", has_text="samples/s").first
+
+    def values():
+        cells = page.evaluate("""[...document.querySelectorAll('.runs tr.pick')].map(row => {
+            const at = [...document.querySelectorAll('.runs th')].findIndex(head => head.textContent === 'samples/s');
+            return row.cells[at].dataset.order ?? null; })""")
+        return [float(cell) for cell in cells if cell is not None], cells
+    sort.click()
+    up, cells = values()
+    if up != sorted(up) or None in cells[:len(up)]:
+        yield f"{name}: sorted upwards: {cells}"
+    sort.click()
+    down, cells = values()
+    if down != sorted(down, reverse=True) or None in cells[:len(down)]:
+        yield f"{name}: sorted downwards: {cells}"
+    first = rows.nth(0).locator("td").first.text_content()
+    field = page.locator(".filter input")
+    for asked, expected in ((first.lower(), None), ("samples/s>=0", len(down)), ("samples/s<0", 0), ("no-such-run", 0)):
+        field.fill(asked)
+        seen = [row for row in rows.all() if row.is_visible()]
+        legend = [pick for pick in page.locator(".legend .pick").all() if pick.is_visible()]
+        if expected is None and first not in [row.locator("td").first.text_content() for row in seen]:
+            yield f"{name}: the filter {asked} leaves out {first}"
+        if expected is not None and len(seen) != expected or len(legend) != len(seen):
+            yield f"{name}: the filter {asked} leaves {len(seen)} rows, {len(legend)} names in the legend"
+    field.fill("")
+
+
 def look_at(browser, report, out):
     faults = []
     url = report.resolve().as_uri()
@@ -66,6 +109,7 @@ def look_at(browser, report, out):
                 page = context.new_page()
                 # Without scripts of the page the browser's own still evaluate.
                 faults += faults_of(page, url, name)
+                faults += name_faults(page, name)
                 page.screenshot(path=out / f"{name}.png", full_page=True)
                 if script:
                     for fault in picking_faults(page, name):
@@ -73,6 +117,7 @@ def look_at(browser, report, out):
                             page.screenshot(path=out / f"{name}-picked.png")
                         else:
                             faults.append(fault)
+                    faults += table_faults(page, name)
                 context.close()
     return faults
 

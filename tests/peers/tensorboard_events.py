@@ -3,8 +3,10 @@
     python tensorboard_events.py [RUN ...] [--bin build/bin]
 
 Every scalar of a step, an evaluation, a test and of the layers' norms has to be there once, at the number of steps done, as
-the f32 of what metrics.jsonl says; exit code 1 where one is missing, differs, or is in no line. Without a RUN a run is made
-that was stopped and went back to an earlier checkpoint. Needs tensorboard.
+the f32 of what metrics.jsonl says; every layer's histograms have to be there, that of the gradient with the norm of its line;
+and HParams itself has to answer with the flags of the manifest, and with the last points as metrics. Exit code 1 where one is
+missing, differs, or is in no line. Without a RUN a run is made that was stopped and went back to an earlier checkpoint. Needs
+tensorboard.
 """
 import argparse
 import json
@@ -15,7 +17,11 @@ import subprocess
 import sys
 import tempfile
 
+from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.context import RequestContext
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
 
 STEP = {"loss": "train/loss", "lr": "train/learning_rate", "samples_per_s": "train/samples_per_s",
         "data_wait_ms": "train/data_wait_ms", "loss_scale": "train/loss_scale"}
@@ -26,9 +32,12 @@ def f32(value):
     return math.nan if value is None else struct.unpack("f", struct.pack("f", value))[0]
 
 
-def points_of(line, layers):
-    """(tag, steps done, value) of a line of metrics.jsonl."""
+def points_of(line, layers, last):
+    """(tag, steps done, value) of a line of metrics.jsonl; `last`: steps done at the end."""
     kind = line["kind"]
+    if kind == "test" and line["state"] == "best":
+        yield from (("test_best/" + key, last, f32(value)) for key, value in line.items()
+                    if key not in NO_SCALAR and not key.startswith("ema_"))
     if kind == "step":
         for key, value in line.items():
             if key in STEP or key not in NO_SCALAR and not key.endswith("_mean"):
@@ -52,15 +61,71 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def histogram_faults(reader, lines, layers):
+    """Faults of the histograms, which every line of layers has two of each layer for."""
+    tags = [f"{kind}/{layer}" for layer in layers for kind in ("weight", "gradient")]
+    there = {(tag, event.step): event.histogram_value for tag in reader.Tags()["histograms"] for event in reader.Histograms(tag)}
+    expected = {(tag, line["step"] + 1) for line in lines for tag in tags}
+    yield from (f"histogram {at} missing" for at in expected - there.keys())
+    yield from (f"histogram {at} in no line" for at in there.keys() - expected)
+    for at, histogram in there.items():
+        if sum(histogram.bucket) != histogram.num or histogram.bucket_limit[-1] != histogram.max:
+            yield f"histogram {at}: {histogram}"
+    for line in lines:
+        for layer, norm in zip(layers, line["gradient"]):
+            histogram = there.get((f"gradient/{layer}", line["step"] + 1))
+            if histogram and not math.isclose(math.sqrt(histogram.sum_squares), norm, rel_tol=1e-4, abs_tol=1e-30):
+                yield f"gradient/{layer} of step {line['step']}: {math.sqrt(histogram.sum_squares)}, {norm} in its line"
+
+
+def hparams_faults(run, reader):
+    """Faults of what TensorBoard's HParams answers: one session, with the manifest's flags and the last points."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    multiplexer = plugin_event_multiplexer.EventMultiplexer()
+    multiplexer.AddRun(str(run), "run")
+    multiplexer.Reload()
+    provider = data_provider.MultiplexerDataProvider(multiplexer, str(run))
+    context, request = backend_context.Context(base_plugin.TBContext(data_provider=provider)), RequestContext()
+    experiment = get_experiment.Handler(request, context, "", api_pb2.GetExperimentRequest()).run()
+    asked = api_pb2.ListSessionGroupsRequest(slice_size=9, start_index=0, include_metrics=True)
+    asked.allowed_statuses.extend([api_pb2.STATUS_UNKNOWN, api_pb2.STATUS_SUCCESS, api_pb2.STATUS_FAILURE])
+    for info in experiment.hparam_infos:
+        asked.col_params.add(hparam=info.name)
+    for info in experiment.metric_infos:
+        asked.col_params.add().metric.CopyFrom(info.name)
+    groups = list_session_groups.Handler(request, context, "", asked).run().session_groups
+    if len(groups) != 1:
+        yield f"HParams: {len(groups)} sessions, expected one"
+        return
+    flags = {name: getattr(value, value.WhichOneof("kind")) for name, value in groups[0].hparams.items()}
+    expected = {"recipe": manifest["recipe"], **manifest["flags"]}
+    # Of a run that was gone on with TensorBoard keeps what its first file says; --resume takes other values of some flags.
+    yield from (f"HParams: {name} is {flags.get(name)}, {value} in the manifest" for name, value in expected.items()
+                if name not in flags or "resumed" not in manifest and flags[name] != value and str(flags[name]) != str(value))
+    yield from (f"HParams: {name} is no flag of the run" for name in flags.keys() - expected.keys())
+    metrics = {value.name.tag: value.value for value in groups[0].metric_values}
+    for tag in reader.Tags()["scalars"]:
+        last = reader.Scalars(tag)[-1].value
+        if not (metrics.get(tag) == last or math.isnan(last)):
+            yield f"HParams: {tag} is {metrics.get(tag)}, its last point {last}"
+    how = manifest.get("ended", {}).get("how")
+    status = {None: api_pb2.STATUS_UNKNOWN, "interrupted": api_pb2.STATUS_UNKNOWN, "diverged": api_pb2.STATUS_FAILURE}
+    if groups[0].sessions[0].status != status.get(how, api_pb2.STATUS_SUCCESS):
+        yield f"HParams: status {groups[0].sessions[0].status} of a run that ended so: {how}"
+
+
 def compare(run):
     layers = json.loads((run / "manifest.json").read_text()).get("layers", [])
-    expected = {(tag, step): value for line in lines_of(run / "metrics.jsonl") for tag, step, value in points_of(line, layers)}
+    lines = lines_of(run / "metrics.jsonl")
+    last = max((line["step"] + (line["kind"] == "step") for line in lines if line["kind"] in ("step", "eval")), default=0)
+    expected = {(tag, step): value for line in lines for tag, step, value in points_of(line, layers, last)}
     # An evaluation that a stop asked for is no line of the run once it goes on; its point stays.
     cut = {(tag, step) for line in lines_of(run / "metrics.cut.jsonl") if line["kind"] in ("eval", "test")
-           for tag, step, _ in points_of(line, layers)}
-    reader = EventAccumulator(str(run), size_guidance={"scalars": 0})
+           for tag, step, _ in points_of(line, layers, line["step"])}
+    reader = EventAccumulator(str(run), size_guidance={"scalars": 0, "histograms": 0})
     reader.Reload()
-    faults, seen = [], set()
+    faults = [*histogram_faults(reader, [line for line in lines if line["kind"] == "layers"], layers), *hparams_faults(run, reader)]
+    seen = set()
     for tag in reader.Tags()["scalars"]:
         for point in reader.Scalars(tag):
             at = (tag, point.step)

@@ -6,8 +6,13 @@
 #include <cmath>
 #include <regex>
 
+#include "recipes/report/count_text.h"
+#include "recipes/report/study_picture.h"
+
 namespace kb::curves_test {
 namespace {
+
+using boost::test_tools::per_element;
 
 std::string step_line(int64_t step, double epoch, double loss, double lr) {
   return fmt::format("{{\"kind\":\"step\",\"step\":{},\"epoch\":{},\"loss\":{},\"lr\":{}}}\n", step, epoch, loss, lr);
@@ -54,10 +59,10 @@ BOOST_AUTO_TEST_CASE(points_are_those_of_the_lines) {
   BOOST_TEST(read.training_loss[1].epoch == 0.5);
   BOOST_TEST(read.training_loss[1].value == 1);
   BOOST_TEST(read.learning_rate.at(1).value == 0.2);
-  BOOST_REQUIRE(read.test_goal.size() == 1u);
-  BOOST_TEST(read.test_goal[0].epoch == 1);
-  BOOST_TEST(read.test_goal[0].value == 0.25);
-  BOOST_TEST(read.test_loss.at(0).value == 0.75);
+  BOOST_REQUIRE(read.judged_goal.size() == 1u);
+  BOOST_TEST(read.judged_goal[0].epoch == 1);
+  BOOST_TEST(read.judged_goal[0].value == 0.25);
+  BOOST_TEST(read.judged_loss.at(0).value == 0.75);
   BOOST_TEST(read.averaged_goal.empty());
   BOOST_TEST(read.training_goal.empty());
   const RunCurves both = read_curves(R"({"kind":"eval","step":1,"epoch":1,"loss":2,"error":0.5,"train_error":0.75})"
@@ -135,13 +140,64 @@ BOOST_AUTO_TEST_CASE(the_best_error_is_named) {
   BOOST_TEST(svg.find("epoch 2: test error, % 12.5") != std::string::npos);
 }
 
+std::string part_line(const std::string& kind, const std::string& more, double epoch, double loss, double error) {
+  return fmt::format("{{\"kind\":\"{}\",\"step\":{},\"epoch\":{},{},\"loss\":{},\"error\":{}}}\n", kind, 10 * epoch,
+                     epoch, more, loss, error);
+}
+
+// Samples that were held out are not the test part, which is looked at once, at the end.
+BOOST_AUTO_TEST_CASE(each_part_has_its_name) {
+  const std::string valid = "\"part\":\"valid\"", test = "\"part\":\"test\",\"state\":";
+  const std::string lines = step_line(0, 0, 2, 0.1) + part_line("eval", valid, 1, 1, 0.5) +
+                            part_line("eval", valid, 2, 0.5, 0.125) + part_line("eval", valid, 3, 0.75, 0.25) +
+                            part_line("test", test + "\"final\"", 3, 0.8, 0.3) +
+                            part_line("test", test + "\"best\"", 2, 0.6, 0.15);
+  const RunCurves read = read_curves(lines);
+  BOOST_TEST(read.goal.part == "valid");
+  BOOST_TEST(read.judged_goal.size() == 3u);
+  BOOST_REQUIRE(read.test_goal.size() == 2u);
+  BOOST_TEST(read.test_goal[0].epoch == 2);
+  BOOST_TEST(read.test_goal[0].value == 0.15);
+  BOOST_TEST(read.test_loss[1].value == 0.8);
+  const std::string svg = curves_picture("a run", read);
+  for (const char* words :
+       {"valid error, %: 25.00 at the end, 12.50 at best (epoch 2); test 30.00 at the end, 15.00 of the best",
+        "epoch 2: valid error, % 12.5", "epoch 2: test error, % 15", "epoch 3: test loss 0.8", "epoch 1: valid loss 1",
+        ">valid</text>", ">test</text>"})
+    BOOST_TEST(svg.find(words) != std::string::npos, words);
+  // Without samples held out the evaluations are of the test part, and nothing stands beside them.
+  const RunCurves plain = read_curves(evaluation_line(1, 1, 0.5));
+  BOOST_TEST(plain.goal.part == "test");
+  BOOST_TEST(plain.test_goal.empty());
+  BOOST_TEST(read_curves(lines + part_line("test", test + "\"final\"", 2, 0.8, 0.3)).test_goal.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_study_names_the_part_that_it_is_judged_on) {
+  const StudyLine line{"lr 0.1", {{1, 0.5, 10}, {2, 0.25, 20}}, {{1, 1, 10}}};
+  const std::string svg = study_picture("a study", {line}, {"error", true, false, "valid"});
+  BOOST_TEST(svg.find(">valid error, %</text>") != std::string::npos);
+  BOOST_TEST(svg.find("test") == std::string::npos);
+}
+
+// Of one axis: all of them with units from 1000 on, or none.
+BOOST_AUTO_TEST_CASE(numbers_of_an_axis_are_of_one_kind) {
+  using Texts = std::vector<std::string>;
+  BOOST_TEST(tick_texts({0, 500, 50'000, 100'000}) == (Texts{"0", "500", "50k", "100k"}), per_element());
+  BOOST_TEST(tick_texts({0, 50'000}) == (Texts{"0", "50000"}), per_element());
+  BOOST_TEST(tick_texts({8, 8192, 131'072}) == (Texts{"8", "8.192k", "131.1k"}), per_element());
+  BOOST_TEST(tick_texts({200'000, 1'000'000}) == (Texts{"200k", "1M"}), per_element());
+  BOOST_TEST(tick_texts({0.05, 0.1, 12.5}) == (Texts{"0.05", "0.1", "12.5"}), per_element());
+  BOOST_TEST(tick_texts({-200'000, 0, 1e20}) == (Texts{"-200000", "0", "1e+20"}), per_element());
+  BOOST_TEST(tick_texts({}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
   const std::string lines =
       "{\"kind\":\"eval\",\"epoch\":1,\"loss\":1,\"bleu\":21.5,\"count\":2}\n"
       "{\"kind\":\"eval\",\"epoch\":2,\"loss\":1,\"bleu\":20,\"count\":2}\n";
   const RunCurves read = read_curves(lines, {"bleu", false, true});
-  BOOST_REQUIRE(read.test_goal.size() == 2u);
-  BOOST_TEST(read.test_goal[0].value == 21.5);
+  BOOST_REQUIRE(read.judged_goal.size() == 2u);
+  BOOST_TEST(read.judged_goal[0].value == 21.5);
   BOOST_TEST(curves_picture("a run", read).find("test bleu: 20 at the end, 21.5 at best (epoch 1)") !=
              std::string::npos);
 }

@@ -10,6 +10,8 @@
 #include "recipes/report/curve_points.h"
 #include "recipes/report/heat_map.h"
 #include "recipes/report/run_charts.h"
+#include "recipes/study/report_table.h"
+#include "recipes/study/sweep_store.h"
 #include "tests/few_threads.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
@@ -215,6 +217,116 @@ BOOST_AUTO_TEST_CASE(a_run_under_way_says_how_far_it_is) {
   BOOST_TEST(!page_has(page(), "<h2>Curves</h2>"));
 }
 
+// Parts and states of a run have columns of their own, and so has every metric.
+BOOST_AUTO_TEST_CASE(parts_and_states_stand_apart) {
+  const std::string goal = R"(, "goal": {"name": "error", "is_share": true, "higher_is_better": false},
+    "metrics": [{"name": "error", "is_share": true, "higher_is_better": false},
+                {"name": "bleu", "is_share": false, "higher_is_better": true}])";
+  const std::string eval = R"({"kind":"eval","step":100,"epoch":1,"part":"valid","loss":1,"error":0.25}
+{"kind":"eval","step":200,"epoch":2,"part":"valid","loss":2,"error":0.5}
+)";
+  write_run(directory / "held-out", "", eval, goal + R"(, "ended": {"how": "finished", "step": 200},
+    "result": {"error": 0.375, "bleu": 20.5, "loss": 3, "part": "test", "best":
+      {"step": 100, "chosen_on": "valid", "valid": {"error": 0.25, "loss": 1}, "test": {"error": 0.125, "bleu": 21}}})");
+  write_run(directory / "plain", "", R"({"kind":"eval","step":100,"epoch":1,"part":"test","loss":1,"error":0.75}
+)",
+            goal);
+  const std::string text = page();
+  check_self_contained(text);
+  const auto column_of = [&](const std::string& title) {
+    const std::string head =
+        text.substr(text.find("<tr><th>run</th>"), text.find("</tr>") - text.find("<tr><th>run</th>"));
+    const size_t at = head.find("<th>" + title + "</th>");
+    BOOST_REQUIRE_MESSAGE(at != std::string::npos, title << " in " << head);
+    return count_of(head.substr(0, at), "<th>");
+  };
+  const auto cell = [&](const std::string& run, const std::string& title) {
+    const size_t row = text.find("</svg>" + run + "</td>");
+    const std::regex cells("<td( data-order=\"[^\"]*\")?>([^<]*)");
+    const std::string line = text.substr(row, text.find("</tr>", row) - row);
+    std::vector<std::string> words = {run};
+    for (std::sregex_iterator at(line.begin(), line.end(), cells), end; at != end; ++at) words.push_back((*at)[2]);
+    return words.at(column_of(title));
+  };
+  BOOST_TEST(cell("held-out", "test error, final") == "37.50 %");
+  BOOST_TEST(cell("held-out", "test error, best") == "12.50 %");
+  BOOST_TEST(cell("held-out", "valid error, final") == "50.00 %");
+  BOOST_TEST(cell("held-out", "valid error, best") == "25.00 % (epoch 1)");
+  BOOST_TEST(cell("held-out", "test bleu, final") == "20.5");
+  BOOST_TEST(cell("held-out", "test bleu, best") == "21");
+  BOOST_TEST(cell("held-out", "valid loss, best") == "1");
+  BOOST_TEST(cell("plain", "test error, final") == "75.00 %");
+  BOOST_TEST(cell("plain", "valid error, final") == "-");
+  BOOST_TEST(count_of(text, "<th>steps</th>") == 0u);
+  BOOST_TEST(page_has(text, "<th>steps done</th>"));
+  BOOST_TEST(page_has(text, "data-order=\"37.5\""));
+}
+
+// To its own manifest a hopeless trial was interrupted.
+BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
+  SweepDefinition definition;
+  definition.recipe = "small";
+  definition.words = {"--target", "error=0.1"};
+  definition.minibatches = {10};
+  definition.ranges = {{parse_search("lr=0.1,0.2,0.4"), false, false}};
+  definition.trials = 3;
+  const fs::path store = directory / "store";
+  open_sweep(store, definition);
+  const auto ended = [](const char* how, int64_t step, const char* more) {
+    return fmt::format(R"(, "ended": {{"how": "{}", "step": {}}}, "result": {{"error": 0.05{}}})", how, step, more);
+  };
+  SweepView view(store);
+  view.refresh();
+  const std::vector<PlannedTrial> trials = view.plan().minibatches.at(0).trials;
+  BOOST_REQUIRE(trials.size() == 3u);
+  write_run(store / trials[0].name, ", \"lr\": 0.1", step_lines(20, 2),
+            ended("target", 20, R"(, "target_step": 20, "target_samples": 200)"));
+  write_run(store / trials[1].name, ", \"lr\": 0.2", step_lines(30, 2), ended("interrupted", 30, ""));
+  write_run(store / trials[2].name, ", \"lr\": 0.4", step_lines(22, 2), ended("interrupted", 22, ""));
+  const std::string text = report_page(read_runs({store}));
+  BOOST_TEST(page_has(text, "hopeless: stopped after 30 steps"));
+  BOOST_TEST(count_of(text, "hopeless: ") == 1u);
+  BOOST_TEST(page_has(text, "<td>interrupted</td>"));  // it goes on once the sweep does
+  // A trial alone is one of its sweep all the same; a damaged sweep is told.
+  BOOST_TEST(page_has(report_page(read_runs({store / trials[1].name})), "hopeless: "));
+  test::write_file(store / "sweep.json", "{");
+  const ReportedRuns damaged = read_runs({store});
+  BOOST_TEST(damaged.runs.size() == 3u);
+  BOOST_REQUIRE(damaged.left_out.size() == 1u);
+  BOOST_TEST(page_has(damaged.left_out[0], "which trials are hopeless is not told"), damaged.left_out[0]);
+}
+
+// Throughput of many runs is a row a run; of few a line of medians over the course.
+BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
+  const auto throughput = [](size_t count) {
+    std::vector<ChartedRun> runs;
+    for (size_t i = 0; i < count; ++i) runs.push_back({fmt::format("run-{}", i), read_curves(step_lines(400, 2))});
+    for (const RunChart& chart : run_charts(runs))
+      if (page_has(chart.by_steps, ">samples/s</text>")) return chart;
+    return RunChart{};
+  };
+  const RunChart few = throughput(3), many = throughput(17);
+  BOOST_TEST(count_of(few.by_steps, "<polyline") == 3u);
+  BOOST_TEST(count_of(many.by_steps, "<polyline") == 0u);
+  BOOST_TEST(many.by_steps == many.by_epochs);
+  BOOST_TEST(count_of(many.by_steps, "<circle") == 17u);
+  for (int i = 0; i < 17; ++i) BOOST_TEST(page_has(many.by_steps, fmt::format(">run-{}</text>", i)));
+  BOOST_TEST(page_has(many.by_steps, "run-3: 1001, nine tenths of the steps 1000 to 1001"));
+  std::smatch points;
+  const std::regex line("<polyline fill=\"none\" points=\"([^\"]*)\"");
+  BOOST_REQUIRE(std::regex_search(few.by_steps, points, line));
+  BOOST_TEST(count_of(points[1], ",") == kMedians);
+}
+
+// What a page does without a browser: tests/peers/report_in_browser.py sorts and filters.
+BOOST_AUTO_TEST_CASE(names_are_whole_beside_their_keys) {
+  write_run(directory / "run", "", step_lines(3, 2));
+  const std::string text = page();
+  BOOST_TEST(
+      page_has(text, "width:24px;max-width:none"));  // a key as wide as nothing lets a name stand over its neighbour
+  BOOST_TEST(!page_has(text, ".runs td:first-child{max-width:45vw;overflow:hidden"));
+}
+
 BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
   write_run(directory / "run", "", step_lines(21, 2));
   const ReportedRun run = read_runs({directory / "run"}).runs.at(0);
@@ -225,9 +337,9 @@ BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
 // One that diverged leaves the chart; the others' curves are as high as without it.
 BOOST_AUTO_TEST_CASE(a_run_that_diverged_does_not_flatten_the_others) {
   std::vector<ChartedRun> runs;
-  for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), "test", read_curves(step_lines(50, 2))});
+  for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), read_curves(step_lines(50, 2))});
   const std::string tame = run_charts(runs).at(0).by_steps;
-  runs.push_back({"wild", "test", read_curves(step_lines(50, 1e30))});
+  runs.push_back({"wild", read_curves(step_lines(50, 1e30))});
   const std::string wild = run_charts(runs).at(0).by_steps;
   const auto least_y = [](const std::string& svg, const std::string& of) {
     const std::regex group("data-run=\"" + of + "\"[^]*?points=\"([^\"]*)\"");
@@ -274,7 +386,7 @@ BOOST_AUTO_TEST_CASE(fifty_long_runs_take_less_than_5_mb) {
     for (Curve* curve :
          {&one.curves.training_loss, &one.curves.learning_rate, &one.curves.samples_per_s, &one.curves.data_wait_ms})
       *curve = waves(20'000);
-    one.curves.test_goal = one.curves.test_loss = waves(200);
+    one.curves.judged_goal = one.curves.judged_loss = waves(200);
     for (int l = 0; l < 54; ++l) one.layers.push_back(fmt::format("layer{}.weight", l));
     for (int64_t step = 0; step < 300; ++step)
       one.norms.push_back({step, {}, {}, std::vector<double>(54, 0.01 * static_cast<double>(step + 1 + i))});

@@ -72,6 +72,12 @@ std::vector<Measurement> reference_runs() {
   return runs;
 }
 
+std::string figure_of(const StudyAnswer& answer, const std::string& name) {
+  for (const AnswerFigure& figure : answer_figures(answer))
+    if (figure.name == name) return figure.svg;
+  return "";
+}
+
 size_t count_of(const std::string& text, const std::string& part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -305,6 +311,51 @@ BOOST_AUTO_TEST_CASE(figures_show_every_minibatch_and_rate) {
   }
 }
 
+// The fit at the left end of the axis, and the interval of a lucky set of seeds, lie above 100 %.
+BOOST_AUTO_TEST_CASE(efficiency_beyond_a_hundred_per_cent_is_drawn) {
+  std::vector<Measurement> runs = law_runs();
+  for (Measurement& run : runs)
+    if (run.minibatch == 16 && run.steps && run.seed != 1) *run.steps *= 0.6;
+  const StudyAnswer answer = answer_study(runs, {});
+  const std::string svg = figure_of(answer, "efficiency");
+  const std::regex tick(R"RE(text-anchor="end"[^>]*>([0-9.]+)</text>)RE"),
+      fit(R"RE(points="([0-9.]+),([0-9.]+) [^"]*" stroke="#0072b2")RE");
+  double most = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), tick), end; at != end; ++at)
+    most = std::max(most, std::stod((*at)[1]));
+  const BestResult& lucky = answer.best[1];
+  const double upper = 100 * answer.base().samples / (16 * lucky.interval.value().low);
+  BOOST_TEST(upper > 100);
+  BOOST_TEST(most >= upper);
+  BOOST_TEST(most >= 100 * answer.base().samples / answer.fit->samples_at(8 / 1.3));
+  std::smatch points;
+  BOOST_REQUIRE(std::regex_search(svg, points, fit));
+  BOOST_TEST(std::stod(points[1]) == 66);  // from the left end of the axis on
+}
+
+// The best rate has further seeds; its cell has those that all other rates have, too.
+BOOST_AUTO_TEST_CASE(a_map_compares_runs_of_the_same_seeds) {
+  const std::string table =
+      "minibatch,rate,seed,steps,diverged\n"
+      "8,0.1,1,100,0\n8,0.1,2,160,0\n8,0.1,3,170,0\n8,0.2,1,110,0\n8,0.4,1,,1\n";
+  AnswerOptions options;
+  options.best[8] = {0.1, ""};
+  const StudyAnswer answer = answer_study(table_runs(table), options);
+  BOOST_TEST(answer.best[0].best.runs == 3u);
+  const MinibatchResults alike = of_common_seeds(answer.all[0]);
+  BOOST_TEST((alike.rates[0].steps == std::vector<double>{100}));
+  BOOST_TEST(alike.rates[0].runs == 1u);
+  BOOST_TEST(alike.rates[2].diverged == 1u);
+  const std::string map = figure_of(answer, "rate_map");
+  BOOST_TEST(map.find("1 of 1 runs reached the target, 0 diverged; 100 steps") != std::string::npos);
+  BOOST_TEST(map.find(">100</text>") != std::string::npos);
+  BOOST_TEST(map.find("same seeds") != std::string::npos);
+  // Where no seed is common to all, every run counts.
+  const StudyAnswer apart =
+      answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.1,2,160\n8,0.2,3,110\n"), {});
+  BOOST_TEST(of_common_seeds(apart.all[0]).rates[0].runs == 2u);
+}
+
 // A legend as long as a sweep over many minibatches has it.
 BOOST_AUTO_TEST_CASE(no_entry_of_a_legend_passes_the_edge) {
   constexpr double kRight = 520, kLetters = 12;
@@ -347,11 +398,14 @@ BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
                            "efficiency.svg", "rates.svg", "rate_map.svg"})
     BOOST_TEST(std::filesystem::exists(directory / "runs-study" / name), name);
   if (RuntimeOptions::from_environment().rsvg_convert.empty()) {
-    BOOST_TEST_MESSAGE("SKIPPED: PNG, for want of rsvg-convert");
-    BOOST_TEST(result.output.find("no PNG: rsvg-convert is not installed") != std::string::npos, result.output);
+    BOOST_TEST_MESSAGE("SKIPPED: PNG and PDF, for want of rsvg-convert");
+    BOOST_TEST(result.output.find("no PNG and no PDF: rsvg-convert is not installed") != std::string::npos,
+               result.output);
   } else {
-    for (const char* name : {"steps", "samples", "rates", "rate_map"})
-      BOOST_TEST(test::read_file(directory / "runs-study" / (std::string(name) + ".png")).starts_with("\x89PNG"));
+    for (const std::string name : {"steps", "samples", "rates", "rate_map"}) {
+      BOOST_TEST(test::read_file(directory / "runs-study" / (name + ".png")).starts_with("\x89PNG"));
+      BOOST_TEST(test::read_file(directory / "runs-study" / (name + ".pdf")).starts_with("%PDF"));
+    }
     BOOST_TEST(!std::filesystem::exists(directory / "runs-study" / "steps.png.tmp"));
   }
   const ProcessResult no_folder =

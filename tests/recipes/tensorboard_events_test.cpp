@@ -8,11 +8,14 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "recipes/run/event_record.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tensorboard.pb.h"
+#include "recipes/train/layer_log.h"
+#include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -88,9 +91,28 @@ EventPoints points_kept(const std::vector<tensorboard::Event>& events) {
     if (event.session_log().status() == tensorboard::SessionLog::START)
       std::erase_if(points, [&](const auto& point) { return point.first.second >= event.step(); });
     for (const tensorboard::Summary::Value& value : event.summary().value())
-      points[{value.tag(), event.step()}].push_back(value.simple_value());
+      if (value.has_simple_value()) points[{value.tag(), event.step()}].push_back(value.simple_value());
   }
   return points;
+}
+
+std::map<std::pair<std::string, int64_t>, tensorboard::HistogramProto> histograms_of(const fs::path& out) {
+  std::map<std::pair<std::string, int64_t>, tensorboard::HistogramProto> found;
+  for (const tensorboard::Event& event : all_events(out))
+    for (const tensorboard::Summary::Value& value : event.summary().value())
+      if (value.has_histo()) found[{value.tag(), event.step()}] = value.histo();
+  return found;
+}
+
+// What HParams reads, by the tags that it asks for.
+std::map<std::string, tensorboard::HParamsPluginData> sessions_of(const fs::path& out) {
+  std::map<std::string, tensorboard::HParamsPluginData> found;
+  for (const tensorboard::Event& event : all_events(out))
+    for (const tensorboard::Summary::Value& value : event.summary().value()) {
+      if (value.metadata().plugin_data().plugin_name() != "hparams") continue;
+      BOOST_TEST(found[value.tag()].ParseFromString(value.metadata().plugin_data().content()));
+    }
+  return found;
 }
 
 // The points that metrics.jsonl has under TensorBoard's names.
@@ -121,6 +143,12 @@ void check_equal(const EventPoints& got, const EventPoints& expected) {
   }
   for (const auto& [at, values] : got)
     BOOST_TEST(expected.contains(at), at.first << " of step " << at.second << " is in no line");
+}
+
+std::vector<float> floats_of(const NamedTensor& tensor) {
+  std::vector<float> values(tensor.data.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
 }
 
 struct EventsFixture {
@@ -195,7 +223,11 @@ BOOST_AUTO_TEST_CASE(held_out_samples_and_averages_have_points_of_their_own) {
   const EventPoints points = points_kept(all_events(out));
   for (const char* tag : {"valid/loss", "valid/error", "valid_averaged/error"})
     BOOST_TEST(points.contains({tag, 8}), tag);
-  for (const char* tag : {"test/loss", "test/error", "test_averaged/loss"}) BOOST_TEST(points.contains({tag, 16}), tag);
+  for (const char* tag : {"test/loss", "test/error", "test_averaged/loss", "test_best/error"})
+    BOOST_TEST(points.contains({tag, 16}), tag);
+  for (const nlohmann::json& line : test::of_kind(test::lines_of(out), "test"))
+    BOOST_TEST(points.at({line.at("state") == "best" ? "test_best/error" : "test/error", 16}).at(0) ==
+               line.at("error").get<float>());
   BOOST_TEST(!points.contains({"test/loss", 8}));
   BOOST_TEST(points.contains({"train/error", 1}));
 }
@@ -222,6 +254,94 @@ BOOST_AUTO_TEST_CASE(layers_have_norms_and_those_that_are_adapted_a_trust) {
     BOOST_TEST(points.at({"train/gradient_norm", done}).at(0) == std::sqrt(squares),
                boost::test_tools::tolerance(1e-6));
   }
+}
+
+// Of all values, by what the lines and the model say of them.
+BOOST_AUTO_TEST_CASE(layers_have_histograms_of_weights_and_gradients) {
+  BOOST_REQUIRE(run(out, {"--log-layers", "1st", "--validation", "20"}) == 0);
+  const auto histograms = histograms_of(out);
+  const auto lines = test::of_kind(test::lines_of(out), "layers");
+  const std::vector<std::string> names = nlohmann::json::parse(test::read_file(out / "manifest.json")).at("layers");
+  std::map<std::string, NamedTensor> model;
+  for (const NamedTensor& tensor : read_safetensors(out / "model.safetensors").tensors)
+    model.emplace(tensor.name, tensor);
+  BOOST_REQUIRE(lines.size() == 16u);
+  BOOST_TEST(histograms.size() == 2 * names.size() * lines.size());
+  for (const auto& [at, one] : histograms) {
+    BOOST_REQUIRE(one.bucket_size() == one.bucket_limit_size());
+    BOOST_TEST(std::accumulate(one.bucket().begin(), one.bucket().end(), 0.0) == one.num());
+    BOOST_TEST(one.bucket_limit(one.bucket_limit_size() - 1) == one.max());
+    BOOST_TEST(std::is_sorted(one.bucket_limit().begin(), one.bucket_limit().end()));
+  }
+  for (const nlohmann::json& line : lines)
+    for (size_t i = 0; i < names.size(); ++i)
+      BOOST_TEST(std::sqrt(histograms.at({"gradient/" + names[i], line.at("step").get<int64_t>() + 1}).sum_squares()) ==
+                     line.at("gradient")[i].get<double>(),
+                 boost::test_tools::tolerance(1e-4));
+  for (const std::string& name : names) {
+    const std::vector<float> values = floats_of(model.at(name));
+    const tensorboard::HistogramProto& last = histograms.at({"weight/" + name, 16});
+    BOOST_TEST(last.num() == static_cast<double>(values.size()));
+    BOOST_TEST(last.min() == *std::min_element(values.begin(), values.end()));
+    BOOST_TEST(last.max() == *std::max_element(values.begin(), values.end()));
+    BOOST_TEST(last.sum() == std::accumulate(values.begin(), values.end(), 0.0), boost::test_tools::tolerance(1e-6));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_histogram_without_layers_to_log) {
+  BOOST_REQUIRE(run(out, {}) == 0);
+  BOOST_TEST(histograms_of(out).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_histogram_counts_finite_values) {
+  const auto of = [](const std::vector<float>& values) {
+    return histogram_of(DType::f32, reinterpret_cast<const std::byte*>(values.data()), std::ssize(values));
+  };
+  std::vector<float> values = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i <= 640; ++i) values.push_back(static_cast<float>(i) / 10);
+  const Histogram all = of(values);
+  BOOST_TEST(all.count == 641);
+  BOOST_TEST(all.least == 0);
+  BOOST_TEST(all.greatest == 64);
+  BOOST_REQUIRE(all.counts.size() == kHistogramParts);
+  for (const int64_t count : all.counts) BOOST_TEST((count == 10 || count == 9 || count == 11));
+  BOOST_TEST(std::accumulate(all.counts.begin(), all.counts.end(), int64_t{0}) == 641);
+  BOOST_TEST((of({2, 2, 2}).counts == std::vector<int64_t>{3}));
+  BOOST_TEST(of({2, 2, 2}).sum_of_squares == 12);
+  BOOST_TEST(of({NAN}).counts.empty());
+  BOOST_TEST(of({}).count == 0);
+  const std::vector<double> wide = {-1e300, 1e300};
+  const Histogram two = histogram_of(DType::f64, reinterpret_cast<const std::byte*>(wide.data()), 2);
+  BOOST_TEST(two.counts.front() == 1);
+  BOOST_TEST(two.counts.back() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(flags_are_hyperparameters_of_a_session) {
+  BOOST_REQUIRE(run(out, {"--lr", "0.05", "--optimizer", "nesterov"}) == 0);
+  const auto sessions = sessions_of(out);
+  BOOST_REQUIRE(sessions.size() == 2u);
+  const auto& flags = sessions.at("_hparams_/session_start_info").session_start_info().hparams();
+  BOOST_TEST(flags.at("lr").number_value() == 0.05);
+  BOOST_TEST(flags.at("optimizer").string_value() == "nesterov");
+  BOOST_TEST(flags.at("recipe").string_value() == "small");
+  const auto manifest = nlohmann::json::parse(test::read_file(out / "manifest.json"));
+  BOOST_TEST(flags.size() == manifest.at("flags").size() + 1);
+  for (const auto& [name, value] : manifest.at("flags").items()) BOOST_TEST(flags.contains(name), name);
+  BOOST_TEST((sessions.at("_hparams_/session_end_info").session_end_info().status() ==
+              tensorboard::SessionEndInfo::STATUS_SUCCESS));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_ends_as_the_run_does) {
+  BOOST_REQUIRE(run(out, {"--lr", "1e30"}) == 4);
+  BOOST_TEST((sessions_of(out).at("_hparams_/session_end_info").session_end_info().status() ==
+              tensorboard::SessionEndInfo::STATUS_FAILURE));
+  // One that may go on has no end yet.
+  TensorboardEvents(directory.path(), 0, {}, {{"on", "true"}, {"folder", "a\xff"}});
+  const auto sessions = sessions_of(directory.path());
+  BOOST_TEST(!sessions.contains("_hparams_/session_end_info"));
+  const auto& flags = sessions.at("_hparams_/session_start_info").session_start_info().hparams();
+  BOOST_TEST(flags.at("on").bool_value());
+  BOOST_TEST(flags.at("folder").string_value() == "a\xf4\x8f\xbb\xbf");  // of UTF-8 alone, else readers refuse it
 }
 
 // Readers know no point that has none.

@@ -70,6 +70,8 @@ void read_norms(const Session& session, WorkerOutcome& outcome) {
   std::vector<double> layers;
   session.read(kLayerOutput + "gradient", layers);
   outcome.layers_norm.push_back(std::inner_product(layers.begin(), layers.end(), layers.begin(), 0.0));
+  session.read(kGradientVector, layers);
+  outcome.vector_norm.push_back(std::inner_product(layers.begin(), layers.end(), layers.begin(), 0.0));
 }
 
 Overlap profiled_work(Session& session) {

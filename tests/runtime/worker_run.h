@@ -39,6 +39,7 @@ struct WorkerOutcome {
   std::vector<double> losses;
   std::vector<double> workers_norm, mean_norm;  // kWorkersNorm, kMeanNorm of each step
   std::vector<double> layers_norm;              // |gradient|^2 of each step, from the norms of its layers
+  std::vector<double> vector_norm;              // likewise, from the vector of all gradients
   std::vector<NamedTensor> tensors;
   std::vector<Overlap> overlaps;  // of profiled steps
   bool operator==(const WorkerOutcome& other) const { return state == other.state && losses == other.losses; }

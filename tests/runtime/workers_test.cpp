@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(norms_of_gradients_are_those_of_each_worker_alone) {
           run_split({.split = split, .steps = 1, .bucket_bytes = bucket, .gradient_norms = true, .log_layers = true});
       BOOST_TEST(kWorkers * kWorkers * all.workers_norm.at(0) == expected, boost::test_tools::tolerance(1e-5));
       BOOST_TEST(all.mean_norm.at(0) == all.layers_norm.at(0), boost::test_tools::tolerance(1e-5));
+      BOOST_TEST(all.vector_norm.at(0) == all.layers_norm.at(0), boost::test_tools::tolerance(1e-5));
     }
 }
 

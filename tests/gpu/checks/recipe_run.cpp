@@ -50,7 +50,7 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   {
     const auto say = [](const std::string&) {};
     RunRecord record =
-        folder ? RunRecord(*folder, false, start.step, programs.store, facts, config.keep, say) : RunRecord();
+        folder ? RunRecord(*folder, false, start.step, programs.store, {}, facts, config.keep, say) : RunRecord();
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
     MlperfLog log;
     RunObserver observer(console, record, picture, log, std::chrono::steady_clock::now());
