@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include "data/error.h"
 #include "recipes/commands/commands.h"
-#include "recipes/run/parse_app.h"
+#include "recipes/config/command_line.h"
+#include "runtime/json.h"
 #include "runtime/standard_streams.h"
 
 namespace kb {
@@ -22,14 +20,16 @@ struct PredictCall {
 };
 
 std::string json_line(const std::string& image, const std::vector<ClassShare>& shares) {
-  nlohmann::ordered_json line = {{"image", image},
-                                 {"class", shares.front().name},
-                                 {"label", shares.front().label},
-                                 {"probability", shares.front().probability},
-                                 {"top", nlohmann::ordered_json::array()}};
+  Json top = Json::array();
   for (const ClassShare& share : shares)
-    line["top"].push_back({{"class", share.name}, {"label", share.label}, {"probability", share.probability}});
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    top.push_back({{"class", share.name}, {"label", share.label}, {"probability", share.probability}});
+  const ClassShare& first = shares.front();
+  return Json{{"image", image},
+              {"class", first.name},
+              {"label", first.label},
+              {"probability", first.probability},
+              {"top", std::move(top)}}
+      .dump();
 }
 
 std::string text_line(const std::string& image, const std::vector<ClassShare>& shares) {
@@ -69,22 +69,25 @@ int predict_all(const PredictCall& call, Predictor& predictor) {
 
 int predict_command(const ToolArguments& arguments) {
   PredictCall call;
-  CLI::App app(
+  CommandLine line(
       "The classes that a run's model gives images, and their probabilities. An image of another size than the run's "
       "is "
       "cut to its aspect ratio around the middle and resampled, colours become grey where the run's are; images of a "
       "run with --dataset imagenet are seen as its evaluations see them.",
-      tool_usage(arguments));
-  app.add_option("RUN", call.request.run, "the run's folder")->required();
-  app.add_option("IMAGE", call.images, "PNG, JPEG, binary PPM or PGM files")->required();
-  app.add_option("--checkpoint", call.request.checkpoint,
-                 "one of RUN/checkpoints, or a path; the best state, else the newest that is whole");
-  app.add_flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema");
-  app.add_flag("--invert", call.request.invert,
-               "the negative of each image: of ink on paper, where MNIST is light on dark");
-  app.add_option("--top", call.top, "classes to name, the most probable first; 1")->check(CLI::PositiveNumber);
-  app.add_flag("--json", call.json, "an object a line: image, class, label, probability, and top, a list of such");
-  if (!parse_app(app, arguments.words, tool_usage(arguments) + " RUN IMAGE...")) return 0;
+      tool_usage(arguments) + " RUN IMAGE...");
+  line.text({"RUN", "", "the run's folder"}, call.request.run)
+      .required()
+      .texts({"IMAGE", "", "PNG, JPEG, binary PPM or PGM files"}, call.images)
+      .required()
+      .text(
+          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
+          call.request.checkpoint)
+      .flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema")
+      .flag("--invert", call.request.invert,
+            "the negative of each image: of ink on paper, where MNIST is light on dark")
+      .whole({"--top", "N", "classes to name, the most probable first"}, call.top, 1)
+      .flag("--json", call.json, "an object a line: image, class, label, probability, and top, a list of such");
+  if (!line.parse(arguments.words)) return 0;
   Predictor predictor(call.request, arguments.recipe, [](const std::string& line) { print_error("predict: " + line); });
   if (!call.json) print_error("predict: " + predictor.description());
   return predict_all(call, predictor);

@@ -6,7 +6,7 @@
 #include "tests/data/files.h"
 #include "tests/data/made_images.h"
 
-namespace {
+namespace kb::read_image_test {
 
 namespace fs = std::filesystem;
 using kb::Bytes, kb::ImageShape, kb::ImageSize;
@@ -94,4 +94,4 @@ BOOST_AUTO_TEST_CASE(what_is_no_image_is_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace
+}  // namespace kb::read_image_test

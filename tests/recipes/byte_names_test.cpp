@@ -6,7 +6,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::byte_names_test {
 
 BOOST_AUTO_TEST_SUITE(byte_names)
 
@@ -41,4 +41,4 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_from_a_manifest_of_such_names) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::byte_names_test

@@ -6,7 +6,7 @@
 
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::command_line_test {
 
 BOOST_AUTO_TEST_SUITE(command_line)
 
@@ -126,4 +126,4 @@ BOOST_AUTO_TEST_CASE(help_is_short_or_whole) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::command_line_test

@@ -20,7 +20,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::predict_test {
 
 BOOST_AUTO_TEST_SUITE(predict)
 
@@ -222,4 +222,4 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_predicted_is_told) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::predict_test

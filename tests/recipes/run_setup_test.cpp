@@ -9,7 +9,7 @@
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::run_setup_test {
 
 BOOST_AUTO_TEST_SUITE(run_setup)
 
@@ -79,4 +79,4 @@ BOOST_AUTO_TEST_CASE(memory_is_one_line_unless_it_is_asked_for) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::run_setup_test

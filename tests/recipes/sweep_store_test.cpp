@@ -17,7 +17,7 @@
 #include "tests/says.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::sweep_store_test {
 
 BOOST_AUTO_TEST_SUITE(sweep_store)
 
@@ -208,4 +208,4 @@ BOOST_FIXTURE_TEST_CASE(a_process_that_has_nothing_to_do_says_for_whom_it_waits,
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::sweep_store_test

@@ -11,7 +11,7 @@
 #include "tests/recipes/ranks.h"
 #include "tests/says.h"
 
-namespace kb {
+namespace kb::train_refusals_test {
 
 BOOST_AUTO_TEST_SUITE(train_refusals)
 
@@ -279,4 +279,4 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixtu
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::train_refusals_test

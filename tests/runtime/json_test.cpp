@@ -8,7 +8,7 @@
 #include "runtime/json_reader.h"
 #include "runtime/utf8.h"
 
-namespace kb {
+namespace kb::json_test {
 
 BOOST_AUTO_TEST_SUITE(json)
 
@@ -101,4 +101,4 @@ BOOST_AUTO_TEST_CASE(objects_and_arrays_grow_from_null) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::json_test

@@ -7,7 +7,7 @@
 #include "tests/scoped_variable.h"
 #include "tests/support.h"
 
-namespace kb {
+namespace kb::temporary_folder_test {
 
 BOOST_AUTO_TEST_SUITE(temporary_folder)
 
@@ -33,4 +33,4 @@ BOOST_AUTO_TEST_CASE(a_parent_that_is_none_is_named) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb
+}  // namespace kb::temporary_folder_test
