@@ -50,7 +50,10 @@ fs::path Plugin::find(const std::vector<fs::path>& places) const {
     if (fs::exists(path)) return path;
     tried += (tried.empty() ? "no " : ", no ") + path.string();
   }
-  missing(fmt::format("{}, {}, which this build did not make", what, file), tried, how);
+  const std::string target = fs::path(file).stem().string().substr(std::string_view("lib").size());
+  missing(
+      fmt::format("{}, {}, which is not built", what, file), tried,
+      fmt::format("cmake --build BUILD --target {} builds it; where there is no such target, {}", target, how).c_str());
 }
 
 void* Plugin::symbol(const fs::path& path, const char* name) const {

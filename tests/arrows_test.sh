@@ -53,9 +53,16 @@ papers: config task
 help: config papers
 train: config task perf
 run: train config task perf report papers
-study: run train config task perf report papers
-commands: study run train config task perf report papers
-tools: commands study run train config task perf report papers
+trials: run train config task perf report papers
+hour: trials run train config task perf report papers
+inspect: run train config task perf report papers
+models: run train config task perf report papers
+charts: report
+sweep: trials run train config task perf report papers
+answer: sweep charts inspect trials run train config task perf report papers
+compare: sweep charts trials run train config task perf report papers
+commands: models inspect sweep trials run train config task perf report papers
+tools: commands compare answer hour charts models inspect sweep trials run train config task perf report papers
 tutorial: commands run train config task papers'
 upwards=$(awk -v folders="$folders" '
   BEGIN {

@@ -1,20 +1,23 @@
 #include "recipes/commands/program.h"
 
 #include "graph/error.h"
-#include "recipes/commands/commands.h"
+#include "recipes/inspect/commands.h"
+#include "recipes/models/commands.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
-#include "recipes/study/seeds.h"
+#include "recipes/sweep/sweep_command.h"
+#include "recipes/trials/seeds.h"
+#include "recipes/trials/trial_command.h"
 
 namespace kb {
 namespace {
 
 struct Command {
   const char* name;
-  int (*run)(const ToolArguments& arguments);
+  CommandFunction* run;
 };
 constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command},     {"scale", scale_command},
                                  {"export", export_command},   {"predict", predict_command}, {"sweep", sweep_command},
@@ -44,18 +47,6 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     words.erase(words.begin());
     return command->run({command->name, recipe, words});
   });
-}
-
-int run_study(const std::string& name, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  const bool is_of_trial = first == "trial" || first == "rank";
-  return is_of_trial ? run_command(first, argc - 1, argv + 1) : run_command(name, argc, argv);
-}
-
-int run_command(const std::string& name, int argc, char** argv) {
-  const Command* command = find_command(name);
-  ensure(command != nullptr, "a program of no command");
-  return guarded_main(name, [&] { return command->run({name, {}, {argv + 1, argv + argc}}); });
 }
 
 }  // namespace kb

@@ -1,7 +1,5 @@
-// The main of a recipe's program, and that of a command's.
+// The main of a recipe's program.
 #pragma once
-#include <string>
-
 #include "recipes/task/model.h"
 
 namespace kb {
@@ -11,11 +9,5 @@ namespace kb {
 // by its name and not by ./run. Exit codes: 0 done; 1 an error; 2 a command line that cannot be understood; 3 a fault
 // of Kilobatch's own; 4 the run diverged; 128 + N ended by signal N, with a checkpoint where there was a step.
 int run_recipe(Recipe recipe, int argc, char** argv);
-
-// All of a command's main: the recipe is the one that the first argument names.
-int run_command(const std::string& command, int argc, char** argv);
-
-// Likewise of a command whose trials are processes of the program itself.
-int run_study(const std::string& command, int argc, char** argv);
 
 }  // namespace kb

@@ -19,6 +19,10 @@ std::string recipe_names() {
 
 }  // namespace
 
+int command_main(const std::string& name, CommandFunction* command, int argc, char** argv) {
+  return guarded_main(name, [&] { return command({name, {}, {argv + 1, argv + argc}}); });
+}
+
 std::string tool_usage(const ToolArguments& arguments) {
   if (!arguments.recipe) return "./run " + arguments.tool;
   const Recipe& recipe = *arguments.recipe;

@@ -18,6 +18,11 @@ struct ToolArguments {
   std::vector<std::string> words;
 };
 
+using CommandFunction = int(const ToolArguments&);
+
+// All of a command's main: the recipe is the one that the first argument names.
+int command_main(const std::string& name, CommandFunction* command, int argc, char** argv);
+
 // "./run bench", "build/my_model bench".
 std::string tool_usage(const ToolArguments& arguments);
 

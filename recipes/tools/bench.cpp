@@ -1,4 +1,4 @@
 // summary: times a recipe's compiled training step on synthetic input
-#include "recipes/commands/program.h"
+#include "recipes/inspect/commands.h"
 
-int main(int argc, char** argv) { return kb::run_command("bench", argc, argv); }
+int main(int argc, char** argv) { return kb::command_main("bench", kb::bench_command, argc, argv); }

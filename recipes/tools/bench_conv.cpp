@@ -10,7 +10,7 @@
 
 #include "graph/dtype.h"
 #include "recipes/config/command_line.h"
-#include "recipes/perf/conv_times.h"
+#include "recipes/inspect/conv_times.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/processor.h"
 

@@ -8,12 +8,12 @@
 
 #include <filesystem>
 
+#include "recipes/compare/kept_curve.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
-#include "recipes/study/kept_curve.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/temporary_folder.h"

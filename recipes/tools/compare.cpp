@@ -8,12 +8,12 @@
 
 #include <limits>
 
+#include "recipes/compare/epochs_to_goal.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/study/epochs_to_goal.h"
-#include "recipes/study/statistics.h"
+#include "recipes/trials/statistics.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "data/images/image_set.h"
 #include "graph/error.h"
 #include "recipes/config/command_line.h"
-#include "recipes/perf/image_stages.h"
+#include "recipes/inspect/image_stages.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"

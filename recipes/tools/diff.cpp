@@ -1,9 +1,9 @@
 // summary: two run folders side by side: what differs, the results, and from which step on
 #include <fmt/format.h>
 
+#include "recipes/compare/run_diff.h"
 #include "recipes/config/command_line.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/study/run_diff.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "recipes/commands/program.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
+#include "recipes/hour/hour.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/study/hour.h"
+#include "recipes/trials/trial_command.h"
 
 namespace {
 
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       .whole({"--jobs", "J", "trainings at once, which share the processors; 0: one a core, one on a GPU"},
              request.jobs, 0)
       .text({"--out", "DIR", "folder of the study; one that was stopped goes on; runs/hour-DATASET-TIME"}, request.out);
-  if (argc > 1 && std::string(argv[1]) == "trial") return run_command("trial", argc - 1, argv + 1);
+  if (argc > 1 && std::string(argv[1]) == "trial") return command_main("trial", trial_command, argc - 1, argv + 1);
   return guarded_main("hour", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     request.seeds = parse_seeds("--seeds", seeds);

@@ -1,4 +1,4 @@
 // summary: what the compiler makes of a recipe: passes, schedule, memory, kernels
-#include "recipes/commands/program.h"
+#include "recipes/inspect/commands.h"
 
-int main(int argc, char** argv) { return kb::run_command("inspect", argc, argv); }
+int main(int argc, char** argv) { return kb::command_main("inspect", kb::inspect_command, argc, argv); }

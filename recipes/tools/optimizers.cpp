@@ -3,8 +3,8 @@
 // optim/README.md shows both: ./run optimizers --readme optim/README.md --picture optim/variants.svg renews them.
 #include <fmt/format.h>
 
+#include "recipes/charts/optimizer_paths.h"
 #include "recipes/config/command_line.h"
-#include "recipes/report/optimizer_paths.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"

@@ -3,10 +3,10 @@
 // The page is one file of HTML that needs no network, for a desk and for a phone.
 #include <fmt/format.h>
 
+#include "recipes/compare/report_page.h"
 #include "recipes/config/command_line.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/run_folder.h"
-#include "recipes/study/report_page.h"
 #include "runtime/atomic_file.h"
 #include "runtime/standard_streams.h"
 

@@ -1,4 +1,4 @@
 // summary: forecasts a recipe's speed on 1 to 4096 workers of a described cluster
-#include "recipes/commands/program.h"
+#include "recipes/inspect/commands.h"
 
-int main(int argc, char** argv) { return kb::run_command("scale", argc, argv); }
+int main(int argc, char** argv) { return kb::command_main("scale", kb::scale_command, argc, argv); }

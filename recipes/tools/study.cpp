@@ -1,24 +1,24 @@
 // summary: how far the minibatch can grow: steps to a target of measurements, fitted, as table, figures and page
 //
 // ./run study STORE reads the run folders of a sweep, ./run study FILE.csv a line a training
-// (recipes/study/measurements.h). It prints the best rate and the steps of each minibatch and the critical minibatch of
-// McCandlish et al. 2018, and leaves study.csv, runs.csv, study.json, study.html and the figures in a folder.
+// (recipes/answer/measurements.h). It prints the best rate and the steps of each minibatch and the critical minibatch
+// of McCandlish et al. 2018, and leaves study.csv, runs.csv, study.json, study.html and the figures in a folder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <filesystem>
 
+#include "recipes/answer/answer_curves.h"
+#include "recipes/answer/answer_page.h"
+#include "recipes/answer/answer_text.h"
+#include "recipes/answer/measurements.h"
+#include "recipes/answer/store_results.h"
+#include "recipes/charts/drawn_svg.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
-#include "recipes/perf/scale_json.h"
-#include "recipes/report/drawn_svg.h"
+#include "recipes/inspect/scale_json.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
-#include "recipes/study/answer_curves.h"
-#include "recipes/study/answer_page.h"
-#include "recipes/study/answer_text.h"
-#include "recipes/study/measurements.h"
-#include "recipes/study/store_results.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"

@@ -9,8 +9,8 @@
 
 #include "compiler/layout_table.h"
 #include "recipes/config/command_line.h"
-#include "recipes/perf/conv_times.h"
-#include "recipes/perf/layout_rows.h"
+#include "recipes/inspect/conv_times.h"
+#include "recipes/inspect/layout_rows.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"

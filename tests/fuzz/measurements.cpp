@@ -1,9 +1,9 @@
 // A table of measurements (CSV), and what a study answers to it: every text, file and figure.
-#include "recipes/study/measurements.h"
+#include "recipes/answer/measurements.h"
 #include "data/error.h"
 #include "graph/error.h"
-#include "recipes/study/answer_page.h"
-#include "recipes/study/answer_text.h"
+#include "recipes/answer/answer_page.h"
+#include "recipes/answer/answer_text.h"
 #include "tests/fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -14,7 +14,7 @@
 #include "recipes/run/branch.h"
 #include "recipes/run/mlperf_log.h"
 #include "recipes/run/schedule_text.h"
-#include "recipes/study/sweep_trials.h"
+#include "recipes/sweep/sweep_trials.h"
 #include "recipes/train/train.h"
 #include "runtime/process.h"
 #include "tests/recipes/ranks.h"

@@ -1,6 +1,6 @@
 // Claims of trials by real processes: of several one alone has a trial, whoever is not heard of loses it, and no clock
 // but the file system's counts.
-#include "recipes/study/claims.h"
+#include "recipes/sweep/claims.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

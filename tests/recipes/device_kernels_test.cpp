@@ -1,6 +1,6 @@
 // Kernels compiled for GPUs that need not be there: every recipe's for three of them, with batches that are sent and
 // with the data set on the device; the updates of optimizers that take norms.
-#include "recipes/perf/device_kernels.h"
+#include "recipes/inspect/device_kernels.h"
 #include "recipes/config/run_task.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Epochs to a goal, from run folders.
-#include "recipes/study/epochs_to_goal.h"
+#include "recipes/compare/epochs_to_goal.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

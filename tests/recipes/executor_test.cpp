@@ -1,6 +1,6 @@
 // The executor of trials, with shell scripts in place of trainings: what it does with those that end, fail, diverge,
 // are killed or are stopped, and that it repeats none.
-#include "recipes/study/executor.h"
+#include "recipes/trials/executor.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <map>
 #include <thread>
 
-#include "recipes/study/run_reader.h"
+#include "recipes/trials/run_reader.h"
 #include "runtime/folder_lock.h"
 #include "runtime/process.h"
 #include "tests/says.h"

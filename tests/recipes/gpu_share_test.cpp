@@ -1,5 +1,5 @@
 // NVIDIA's multi-process service around the trials of a sweep, with a shell script in place of its control program.
-#include "recipes/study/gpu_share.h"
+#include "recipes/sweep/gpu_share.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

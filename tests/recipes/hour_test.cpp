@@ -6,8 +6,8 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
+#include "recipes/hour/hour_report.h"
 #include "recipes/papers/table.h"
-#include "recipes/study/hour_report.h"
 
 namespace kb::hour_test {
 namespace {

@@ -7,7 +7,7 @@
 #include "data/images/pack.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
-#include "recipes/perf/image_stages.h"
+#include "recipes/inspect/image_stages.h"
 #include "recipes/run/run_texts.h"
 #include "recipes/train/residency.h"
 #include "recipes/train/train.h"

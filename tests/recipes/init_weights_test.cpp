@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 
-#include "recipes/run/export.h"
+#include "recipes/models/export.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"

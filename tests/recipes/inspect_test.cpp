@@ -1,11 +1,11 @@
-#include "recipes/perf/inspect.h"
+#include "recipes/inspect/inspect.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include <sstream>
 
 #include "graph/layers.h"
-#include "recipes/perf/parameter_table.h"
+#include "recipes/inspect/parameter_table.h"
 #include "tests/compile_check.h"
 #include "tests/support.h"
 

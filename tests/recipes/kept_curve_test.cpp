@@ -1,5 +1,5 @@
 // Curves that the repository keeps: written, read back, and held against runs.
-#include "recipes/study/kept_curve.h"
+#include "recipes/compare/kept_curve.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

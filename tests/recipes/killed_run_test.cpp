@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "recipes/run/export.h"
+#include "recipes/models/export.h"
 #include "runtime/process.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

@@ -1,11 +1,11 @@
 // Tables of measurements: what is read of them, and how what cannot be read is told.
-#include "recipes/study/measurements.h"
+#include "recipes/answer/measurements.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "data/error.h"
 #include "graph/error.h"
-#include "recipes/study/csv.h"
+#include "recipes/answer/csv.h"
 #include "tests/support.h"
 
 namespace kb::measurements_test {

@@ -1,5 +1,5 @@
 // Holds what optim/README.md says of the optimizers, its table and its picture to the optimizers as they are now.
-#include "recipes/report/optimizer_paths.h"
+#include "recipes/charts/optimizer_paths.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

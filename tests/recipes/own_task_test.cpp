@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "recipes/commands/commands.h"
 #include "recipes/config/run_task.h"
+#include "recipes/inspect/commands.h"
 #include "recipes/task/noise.h"
 #include "runtime/input_file.h"
 #include "tests/recipes/small_run.h"

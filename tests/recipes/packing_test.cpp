@@ -1,14 +1,14 @@
 // How many trials train best side by side, with a shell script in place of a training, whose metrics say when it took
 // its steps.
-#include "recipes/study/packing.h"
+#include "recipes/sweep/packing.h"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <map>
 
 #include "graph/error.h"
-#include "recipes/study/scratch_folder.h"
-#include "recipes/study/trial_memory.h"
+#include "recipes/sweep/scratch_folder.h"
+#include "recipes/sweep/trial_memory.h"
 #include "tests/says.h"
 #include "tests/support.h"
 

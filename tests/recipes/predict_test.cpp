@@ -1,5 +1,5 @@
 // Predictions of a run's model: what its own evaluations found, from the image files, without the data that it learnt.
-#include "recipes/run/predict.h"
+#include "recipes/models/predict.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "data/error.h"
 #include "data/image_files.h"
 #include "data/images/image_set.h"
-#include "recipes/commands/commands.h"
+#include "recipes/models/commands.h"
 #include "recipes/run/run_folder.h"
 #include "runtime/checkpoint.h"
 #include "runtime/input_file.h"

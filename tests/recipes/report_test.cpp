@@ -1,5 +1,5 @@
 // One page about runs: whose runs, what of them differs, what is drawn, and that nothing else is needed to read it.
-#include "recipes/study/report_page.h"
+#include "recipes/compare/report_page.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <regex>
 
+#include "recipes/charts/heat_map.h"
+#include "recipes/charts/run_charts.h"
+#include "recipes/compare/report_table.h"
 #include "recipes/report/curve_points.h"
-#include "recipes/report/heat_map.h"
-#include "recipes/report/run_charts.h"
-#include "recipes/study/report_table.h"
-#include "recipes/study/sweep_store.h"
+#include "recipes/sweep/sweep_store.h"
 #include "tests/few_threads.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"

@@ -1,5 +1,5 @@
 // Two runs side by side.
-#include "recipes/study/run_diff.h"
+#include "recipes/compare/run_diff.h"
 
 #include <fmt/format.h>
 

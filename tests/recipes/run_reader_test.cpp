@@ -1,5 +1,5 @@
 // Reading of run folders: the steps that a run has done, by the end of its metrics.
-#include "recipes/study/run_reader.h"
+#include "recipes/trials/run_reader.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Forecasts of steps by hand, whose times have closed forms.
-#include "recipes/perf/scaling.h"
+#include "recipes/inspect/scaling.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

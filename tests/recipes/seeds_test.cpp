@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "recipes/study/run_reader.h"
+#include "recipes/trials/run_reader.h"
 #include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"

@@ -4,8 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "recipes/study/run_reader.h"
-#include "recipes/study/sweep_store.h"
+#include "recipes/sweep/sweep_store.h"
+#include "recipes/trials/run_reader.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support.h"
 

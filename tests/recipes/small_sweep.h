@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "recipes/study/sweep_plan.h"
+#include "recipes/sweep/sweep_plan.h"
 #include "runtime/process.h"
 
 namespace kb::test {

@@ -1,12 +1,12 @@
 // The model of a step on a GPU against sums written out by hand.
-#include "recipes/perf/step_model.h"
+#include "recipes/inspect/step_model.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "compiler/pipeline.h"
 #include "graph/functions.h"
 #include "recipes/config/flags.h"
-#include "recipes/perf/gpu_rates.h"
+#include "recipes/inspect/gpu_rates.h"
 #include "tests/says.h"
 #include "tests/support.h"
 

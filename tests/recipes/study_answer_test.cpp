@@ -1,5 +1,5 @@
 // What a study of minibatches answers: from measurements of a known law to numbers, words, files, figures and page.
-#include "recipes/study/study_answer.h"
+#include "recipes/answer/study_answer.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "recipes/answer/answer_page.h"
+#include "recipes/answer/answer_text.h"
+#include "recipes/answer/measurements.h"
+#include "recipes/charts/scatter_chart.h"
 #include "recipes/papers/reference_points.h"
-#include "recipes/report/scatter_chart.h"
-#include "recipes/study/answer_page.h"
-#include "recipes/study/answer_text.h"
-#include "recipes/study/measurements.h"
 #include "runtime/options.h"
 #include "runtime/process.h"
 #include "tests/says.h"

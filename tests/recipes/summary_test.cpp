@@ -1,5 +1,5 @@
 // Statistics over several runs, against sums by hand.
-#include "recipes/study/summary.h"
+#include "recipes/trials/summary.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/config/values.h"
-#include "recipes/study/study_folder.h"
+#include "recipes/trials/study_folder.h"
 #include "tests/says.h"
 #include "tests/support.h"
 

@@ -7,8 +7,8 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "recipes/study/store_results.h"
-#include "recipes/study/sweep_store.h"
+#include "recipes/answer/store_results.h"
+#include "recipes/sweep/sweep_store.h"
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 

@@ -1,6 +1,6 @@
 // The plan of a sweep on a net that is a formula: steps to the target by minibatch and rate. Trials advance in random
 // order and are stopped as the plan says, as several processes would have it.
-#include "recipes/study/sweep_plan.h"
+#include "recipes/sweep/sweep_plan.h"
 
 #include <fmt/format.h>
 

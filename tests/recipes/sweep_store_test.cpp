@@ -1,17 +1,17 @@
 // The files of a store that several processes share, where one of them is empty, damaged or of another build.
-#include "recipes/study/sweep_store.h"
+#include "recipes/sweep/sweep_store.h"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "recipes/answer/store_results.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/commit.h"
-#include "recipes/study/run_reader.h"
-#include "recipes/study/store_results.h"
-#include "recipes/study/sweep_source.h"
-#include "recipes/study/sweep_trials.h"
+#include "recipes/sweep/sweep_source.h"
+#include "recipes/sweep/sweep_trials.h"
+#include "recipes/trials/run_reader.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "tests/says.h"

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "recipes/study/answer_files.h"
-#include "recipes/study/run_reader.h"
-#include "recipes/study/store_results.h"
-#include "recipes/study/sweep_store.h"
+#include "recipes/answer/answer_files.h"
+#include "recipes/answer/store_results.h"
+#include "recipes/sweep/sweep_store.h"
+#include "recipes/trials/run_reader.h"
 #include "tests/recipes/small_run.h"
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"

@@ -1,6 +1,6 @@
 // A sweep between its command line and those of its trials: points that the recipe does not take are refused before
 // anything is trained, and how long a trial is.
-#include "recipes/study/sweep_trials.h"
+#include "recipes/sweep/sweep_trials.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // Costs of a target on a cluster: steps by the fit, seconds of a step by a forecast of `scale`.
-#include "recipes/study/target_cost.h"
+#include "recipes/answer/target_cost.h"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
 #include "graph/error.h"
-#include "recipes/study/study_answer.h"
+#include "recipes/answer/study_answer.h"
 #include "tests/says.h"
 #include "tests/support.h"
 

@@ -6,8 +6,8 @@
 
 #include "compiler/layout_table.h"
 #include "graph/error.h"
-#include "recipes/perf/conv_times.h"
-#include "recipes/perf/layout_rows.h"
+#include "recipes/inspect/conv_times.h"
+#include "recipes/inspect/layout_rows.h"
 #include "runtime/process.h"
 #include "runtime/processor.h"
 #include "tests/support.h"

@@ -7,8 +7,8 @@
 
 #include "graph/error.h"
 #include "recipes/config/flags.h"
+#include "recipes/inspect/matmul_rate.h"
 #include "recipes/perf/copy_bandwidth.h"
-#include "recipes/perf/matmul_rate.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/cuda/open.h"
 

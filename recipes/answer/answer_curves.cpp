@@ -1,0 +1,62 @@
+#include "recipes/answer/answer_curves.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "recipes/charts/scatter_chart.h"
+#include "recipes/report/shades.h"
+
+namespace kb {
+namespace {
+
+using CoursePoints = std::vector<std::pair<double, double>>;
+
+constexpr double kCurvesWidth = 520, kCurvesHeight = 452;
+constexpr ScatterChart::Box kCurvesBox = {66, 94, 440, 308};
+constexpr double kLightest = 0.85;  // of the shades: yellow beyond it is hard to see on white
+const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4"};
+
+// Logarithmic axes have no place for 0 and for what is not finite.
+CoursePoints course_of(const RunReport& run, bool is_loss) {
+  CoursePoints points;
+  for (const EvaluationPoint& point : run.evaluations) {
+    const double value = is_loss ? point.loss : point.goal;
+    if (std::isfinite(value) && value > 0 && point.step > 0)
+      points.emplace_back(static_cast<double>(point.step * run.minibatch), value);
+  }
+  return points;
+}
+
+Svg::Stroke stroke_of(size_t place, size_t count) {
+  const double share = count > 1 ? static_cast<double>(place) / static_cast<double>(count - 1) : 0;
+  return {.color = shade_at(kLightest * share), .width = 1.6};
+}
+
+}  // namespace
+
+AnswerFigure curves_figure(const StoreResults& results) {
+  const TargetFigure& target = results.target;
+  std::vector<CoursePoints> courses;
+  CurveRange samples, values;
+  values.take(target.value);
+  for (const RunReport& run : results.best_runs) {
+    courses.push_back(course_of(run, target.metric == "loss"));
+    for (const auto& [x, y] : courses.back()) samples.take(x), values.take(y);
+  }
+  Svg svg(kCurvesWidth, kCurvesHeight);
+  const ValueAxis x = logarithmic_values(samples);
+  ScatterChart chart(svg, kCurvesBox, x, logarithmic_values(values));
+  svg.text(16, 24, "The best training of each minibatch", {.size = 15, .bold = true});
+  chart.draw_axes({"samples seen", fmt::format("{} {}", results.best_runs.front().part, target.metric)});
+  chart.line({{x.low, target.value}, {x.high, target.value}}, kTargetStroke);
+  std::vector<ChartEntry> legend = {{"target", kTargetStroke}};
+  for (size_t i = 0; i < courses.size(); ++i) {
+    chart.line(courses[i], stroke_of(i, courses.size()));
+    legend.push_back({fmt::to_string(results.best_runs[i].minibatch), stroke_of(i, courses.size())});
+  }
+  draw_entries(svg, 16, 46, kCurvesWidth, legend);
+  return {"curves", svg.str()};
+}
+
+}  // namespace kb

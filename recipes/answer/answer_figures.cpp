@@ -1,0 +1,280 @@
+#include "recipes/answer/answer_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "recipes/charts/cell_map.h"
+#include "recipes/charts/scatter_chart.h"
+#include "recipes/report/count_text.h"
+
+namespace kb {
+namespace {
+
+constexpr double kFigureWidth = 520, kFigureHeight = 436;
+constexpr ScatterChart::Box kFigureBox = {66, 78, 440, 308};
+constexpr const char* kMinibatchTitle = "minibatch, samples";
+const Svg::Stroke kFitStroke = {.color = kFirstColor, .width = 2};
+const Svg::Stroke kPerfectStroke = {.color = "#777", .width = 1.5, .dashes = "6 4"};
+const Svg::Stroke kCriticalStroke = {.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
+
+std::vector<double> minibatches(const StudyAnswer& answer) {
+  std::vector<double> all;
+  for (const BestResult& one : answer.best) all.push_back(static_cast<double>(one.minibatch));
+  return all;
+}
+
+// The frame of a figure: title, legend, chart over axes, of which x has the measured minibatches.
+class FigureFrame {
+ public:
+  FigureFrame(const StudyAnswer& answer, const std::string& title, ValueAxis y)
+      : answer_(answer), x_(axis_at(minibatches(answer))), y_(y), chart_(svg_, kFigureBox, x_, std::move(y)) {
+    svg_.text(16, 24, title, {.size = 15, .bold = true});
+  }
+
+  ScatterChart& chart() { return chart_; }
+  const ValueAxis& y() const { return y_; }
+
+  // Ends of regions lie half-way to the next minibatch.
+  void shade_regions() {
+    const std::vector<BestResult>& best = answer_.best;
+    for (size_t i = 0, begin = 0; i < best.size(); ++i) {
+      const ScalingRegion region = answer_.regions.regions[i];
+      if (i + 1 < best.size() && answer_.regions.regions[i + 1] == region) continue;
+      const char* fill = region == ScalingRegion::perfect       ? "#009e731f"
+                         : region == ScalingRegion::diminishing ? "#e69f0021"
+                                                                : "#cc79a72b";
+      chart_.shade(end_before(begin), end_before(i + 1), fill, text_of(region));
+      begin = i + 1;
+    }
+  }
+
+  // B_crit as an upright line, where the axis has it.
+  void mark_critical(std::vector<ChartEntry>& legend) {
+    if (!answer_.fit) return;
+    const double at = answer_.fit->b_crit.value;
+    if (at < x_.low || at > x_.high) return;
+    chart_.line({{at, y_.low}, {at, y_.high}}, kCriticalStroke);
+    legend.push_back({fmt::format("B_crit {}", count_text(at, 3)), kCriticalStroke});
+  }
+
+  std::string str(const std::vector<ChartEntry>& legend) {
+    draw_entries(svg_, 16, 46, kFigureWidth, legend);
+    return svg_.str();
+  }
+
+ private:
+  double end_before(size_t place) const {
+    if (place == 0) return x_.low;
+    return place == x_.ticks.size() ? x_.high : std::sqrt(x_.ticks[place - 1] * x_.ticks[place]);
+  }
+
+  const StudyAnswer& answer_;
+  const ValueAxis x_, y_;
+  Svg svg_{kFigureWidth, kFigureHeight};
+  ScatterChart chart_;
+};
+
+// Takes what a fit says over the whole of x, so that it is not cut.
+void take_fit(CurveRange& range, const StudyAnswer& answer, const std::function<double(double)>& y) {
+  if (!answer.fit) return;
+  const ValueAxis x = axis_at(minibatches(answer));
+  range.take(y(x.low));  // it falls, or grows, all the way
+  range.take(y(x.high));
+}
+
+// Of the steps, or of the samples.
+CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
+  CurveRange range;
+  take_fit(range, answer, [&](double b) { return in_samples ? answer.fit->samples_at(b) : answer.fit->steps_at(b); });
+  for (const BestResult& one : answer.best) {
+    const double unit = in_samples ? static_cast<double>(one.minibatch) : 1;
+    range.take(unit * one.steps);
+    if (one.interval) {
+      range.take(unit * one.interval->low);
+      range.take(unit * one.interval->high);
+    }
+  }
+  return range;
+}
+
+void draw_measured(ScatterChart& chart, const StudyAnswer& answer, bool in_samples) {
+  for (const BestResult& one : answer.best) {
+    const auto minibatch = static_cast<double>(one.minibatch);
+    const double unit = in_samples ? minibatch : 1;
+    if (one.interval) chart.whisker(minibatch, unit * one.interval->low, unit * one.interval->high, kSecondColor);
+    chart.dot(minibatch, unit * one.steps, kSecondColor,
+              fmt::format("minibatch {}: {} steps, {} samples", one.minibatch, count_text(one.steps),
+                          count_text(one.samples)));
+  }
+}
+
+std::vector<ChartEntry> measured_legend(const StudyAnswer& answer) {
+  const bool has_intervals = std::any_of(answer.best.begin(), answer.best.end(),
+                                         [](const BestResult& one) { return one.interval.has_value(); });
+  std::vector<ChartEntry> legend = {
+      {has_intervals ? "measured, 95 %" : "measured", {.color = kSecondColor}, ChartMark::dot}};
+  if (answer.fit) legend.push_back({"fit", kFitStroke});
+  legend.push_back({"perfect scaling", kPerfectStroke});
+  return legend;
+}
+
+std::string steps_figure(const StudyAnswer& answer) {
+  FigureFrame figure(answer, "Steps to the target", logarithmic_values(range_of(answer, false)));
+  std::vector<ChartEntry> legend = measured_legend(answer);
+  figure.shade_regions();
+  figure.chart().draw_axes({kMinibatchTitle, "steps"});
+  figure.mark_critical(legend);
+  figure.chart().curve([&](double b) { return answer.base().samples / b; }, kPerfectStroke);
+  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->steps_at(b); }, kFitStroke);
+  draw_measured(figure.chart(), answer, false);
+  return figure.str(legend);
+}
+
+std::string samples_figure(const StudyAnswer& answer) {
+  FigureFrame figure(answer, "Samples to the target", linear_values(range_of(answer, true)));
+  std::vector<ChartEntry> legend = measured_legend(answer);
+  figure.shade_regions();
+  figure.chart().draw_axes({kMinibatchTitle, "samples"});
+  figure.mark_critical(legend);
+  figure.chart().curve([&](double) { return answer.base().samples; }, kPerfectStroke);
+  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->samples_at(b); }, kFitStroke);
+  draw_measured(figure.chart(), answer, true);
+  return figure.str(legend);
+}
+
+std::string efficiency_figure(const StudyAnswer& answer) {
+  constexpr double kPercent = 100;
+  const double samples = answer.base().samples;
+  const auto percent = [&](const BestResult& one, double steps) {
+    return kPercent * samples / (static_cast<double>(one.minibatch) * steps);
+  };
+  const auto fitted = [&](double b) { return kPercent * samples / answer.fit->samples_at(b); };
+  CurveRange range;
+  range.take(kPercent);
+  take_fit(range, answer, fitted);
+  for (const BestResult& one : answer.best) range.take(percent(one, one.interval ? one.interval->low : one.steps));
+  FigureFrame figure(answer, fmt::format("Efficiency: samples of minibatch {} over its own", answer.base().minibatch),
+                     linear_values(range));
+  std::vector<ChartEntry> legend = measured_legend(answer);
+  figure.shade_regions();
+  figure.chart().draw_axes({kMinibatchTitle, "%"});
+  figure.mark_critical(legend);
+  figure.chart().curve([&](double) { return kPercent; }, kPerfectStroke);
+  if (answer.fit) figure.chart().curve(fitted, kFitStroke);
+  for (const BestResult& one : answer.best) {
+    const auto minibatch = static_cast<double>(one.minibatch);
+    if (one.interval)
+      figure.chart().whisker(minibatch, percent(one, one.interval->high), percent(one, one.interval->low),
+                             kSecondColor);
+    figure.chart().dot(minibatch, percent(one, one.steps), kSecondColor,
+                       fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(one, one.steps)));
+  }
+  return figure.str(legend);
+}
+
+CurveRange range_of_rates(const StudyAnswer& answer) {
+  CurveRange range;
+  for (const BestResult& one : answer.best) {
+    if (one.best.rate) range.take(*one.best.rate);
+    if (one.diverged_from) range.take(*one.diverged_from);
+  }
+  return range;
+}
+
+std::string rates_figure(const StudyAnswer& answer) {
+  const Svg::Stroke linear{.color = kFirstColor, .width = 1.5, .dashes = "6 4"};
+  const Svg::Stroke square_root{.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
+  FigureFrame figure(answer, fmt::format("Best learning rate, lines from minibatch {}", answer.base().minibatch),
+                     logarithmic_values(range_of_rates(answer)));
+  figure.chart().draw_axes({kMinibatchTitle, "learning rate"});
+  const auto base = static_cast<double>(answer.base().minibatch);
+  const double rate = *answer.base().best.rate;
+  figure.chart().curve([&](double b) { return rate * b / base; }, linear);
+  figure.chart().curve([&](double b) { return rate * std::sqrt(b / base); }, square_root);
+  bool any_diverged = false;
+  for (const BestResult& one : answer.best) {
+    const auto minibatch = static_cast<double>(one.minibatch);
+    any_diverged |= one.diverged_from.has_value();
+    if (one.diverged_from) figure.chart().cross(minibatch, *one.diverged_from, "#333");
+    if (one.best.rate)
+      figure.chart().dot(minibatch, *one.best.rate, kSecondColor,
+                         fmt::format("minibatch {}: {:.4g}", one.minibatch, *one.best.rate));
+  }
+  std::vector<ChartEntry> legend = {
+      {"best", {.color = kSecondColor}, ChartMark::dot}, {"linear", linear}, {"square root", square_root}};
+  if (any_diverged) legend.push_back({"diverged above it", {.color = "#333"}, ChartMark::cross});
+  return figure.str(legend);
+}
+
+constexpr const char *kDivergedFill = "#f6c9a8", *kNotReachedFill = "#d9d9d9";
+
+MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
+  MapCell cell;
+  cell.y = *one.rate;
+  cell.is_outlined = is_best;
+  const std::string runs = fmt::format("rate {:.4g}: {} of {} runs reached the target, {} diverged", *one.rate,
+                                       one.steps.size(), one.runs, one.diverged);
+  if (one.steps.empty()) {
+    cell.mark = one.diverged > 0 ? "x" : "-";
+    cell.fill = one.diverged > 0 ? kDivergedFill : kNotReachedFill;
+    cell.tip = runs;
+    return cell;
+  }
+  cell.value = one.mean_steps() / least_steps;
+  cell.mark = count_text(one.mean_steps(), 3);
+  cell.tip = fmt::format("{}; {} steps", runs, count_text(one.mean_steps()));
+  return cell;
+}
+
+// Keeps of the settings at one rate the one of the fewest steps.
+std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates) {
+  std::vector<const RateResult*> best;
+  for (const RateResult& one : rates) {
+    if (!one.rate) continue;
+    if (best.empty() || best.back()->rate != one.rate)
+      best.push_back(&one);
+    else if (!one.steps.empty() && (best.back()->steps.empty() || one.mean_steps() < best.back()->mean_steps()))
+      best.back() = &one;
+  }
+  return best;
+}
+
+std::string rate_map(const StudyAnswer& answer) {
+  std::vector<MapColumn> columns;
+  for (const MinibatchResults& all : answer.all) {
+    const MinibatchResults at = of_common_seeds(all);
+    MapColumn column{static_cast<double>(at.minibatch)};
+    const auto best = std::find_if(answer.best.begin(), answer.best.end(),
+                                   [&](const BestResult& one) { return one.minibatch == at.minibatch; });
+    CurveRange steps;
+    for (const RateResult& one : at.rates)
+      if (!one.steps.empty()) steps.take(one.mean_steps());
+    for (const RateResult* one : best_by_rate(at.rates))
+      column.cells.push_back(map_cell(*one, steps.low, best != answer.best.end() && best->best.rate == one->rate));
+    if (!column.cells.empty()) columns.push_back(std::move(column));
+  }
+  return cell_map({"Steps to the target at every rate",
+                   kMinibatchTitle,
+                   "learning rate",
+                   "times the fewest of its minibatch, same seeds",
+                   {{"x", kDivergedFill, "diverged"}, {"-", kNotReachedFill, "not reached"}}},
+                  columns);
+}
+
+}  // namespace
+
+std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
+  std::vector<AnswerFigure> figures = {
+      {"steps", steps_figure(answer)}, {"samples", samples_figure(answer)}, {"efficiency", efficiency_figure(answer)}};
+  if (!answer.base().best.rate) return figures;
+  figures.push_back({"rates", rates_figure(answer)});
+  const bool has_several =
+      std::any_of(answer.all.begin(), answer.all.end(), [](const MinibatchResults& at) { return at.rates.size() > 1; });
+  if (has_several) figures.push_back({"rate_map", rate_map(answer)});
+  return figures;
+}
+
+}  // namespace kb

@@ -1,0 +1,83 @@
+#include "recipes/answer/answer_page.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "recipes/answer/answer_text.h"
+#include "recipes/report/count_text.h"
+#include "recipes/report/html_page.h"
+#include "recipes/report/svg.h"
+
+namespace kb {
+namespace {
+
+std::string unbroken(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == ' ' ? std::string("&nbsp;") : std::string(1, c);
+  return result;
+}
+
+std::string rate_cell(const std::optional<double>& rate) { return rate ? fmt::format("{:.4g}", *rate) : "-"; }
+
+std::string interval_cell(const ConfidenceInterval& interval) {
+  return unbroken(fmt::format("{} to {}", count_text(interval.low), count_text(interval.high)));
+}
+
+std::string best_table(const StudyAnswer& answer) {
+  HtmlTable table({"minibatch", "steps", "95 %", "fitted", "residual", "samples", "efficiency", "region", "best rate",
+                   "linear", "square root", "diverged from", "runs"});
+  for (size_t i = 0; i < answer.best.size(); ++i) {
+    const BestResult& one = answer.best[i];
+    const std::optional<CriticalBatch>& fit = answer.fit;
+    table.row({fmt::to_string(one.minibatch), count_text(one.steps), one.interval ? interval_cell(*one.interval) : "-",
+               fit ? count_text(fit->steps_at(static_cast<double>(one.minibatch))) : "-",
+               fit ? unbroken(fmt::format("{:+.1f} %", 100 * fit->residuals[i])) : "-", count_text(one.samples),
+               unbroken(fmt::format("{:.0f} %", 100 * one.efficiency)), unbroken(text_of(answer.regions.regions[i])),
+               (one.is_greatest ? "&ge;&nbsp;"
+                : one.is_least  ? "&le;&nbsp;"
+                                : "") +
+                   rate_cell(one.best.rate),
+               rate_cell(one.linear_rate), rate_cell(one.square_root_rate), rate_cell(one.diverged_from),
+               unbroken(fmt::format("{} of {}", one.best.steps.size(), one.best.runs))});
+  }
+  return table.str();
+}
+
+std::string fit_table_of_page(const StudyAnswer& answer) {
+  if (!answer.fit) return "";
+  HtmlTable table({"S(B) = S_min (1 + B_crit / B)", "", "95 %"});
+  for (const auto& [name, estimate] : {std::pair("S_min, steps", &answer.fit->s_min),
+                                       {"B_crit, samples a step", &answer.fit->b_crit},
+                                       {"E_min, samples", &answer.fit->e_min}})
+    table.row({name, count_text(estimate->value), interval_cell(estimate->interval)});
+  return table.str();
+}
+
+std::string cost_section(const StudyAnswer& answer) {
+  if (!answer.cluster) return "";
+  HtmlTable table({"workers", "minibatch", "steps", "samples", "step, ms", "time", "worker hours"});
+  for (const TargetCost& row : answer.cluster->rows)
+    table.row({fmt::to_string(row.at.workers), count_text(row.at.minibatch) + (row.is_measured ? "" : "*"),
+               count_text(row.steps), count_text(row.samples), fmt::format("{:.3g}", 1e3 * row.at.step),
+               unbroken(duration_text(row.seconds)), fmt::format("{:.3g}", row.at.workers * row.seconds / 3600)});
+  return fmt::format("<h2>On a cluster</h2>\n<p>{}, {}. {}</p>\n{}", xml_text(answer.cluster->title),
+                     xml_text(answer.cluster->nodes), xml_text(cost_sentence(*answer.cluster)), table.str());
+}
+
+}  // namespace
+
+std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
+                        const std::vector<AnswerFigure>& figures) {
+  std::string sentences, drawn;
+  for (const std::string& sentence : answer_sentences(answer, source.resamples)) sentences += xml_text(sentence) + " ";
+  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
+  return html_page(
+      "Steps to the target against the minibatch: " + std::filesystem::path(source.file).filename().string(),
+      fmt::format("<p><code>{}</code></p>\n{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
+                  "<h2>Minibatches at their best rate</h2>\n{}{}",
+                  xml_text(source.command), fit_table_of_page(answer), sentences, drawn, best_table(answer),
+                  cost_section(answer)));
+}
+
+}  // namespace kb

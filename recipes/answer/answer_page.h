@@ -1,0 +1,14 @@
+// What a study answers, as one HTML page: figures, tables, sentences. Needs no other file and no network.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "recipes/answer/answer_figures.h"
+#include "recipes/answer/answer_files.h"
+
+namespace kb {
+
+std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
+                        const std::vector<AnswerFigure>& figures);
+
+}  // namespace kb

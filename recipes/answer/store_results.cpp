@@ -1,0 +1,74 @@
+#include "recipes/answer/store_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recipes/run/run_folder.h"
+#include "recipes/sweep/sweep_store.h"
+#include "runtime/input_file.h"
+
+namespace kb {
+namespace {
+
+constexpr const char *kTargetWord = "--target", *kRateRange = "lr";
+
+TargetFigure target_of(const SweepDefinition& definition) {
+  const auto at = std::find(definition.words.begin(), definition.words.end(), kTargetWord);
+  return parse_target(kTargetWord, at == definition.words.end() ? "" : *(at + 1));
+}
+
+// "momentum=0.95 weight-decay=0.0001": what was searched beside the learning rate.
+std::string setting_of(const PlannedTrial& trial) {
+  std::string text;
+  for (const auto& [flag, value] : trial.values)
+    if (flag != kRateRange) text += fmt::format("{}{}={}", text.empty() ? "" : " ", flag, value);
+  return text;
+}
+
+Measurement measurement_of(const RunReport& run, const PlannedTrial& trial) {
+  Measurement measurement;
+  measurement.minibatch = trial.minibatch;
+  measurement.rate = run.rate;
+  measurement.setting = setting_of(trial);
+  measurement.seed = trial.seed;
+  measurement.diverged = trial.state == TrialState::diverged;
+  measurement.samples = static_cast<double>(trial.standing.steps * trial.minibatch);
+  measurement.seconds = run.train_seconds;
+  if (trial.state != TrialState::reached) return measurement;
+  measurement.steps = static_cast<double>(trial.standing.target_step);
+  measurement.samples = trial.standing.samples;
+  return measurement;
+}
+
+// Nothing of a run that cannot be read: `left_out` says why.
+std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::vector<std::string>& left_out) try {
+  return read_run(folder);
+} catch (const Error& error) {
+  left_out.push_back(fmt::format("{} is left out: {}", folder.string(), error.what()));
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoreResults read_store(const std::filesystem::path& store) {
+  SweepView view(store);
+  view.refresh();
+  StoreResults results{target_of(view.definition()), {}, {}, {}, {}, view.plan().waiting().size()};
+  for (const MinibatchPlan& plan : view.plan().minibatches)
+    for (size_t i = 0; i < plan.trials.size(); ++i) {
+      const PlannedTrial& trial = plan.trials[i];
+      const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
+      if (!is_begun || trial.state == TrialState::refused) continue;
+      const std::optional<RunReport> read = run_or_fault(store / trial.name, results.left_out);
+      if (!read || trial.state == TrialState::waiting) continue;
+      const RunReport& run = *read;
+      results.measurements.push_back(measurement_of(run, trial));
+      if (plan.best != i) continue;
+      results.best[trial.minibatch] = {run.rate, setting_of(trial)};
+      results.best_runs.push_back(run);
+    }
+  return results;
+}
+
+}  // namespace kb

@@ -1,0 +1,27 @@
+// Results of a sweep as a study takes them: read from its run folders.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipes/answer/measurement.h"
+#include "recipes/config/target_figure.h"
+#include "recipes/trials/run_reader.h"
+
+namespace kb {
+
+struct StoreResults {
+  TargetFigure target;
+  std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
+  std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
+  std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
+  std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
+  size_t waiting = 0;                     // trials that are known and not done yet
+};
+
+// Throws Error where the folder holds no sweep.
+StoreResults read_store(const std::filesystem::path& store);
+
+}  // namespace kb

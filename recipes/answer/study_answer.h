@@ -1,0 +1,83 @@
+// What measurements of many minibatches and learning rates say: the best rate of each minibatch, the steps to the
+// target there, the critical minibatch, and where a larger minibatch stops to pay.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/critical_batch.h"
+#include "optim/scaling_regions.h"
+#include "recipes/answer/measurement.h"
+#include "recipes/answer/target_cost.h"
+
+namespace kb {
+
+struct SeedResult {
+  std::optional<int64_t> seed;  // nothing: it was not noted
+  std::optional<double> steps;  // to the target; nothing: it was not reached
+  bool diverged = false;
+};
+
+// Runs of one minibatch at one learning rate and one setting of whatever else was varied.
+struct RateResult {
+  std::optional<double> rate;  // nothing: rates were not noted
+  std::string setting;         // "momentum=0.95"; empty: the rate alone was varied
+  std::vector<double> steps;   // of the runs that reached the target
+  size_t runs = 0, diverged = 0;
+  std::vector<SeedResult> seeds;  // of every run
+  std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
+
+  double mean_steps() const { return geometric_mean(steps); }
+};
+
+struct MinibatchResults {
+  int64_t minibatch = 0;
+  std::vector<RateResult> rates = {};  // ascending; of one rate by setting
+};
+
+// Keeps the runs under the seeds that every rate of the minibatch has, so that what is compared is alike: a sweep gives
+// its best trial further seeds. Where there is no such seed, keeps all.
+MinibatchResults of_common_seeds(MinibatchResults at);
+
+// A minibatch at its best rate: that which AnswerOptions name; else, of the rates at which more than half of the runs
+// reached the target, and more than half as many as at any other such rate, the one with the fewest steps.
+struct BestResult {
+  int64_t minibatch = 0;
+  RateResult best;
+  bool is_least = false, is_greatest = false;           // of the rates tried, several: a better one may lie beyond
+  std::optional<double> diverged_from;                  // least rate above the best at which a run diverged
+  double steps = 0;                                     // geometric mean over the runs
+  std::optional<ConfidenceInterval> interval;           // of the steps; nothing of a single run
+  double samples = 0;                                   // minibatch x steps
+  double efficiency = 0;                                // samples of the base minibatch over these; 1: perfect scaling
+  std::optional<double> linear_rate, square_root_rate;  // that follow from the base minibatch's best
+};
+
+struct StudyAnswer {
+  std::vector<MinibatchResults> all;   // every minibatch, ascending
+  std::vector<BestResult> best;        // of minibatches at which the target was reached, ascending
+  std::vector<int64_t> not_reached;    // the other minibatches
+  ScalingRegions regions;              // places in `best`
+  std::optional<CriticalBatch> fit;    // a residual for each of `best`
+  std::optional<LinearBatchFit> line;  // beside it
+  std::string no_fit;                  // why there is none
+  std::optional<ClusterCost> cluster;  // where a forecast was given
+
+  const BestResult& base() const { return best[regions.base]; }
+};
+
+struct AnswerOptions {
+  std::optional<int64_t> base_minibatch;  // nothing: the smallest that reached the target
+  Resampling resampling = {};
+  std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
+  std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
+};
+
+// Throws Error where no minibatch reached the target, the base minibatch did not, or a cost is asked for and there is
+// no fit.
+StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options);
+
+}  // namespace kb

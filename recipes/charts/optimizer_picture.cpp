@@ -1,0 +1,153 @@
+// Two charts with logarithmic axes of distances; labels stand at the ends of the lines, apart from each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "graph/error.h"
+#include "recipes/charts/optimizer_paths.h"
+#include "recipes/report/svg.h"
+
+namespace kb {
+namespace {
+
+constexpr double kWidth = 1240, kHeight = 590;
+constexpr double kLeft = 64, kTop = 118, kAcross = 616;  // of the first chart, and to the next one
+constexpr double kChartWidth = 350, kChartHeight = 410;
+constexpr double kLabelGap = 15, kLabelLeft = 34;  // between labels; from the end of the lines
+
+constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#a64d8f", "#e69f00", "#3c9ad6", "#222", "#8a8a8a"};
+
+using Distances = std::vector<double> OptimizerPath::*;
+
+Svg::Stroke stroke_of(size_t optimizer) {
+  constexpr size_t kCount = std::size(kColors);
+  return {.color = kColors[optimizer % kCount], .width = 2, .dashes = optimizer < kCount ? "" : "6 3"};
+}
+
+bool coincide(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-9 * std::max(x, y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), near);
+}
+
+// For each path the first that it coincides with.
+std::vector<size_t> lines_of(const std::vector<OptimizerPath>& paths, Distances distances) {
+  std::vector<size_t> lines;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    size_t line = 0;
+    while (!coincide(paths[line].*distances, paths[i].*distances)) ++line;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Heights at least a gap apart inside [top, bottom], in the order given and as near to the wanted ones as that allows.
+std::vector<double> spread(std::vector<double> wanted, double top, double bottom) {
+  double least = top;
+  for (double& y : wanted) {
+    y = std::max(y, least);
+    least = y + kLabelGap;
+  }
+  double most = bottom;
+  for (size_t i = wanted.size(); i-- > 0;) {
+    wanted[i] = std::min(wanted[i], most);
+    most = wanted[i] - kLabelGap;
+  }
+  return wanted;
+}
+
+class Chart {
+ public:
+  Chart(Svg& svg, double left, const std::vector<OptimizerPath>& paths, Distances distances)
+      : svg_(svg), left_(left), paths_(paths), distances_(distances) {
+    double least = INFINITY, most = 0;
+    for (const OptimizerPath& path : paths) {
+      least = std::min(least, (path.*distances)[1]);
+      most = std::max(most, *std::max_element((path.*distances).begin(), (path.*distances).end()));
+    }
+    low_ = std::floor(std::log10(least));
+    high_ = std::ceil(std::log10(most));
+  }
+
+  void draw(const std::string& title) {
+    svg_.text(left_ - 44, kTop - 16, title, {.size = 13, .bold = true});
+    draw_axes();
+    const std::vector<size_t> lines = lines_of(paths_, distances_);
+    for (size_t i = 0; i < paths_.size(); ++i)
+      if (lines[i] == i) draw_line(i);
+    draw_labels(lines);
+  }
+
+ private:
+  double x(double step) const { return left_ + (step - 1) / (kPathSteps - 1) * kChartWidth; }
+  double y(double distance) const { return kTop + (high_ - std::log10(distance)) / (high_ - low_) * kChartHeight; }
+  double end_of(size_t path) const { return y((paths_[path].*distances_).back()); }
+
+  void draw_axes() {
+    constexpr const char* kGrid = "#e4e4e4";
+    const double bottom = kTop + kChartHeight, right = left_ + kChartWidth;
+    for (double decade = low_; decade <= high_; ++decade) {
+      const double at = y(std::pow(10, decade));
+      svg_.line(left_, at, right, at, {.color = kGrid});
+      svg_.text(left_ - 8, at + 4, fmt::format("{:.{}f}", std::pow(10, decade), std::max(0, static_cast<int>(-decade))),
+                {.size = 11, .anchor = "end", .color = "#555"});
+    }
+    for (int64_t step = 1; step <= kPathSteps; ++step)
+      svg_.text(x(static_cast<double>(step)), bottom + 18, std::to_string(step),
+                {.size = 11, .anchor = "middle", .color = "#555"});
+    svg_.line(left_, bottom, right, bottom, {});
+    svg_.line(left_, kTop, left_, bottom, {});
+    svg_.text(left_ + kChartWidth / 2, bottom + 38, "steps", {.anchor = "middle", .color = "#555"});
+  }
+
+  void draw_line(size_t path) {
+    Svg::Points points;
+    for (int64_t step = 1; step <= kPathSteps; ++step)
+      points.emplace_back(x(static_cast<double>(step)), y((paths_[path].*distances_)[static_cast<size_t>(step)]));
+    svg_.lines(points, stroke_of(path));
+  }
+
+  // In the order of the ends of the lines; a thin line leads from the end to the label.
+  void draw_labels(const std::vector<size_t>& lines) {
+    std::vector<size_t> order(paths_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(end_of(lines[a]), lines[a]) < std::pair(end_of(lines[b]), lines[b]);
+    });
+    std::vector<double> heights;
+    for (const size_t path : order) heights.push_back(end_of(lines[path]));
+    heights = spread(heights, kTop, kTop + kChartHeight);
+    const double end = left_ + kChartWidth, label = end + kLabelLeft;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const size_t line = lines[order[i]];
+      const std::string color = stroke_of(line).color;
+      svg_.line(end + 2, end_of(line), label - 4, heights[i], {.color = color, .width = 0.7});
+      svg_.text(label, heights[i] + 4, paths_[order[i]].name, {.color = color});
+    }
+  }
+
+  Svg& svg_;
+  double left_ = 0, low_ = 0, high_ = 1;
+  const std::vector<OptimizerPath>& paths_;
+  Distances distances_;
+};
+
+}  // namespace
+
+std::string paths_picture(const std::vector<OptimizerPath>& paths) {
+  ensure(paths.size() <= 2 * std::size(kColors), "paths_picture: a stroke for every optimizer");
+  Svg svg(kWidth, kHeight);
+  svg.text(20, 30, "The same gradients, ten steps", {.size = 17, .bold = true});
+  svg.text(
+      20, 50,
+      "How far each optimizer has moved a parameter, |w_t - w_0|. The learning rate grows from a tenth of its peak "
+      "to the peak over five steps; weight decay 0.1.",
+      {.color = "#555"});
+  svg.text(20, 67, "Optimizers that coincide share one line; their labels lead to the same end.", {.color = "#555"});
+  Chart(svg, kLeft, paths, &OptimizerPath::weight).draw("a weight of norm 2: decayed, adapted");
+  Chart(svg, kLeft + kAcross, paths, &OptimizerPath::bias).draw("a bias that begins at 0: neither decayed nor adapted");
+  return svg.str();
+}
+
+}  // namespace kb

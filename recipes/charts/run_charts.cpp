@@ -1,0 +1,210 @@
+#include "recipes/charts/run_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "recipes/report/box_label.h"
+#include "recipes/report/count_text.h"
+#include "recipes/report/curve_chart.h"
+#include "recipes/report/curve_points.h"
+
+namespace kb {
+namespace {
+
+// Pixels; small, so that letters can be read where the page is as wide as a phone.
+constexpr double kRunsWidth = 440, kRunsHeight = 280, kRunsLeft = 54, kRunsRight = 14, kRunsTop = 34, kRunsBelow = 40;
+constexpr double kAlwaysLinear = std::numeric_limits<double>::infinity();
+
+// A chart before it is drawn.
+struct RunsPlot {
+  std::string title = {};
+  double logarithmic_ratio = kAlwaysLinear;  // see values_of_range
+  double outliers = 0;                       // share of a curve's points that may leave the chart on either side
+  double least_share = 0;                    // of the least of the runs' greatest values, below which no axis begins
+  bool holds_all = false;                    // runs far above the others, too
+  bool has_dots = false;                     // a dot an evaluation, where runs are few
+  bool is_spread = false;                    // a row a run, where they are many: see spread_chart
+  std::vector<Curve> curves = {};            // of every run; empty where it has none
+};
+
+CurveRange range_of(const RunsPlot& plot) {
+  CurveRange range;
+  std::vector<double> greatest;
+  for (const Curve& curve : plot.curves) {
+    const CurveRange own = range_of_most(curve, plot.outliers);
+    if (own.is_empty()) continue;
+    range.take(own.low);
+    range.take(own.high);
+    greatest.push_back(own.high);
+  }
+  if (greatest.empty()) return range;
+  std::sort(greatest.begin(), greatest.end());
+  range.low = std::max(range.low, plot.least_share * greatest.front());
+  const double middle = greatest[(greatest.size() - 1) / 2];
+  if (plot.holds_all || middle <= 0) return range;
+  range.high = *std::prev(std::upper_bound(greatest.begin(), greatest.end(), kFarRatio * middle));
+  return range;
+}
+
+std::string drawn(const RunsPlot& plot, const std::vector<ChartedRun>& runs, double CurvePoint::*place,
+                  const char* axis) {
+  CurveRange ends;
+  for (const Curve& curve : plot.curves)
+    if (!curve.empty()) ends.take(curve.back().*place);
+  const CourseAxis course(ends, place);
+  Svg svg(kRunsWidth, kRunsHeight);
+  const double down = kRunsHeight - kRunsTop - kRunsBelow, across = kRunsWidth - kRunsLeft - kRunsRight;
+  CurveChart chart(svg, {kRunsLeft, kRunsTop, across, down}, values_of_range(range_of(plot), plot.logarithmic_ratio),
+                   course);
+  chart.draw_axes(plot.title);
+  svg.text(kRunsWidth - kRunsRight, kRunsHeight - 6, axis, {.anchor = "end", .color = kQuietColor});
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Curve& curve = plot.curves[i];
+    if (curve.empty()) continue;
+    svg.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), runs[i].name);
+    if (plot.has_dots && (runs.size() <= kFewRuns || curve.size() == 1))
+      chart.evaluations(curve, numbered_stroke(i), runs[i].name + ": " + plot.title);
+    else
+      chart.line(decimated(curve, kChartColumns), numbered_stroke(i));
+    svg.end_group();
+  }
+  return svg.str();
+}
+
+// A row a run, named: a line over nine tenths of the values, a dot at the median. Higher with many runs.
+class SpreadChart {
+ public:
+  SpreadChart(const RunsPlot& plot, const std::vector<ChartedRun>& runs)
+      : plot_(plot),
+        runs_(runs),
+        x_(axis_of(plot)),
+        row_(std::max(kLeastRow, (kRunsHeight - kAround) / static_cast<double>(runs.size()))),
+        svg_(kRunsWidth, kAround + down()) {}
+
+  std::string str() {
+    draw_frame();
+    for (size_t i = 0; i < runs_.size(); ++i)
+      if (!plot_.curves[i].empty()) draw_run(i);
+    return svg_.str();
+  }
+
+ private:
+  static constexpr double kLeastRow = 10.5, kNamesLeft = 140, kAround = kRunsTop + kRunsBelow;  // pixels
+  static constexpr double kOutside = 0.05;  // share of the values on either side of a line
+
+  static ValueAxis axis_of(const RunsPlot& plot) {
+    constexpr double kDecade = 10;
+    CurveRange range;
+    for (const Curve& curve : plot.curves) {
+      const CurveRange own = range_of_most(curve, kOutside);
+      if (!own.is_empty()) range.take(own.low), range.take(own.high);
+    }
+    return values_of_range(range, kDecade);
+  }
+
+  double down() const { return row_ * static_cast<double>(runs_.size()); }
+  double x_at(double value) const { return kNamesLeft + (kRunsWidth - kRunsRight - kNamesLeft) * x_.part(value); }
+
+  void draw_frame() {
+    svg_.text(kRunsLeft, kRunsTop - 12, plot_.title, {.size = 13, .bold = true});
+    const std::vector<std::string> texts = tick_texts(x_.ticks);
+    double free_from = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const double at = x_at(x_.ticks[i]), half = text_width(texts[i], 11) / 2;
+      svg_.line(at, kRunsTop, at, kRunsTop + down(), {.color = kGridColor});
+      if (at - half < free_from) continue;
+      svg_.text(at, kRunsTop + down() + 16, texts[i], {.size = 11, .anchor = "middle", .color = kQuietColor});
+      free_from = at + half + 6;
+    }
+    svg_.line(kNamesLeft, kRunsTop, kNamesLeft, kRunsTop + down(), {});
+  }
+
+  void draw_run(size_t i) {
+    constexpr double kLetters = 9.5;
+    const double y = kRunsTop + row_ * (static_cast<double>(i) + 0.5);
+    const CurveRange most = range_of_most(plot_.curves[i], kOutside);
+    const double median = median_of(plot_.curves[i]);
+    const Svg::Stroke stroke = numbered_stroke(i);
+    svg_.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), runs_[i].name);
+    svg_.text(kNamesLeft - 6, y + 3.5, shortened(runs_[i].name, kNamesLeft - 10, kLetters),
+              {.size = kLetters, .anchor = "end", .color = kQuietColor});
+    svg_.line(x_at(most.low), y, x_at(most.high), y, {.color = stroke.color, .width = 3});
+    svg_.circle(x_at(median), y, 3.5, stroke.color,
+                fmt::format("{}: {:.4g}, nine tenths of the steps {:.4g} to {:.4g}", runs_[i].name, median, most.low,
+                            most.high));
+    svg_.end_group();
+  }
+
+  const RunsPlot& plot_;
+  const std::vector<ChartedRun>& runs_;
+  const ValueAxis x_;
+  const double row_;
+  Svg svg_;
+};
+
+RunChart chart_of(const RunsPlot& plot, const std::vector<ChartedRun>& runs) {
+  if (plot.is_spread && runs.size() > kFewRuns) {
+    const std::string spread = SpreadChart(plot, runs).str();
+    return {spread, spread};
+  }
+  return {drawn(plot, runs, &CurvePoint::epoch, "epochs"), drawn(plot, runs, &CurvePoint::step, "steps")};
+}
+
+bool is_blank(const RunsPlot& plot) {
+  return std::all_of(plot.curves.begin(), plot.curves.end(), [](const Curve& curve) { return curve.empty(); });
+}
+
+// A plot for each title that `title_of` gives to a run, in the order in which they come.
+template <class TitleOf, class CurveOf>
+std::vector<RunsPlot> plots_of(const std::vector<ChartedRun>& runs, const RunsPlot& kind, TitleOf title_of,
+                               CurveOf curve_of) {
+  std::vector<RunsPlot> plots;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const std::string title = title_of(runs[i]);
+    auto plot = std::find_if(plots.begin(), plots.end(), [&](const RunsPlot& p) { return p.title == title; });
+    if (plot == plots.end()) {
+      plot = plots.insert(plots.end(), kind);
+      plot->title = title;
+      plot->curves.resize(runs.size());
+    }
+    plot->curves[i] = curve_of(runs[i].curves);
+  }
+  return plots;
+}
+
+}  // namespace
+
+std::vector<RunChart> run_charts(const std::vector<ChartedRun>& runs) {
+  constexpr double kLossDecades = 100, kGoalDecade = 10, kRateShare = 0.01;
+  const auto always = [](const char* title) { return [title](const ChartedRun&) { return std::string(title); }; };
+  std::vector<RunsPlot> plots;
+  const auto add = [&](const RunsPlot& kind, const auto& title_of, const auto& curve_of) {
+    for (RunsPlot& plot : plots_of(runs, kind, title_of, curve_of)) plots.push_back(std::move(plot));
+  };
+  add(
+      {.logarithmic_ratio = kGoalDecade, .has_dots = true},
+      [](const ChartedRun& run) { return goal_label(run.curves.goal); },
+      [](const RunCurves& curves) { return scaled(curves.judged_goal, curves.goal.is_share ? 100 : 1); });
+  add({.logarithmic_ratio = kLossDecades, .outliers = 0.002}, always("training loss"),
+      [](const RunCurves& curves) { return smoothed(curves.training_loss); });
+  add(
+      {.logarithmic_ratio = kLossDecades, .has_dots = true},
+      [](const ChartedRun& run) { return run.curves.goal.part + " loss"; },
+      [](const RunCurves& curves) { return curves.judged_loss; });
+  // Logarithmic where the greatest rates of two runs differ by more than a factor of ten.
+  add({.logarithmic_ratio = 10 / kRateShare, .least_share = kRateShare, .holds_all = true}, always("learning rate"),
+      [](const RunCurves& curves) { return column_ends(curves.learning_rate, 200); });
+  const bool is_spread = runs.size() > kFewRuns;
+  const auto shown = [&](const Curve& curve) { return is_spread ? curve : medians(curve, kMedians); };
+  add({.is_spread = true}, always("samples/s"), [&](const RunCurves& curves) { return shown(curves.samples_per_s); });
+  add({.is_spread = true}, always("wait for data, ms a step"),
+      [&](const RunCurves& curves) { return shown(curves.data_wait_ms); });
+  std::vector<RunChart> charts;
+  for (const RunsPlot& plot : plots)
+    if (!is_blank(plot)) charts.push_back(chart_of(plot, runs));
+  return charts;
+}
+
+}  // namespace kb

@@ -1,0 +1,114 @@
+#include "recipes/charts/scatter_chart.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "recipes/report/count_text.h"
+
+namespace kb {
+namespace {
+
+constexpr double kScatterLetters = 12;
+
+void draw_cross(Svg& svg, double x, double y, const std::string& color) {
+  constexpr double kHalf = 3.5;
+  for (const double sign : {-1.0, 1.0})
+    svg.line(x - kHalf, y - sign * kHalf, x + kHalf, y + sign * kHalf, {.color = color, .width = 1.5});
+}
+
+}  // namespace
+
+ValueAxis axis_at(const std::vector<double>& values) {
+  constexpr double kMargin = 1.3;
+  return {values.front() / kMargin, values.back() * kMargin, true, values};
+}
+
+void ScatterChart::shade(double from, double to, const std::string& fill, const std::string& label) {
+  const double left = x_at(from), right = x_at(to);
+  svg_.rect(left, box_.top, right - left, box_.down, fill);
+  if (text_width(label, kScatterLetters) < right - left)
+    svg_.text((left + right) / 2, box_.top - 6, label,
+              {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
+}
+
+void ScatterChart::draw_x_ticks() {
+  constexpr double kApart = 6;
+  double free_from = 0;
+  const std::vector<std::string> texts = tick_texts(x_axis_.ticks);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double tick = x_axis_.ticks[i];
+    svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kGridColor});
+    const std::string& text = texts[i];
+    const double half = text_width(text, kScatterLetters) / 2;
+    if (x_at(tick) - half < free_from) continue;
+    svg_.text(x_at(tick), bottom() + 17, text, {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
+    free_from = x_at(tick) + half + kApart;
+  }
+}
+
+void ScatterChart::draw_axes(const Titles& titles) {
+  draw_x_ticks();
+  const std::vector<std::string> texts = tick_texts(y_axis_.ticks);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double tick = y_axis_.ticks[i];
+    svg_.line(box_.left, y_at(tick), box_.left + box_.across, y_at(tick), {.color = kGridColor});
+    svg_.text(box_.left - 7, y_at(tick) + 4, texts[i],
+              {.size = kScatterLetters, .anchor = "end", .color = kQuietColor});
+  }
+  svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
+  svg_.line(box_.left, box_.top, box_.left, bottom(), {});
+  svg_.text(box_.left + box_.across / 2, bottom() + 38, titles.x, {.size = 13, .anchor = "middle"});
+  svg_.text(16, box_.top + box_.down / 2, titles.y, {.size = 13, .anchor = "middle", .turn = -90});
+}
+
+void ScatterChart::curve(const std::function<double(double)>& y, const Svg::Stroke& stroke) {
+  constexpr int kPieces = 160;
+  Svg::Points points;
+  for (int i = 0; i <= kPieces; ++i) {
+    const double part = static_cast<double>(i) / kPieces;
+    const double x = x_axis_.is_logarithmic ? x_axis_.low * std::pow(x_axis_.high / x_axis_.low, part)
+                                            : x_axis_.low + part * (x_axis_.high - x_axis_.low);
+    const double value = y(x);
+    if (value >= y_axis_.low && value <= y_axis_.high) points.emplace_back(x_at(x), y_at(value));
+  }
+  if (points.size() > 1) svg_.lines(points, stroke);
+}
+
+void ScatterChart::line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke) {
+  Svg::Points points;
+  for (const auto& [x, y] : values) points.emplace_back(x_at(x), y_at(y));
+  if (points.size() > 1) svg_.lines(points, stroke);
+}
+
+void ScatterChart::whisker(double x, double low, double high, const std::string& color) {
+  constexpr double kHalf = 4;
+  svg_.line(x_at(x), y_at(low), x_at(x), y_at(high), {.color = color, .width = 1.5});
+  for (const double end : {low, high})
+    svg_.line(x_at(x) - kHalf, y_at(end), x_at(x) + kHalf, y_at(end), {.color = color, .width = 1.5});
+}
+
+void ScatterChart::dot(double x, double y, const std::string& color, const std::string& tip) {
+  svg_.circle(x_at(x), y_at(y), 4, color, tip);
+}
+
+void ScatterChart::cross(double x, double y, const std::string& color) { draw_cross(svg_, x_at(x), y_at(y), color); }
+
+void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries) {
+  constexpr double kMark = 22, kToWords = 6, kToNext = 18, kToNextLine = 18;
+  const double left = x;
+  for (const ChartEntry& entry : entries) {
+    const double width = kMark + kToWords + text_width(entry.words, kScatterLetters);
+    if (x > left && x + width > right) {
+      x = left;
+      y += kToNextLine;
+    }
+    if (entry.mark == ChartMark::line) svg.line(x, y - 4, x + kMark, y - 4, entry.stroke);
+    if (entry.mark == ChartMark::dot) svg.circle(x + kMark / 2, y - 4, 4, entry.stroke.color);
+    if (entry.mark == ChartMark::cross) draw_cross(svg, x + kMark / 2, y - 4, entry.stroke.color);
+    svg.text(x + kMark + kToWords, y, entry.words, {.size = kScatterLetters});
+    x += width + kToNext;
+  }
+}
+
+}  // namespace kb

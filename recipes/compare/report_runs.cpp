@@ -1,0 +1,177 @@
+#include "recipes/compare/report_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string.h>
+
+#include <algorithm>
+#include <set>
+
+#include "recipes/report/curve_points.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/sweep/sweep_store.h"
+#include "recipes/train/layer_log.h"
+#include "runtime/flat_json.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+#include "runtime/threads.h"
+#include "runtime/usable_processors.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_run_folder(const fs::path& folder) { return is_there(folder / kManifest) || is_there(folder / kMetrics); }
+
+void find_runs(const fs::path& folder, std::set<fs::path>& found) {
+  if (is_run_folder(folder)) {
+    found.insert(fs::canonical(folder));
+    return;
+  }
+  std::error_code unreadable;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, unreadable))
+    if (entry.is_directory(unreadable) && !entry.is_symlink(unreadable)) find_runs(entry.path(), found);
+}
+
+std::set<fs::path> folders_of(const std::vector<fs::path>& places) {
+  std::set<fs::path> all;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!fs::is_directory(place, error))
+      throw Error(fmt::format("{}: expected a run folder, or one with run folders below it, got {}", place.string(),
+                              is_there(place) ? "a file" : "nothing of that name"));
+    std::set<fs::path> found;
+    find_runs(place, found);
+    if (found.empty())
+      throw Error(fmt::format("{}: expected a run folder, or one with run folders below it, got none: no {} is there",
+                              place.string(), kManifest));
+    all.merge(found);
+  }
+  return all;
+}
+
+// The deepest folder that all lie in.
+fs::path common_folder(const std::set<fs::path>& folders) {
+  fs::path common = folders.begin()->parent_path();
+  for (const fs::path& folder : folders)
+    while (std::mismatch(common.begin(), common.end(), folder.begin(), folder.end()).first != common.end())
+      common = common.parent_path();
+  return common;
+}
+
+void take_manifest_facts(const JsonValue& manifest, ReportedRun& reported) {
+  reported.flags.emplace_back("recipe", reported.run.recipe);
+  for (const auto& [name, value] : manifest.at("flags").members())
+    reported.flags.emplace_back(name, scalar_text(value));
+  reported.planned_steps = manifest.get<int64_t>("steps");
+  if (manifest.has("memory")) {
+    reported.process_bytes = manifest.at("memory").get<int64_t>("process");
+    reported.program_bytes = manifest.at("memory").get<int64_t>("programs");
+  }
+  if (manifest.has("ended"))
+    reported.process_bytes = manifest.at("ended").get<int64_t>("peak_memory", reported.process_bytes);
+  if (manifest.has("layers")) reported.layers = manifest.at("layers").list<std::string>();
+}
+
+// Runs may have a million steps each, of which a chart shows some hundred.
+void keep_few_points(RunCurves& curves) {
+  constexpr size_t kKept = 5000;
+  for (Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.samples_per_s, &curves.data_wait_ms})
+    *curve = averaged(*curve, kKept);
+}
+
+// The reason of the last line, where that is a stop.
+std::string reason_of_stop(std::string_view metrics) {
+  const size_t end = metrics.find_last_not_of('\n') + 1, before = metrics.substr(0, end).rfind('\n');
+  FlatJson line;
+  if (!line.parse(metrics.substr(before + 1, end - before - 1)) || line.text("kind") != "stop") return "";
+  return std::string(line.text("reason"));
+}
+
+ReportedRun read_reported(const fs::path& folder, const std::string& name) {
+  ReportedRun reported;
+  reported.name = name;
+  reported.run = read_run(folder);
+  const RunReport& run = reported.run;
+  const fs::path manifest = folder / kManifest, metrics_file = folder / kMetrics;
+  take_manifest_facts(parse_json(read_file(manifest), manifest.string()), reported);
+  if (!is_there(metrics_file)) return reported;
+  const std::string metrics = read_file(metrics_file);
+  reported.curves = read_curves(metrics, {run.goal, run.goal_kind.is_share, run.goal_kind.higher_is_better});
+  if (!reported.curves.learning_rate.empty())
+    reported.done_steps = static_cast<int64_t>(reported.curves.learning_rate.back().step);
+  reported.samples_per_s = median_of(reported.curves.samples_per_s);
+  reported.data_wait_ms = median_of(reported.curves.data_wait_ms);
+  keep_few_points(reported.curves);
+  reported.reason = reason_of_stop(metrics);
+  if (!reported.layers.empty()) reported.norms = read_layer_norms(metrics_file, reported.layers.size());
+  return reported;
+}
+
+// A run, or why it is left out.
+struct Reading {
+  std::optional<ReportedRun> run;
+  std::string fault;
+};
+
+Reading reading_of(const fs::path& folder, const fs::path& common) {
+  try {
+    return {read_reported(folder, folder.lexically_relative(common).string()), ""};
+  } catch (const Error& error) {
+    return {std::nullopt, fmt::format("{} is left out: {}", folder.string(), error.what())};
+  }
+}
+
+// In the order of the folders, read by as many threads as there are processors.
+std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs::path& common) {
+  std::vector<Reading> readings(folders.size());
+  run_side_by_side(folders.size(), static_cast<size_t>(usable_processors()),
+                   [&](size_t i) { readings[i] = reading_of(folders[i], common); });
+  return readings;
+}
+
+// Says of the runs in a sweep's folder which of them are hopeless: to themselves they were interrupted.
+void mark_hopeless(const fs::path& store, ReportedRuns& reported) {
+  SweepView sweep(store);
+  sweep.refresh();
+  for (ReportedRun& run : reported.runs) {
+    if (run.run.folder.parent_path() != store) continue;
+    const PlannedTrial* trial = sweep.plan().find(run.run.folder.filename().string());
+    run.is_hopeless = trial && trial->state == TrialState::hopeless;
+  }
+}
+
+void mark_trials(ReportedRuns& reported) {
+  std::set<fs::path> stores;
+  for (const ReportedRun& run : reported.runs)
+    if (!run.run.is_done() && is_there(run.run.folder.parent_path() / kSweepFile))
+      stores.insert(run.run.folder.parent_path());
+  for (const fs::path& store : stores) try {
+      mark_hopeless(store, reported);
+    } catch (const Error& error) {
+      reported.left_out.push_back(
+          fmt::format("{}: which trials are hopeless is not told: {}", store.string(), error.what()));
+    }
+}
+
+}  // namespace
+
+ReportedRuns read_runs(const std::vector<fs::path>& places) {
+  const std::set<fs::path> folders = folders_of(places);
+  const fs::path common = common_folder(folders);
+  ReportedRuns result;
+  for (Reading& reading : readings_of({folders.begin(), folders.end()}, common))
+    if (reading.run)
+      result.runs.push_back(*std::move(reading.run));
+    else
+      result.left_out.push_back(reading.fault);
+  if (result.runs.empty()) throw Error(fmt::format("no run can be read\n  {}", fmt::join(result.left_out, "\n  ")));
+  mark_trials(result);
+  std::sort(result.runs.begin(), result.runs.end(), [](const ReportedRun& a, const ReportedRun& b) {
+    return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
+  });
+  return result;
+}
+
+}  // namespace kb

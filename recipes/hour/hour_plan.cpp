@@ -1,0 +1,108 @@
+#include "recipes/hour/hour_plan.h"
+
+#include <fmt/format.h>
+
+namespace kb {
+namespace {
+
+constexpr int64_t kBaseMinibatch = 32;
+constexpr double kBaseRate = 0.025;
+constexpr double kLarsTrust = 0.001, kLarsRate = 20;  // trust x rate = 0.02; the paper holds one and scales the other
+constexpr double kLarsSkipRate = 0.1;                 // of biases and norms, which layer-wise rates leave alone
+
+struct PaperError {
+  const char *percent, *source;
+};
+
+class Arms {
+ public:
+  explicit Arms(int64_t epochs)
+      : shared_({"--norm", "batch", "--epochs", fmt::format("{}", epochs), "--per-worker", "32", "--weight-decay",
+                 "0.0001", "--schedule", "step", "--milestones",
+                 fmt::format("{:.5g},{:.5g},{:.5g}", static_cast<double>(epochs) / 3,
+                             static_cast<double>(epochs) * 2 / 3, static_cast<double>(epochs) * 8 / 9)}) {}
+
+  // The linear scaling rule from kn = 32 (section 2.1); `warmup`: none, constant or gradual (section 2.2).
+  HourArm by_the_rule(int64_t minibatch, const std::string& warmup, std::string paper, PaperError error) const {
+    const double times = static_cast<double>(minibatch) / kBaseMinibatch;
+    HourArm arm = start_of(minibatch, std::move(paper), error);
+    arm.rate = times == 1 ? fmt::format("{:g}", kBaseRate)
+                          : fmt::format("{:g} = {:g} x {:g}", kBaseRate * times, kBaseRate, times);
+    arm.start = times == 1 ? "baseline" : warmup == "none" ? "no warmup" : warmup + " warmup";
+    arm.name = times == 1 ? "kn32" : fmt::format("kn{}-{}", minibatch, warmup == "none" ? "no-warmup" : warmup);
+    add(arm, {"--optimizer", "nesterov", "--base-lr", number(kBaseRate), "--base-minibatch", "32", "--warmup", warmup});
+    if (warmup != "none") add(arm, {"--warmup-epochs", "1"});
+    return arm;
+  }
+
+  // A rate as it is; `start`: says where it comes from.
+  HourArm at_rate(int64_t minibatch, double rate, const std::string& name, std::string start, bool warms_up,
+                  std::string paper, PaperError error) const {
+    HourArm arm = start_of(minibatch, std::move(paper), error);
+    arm.rate = number(rate);
+    arm.start = std::move(start);
+    arm.name = fmt::format("kn{}-{}", minibatch, name);
+    add(arm, {"--optimizer", "nesterov", "--lr", number(rate), "--warmup", warms_up ? "gradual" : "none"});
+    if (warms_up) add(arm, {"--warmup-epochs", "1"});
+    return arm;
+  }
+
+  HourArm lars(int64_t minibatch, std::string paper, PaperError error) const {
+    HourArm arm = start_of(minibatch, std::move(paper), error);
+    arm.rate = fmt::format("{:g}, trust {:g}", kLarsRate, kLarsTrust);
+    arm.start = "LARS, gradual warmup of 2 epochs";
+    arm.name = fmt::format("kn{}-lars", minibatch);
+    add(arm, {"--optimizer", "lars", "--lr", number(kLarsRate), "--trust", number(kLarsTrust), "--skip-lr",
+              number(kLarsSkipRate), "--warmup", "gradual", "--warmup-epochs", "2"});
+    return arm;
+  }
+
+ private:
+  static std::string number(double value) { return fmt::format("{:g}", value); }
+  static void add(HourArm& arm, const std::vector<std::string>& words) {
+    arm.words.insert(arm.words.end(), words.begin(), words.end());
+  }
+  HourArm start_of(int64_t minibatch, std::string paper, PaperError error) const {
+    HourArm arm;
+    arm.minibatch = minibatch;
+    arm.words = {"--minibatch", fmt::format("{}", minibatch)};
+    add(arm, shared_);
+    arm.paper = std::move(paper);
+    arm.paper_error = error.percent;
+    arm.source = error.source;
+    return arm;
+  }
+
+  const std::vector<std::string> shared_;
+};
+
+}  // namespace
+
+// The paper's figures: Goyal et al. 2017, tables 1 and 2a and figure 1, validation error of ResNet-50 on ImageNet; You
+// et al. 2017, tables of AlexNet, as 100 % less accuracy.
+std::vector<HourArm> hour_arms(HourPlan plan, int64_t epochs) {
+  const Arms make(epochs);
+  const HourArm baseline = make.by_the_rule(32, "gradual", "kn 256, rate 0.1", {"23.60 +- 0.12", "table 1"});
+  if (plan == HourPlan::brief)
+    return {baseline, make.by_the_rule(256, "gradual", "kn 2k, gradual warmup", {"23.49 +- 0.11", "figure 1"}),
+            make.at_rate(256, kBaseRate, "fixed", "the rate of kn 32", false, "kn 8k, rate 0.1",
+                         {"41.67 +- 0.10", "table 2a"})};
+  const auto sgd = [&](double rate) {
+    return make.at_rate(4096, rate, fmt::format("sgd-{:g}", rate), "gradual warmup", true, "kn 4k, AlexNet, SGD",
+                        {"46.9", "You et al., best rate"});
+  };
+  return {baseline,
+          make.by_the_rule(256, "gradual", "kn 2k, gradual warmup", {"23.49 +- 0.11", "figure 1"}),
+          make.at_rate(512, kBaseRate, "fixed", "the rate of kn 32", false, "kn 8k, rate 0.1",
+                       {"41.67 +- 0.10", "table 2a"}),
+          make.by_the_rule(512, "none", "kn 8k, no warmup", {"24.84 +- 0.37", "table 1"}),
+          make.by_the_rule(512, "constant", "kn 8k, constant warmup", {"25.88 +- 0.56", "table 1"}),
+          make.by_the_rule(512, "gradual", "kn 8k, gradual warmup", {"23.74 +- 0.09", "table 1"}),
+          make.by_the_rule(1024, "gradual", "kn 64k, gradual warmup", {"33.96 +- 0.80", "figure 1"}),
+          sgd(0.1),
+          sgd(0.2),
+          sgd(0.4),
+          make.lars(4096, "kn 4k, AlexNet, LARS", {"41.5", "You et al."})};
+}
+
+}  // namespace kb

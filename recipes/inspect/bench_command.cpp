@@ -1,0 +1,197 @@
+// times a recipe's compiled training step on synthetic input
+#include <fmt/format.h>
+#include "recipes/inspect/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "compiler/describe_steps.h"
+#include "compiler/layout_table.h"
+#include "recipes/config/run_task.h"
+#include "recipes/inspect/conv_times.h"
+#include "recipes/inspect/measured_step.h"
+#include "recipes/inspect/schedule_table.h"
+#include "recipes/inspect/step_times.h"
+#include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/memory_answer.h"
+#include "recipes/perf/multiply_rate.h"
+#include "recipes/run/console.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/timed_inputs.h"
+#include "runtime/json.h"
+
+namespace kb {
+namespace {
+
+constexpr int kProfiles = 5;
+constexpr int kRounds = 7;
+constexpr int64_t kCopyBytes = 128 << 20;
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Limits {
+  double copy = 0, multiply = 0;  // bytes and operations a second
+};
+
+Limits measure_limits(int threads) {
+  Limits limits;
+  CopyBandwidth copy(kCopyBytes, threads);
+  for (int trial = 0; trial < kProfiles; ++trial)
+    for (auto way : {&CopyBandwidth::plain, &CopyBandwidth::streaming})
+      limits.copy = std::max(limits.copy, 2e3 * kCopyBytes / milliseconds_of([&] { (copy.*way)(); }));
+  Pool pool(threads);
+  limits.multiply = measure_multiply_rate(pool);
+  return limits;
+}
+
+// The least of several profiles, step by step.
+std::vector<StepTime> profile(Session& session) {
+  std::vector<StepTime> best = session.profile().steps;
+  for (int trial = 1; trial < kProfiles; ++trial) {
+    const std::vector<StepTime> times = session.profile().steps;
+    for (size_t i = 0; i < best.size(); ++i)
+      best[i].milliseconds = std::min(best[i].milliseconds, times[i].milliseconds);
+  }
+  return best;
+}
+
+// A launch's rate as text, and its share of what this machine can do.
+struct RateText {
+  std::string rate;        // "21.3 GB/s"
+  double share = 0;        // of the copy bandwidth; of the multiply rate where it multiplies
+  bool is_cached = false;  // faster than a copy: a part of the bytes was in the cache
+};
+
+RateText rate_text(const Step& step, double ms, const Limits& limits) {
+  if (ms <= 0) return {.rate = "-"};
+  if (step.cls == FusionClass::library && step.flops > 0) {
+    const double rate = 1e3 * static_cast<double>(step.flops) / ms;
+    return {fmt::format("{:.1f} GFLOP/s", rate / 1e9), rate / limits.multiply};
+  }
+  const double rate = 1e3 * static_cast<double>(step.bytes) / ms;
+  return {fmt::format("{:.1f} GB/s", rate / 1e9), rate / limits.copy, rate > limits.copy};
+}
+
+void print_limits(const Limits& limits, bool in_cache) {
+  fmt::print(
+      "of: GB/s over the copy bandwidth {:.1f} GB/s (read + write),\n    GFLOP/s over the multiply rate {:.1f} "
+      "GFLOP/s\n",
+      limits.copy / 1e9, limits.multiply / 1e9);
+  if (in_cache) fmt::print("*: above 100 %, for a part of the bytes is in the processor's cache\n");
+}
+
+void print_table(Session& session, int threads) {
+  const Limits limits = measure_limits(threads);
+  const std::vector<StepTime> times = profile(session);
+  double total = 0;
+  for (const StepTime& time : times) total += time.milliseconds;
+  constexpr int kNumbers = 46;  // letters before the words
+  const auto room = static_cast<size_t>(std::max(30, usable_columns(kTableColumns) - kNumbers));
+  fmt::print("\n{:>4} {:>9} {:>6} {:>14} {:>6}   {}\n", "step", "ms", "share", "rate", "of", "what it does");
+  size_t at = 0;
+  bool in_cache = false;
+  for (const Schedule* schedule : session.profiled()) {
+    const std::vector<StepDescription> words = describe_steps(*schedule);
+    for (size_t s = 0; s < schedule->steps.size(); ++s) {
+      const double ms = times.at(at).milliseconds;
+      const RateText rate = rate_text(schedule->steps[s], ms, limits);
+      in_cache |= rate.is_cached;
+      fmt::print("{:>4} {:>9.4f} {:>5.1f}% {:>14} {:>5.0f}%{}  {}\n", at++, ms, 100 * ms / total, rate.rate,
+                 100 * rate.share, rate.is_cached ? "*" : " ", words[s].text(room));
+    }
+  }
+  fmt::print("{:>4} {:>9.4f}\n", "sum", total);
+  print_limits(limits, in_cache);
+}
+
+// Returns the bytes that a step takes on its device; a GPU has two slots for inputs.
+int64_t peak_bytes(const Compiled& compiled, const Target& target) {
+  const MemoryAnswer memory = memory_answer(compiled);
+  return memory.total() + (target.processor == Processor::gpu ? memory.inputs : 0);
+}
+
+void print_json(const RunConfig& config, const StepTimes& times, int threads, const Backend& backend,
+                const Compiled& compiled) {
+  Json object = {{"step_ms_min", times.min()},
+                 {"step_ms_median", times.median()},
+                 {"samples_per_s", 1e3 * static_cast<double>(config.minibatch) / times.median()},
+                 {"peak_bytes", peak_bytes(compiled, backend.target())},
+                 {"threads", threads},
+                 {"precision", word_of(kPrecisions, config.precision)},
+                 {"library", backend.library()},
+                 {"library_bf16", name(backend.library_dtype(DType::bf16))}};
+  fmt::print("{}\n", object.dump());
+}
+
+// The step against its own convolutions with nothing around them: the median ratio of interleaved rounds.
+void print_convolutions(Session& session, int threads, const Target& target) {
+  ConvTimer timer(threads, target.shards, 3);
+  if (session.virtual_workers() > 1) return;  // whose step has the convolutions of each
+  ConvolutionsAlone convolutions(session.compiled().program.final, timer);
+  if (convolutions.empty()) return;
+  std::array<double, kRounds> ratios, alone;
+  for (int round = 0; round < kRounds; ++round) {
+    alone[round] = convolutions.time();
+    ratios[round] = milliseconds_of([&] { session.step(); }) / alone[round];
+  }
+  std::sort(ratios.begin(), ratios.end());
+  std::sort(alone.begin(), alone.end());
+  fmt::print(
+      "convolutions alone, each in the fastest of NHWC and blocks of 8 and 16:\n  median {:.1f} ms; the step over "
+      "them, "
+      "median of {} interleaved rounds: {:.3f}\n",
+      alone[kRounds / 2], kRounds, ratios[kRounds / 2]);
+  for (const auto& [dtype, times] : convolutions.layouts()) {
+    const std::string note = faster_row_note(target.library_isa, dtype, times, table_block(target.library_isa, dtype));
+    if (!note.empty()) fmt::print("{}\n", note);
+  }
+}
+
+}  // namespace
+
+int bench_command(const ToolArguments& arguments) {
+  bool json = false;
+  std::optional<ToolCall> call =
+      parse_tool_call(arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  if (!call) return 0;
+  const RunConfig& config = call->config;
+  Device device = choose_device(config);
+  const int threads = Pool(static_cast<int>(config.threads)).threads();
+  const Task task = timed_task(call->recipe, config);
+  Programs programs = compile_programs(task, config, device.backend->target());
+  StateStore store(*device.backend);
+  Session session(*device.backend, store, std::move(programs.training));
+  store.initialise(static_cast<uint32_t>(config.seed));
+  fill_timed_inputs(session, task, config);
+  const StepTimes times = time_steps(session, config.steps);
+  if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
+  const double median = times.median();
+  const std::string note = precision_note(*device.backend, config);
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
+             config.minibatch, word_of(kPrecisions, config.precision));
+  fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
+             1e3 * static_cast<double>(config.minibatch) / median,
+             times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");
+  fmt::print("{}\n", to_text(memory_answer(session.compiled())));
+  if (device.backend->target().processor == Processor::gpu) {
+    const double copy = device_copy_rate(*device.backend, device_copy_bytes(*device.backend));
+    fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy},
+                                    usable_columns(kTableColumns)));
+    return 0;
+  }
+  print_table(session, threads);
+  if (note.empty())
+    print_convolutions(session, threads, device.backend->target());
+  else
+    fmt::print("{}\nthe step over its convolutions: skipped, a figure of bf16 is none where bf16 is widened\n", note);
+  return 0;
+}
+
+}  // namespace kb

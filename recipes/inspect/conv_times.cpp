@@ -1,0 +1,150 @@
+#include "recipes/inspect/conv_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "compiler/layout_table.h"
+
+#include "runtime/cpu/library_plan.h"
+
+namespace kb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype) {
+  std::vector<ConvLayer> layers;
+  const auto add = [&](int64_t c, int64_t o, int64_t size, int64_t kernel, int64_t stride) {
+    ConvSpec s{.dtype = dtype, .n = n, .c = c, .h = size, .w = size, .o = o, .kh = kernel, .kw = kernel};
+    s.stride[0] = s.stride[1] = stride;
+    s.padding[0] = s.padding[1] = kernel / 2;
+    const auto same = [&](const ConvLayer& l) {
+      return l.spec.c == c && l.spec.o == o && l.spec.h == size && l.spec.kh == kernel && l.spec.stride[0] == stride;
+    };
+    const auto found = std::find_if(layers.begin(), layers.end(), same);
+    if (found == layers.end())
+      layers.push_back({s, 1});
+    else
+      ++found->count;
+  };
+  add(3, 64, 224, 7, 2);
+  int64_t channels = 64, size = 56;
+  const std::array<int, 4> depths{3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t width = int64_t{64} << stage;
+    for (int block = 0; block < depths[stage]; ++block) {
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      add(channels, width, size, 1, 1);
+      add(width, width, size, 3, stride);
+      if (block == 0) add(channels, 4 * width, size, 1, stride);
+      size /= stride;
+      add(width, 4 * width, size, 1, 1);
+      channels = 4 * width;
+    }
+  }
+  return layers;
+}
+
+const char* name(ConvKind kind) {
+  constexpr const char* kNames[] = {"forward", "input_grad", "weight_grad"};
+  return kNames[static_cast<int>(kind)];
+}
+
+bool trains(const ConvLayer& layer, ConvKind kind) { return kind != ConvKind::input_grad || layer.spec.c > 3; }
+
+ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block) {
+  spec.kind = kind;
+  spec.block_in = std::max<int64_t>(1, channels_together(Processor::cpu, block, spec.c));
+  spec.block_out = std::max<int64_t>(1, channels_together(Processor::cpu, block, spec.o));
+  return spec;
+}
+
+void ConvMemory::Block::fit(int64_t wanted) {
+  if (wanted <= bytes) return;
+  bytes = (wanted + 4095) / 4096 * 4096;
+  data.reset(std::aligned_alloc(4096, static_cast<size_t>(bytes)));
+  std::fill_n(static_cast<char*>(data.get()), bytes, 0);
+}
+
+void ConvMemory::fit(LibraryContext& context, const LibraryOp& op, const ConvSpec& spec) {
+  const int64_t element = size_of(spec.dtype), w = spec.o * spec.c / spec.groups * spec.kh * spec.kw;
+  const int64_t packed =
+      spec.kind == ConvKind::weight_grad ? 0 : static_cast<int64_t>(packed_weight_bytes(context, spec));
+  x_.fit(spec.n * spec.c * spec.h * spec.w * element);
+  y_.fit(spec.n * spec.o * spec.out_h() * spec.out_w() * element);
+  weights_.fit(std::max(packed, w * std::max<int64_t>(element, 4)));
+  scratch_.fit(static_cast<int64_t>(op.scratch_bytes()) + 64);
+}
+
+void ConvMemory::run(Pool& pool, const LibraryOp& op, const ConvSpec& spec) {
+  const bool weight_grad = spec.kind == ConvKind::weight_grad, input_grad = spec.kind == ConvKind::input_grad;
+  const void* in[] = {(input_grad ? y_ : x_).data.get(), (weight_grad ? y_ : weights_).data.get()};
+  void* out[] = {(weight_grad ? weights_ : input_grad ? x_ : y_).data.get()};
+  op.run(pool, in, out, scratch_.data.get());
+}
+
+std::unique_ptr<LibraryOp> ConvTimer::plan(const ConvSpec& spec) {
+  const auto start = Clock::now();
+  auto op = plan_conv(context_, spec, shards_);
+  plan_ms_ += ms_since(start);
+  return op;
+}
+
+double ConvTimer::time(const ConvSpec& spec) {
+  const auto op = plan(spec);
+  implementation_ = op->implementation();
+  ConvMemory memory;
+  memory.fit(context_, *op, spec);
+  double least = 1e30;
+  for (int i = 0; i <= repeats_; ++i) {
+    const auto begin = Clock::now();
+    memory.run(pool_, *op, spec);
+    if (i > 0) least = std::min(least, ms_since(begin));
+  }
+  return least;
+}
+
+ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer) : timer_(timer) {
+  std::map<std::string, size_t> known;  // by attributes and shapes, as text
+  std::vector<LayoutTimes> measured;    // of each call
+  for (const Step& step : schedule.steps) {
+    if (step.cls != FusionClass::library) continue;
+    const Node& node = schedule.node_of(step);
+    if (node.op != Op::conv2d && node.op != Op::conv2d_input_grad && node.op != Op::conv2d_weight_grad) continue;
+    const ConvSpec spec = conv_spec(*schedule.graph, node);
+    std::string key =
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(spec.kind), name(spec.dtype), spec.n, spec.c,
+                    spec.h, spec.w, spec.o, spec.kh, spec.kw, spec.stride[0], spec.groups);
+    auto [at, fresh] = known.try_emplace(std::move(key), calls_.size());
+    if (fresh) {
+      LayoutTimes& times = measured.emplace_back();
+      for (const int64_t block : kLayoutBlocks) times[block] = timer.time(in_layout(spec, spec.kind, block));
+      const ConvSpec fastest = in_layout(spec, spec.kind, choose_block(times, 0));
+      calls_.push_back({timer.plan(fastest), fastest});
+      memory_.fit(timer.context(), *calls_.back().op, fastest);
+    }
+    ++calls_[at->second].count;
+    for (const auto& [block, time] : measured[at->second]) layouts_[spec.dtype][block] += time;
+  }
+}
+
+double ConvolutionsAlone::time() {
+  const auto begin = Clock::now();
+  for (const Call& call : calls_)
+    for (int i = 0; i < call.count; ++i) memory_.run(timer_.pool(), *call.op, call.spec);
+  return ms_since(begin);
+}
+
+}  // namespace kb

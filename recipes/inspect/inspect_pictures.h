@@ -1,0 +1,27 @@
+// inspect --picture, --trace: a step drawn, measured here or predicted.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "recipes/inspect/inspect_programs.h"
+#include "recipes/inspect/step_model.h"
+#include "recipes/train/device.h"
+#include "runtime/session.h"
+
+namespace kb {
+
+// Throws UsageError for flags whose step cannot be drawn, Error for a file that cannot be written.
+void check_picture(const RunConfig& config, const InspectOptions& options);
+
+// Returns the programs of a recipe, loaded and fed with inputs for timing.
+std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const Task& task);
+
+// Each draws a step and gives a line to print: from a profile of the session; of a GPU that need not be there, every
+// part as long as the model says; as it is measured on this machine.
+std::string draw(const ToolCall& call, const Session& session, const Profile& profile, const std::string& what,
+                 const Device& device);
+std::string draw_from_rates(const ToolCall& call, const InspectOptions& options, const Compiled& compiled,
+                            const StepModel& model);
+std::string draw_measured(const ToolCall& call, const InspectOptions& options);
+
+}  // namespace kb

@@ -1,0 +1,33 @@
+#include "recipes/inspect/inspect_programs.h"
+
+#include <fmt/format.h>
+
+#include "recipes/config/run_task.h"
+#include "recipes/papers/table.h"
+#include "recipes/train/residency.h"
+#include "runtime/worker_programs.h"
+
+namespace kb {
+
+const Compiled& chosen(const Programs& programs, const InspectOptions& options) {
+  return options.predict ? programs.inference : programs.training;
+}
+
+Programs compiled_for(const ToolCall& call, const Target& target) {
+  const Task task = declared_task(call.recipe, call.config);
+  return compile_programs(task, call.config, target, choose_residency(call.config, task, target));
+}
+
+void print_heading(const ToolCall& call, const std::string& where, const std::string& reason) {
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n\n", call.recipe.name, where, reason, call.config.minibatch,
+             word_of(kPrecisions, call.config.precision));
+}
+
+std::vector<const Schedule*> last_routine(const Compiled& compiled) {
+  const WorkerPrograms all = worker_programs(compiled.program, compiled.workers.virtual_workers);
+  std::vector<const Schedule*> programs;
+  for (const size_t number : all.routines.at(0)) programs.push_back(all.programs[number].schedule);
+  return programs;
+}
+
+}  // namespace kb

@@ -1,0 +1,193 @@
+// forecasts a recipe's speed on 1 to 4096 workers of a described cluster
+#include <fmt/format.h>
+#include "recipes/inspect/commands.h"
+
+#include <charconv>
+#include <numeric>
+#include <thread>
+
+#include "recipes/config/network.h"
+#include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
+#include "recipes/inspect/scale_json.h"
+#include "recipes/inspect/scaling.h"
+#include "recipes/perf/step_profiles.h"
+#include "recipes/run/step_picture.h"
+#include "recipes/run/tool.h"
+#include "recipes/train/device.h"
+#include "recipes/train/programs.h"
+#include "recipes/train/timed_inputs.h"
+#include "runtime/atomic_file.h"
+#include "runtime/threads.h"
+#include "runtime/usable_processors.h"
+
+namespace kb {
+namespace {
+
+constexpr int kMostWorkers = 4096;
+constexpr double kBucketMb = 8;  // where --bucket-mb is not given
+
+struct ScaleOptions {
+  int64_t per_node = 8;
+  int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
+  int64_t samples = 0;  // of an epoch; 0: the data set's
+  std::string inside, between, step, json;
+};
+
+// One of two processes, which has the all-reduces in it; alone, so that nothing goes anywhere.
+struct Worker {
+  World world{make_local_communicator()};
+  Device device;
+  LoadedPrograms loaded;
+
+  Worker(const Task& task, const RunConfig& config)
+      : device(choose_device(config, &world)),
+        loaded(*device.backend, compile_programs(task, config, device.backend->target()),
+               static_cast<uint32_t>(config.seed)) {
+    fill_timed_inputs(loaded.training, task, config);
+  }
+};
+
+// Take steps until the end of the scope.
+class Neighbours {
+ public:
+  explicit Neighbours(std::span<const std::unique_ptr<Worker>> workers) {
+    for (const std::unique_ptr<Worker>& worker : workers)
+      threads_.push_back(start_thread<std::jthread>("a worker beside the timed one",
+                                                    [&session = worker->loaded.training](const std::stop_token& stop) {
+                                                      while (!stop.stop_requested()) session.step();
+                                                    }));
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+// Workers that are timed, and the first one's times, from which the forecast is made.
+struct Timed {
+  std::vector<std::unique_ptr<Worker>> workers;  // the first is timed
+  ScaleWorker one;
+  std::string text;  // "a step takes 40 ms on ..."
+};
+
+double milliseconds_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
+    throw UsageError(fmt::format("--step-ms: expected a number > 0, got '{}'", text));
+  return value;
+}
+
+std::string milliseconds_text(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.0f} ms", 1e3 * seconds);
+}
+
+// Returns the flags of a run of two processes, a worker each, of which one is timed.
+RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
+  RunConfig config = call.config;
+  const BatchPlan one = make_batch_plan(config.minibatch, config.per_worker, 1);
+  if (one.virtual_workers != 1)
+    throw UsageError(
+        "--per-worker: expected one virtual worker, whose samples are --minibatch\n  hint:     leave it out");
+  config.processes = 2;
+  config.minibatch = 2 * one.per_worker;
+  if (config.bucket_mb == 0) config.bucket_mb = kBucketMb;
+  if (options.cores > 0 && config.threads == 0) config.threads = std::max<int64_t>(1, options.cores / options.per_node);
+  return config;
+}
+
+// By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
+void time_steps(Timed& timed, const Task& task, const RunConfig& config, const ScaleOptions& options) {
+  timed.workers.push_back(std::make_unique<Worker>(task, config));
+  ScaleWorker& one = timed.one;
+  one.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_processors();
+  one.cores = static_cast<int>(options.cores);
+  if (one.cores > 0 && timed.workers[0]->device.backend->target().processor != Processor::cpu)
+    throw UsageError("--cores: expected workers that are processes on a CPU, got a GPU\n  hint:     --device cpu");
+  const int most = std::min(one.at_a_time(static_cast<int>(options.per_node)), usable_processors() / one.threads);
+  for (int at_a_time = 1;; at_a_time = std::min(2 * at_a_time, most)) {
+    while (timed.workers.size() < static_cast<size_t>(at_a_time))
+      timed.workers.push_back(std::make_unique<Worker>(task, config));
+    const Neighbours neighbours(std::span(timed.workers).subspan(1));
+    one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.training);
+    if (at_a_time >= most) break;
+  }
+}
+
+// With --step-ms a worker's steps keep their shares of one of that length.
+Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& options) {
+  const RunConfig config = flags_of_worker(call, options);
+  Timed timed;
+  time_steps(timed, task, config, options);
+  timed.one.samples = static_cast<double>(config.minibatch) / 2;
+  timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
+  const double alone = timed.one.steps.at(1).sum();
+  timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
+                           timed.workers[0]->device.backend->description());
+  for (const auto& [at_a_time, step] : timed.one.steps)
+    if (at_a_time > 1) timed.text += fmt::format(", {} where {} compute", milliseconds_text(step.sum()), at_a_time);
+  if (!options.step.empty()) {
+    const double wanted = 1e-3 * milliseconds_of(options.step);
+    for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
+    timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
+  }
+  timed.text += fmt::format("; buckets of {:.3g} MB", config.bucket_mb);
+  return timed;
+}
+
+std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
+  std::string text = fmt::format("nodes of {}", cluster.per_node);
+  if (worker.cores > 0)
+    text += fmt::format(" on {} cores, {} thread{} each", worker.cores, worker.threads, worker.threads == 1 ? "" : "s");
+  if (cluster.per_node > 1) text += fmt::format(", inside {}", network_text(cluster.inside));
+  return text + fmt::format(", between {}", network_text(cluster.between));
+}
+
+}  // namespace
+
+int scale_command(const ToolArguments& arguments) {
+  ScaleOptions options;
+  const std::optional<ToolCall> call = parse_tool_call(
+      arguments,
+      {{{"--node", "G", "workers of a node"}, nullptr, &options.per_node},
+       {{"--cores", "C", "of a node, which its workers, on CPUs, share"}, nullptr, &options.cores},
+       {{"--samples", "N", "of an epoch, where it is not the data set's"}, nullptr, &options.samples},
+       {{"--inside", "LATENCY,BANDWIDTH", "the network inside a node, as --net"}, nullptr, nullptr, &options.inside},
+       {{"--between", "LATENCY,BANDWIDTH", "the network between nodes"}, nullptr, nullptr, &options.between},
+       {{"--step-ms", "MS", "a worker's step alone, in place of this machine's"}, nullptr, nullptr, &options.step},
+       {{"--json", "FILE", "the forecast as JSON, for `study --cluster`"}, nullptr, nullptr, &options.json}});
+  if (!call) return 0;
+  if (options.between.empty() || (options.inside.empty() && options.per_node > 1))
+    throw UsageError(
+        "expected --between LATENCY,BANDWIDTH and, for nodes of several workers, --inside LATENCY,BANDWIDTH\n"
+        "  hint:     --between 50us,50Gbit/s --inside 10us,20GB/s; or --node 1 for a worker a node");
+  const Cluster cluster{static_cast<int>(options.per_node),
+                        options.inside.empty() ? Network{} : parse_network(options.inside, "--inside"),
+                        parse_network(options.between, "--between")};
+  if (!call->config.trace.empty())
+    throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
+  check_picture_files(call->config);
+  const Task task = timed_task(call->recipe, call->config);
+  const Timed timed = time_worker(*call, task, options);
+  const std::string nodes = cluster_text(cluster, timed.one);
+  const int64_t epoch = options.samples > 0 ? options.samples : task.train_count;
+  const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
+  fmt::print("{}: {}\n{}; an epoch is {} samples\n", title, timed.text, nodes, epoch);
+  std::vector<ScaleLine> lines;
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
+    lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
+    fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.epochs));
+  }
+  const ScaleWords words{title, timed.text, nodes};
+  if (!options.json.empty()) {
+    write_file_atomically(options.json, scale_json(lines, epoch, words));
+    fmt::print("\nforecast: {}\n", options.json);
+  }
+  if (!call->config.picture.empty()) {
+    write_file_atomically(call->config.picture, scale_picture(lines, epoch, words));
+    fmt::print("\npicture: {}\n", call->config.picture);
+  }
+  return 0;
+}
+
+}  // namespace kb

@@ -1,0 +1,83 @@
+#include "recipes/inspect/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "recipes/perf/overlap_forecast.h"
+
+namespace kb {
+namespace {
+
+// "-" where a minibatch is larger than the epoch of `epoch` samples.
+std::string epochs_text(const ScaleRow& row, double count, double epoch) {
+  return row.minibatch > epoch ? "-" : duration_text(row.seconds_of(count * epoch));
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 3600) return fmt::format("{:.1f} min", seconds / 60);
+  return seconds < 48 * 3600 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
+}
+
+int ScaleWorker::at_a_time(int workers) const { return cores == 0 ? 1 : std::clamp(cores / threads, 1, workers); }
+
+double ScaleWorker::stretch(int workers) const {
+  return cores == 0 ? 1 : std::max(1.0, static_cast<double>(workers) * threads / cores);
+}
+
+Overlap forecast(const ScaleWorker& worker, int workers, Algorithm algorithm, const Cluster& cluster) {
+  const int on_node = std::min(workers, cluster.per_node);
+  auto timed = worker.steps.lower_bound(worker.at_a_time(on_node));
+  ensure(!worker.steps.empty(), "forecast: no step was timed");
+  if (timed == worker.steps.end()) --timed;  // as many as there were cores for
+  TimedStep step = timed->second;
+  step.scale(worker.stretch(on_node));
+  Overlap overlap = predict_overlap(*worker.schedule, step.final, [&](int64_t bytes) {
+    return all_reduce_seconds(algorithm, bytes, workers, cluster);
+  });
+  overlap.compute += step.prepare;
+  overlap.step += step.prepare;
+  return overlap;
+}
+
+ScaleLine scale_line(const ScaleWorker& worker, Algorithm algorithm, const Cluster& cluster, int most_workers) {
+  ScaleLine line{algorithm, {}};
+  const double alone = forecast(worker, 1, algorithm, cluster).step;
+  const double node = forecast(worker, cluster.per_node, algorithm, cluster).step;
+  for (int workers = 1; workers <= most_workers; workers *= 2) {
+    const Overlap one = forecast(worker, workers, algorithm, cluster);
+    const double minibatch = workers * worker.samples;
+    line.rows.push_back({workers, minibatch, one.step, one.communication, one.exposed, minibatch / one.step,
+                         alone / one.step, node / one.step});
+  }
+  return line;
+}
+
+std::string scale_table(const ScaleLine& line, double epoch, int64_t epochs) {
+  const bool both = epochs != kPaperEpochs;
+  const std::string other = both ? fmt::format(" {:>10}", fmt::format("{} epochs", epochs)) : "";
+  std::string text = fmt::format("{}\n{:>7} {:>9} {:>9} {:>10} {:>10} {:>9} {:>9} {:>10} {:>10}{}\n",
+                                 name(line.algorithm), "workers", "kn", "step ms", "images/s", "efficiency",
+                                 "of a node", "comm ms", "exposed ms", fmt::format("{} epochs", kPaperEpochs), other);
+  for (const ScaleRow& row : line.rows) {
+    text += fmt::format("{:>7} {:>9.0f} {:>9.2f} {:>10.0f} {:>9.1f}% {:>8.1f}% {:>9.2f} {:>10.2f} {:>10}", row.workers,
+                        row.minibatch, 1e3 * row.step, row.rate, 100 * row.efficiency, 100 * row.of_node,
+                        1e3 * row.communication, 1e3 * row.exposed, epochs_text(row, kPaperEpochs, epoch));
+    if (both) text += fmt::format(" {:>10}", epochs_text(row, static_cast<double>(epochs), epoch));
+    text += "\n";
+  }
+  const auto first =
+      std::find_if(line.rows.begin(), line.rows.end(), [&](const ScaleRow& r) { return r.minibatch > epoch; });
+  if (first != line.rows.end())
+    text += fmt::format(
+        "from {} workers on the minibatch kn is larger than the set's {:.0f} samples: it has no epoch "
+        "(-); --samples N forecasts a larger set\n",
+        first->workers, epoch);
+  return text;
+}
+
+}  // namespace kb

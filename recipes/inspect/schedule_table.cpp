@@ -1,0 +1,99 @@
+#include "recipes/inspect/schedule_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/describe_steps.h"
+#include "recipes/perf/memory_answer.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kPeakRows = 10;
+
+// Widths in letters, with the gap before each: of the columns that narrow tables leave out, and of those that all have.
+constexpr int kClassColumn = 15, kPlaceColumn = 24, kFirstColumns = 33, kLeastText = 40, kWideText = 60;
+constexpr int kWithPlaces = 110;  // columns, from which on the tensors' lines of the model stand beside them
+
+std::string without_end_blanks(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
+
+struct ScheduleColumns {
+  explicit ScheduleColumns(int columns)
+      : place(columns >= kFirstColumns + kLeastText + kPlaceColumn),
+        cls(columns >= kFirstColumns + kWideText + kPlaceColumn + kClassColumn),
+        text(static_cast<size_t>(
+            std::max(kLeastText, columns - kFirstColumns - (place ? kPlaceColumn : 0) - (cls ? kClassColumn : 0)))) {}
+  bool place, cls;
+  size_t text;  // letters of what a step does
+
+  // A line whose columns behind the words may be absent.
+  std::string line(const std::string& numbers, const std::string& what, const std::string& where,
+                   std::string_view of) const {
+    std::string line = fmt::format("{}  {:<{}}", numbers, what, text);
+    if (place) line += fmt::format("  {:<{}}", where, kPlaceColumn - 2);
+    if (cls) line += fmt::format("  {}", of);
+    return without_end_blanks(line) + "\n";
+  }
+};
+
+std::string count_text(int64_t count) {
+  if (count == 0) return "-";
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+  double value = static_cast<double>(count);
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return fmt::format("{:.3g}{}", value, kUnits[unit]);
+}
+
+std::string schedule_lines(const Schedule& schedule, const ScheduleColumns& columns) {
+  if (schedule.steps.empty()) return "";
+  std::string text = fmt::format("\n{}\n", schedule.name);
+  text += columns.line(fmt::format("{:>4} {:<8} {:>9} {:>7}", "step", "phase", "bytes", "FLOPs"), "what it does",
+                       "line of the model", "class");
+  const std::vector<StepDescription> words = describe_steps(schedule);
+  for (size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    text += columns.line(
+        fmt::format("{:>4} {:<8} {:>9} {:>7}", s, name(words[s].phase), bytes_text(step.bytes), count_text(step.flops)),
+        words[s].text(columns.text), step_place(schedule, step), name(step.cls));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string schedule_lines(const Program& program, int columns) {
+  std::string text;
+  for (const Schedule* schedule : program.all()) text += schedule_lines(*schedule, ScheduleColumns(columns));
+  return text;
+}
+
+std::string peak_lines(const Program& program, int columns) {
+  const Peak peak = memory_peak(program, kPeakRows);
+  std::string text = fmt::format("\nlargest of {} live at step {}\n", bytes_text(peak.bytes), peak.step);
+  size_t types = 0;
+  for (const LiveTensor& tensor : peak.tensors) types = std::max(types, tensor.type.size());
+  const size_t numbers = 13 + types + (columns > kWithPlaces ? kPlaceColumn : 0);
+  const size_t room = std::max<size_t>(kLeastText, columns > static_cast<int>(numbers) ? columns - numbers : 0);
+  for (const LiveTensor& tensor : peak.tensors) {
+    const std::string place =
+        columns > kWithPlaces ? fmt::format("{:<{}}  ", tensor.place, kPlaceColumn - 2) : std::string();
+    text += fmt::format("{:>9}  {:<{}}  {}{}\n", bytes_text(tensor.bytes), tensor.type, types, place,
+                        tensor.made_by.text(room));
+  }
+  return text;
+}
+
+std::string step_place(const Schedule& schedule, const Step& step) {
+  std::string first;
+  for (const int32_t n : step.nodes) {
+    const Node& node = schedule.graph->nodes[static_cast<size_t>(n)];
+    const std::string place = schedule.graph->place(node);
+    if (!place.empty() && info(node.op).cls != OpClass::leaf) return place;
+    if (first.empty()) first = place;
+  }
+  return first;
+}
+
+}  // namespace kb

@@ -1,0 +1,44 @@
+// A model of a step on a GPU, launch by launch, to be held against what is measured there. A launch of a generated
+// kernel takes the time of its DRAM bytes or of its main loop's instructions, whichever is longer, and a constant for
+// its start and end; a library call takes the time of its bytes or operations at a stated share of the GPU's rates.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule.h"
+#include "compiler/target.h"
+#include "recipes/inspect/gpu_rates.h"
+#include "recipes/inspect/schedule_table.h"
+#include "runtime/cuda/sass.h"
+
+namespace kb {
+
+// By name of kernel. Empty: the machine code is not known, and no time of it is predicted.
+using KernelWork = std::map<std::string, cuda::LoopWork>;
+
+struct LaunchModel {
+  double dram_ms = 0;
+  double code_ms = 0;  // of the main loop's instructions; library calls: of their operations
+  double alu = 0;      // operations in the pipe "alu" an element of the main loop; 0: not known
+  double total_ms = 0;
+  bool is_judged = false;  // moves enough bytes for its time between two events to mean something
+};
+
+struct StepModel {
+  std::vector<LaunchModel> launches;  // of the programs' steps, one behind the other
+  int64_t generated_bytes = 0, library_bytes = 0;
+  double generated_ms = 0, library_ms = 0;
+  double milliseconds() const { return generated_ms + library_ms; }
+};
+
+StepModel model_step(const std::vector<const Schedule*>& programs, const KernelWork& work, const Target& target,
+                     const GpuRates& rates);
+
+// A line a launch with its bytes, times and ALU operations, and one of sums. `measured`: milliseconds of each launch,
+// for a column beside the predicted ones; empty: none. `copy`: bytes a second, which judged launches are compared with.
+// No line of a launch is longer than `columns`, or than what its numbers and some words need.
+std::string to_text(const StepModel& model, const std::vector<const Schedule*>& programs, const GpuRates& rates,
+                    const std::vector<double>& measured = {}, double copy = 0, int columns = kTableColumns);
+
+}  // namespace kb

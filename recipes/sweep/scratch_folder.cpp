@@ -1,0 +1,34 @@
+#include "recipes/sweep/scratch_folder.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "graph/error.h"
+#include "runtime/host_name.h"
+
+namespace kb {
+
+namespace fs = std::filesystem;
+
+ScratchFolder::ScratchFolder(const fs::path& store) {
+  for (int number = 1; !lock_ || !lock_->has_it(); ++number) {
+    path_ = store / fmt::format("packing-{}-{}", host_name(), number);
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) throw Error(fmt::format("cannot make the folder {}: {}", path_.string(), error.message()));
+    lock_ = std::make_unique<FolderLock>(path_);
+  }
+  empty();
+}
+
+ScratchFolder::~ScratchFolder() { empty(); }
+
+// The folder itself stays: another process may be about to lock it.
+void ScratchFolder::empty() const {
+  std::error_code error;
+  for (fs::directory_iterator at(path_, error), end; !error && at != end; at.increment(error))
+    fs::remove_all(at->path(), error);
+}
+
+}  // namespace kb

@@ -1,0 +1,34 @@
+// Standing of a sweep for a person: a line for each trial of this process that ended, and how long the rest may take.
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "recipes/run/console.h"
+#include "recipes/sweep/sweep_store.h"
+#include "recipes/trials/executor.h"
+
+namespace kb {
+
+class SweepConsole : public TrialObserver {
+ public:
+  // `budget`: after which it asks to stop. All must outlive it.
+  SweepConsole(Console& console, const SweepView& view, std::optional<std::chrono::duration<double>> budget);
+
+  void ended(const Trial& trial, const TrialOutcome& outcome) override;
+  void progress(double done, size_t running) override;
+  bool wants_to_stop() override;  // a signal came (Interrupt), or the budget is spent
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool has_spent() const;
+  std::string standing() const;
+
+  Console& console_;
+  const SweepView& view_;
+  const std::optional<std::chrono::duration<double>> budget_;
+  const Clock::time_point started_ = Clock::now();
+  const size_t closed_before_;
+};
+
+}  // namespace kb

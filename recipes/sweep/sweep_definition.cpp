@@ -1,0 +1,148 @@
+#include "recipes/sweep/sweep_definition.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "recipes/config/values.h"
+#include "recipes/run/commit.h"
+#include "recipes/trials/study_folder.h"
+#include "runtime/json.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+constexpr Choice<PointKind> kPointKinds[] = {{"halton", PointKind::halton}, {"even", PointKind::even}};
+
+SweepRange read_range(const JsonValue& json) {
+  SweepRange range;
+  range.range = parse_search(json.get<std::string>("range"));
+  range.widens_below = json.get<bool>("widens_below");
+  range.widens_above = json.get<bool>("widens_above");
+  return range;
+}
+
+// Parts, with their names, that must be the same in a sweep that is gone on with.
+std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefinition& definition) {
+  std::vector<std::string> ranges;
+  for (const SweepRange& range : definition.ranges) ranges.push_back("--search " + range.range.text());
+  return {{"the recipe", definition.recipe},
+          {"the flags of its trials", fmt::format("{}", fmt::join(lasting_words(definition.words), " "))},
+          {"what is searched", fmt::format("{}", fmt::join(ranges, " "))},
+          {"--points", word_of(kPointKinds, definition.points)},
+          {"--point-seed", fmt::to_string(definition.point_seed)},
+          {"--cap", fmt::format("{}", definition.cap)},
+          {"--seed", fmt::to_string(definition.first_seed)}};
+}
+
+[[noreturn]] void refuse_sweep(const std::string& store, const std::string& part, const std::string& there,
+                               const std::string& asked) {
+  throw Error(fmt::format(
+      "--store: {} holds another sweep: {} differ{}\n  expected: {}\n  got:      {}\n  hint:     the same "
+      "command goes on with it, also with a larger --grid, --trials, --seeds or --budget; for another sweep "
+      "name another folder",
+      store, part, part.ends_with('s') ? "" : "s", there, asked));
+}
+
+}  // namespace
+
+void check_bounds(const SweepDefinition& definition, const std::string& what) {
+  const auto check = [&](const char* number, int64_t got, int64_t least, int64_t most) {
+    if (got < least || got > most)
+      throw UsageError(
+          fmt::format("{}{}: expected a whole number in [{}, {}], got {}", what, number, least, most, got));
+  };
+  check("--trials", definition.trials, 1, kMostTrials);
+  check("--seeds", definition.seeds, 1, kMostSeeds);
+  check("--seed", definition.first_seed, 0, (int64_t{1} << 32) - definition.seeds);
+  check("--point-seed", definition.point_seed, 0, kWholeBelow - 1);
+  check("--shards", definition.shards, 0, kWholeBelow - 1);
+  check("--grid, the number of minibatches", std::ssize(definition.minibatches), 1, kMostMinibatches);
+  check("--search, the number of flags", std::ssize(definition.ranges), 0, kMostSearched);
+  for (size_t i = 0; i < definition.minibatches.size(); ++i)
+    check("--grid", definition.minibatches[i], i == 0 ? 1 : definition.minibatches[i - 1] + 1, kWholeBelow - 1);
+  if (!(definition.cap > 0 && std::isfinite(definition.cap)))
+    throw UsageError(fmt::format("{}--cap: expected a number above 0, got {}", what, definition.cap));
+}
+
+std::string definition_json(const SweepDefinition& definition) {
+  Json json;
+  json["recipe"] = definition.recipe;
+  json["arguments"] = definition.words;
+  json["minibatches"] = definition.minibatches;
+  json["search"] = Json::array();
+  for (const SweepRange& range : definition.ranges)
+    json["search"].push_back(
+        {{"range", range.range.text()}, {"widens_below", range.widens_below}, {"widens_above", range.widens_above}});
+  json["centre"] = Json::object();
+  for (const auto& [flag, value] : definition.centre) json["centre"][flag] = value;
+  json["points"] = word_of(kPointKinds, definition.points);
+  json["point_seed"] = definition.point_seed;
+  json["trials"] = definition.trials;
+  json["first_seed"] = definition.first_seed;
+  json["seeds"] = definition.seeds;
+  json["cap"] = definition.cap;
+  json["shards"] = definition.shards;
+  json["commit"] = definition.commit;
+  json["compiler"] = definition.compiler;
+  return json.dump(2) + "\n";
+}
+
+SweepDefinition parse_definition(const std::string& text, const std::string& what) {
+  const JsonValue json = parse_json(text, what);
+  SweepDefinition definition;
+  definition.recipe = json.get<std::string>("recipe");
+  definition.words = json.at("arguments").list<std::string>();
+  definition.minibatches = json.at("minibatches").list<int64_t>();
+  for (const JsonValue& range : json.at("search").items()) definition.ranges.push_back(read_range(range));
+  for (const auto& [flag, value] : json.at("centre").members()) definition.centre[flag] = value.as<double>();
+  definition.points = choice_of(what + ": points", kPointKinds, json.get<std::string>("points"));
+  definition.point_seed = json.get<int64_t>("point_seed");
+  definition.trials = json.get<int64_t>("trials");
+  definition.first_seed = json.get<int64_t>("first_seed");
+  definition.seeds = json.get<int64_t>("seeds");
+  definition.cap = json.get<double>("cap");
+  definition.shards = static_cast<int>(json.get<int64_t>("shards"));
+  definition.commit = json.get<std::string>("commit", "");
+  definition.compiler = json.get<std::string>("compiler", "");
+  check_bounds(definition, what + ": ");
+  return definition;
+}
+
+void check_build(const SweepDefinition& definition, const std::string& store) {
+  const auto check = [&](const char* part, const std::string& there, const std::string& own) {
+    if (!there.empty() && there != own)
+      throw Error(
+          fmt::format("--store: {} is the sweep of another build: the {} of this program differs\n  expected: {}\n  "
+                      "got:      {}\n  hint:     build that one for it, or begin a sweep in another folder",
+                      store, part, there, own));
+  };
+  check("commit", definition.commit, source_commit());
+  check("compiler", definition.compiler, build_compiler());
+}
+
+SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition asked, const std::string& store) {
+  check_build(there, store);
+  const auto old_parts = fixed_parts(there), new_parts = fixed_parts(asked);
+  for (size_t i = 0; i < old_parts.size(); ++i)
+    if (old_parts[i].second != new_parts[i].second)
+      refuse_sweep(store, old_parts[i].first, old_parts[i].second, new_parts[i].second);
+  const bool has_all = std::includes(asked.minibatches.begin(), asked.minibatches.end(), there.minibatches.begin(),
+                                     there.minibatches.end());
+  if (!has_all)
+    refuse_sweep(store, "the minibatches", fmt::format("all of {}", fmt::join(there.minibatches, ",")),
+                 fmt::format("{}", fmt::join(asked.minibatches, ",")));
+  const bool may_grow = there.points == PointKind::halton;  // even points of another number lie elsewhere
+  if (asked.trials < there.trials || (asked.trials > there.trials && !may_grow))
+    refuse_sweep(store, "--trials", fmt::format("{}{}", there.trials, may_grow ? " or more" : ""),
+                 fmt::to_string(asked.trials));
+  if (asked.seeds < there.seeds)
+    refuse_sweep(store, "--seeds", fmt::format("{} or more", there.seeds), fmt::to_string(asked.seeds));
+  asked.shards = there.shards;
+  return asked;
+}
+
+}  // namespace kb

@@ -1,0 +1,58 @@
+// Definition of a sweep: minibatches, ranges, how many trials and seeds, the target. It is kept as sweep.json in the
+// store.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipes/sweep/search_space.h"
+
+namespace kb {
+
+// How the points of a minibatch lie in the ranges.
+enum class PointKind : uint8_t { halton, even };
+
+struct SweepRange {
+  SearchRange range;
+  // Whether the recipe takes the values of two thirds more of the range beyond its low and its high end.
+  bool widens_below = false, widens_above = false;
+
+  bool operator==(const SweepRange&) const = default;
+};
+
+struct SweepDefinition {
+  std::string recipe;
+  std::vector<std::string> words;        // flags of every trial, --target among them
+  std::vector<int64_t> minibatches;      // growing
+  std::vector<SweepRange> ranges;        // one a flag that is searched
+  std::map<std::string, double> centre;  // of the relative ranges by their flags, for the first minibatch
+  PointKind points = PointKind::halton;
+  int64_t point_seed = 0;        // see halton_point
+  int64_t trials = 12;           // points of a minibatch, before any range is widened
+  int64_t first_seed = 1;        // of every trial that searches
+  int64_t seeds = 1;             // that the best of each minibatch is trained under, the first one included
+  double cap = 3;                // samples of a trial, times those to the target of the minibatch before
+  int shards = 0;                // of a trial (--shards), as on the machine that the sweep began on
+  std::string commit, compiler;  // of the programs that train it (recipes/run/commit.h); empty: they were not kept
+};
+
+// Most trials of a minibatch, before any range is widened; seeds are at most kMostSeeds (recipes/config/values.h).
+inline constexpr int64_t kMostTrials = 1000;
+
+// Throws Error where a program of another commit, or by another compiler, began the sweep of this store.
+void check_build(const SweepDefinition& definition, const std::string& store);
+
+// Throws Error where a number of the definition is out of its bounds. `what` names the definition in errors.
+void check_bounds(const SweepDefinition& definition, const std::string& what);
+
+std::string definition_json(const SweepDefinition& definition);
+// `what` names the text in errors. Throws Error for a text that is no such definition.
+SweepDefinition parse_definition(const std::string& text, const std::string& what);
+
+// Returns the definition of a store that is gone on with: as it is `there`, and grown to what is `asked` where that has
+// more minibatches, trials or seeds. Words that change no bit, such as --data, are those asked for. Throws Error with
+// the difference where it is another sweep, or another build's. `store`: its folder, for the message.
+SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition asked, const std::string& store);
+
+}  // namespace kb

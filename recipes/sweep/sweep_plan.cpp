@@ -1,0 +1,308 @@
+#include "recipes/sweep/sweep_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/error.h"
+#include "recipes/config/values.h"
+
+namespace kb {
+namespace {
+
+// A third of a range, beyond one of its ends.
+struct Widening {
+  size_t range = 0;
+  bool is_above = false;
+  int number = 1;  // of that end: 1 lies beside the range
+};
+
+int64_t widened_trials(const SweepDefinition& definition) { return (definition.trials + 2) / 3; }
+
+std::string widening_name(const SweepDefinition& definition, int64_t minibatch, const Widening& widening) {
+  return fmt::format("kn{}-{}{}-{}", minibatch, widening.is_above ? "above" : "below", widening.number,
+                     definition.ranges[widening.range].range.flag);
+}
+
+bool is_closed_trial(const PlannedTrial& trial) {
+  return trial.state != TrialState::waiting && trial.state != TrialState::failed;
+}
+
+// Plans one minibatch from what is known of the smaller ones.
+class MinibatchPlanner {
+ public:
+  MinibatchPlanner(const SweepDefinition& definition, const Standings& standings, MinibatchPlan& plan)
+      : definition_(definition), standings_(standings), plan_(plan) {}
+
+  void plan() {
+    add_points();
+    for (const Widening& widening : begun_widenings()) add_widening(widening);
+    judge();
+    while (std::optional<Widening> widening = due_widening()) {
+      add_widening(*widening);
+      judge();
+    }
+    plan_.is_searched = is_closed();
+    if (!plan_.is_searched) return;
+    plan_.bounds = bounds();
+    add_seeds();
+  }
+
+ private:
+  void add(std::string name, std::vector<double> point) {
+    PlannedTrial trial{.name = std::move(name),
+                       .minibatch = plan_.minibatch,
+                       .seed = definition_.first_seed,
+                       .most_steps = plan_.opening.most_steps,
+                       .point = std::move(point)};
+    for (size_t i = 0; i < trial.point.size(); ++i) {
+      const SearchRange& range = definition_.ranges[i].range;
+      const auto centre = plan_.opening.centre.find(range.flag);
+      trial.values[range.flag] =
+          value_at(range, trial.point[i], centre == plan_.opening.centre.end() ? 1 : centre->second);
+    }
+    if (const auto standing = standings_.find(trial.name); standing != standings_.end())
+      trial.standing = standing->second;
+    plan_.trials.push_back(std::move(trial));
+  }
+
+  void add_points() {
+    int64_t number = 0;
+    for (std::vector<double>& point : points_of(definition_))
+      add(fmt::format("kn{}-p{:02}", plan_.minibatch, number++), std::move(point));
+  }
+
+  void add_widening(const Widening& widening) {
+    widenings_.push_back(widening);
+    for (int64_t number = 0; number < widened_trials(definition_); ++number) {
+      std::vector<double> point = halton_point(number, definition_.ranges.size(), definition_.point_seed);
+      double& u = point[widening.range];
+      u = (widening.number - 1 + u) / 3;
+      u = widening.is_above ? 1 + u : -u;
+      add(fmt::format("{}-p{:02}", widening_name(definition_, plan_.minibatch, widening), number), std::move(point));
+    }
+  }
+
+  // Widenings of which a trial was begun stay a part of the plan, though a sweep that grew has another best.
+  std::vector<Widening> begun_widenings() const {
+    std::vector<Widening> begun;
+    for (size_t range = 0; range < definition_.ranges.size(); ++range)
+      for (const bool is_above : {false, true})
+        for (int number = 1; number <= kMostWidenings; ++number) {
+          const Widening widening{range, is_above, number};
+          const std::string start = widening_name(definition_, plan_.minibatch, widening) + "-";
+          const auto at = standings_.lower_bound(start);
+          if (at != standings_.end() && at->first.starts_with(start)) begun.push_back(widening);
+        }
+    return begun;
+  }
+
+  void judge() {
+    plan_.best.reset();
+    for (size_t i = 0; i < plan_.trials.size(); ++i) {
+      const TrialStanding& own = plan_.trials[i].standing;
+      if (own.end != TrialStanding::End::reached) continue;
+      if (!plan_.best || own.target_step < plan_.trials[*plan_.best].standing.target_step) plan_.best = i;
+    }
+    for (PlannedTrial& trial : plan_.trials) trial.state = state_of(trial.standing);
+  }
+
+  TrialState state_of(const TrialStanding& standing) const {
+    switch (standing.end) {
+      case TrialStanding::End::reached:
+        return TrialState::reached;
+      case TrialStanding::End::missed:
+        return TrialState::missed;
+      case TrialStanding::End::diverged:
+        return TrialState::diverged;
+      case TrialStanding::End::refused:
+        return TrialState::refused;
+      case TrialStanding::End::failed:
+        return TrialState::failed;
+      case TrialStanding::End::none:
+        break;
+    }
+    if (!plan_.best) return TrialState::waiting;
+    const auto least = static_cast<double>(plan_.trials[*plan_.best].standing.target_step);
+    return static_cast<double>(standing.steps) > kHopeless * least ? TrialState::hopeless : TrialState::waiting;
+  }
+
+  bool is_closed() const { return std::all_of(plan_.trials.begin(), plan_.trials.end(), is_closed_trial); }
+
+  // The ends of ranges at which the best trial lies: no trial, of whatever outcome, lies beyond.
+  std::vector<RangeBound> bounds() const {
+    std::vector<RangeBound> bounds;
+    if (!plan_.best || plan_.trials.size() < 2) return bounds;
+    for (size_t range = 0; range < definition_.ranges.size(); ++range) {
+      if (definition_.ranges[range].range.scale == Scale::list) continue;
+      const double own = plan_.trials[*plan_.best].point[range];
+      const auto none_beyond = [&](auto is_beyond) {
+        return std::none_of(plan_.trials.begin(), plan_.trials.end(),
+                            [&](const PlannedTrial& trial) { return is_beyond(trial.point[range], own); });
+      };
+      if (none_beyond(std::less<double>())) bounds.push_back({definition_.ranges[range].range.flag, false});
+      if (none_beyond(std::greater<double>())) bounds.push_back({definition_.ranges[range].range.flag, true});
+    }
+    return bounds;
+  }
+
+  std::optional<Widening> due_widening() const {
+    if (!is_closed() || std::ssize(widenings_) >= kMostWidenings) return std::nullopt;
+    for (const RangeBound& bound : bounds())
+      for (size_t range = 0; range < definition_.ranges.size(); ++range) {
+        const SweepRange& own = definition_.ranges[range];
+        if (own.range.flag != bound.flag || !(bound.is_above ? own.widens_above : own.widens_below)) continue;
+        const auto before = std::count_if(widenings_.begin(), widenings_.end(), [&](const Widening& widening) {
+          return widening.range == range && widening.is_above == bound.is_above;
+        });
+        return Widening{range, bound.is_above, static_cast<int>(before) + 1};
+      }
+    return std::nullopt;
+  }
+
+  void add_seeds() {
+    if (!plan_.best) return;
+    const PlannedTrial best = plan_.trials[*plan_.best];
+    for (int64_t seed = definition_.first_seed + 1; seed < definition_.first_seed + definition_.seeds; ++seed) {
+      PlannedTrial trial = best;
+      trial.name = fmt::format("{}-seed-{}", best.name, seed);
+      trial.seed = seed;
+      trial.is_search = false;
+      const auto standing = standings_.find(trial.name);
+      trial.standing = standing == standings_.end() ? TrialStanding() : standing->second;
+      // A seed is trained to its end: it says how far chance goes, and is no candidate.
+      trial.state = trial.standing.end == TrialStanding::End::none ? TrialState::waiting : state_of(trial.standing);
+      plan_.trials.push_back(std::move(trial));
+    }
+  }
+
+  const SweepDefinition& definition_;
+  const Standings& standings_;
+  MinibatchPlan& plan_;
+  std::vector<Widening> widenings_;
+};
+
+// With --cap x the samples of the best trial, as many steps as --steps takes.
+int64_t capped_steps(const SweepDefinition& definition, const TrialStanding& best, int64_t minibatch) {
+  constexpr double kMost = kWholeBelow - 1;
+  const double by_samples = definition.cap * best.samples / static_cast<double>(minibatch);
+  const double by_steps = kLeastCap * static_cast<double>(best.target_step);
+  return static_cast<int64_t>(std::min(kMost, std::ceil(std::max(by_samples, by_steps))));
+}
+
+// Around the best values of the next smaller minibatch that has some.
+Opening opening_after(const SweepDefinition& definition, const std::vector<MinibatchPlan>& smaller, int64_t minibatch) {
+  for (auto plan = smaller.rbegin(); plan != smaller.rend(); ++plan) {
+    if (!plan->best) continue;
+    const PlannedTrial& best = plan->trials[*plan->best];
+    Opening opening;
+    for (const SweepRange& range : definition.ranges)
+      if (range.range.is_relative) opening.centre[range.range.flag] = std::stod(best.values.at(range.range.flag));
+    opening.most_steps = capped_steps(definition, best.standing, minibatch);
+    return opening;
+  }
+  return {definition.centre, 0};
+}
+
+template <class Condition>
+size_t count_in(const SweepPlan& plan, const Condition& holds) {
+  size_t count = 0;
+  for (const MinibatchPlan& minibatch : plan.minibatches)
+    count += static_cast<size_t>(std::count_if(minibatch.trials.begin(), minibatch.trials.end(), holds));
+  return count;
+}
+
+}  // namespace
+
+std::string text_of(TrialState state) {
+  switch (state) {
+    case TrialState::waiting:
+      return "waiting";
+    case TrialState::reached:
+      return "reached";
+    case TrialState::missed:
+      return "missed";
+    case TrialState::diverged:
+      return "diverged";
+    case TrialState::hopeless:
+      return "hopeless";
+    case TrialState::refused:
+      return "refused";
+    case TrialState::failed:
+      return "failed";
+  }
+  throw InternalError("a state of a trial has no word");
+}
+
+bool PlannedTrial::is_final() const {
+  const bool has_ended = standing.end != TrialStanding::End::none && standing.end != TrialStanding::End::failed;
+  return has_ended || (state == TrialState::hopeless && standing.is_stopped);
+}
+
+std::vector<const PlannedTrial*> SweepPlan::waiting() const {
+  std::vector<const PlannedTrial*> waiting;
+  for (const bool is_search : {true, false})
+    for (const MinibatchPlan& plan : minibatches)
+      for (const PlannedTrial& trial : plan.trials)
+        if (trial.state == TrialState::waiting && trial.is_search == is_search) waiting.push_back(&trial);
+  return waiting;
+}
+
+const PlannedTrial* SweepPlan::find(const std::string& name) const {
+  for (const MinibatchPlan& plan : minibatches)
+    for (const PlannedTrial& trial : plan.trials)
+      if (trial.name == name) return &trial;
+  return nullptr;
+}
+
+bool SweepPlan::is_done() const {
+  return std::all_of(minibatches.begin(), minibatches.end(), [](const MinibatchPlan& plan) {
+    return plan.is_searched && std::all_of(plan.trials.begin(), plan.trials.end(), is_closed_trial);
+  });
+}
+
+size_t SweepPlan::count(TrialState state) const {
+  return count_in(*this, [&](const PlannedTrial& trial) { return trial.state == state; });
+}
+
+size_t SweepPlan::closed() const { return count_in(*this, is_closed_trial); }
+
+size_t SweepPlan::most_trials(const SweepDefinition& definition) const {
+  const bool widens = std::any_of(definition.ranges.begin(), definition.ranges.end(),
+                                  [](const SweepRange& range) { return range.widens_below || range.widens_above; });
+  const int64_t widened = widens ? kMostWidenings * widened_trials(definition) : 0;
+  const auto each = static_cast<size_t>(definition.trials + widened + definition.seeds - 1);
+  size_t count = 0;
+  for (const MinibatchPlan& plan : minibatches) count += plan.is_searched ? plan.trials.size() : each;
+  return count;
+}
+
+std::vector<std::vector<double>> points_of(const SweepDefinition& definition) {
+  const size_t dimensions = definition.ranges.size();
+  if (definition.points == PointKind::even) return even_points(definition.trials, dimensions);
+  std::vector<std::vector<double>> points;
+  for (int64_t number = 0; number < definition.trials; ++number)
+    points.push_back(halton_point(number, dimensions, definition.point_seed));
+  return points;
+}
+
+SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings) {
+  SweepPlan plan;
+  bool all_searched = true;
+  for (const int64_t minibatch : definition.minibatches) {
+    MinibatchPlan next{.minibatch = minibatch};
+    const auto kept = openings.find(minibatch);
+    next.is_new = kept == openings.end() && all_searched;
+    next.is_open = kept != openings.end() || all_searched;
+    if (next.is_open) {
+      next.opening = next.is_new ? opening_after(definition, plan.minibatches, minibatch) : kept->second;
+      MinibatchPlanner(definition, standings, next).plan();
+    }
+    all_searched = all_searched && next.is_searched;
+    plan.minibatches.push_back(std::move(next));
+  }
+  return plan;
+}
+
+}  // namespace kb

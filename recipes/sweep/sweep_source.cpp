@@ -1,0 +1,98 @@
+#include "recipes/sweep/sweep_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "recipes/sweep/sweep_trials.h"
+
+namespace kb {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{500};  // at the run folders
+constexpr std::chrono::minutes kIndexAgain{1};
+constexpr int kMostFailures = 3;  // in a row
+
+}  // namespace
+
+SweepSource::SweepSource(const Recipe& recipe, SweepView& view, ClaimFolder& claims, SweepIndex& index, Say say)
+    : recipe_(recipe), view_(view), claims_(claims), index_(index), say_(std::move(say)) {
+  look(true);
+}
+
+void SweepSource::look(bool now) {
+  if (!now && Clock::now() - looked_ < kLookAgain) return;
+  view_.advance();
+  looked_ = Clock::now();
+}
+
+bool SweepSource::has_given_up() const { return failures_ >= kMostFailures; }
+
+std::vector<Trial> SweepSource::ready() {
+  look();
+  std::vector<Trial> ready;
+  if (has_given_up()) return ready;
+  for (const PlannedTrial* planned : view_.plan().waiting()) {
+    if (taken_.contains(planned->name)) continue;
+    if (!known_.contains(planned->name)) known_.emplace(planned->name, trial_of(recipe_, view_.definition(), *planned));
+    ready.push_back(known_.at(planned->name));
+  }
+  return ready;
+}
+
+// Another process may have done the trial since this one looked.
+bool SweepSource::take(const Trial& trial) {
+  std::unique_ptr<Claim> claim = claims_.take(trial.name);
+  if (!claim) {
+    held_[trial.name] = claims_.holder(trial.name);
+    return false;
+  }
+  held_.erase(trial.name);
+  look(true);
+  const PlannedTrial* planned = view_.plan().find(trial.name);
+  if (!planned || planned->state != TrialState::waiting) return false;
+  taken_.emplace(trial.name, std::move(claim));
+  return true;
+}
+
+bool SweepSource::wants(const Trial& trial) {
+  look();
+  if (taken_.at(trial.name)->is_lost()) return false;
+  const PlannedTrial* planned = view_.plan().find(trial.name);
+  return planned && planned->state != TrialState::hopeless;
+}
+
+void SweepSource::ended(const Trial& trial, const TrialOutcome& outcome) {
+  const bool has_failed = outcome.end == TrialEnd::failed;
+  if (has_failed) view_.add_failed(trial.name);
+  if (outcome.end != TrialEnd::stopped) failures_ = has_failed ? failures_ + 1 : 0;
+  taken_.erase(trial.name);
+  look(true);
+  if (Clock::now() - indexed_ < kIndexAgain) return;
+  index_.write(view_);  // the last one says where it cannot be written
+  indexed_ = Clock::now();
+}
+
+bool SweepSource::is_done() {
+  look();
+  if (has_given_up() || view_.plan().waiting().empty()) return true;
+  if (taken_.empty()) say_what_it_waits_for();
+  return false;
+}
+
+// Each once, the most urgent one.
+void SweepSource::say_what_it_waits_for() {
+  for (const PlannedTrial* planned : view_.plan().waiting()) {
+    const auto held = held_.find(planned->name);
+    if (held == held_.end()) continue;
+    const std::string line =
+        fmt::format("waiting for {}, held by {}", held->first,
+                    held->second.empty() ? "a claim that names no host, for one lease" : held->second);
+    if (line != std::exchange(said_, line)) say_(line);
+    return;
+  }
+}
+
+double SweepSource::done() { return static_cast<double>(view_.plan().closed()); }
+
+}  // namespace kb

@@ -1,0 +1,193 @@
+#include "recipes/sweep/sweep_store.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "recipes/trials/run_reader.h"
+#include "recipes/trials/study_folder.h"
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTrialStart = "kn";
+constexpr std::chrono::milliseconds kMomentOfAnother{5};  // that makes a file at the same time
+
+fs::path opening_file(const fs::path& folder, int64_t minibatch) {
+  return folder / fmt::format("minibatch-{}.json", minibatch);
+}
+
+std::string opening_text(const Opening& opening) {
+  Json json;
+  json["centre"] = Json::object();
+  for (const auto& [flag, value] : opening.centre) json["centre"][flag] = value;
+  json["most_steps"] = opening.most_steps;
+  return json.dump(2) + "\n";
+}
+
+// Nothing where there is no file, or another process is making it (write_file_once).
+std::optional<std::string> text_in(const fs::path& file) {
+  if (!is_there(file)) return std::nullopt;
+  std::string text = read_file(file);
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+Opening parse_opening(const std::string& text, const fs::path& file) try {
+  const JsonValue json = parse_json(text, file.string());
+  Opening opening;
+  for (const auto& [flag, value] : json.at("centre").members()) opening.centre[flag] = value.as<double>();
+  opening.most_steps = json.get<int64_t>("most_steps");
+  if (opening.most_steps < 0) json.at("most_steps").refuse("a number of steps, or 0");
+  return opening;
+} catch (const Error& error) {
+  throw Error(fmt::format("{}\n  hint:     remove it: the minibatch is planned again", error.what()));
+}
+
+// The names in a folder, as far as it can be read: what is missing is there when one looks again.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  return names;
+}
+
+// Another process may be making the sweep at this moment: nothing that belongs to it is there before its file is.
+void check_holds_nothing_else(const fs::path& folder) {
+  for (const std::string& name : names_in(folder))
+    if (!name.starts_with(kSweepFile) && !is_there(folder / kSweepFile))
+      throw Error(fmt::format("--store: {}: expected a new or empty folder, or one of a sweep, got one that holds {}",
+                              folder.string(), name));
+}
+
+bool is_same_sweep(const fs::path& folder, const SweepDefinition& asked) {
+  try {
+    grown_definition(read_sweep(folder), asked, folder.string());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_unfinished(const fs::path& folder) {
+  SweepView view(folder);
+  view.refresh();
+  return !view.plan().is_done();
+}
+
+}  // namespace
+
+SweepDefinition read_sweep(const fs::path& folder) {
+  const fs::path file = folder / kSweepFile;
+  const std::optional<std::string> text = text_in(file);
+  if (!text)
+    throw Error(fmt::format("{} holds no sweep: {} {}", folder.string(),
+                            is_there(file) ? "empty is its" : "there is no", kSweepFile));
+  return parse_definition(*text, file.string());
+}
+
+SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("--store: cannot make the folder {}: {}", folder.string(), error.message()));
+  const fs::path file = folder / kSweepFile;
+  while (!text_in(file)) {
+    check_holds_nothing_else(folder);
+    if (write_file_once(file, definition_json(asked))) return asked;
+    std::this_thread::sleep_for(kMomentOfAnother);
+  }
+  const SweepDefinition definition = grown_definition(read_sweep(folder), asked, folder.string());
+  write_file_atomically(file, definition_json(definition));
+  return definition;
+}
+
+TrialStanding read_standing(const fs::path& run) {
+  using End = TrialStanding::End;
+  try {
+    const RunReport report = read_manifest(run);
+    const bool is_stopped = !report.how.empty();
+    if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(run), 0, 0, is_stopped};
+    if (report.target_step) return {End::reached, report.steps, *report.target_step, report.target_samples};
+    return {report.diverged ? End::diverged : End::missed, report.steps};
+  } catch (const Error&) {
+    return {is_there(run / kRefusalFile) ? End::refused : End::none};  // it has not come to a manifest
+  }
+}
+
+fs::path default_sweep_folder(const SweepDefinition& asked) {
+  const std::string name = "sweep-" + asked.recipe;
+  for (const fs::path& folder : dated_folders(name))
+    if (is_same_sweep(folder, asked) && is_unfinished(folder)) return folder;
+  return new_dated_folder(name);
+}
+
+SweepView::SweepView(fs::path folder, Refusal refusal)
+    : folder_(std::move(folder)), definition_(read_sweep(folder_)), refusal_(std::move(refusal)) {}
+
+void SweepView::refresh() {
+  read_standings();
+  read_openings();
+  plan_ = plan_sweep(definition_, openings_, standings_);
+}
+
+void SweepView::advance() {
+  do refresh();
+  while (open_new() || refuse_waiting());
+}
+
+// Opens minibatches whose turn has come; one that another process opened first is as that one opened it.
+bool SweepView::open_new() {
+  bool has_opened = false;
+  for (const MinibatchPlan& plan : plan_.minibatches)
+    if (plan.is_new) {
+      if (!write_file_once(opening_file(folder_, plan.minibatch), opening_text(plan.opening)))
+        std::this_thread::sleep_for(kMomentOfAnother);
+      has_opened = true;
+    }
+  return has_opened;
+}
+
+bool SweepView::refuse_waiting() {
+  bool has_refused = false;
+  for (const PlannedTrial* trial : plan_.waiting()) {
+    if (!refusal_ || !asked_.insert(trial->name).second) continue;
+    const std::string reason = refusal_(definition_, *trial);
+    if (reason.empty()) continue;
+    std::error_code error;
+    fs::create_directories(folder_ / trial->name, error);
+    if (error)
+      throw Error(fmt::format("cannot make the folder {}: {}", (folder_ / trial->name).string(), error.message()));
+    write_file_once(folder_ / trial->name / kRefusalFile, reason + "\n");
+    has_refused = true;
+  }
+  return has_refused;
+}
+
+void SweepView::read_standings() {
+  for (const std::string& name : names_in(folder_)) {
+    if (!name.starts_with(kTrialStart)) continue;
+    const PlannedTrial* trial = plan_.find(name);
+    if (!trial || !trial->is_final()) standings_[name] = read_standing(folder_ / name);
+  }
+  // One that failed here may have ended in another process.
+  for (const std::string& name : failed_)
+    if (standings_[name].end == TrialStanding::End::none) standings_[name].end = TrialStanding::End::failed;
+}
+
+void SweepView::read_openings() {
+  for (const int64_t minibatch : definition_.minibatches) {
+    if (openings_.contains(minibatch)) continue;
+    const fs::path file = opening_file(folder_, minibatch);
+    if (const std::optional<std::string> text = text_in(file)) openings_[minibatch] = parse_opening(*text, file);
+  }
+}
+
+}  // namespace kb

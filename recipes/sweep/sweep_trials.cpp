@@ -1,0 +1,264 @@
+#include "recipes/sweep/sweep_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "optim/scaling.h"
+#include "recipes/config/flags.h"
+#include "recipes/config/plan.h"
+#include "recipes/config/run_task.h"
+#include "recipes/run/commit.h"
+#include "recipes/run/recorded_flags.h"
+#include "recipes/train/programs.h"
+#include "recipes/trials/study_process.h"
+
+namespace kb {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedFlag = "--seed", *kQuietFlag = "--quiet",
+                     *kHeldOut = "--validation", *kConstantSchedule = "constant";
+constexpr double kHeldOutShare = 0.1;
+constexpr int64_t kMostHeldOut = 10'000;
+// Share of a range by which it is widened beyond each of its ends, after kMostWidenings.
+constexpr double kWidest = kMostWidenings / 3.0;
+
+bool has_word(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Takes the flag and its value away.
+void drop_flag(Words& words, const std::string& flag) {
+  if (const auto at = std::find(words.begin(), words.end(), flag); at != words.end()) words.erase(at, at + 2);
+}
+
+Words words_with(Words words, int64_t minibatch, const std::map<std::string, std::string>& values) {
+  words.insert(words.end(), {kMinibatchFlag, fmt::to_string(minibatch)});
+  for (const auto& [flag, value] : values) words.insert(words.end(), {"--" + flag, value});
+  return words;
+}
+
+// Flags of one run alone: of a call, or about how it begins and ends.
+void refuse_other_flags(const Recipe& recipe, const Words& words) {
+  constexpr const char* kOfOneRun[] = {"--branch", "--stop-at", "--minibatch-schedule"};
+  for (const std::string& word : words) {
+    if (!word.starts_with("--") || word == kQuietFlag) continue;
+    const bool is_named = std::find(std::begin(kOfOneRun), std::end(kOfOneRun), word) != std::end(kOfOneRun);
+    if (is_named || find_flag(recipe, word).effect == FlagEffect::call)
+      throw UsageError(fmt::format("{}: expected no such flag beside a sweep{}", word,
+                                   word == "--out" ? ", whose folder is --store" : ""));
+  }
+}
+
+void check_words(const Recipe& recipe, const Words& words, const std::vector<SweepRange>& ranges) {
+  if (has_word(words, kMinibatchFlag))
+    throw UsageError("--minibatch: expected --grid alone, which names the minibatches, got both");
+  for (const SweepRange& range : ranges)
+    if (has_word(words, "--" + range.range.flag))
+      throw UsageError(fmt::format("--{0}: expected --search {0}=... alone, got both", range.range.flag));
+  const RunConfig config = *parse_flags(recipe, recipe.name, words);
+  refuse_flags_of_one("sweep", "the same command and --store", config);
+  refuse_other_flags(recipe, words);
+  if (!config.target)
+    throw UsageError(
+        "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
+  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config, *task);
+}
+
+// Every range with the flag of the recipe that it is of.
+std::vector<SweepRange> ranges_of(const Recipe& recipe, const Words& texts) {
+  std::vector<SweepRange> ranges;
+  for (const std::string& text : texts) {
+    const SearchRange range = parse_search(text);
+    const FlagRow row = find_flag(recipe, "--" + range.flag);
+    const bool is_own = row.text.name == kMinibatchFlag || row.text.name == kSeedFlag;  // of the sweep
+    if (row.effect != FlagEffect::computed || row.text.value.empty() || is_own)
+      throw UsageError(
+          fmt::format("--search: expected a flag with a value that changes what is computed, got --{}", range.flag));
+    const bool is_twice = std::any_of(ranges.begin(), ranges.end(),
+                                      [&](const SweepRange& other) { return other.range.flag == range.flag; });
+    if (is_twice) throw UsageError(fmt::format("--search: expected one range of --{}, got two", range.flag));
+    ranges.push_back({range});
+  }
+  return ranges;
+}
+
+// The value that a relative range of the first minibatch is around: what the flag is without the search.
+double centre_of(const Recipe& recipe, const RunConfig& config, const std::string& flag) {
+  const bool is_rate = flag == kRateFlag;
+  const double rate = ReferenceRate{config.lr, config.base_minibatch, config.scaling}.at(config.minibatch);
+  const std::string value = is_rate ? fmt::format("{}", rate) : find_flag(recipe, "--" + flag).print(config);
+  const std::string expected = fmt::format("a value above 0 of --{}, which the range is relative to", flag);
+  const double centre = parse_finite("--search", value, expected);
+  if (centre <= 0) refuse_value("--search", expected, value);
+  return centre;
+}
+
+// Adds flags that a sweep needs of every trial and the words leave open.
+void add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
+  for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "1"}})
+    if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
+  const RunConfig absolute = with_absolute_paths(config);
+  if (!absolute.data.empty()) set_word(words, "--data", absolute.data);
+  if (!absolute.init.empty()) set_word(words, "--init", absolute.init);
+  if (has_word(words, kHeldOut)) return;
+  // The data are read for it: a folder may hold fewer samples than the set of its name has.
+  const int64_t count = load_task(recipe, absolute).task.train_count;
+  const auto held_out = std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutShare * static_cast<double>(count)));
+  if (held_out == 0)
+    throw UsageError(
+        "--validation: expected how many training samples to hold out, by which the trials of a sweep are judged, got "
+        "none");
+  words.insert(words.end(), {kHeldOut, fmt::to_string(held_out)});
+}
+
+// A sweep as far as it is defined, on which its ranges are tried.
+class RangeCheck {
+ public:
+  RangeCheck(const Recipe& recipe, const SweepDefinition& definition) : recipe_(recipe), definition_(definition) {}
+
+  // Throws UsageError where the recipe does not take the values at these places in the ranges, and Error where no run
+  // can be planned by them.
+  void take(int64_t minibatch, const std::vector<double>& point) const {
+    PlannedTrial trial;
+    trial.minibatch = minibatch;
+    trial.seed = definition_.first_seed;
+    for (size_t i = 0; i < point.size(); ++i) {
+      const SearchRange& own = definition_.ranges[i].range;
+      const auto centre = definition_.centre.find(own.flag);
+      trial.values[own.flag] = value_at(own, point[i], centre == definition_.centre.end() ? 1 : centre->second);
+      if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
+    }
+    parse_flags(recipe_, recipe_.name, words_with(definition_.words, minibatch, trial.values));
+    check_plan(config_of_trial(recipe_, definition_, trial));
+  }
+
+  // Likewise of one range, at the middle of all others.
+  void take_place(size_t range, double u) const {
+    std::vector<double> point = middle();
+    point[range] = u;
+    take(definition_.minibatches.front(), point);
+  }
+
+  bool takes_place(size_t range, double u) const {
+    try {
+      take_place(range, u);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  // Every trial of the first minibatch, for later ones are around values that nobody knows yet.
+  void take_points() const {
+    for (const std::vector<double>& point : points_of(definition_)) try {
+        take(definition_.minibatches.front(), point);
+      } catch (const UsageError& error) {
+        throw UsageError(fmt::format(
+            "{}\n  hint:     --search tries it, at a point in its range; a list names those that there are: "
+            "--search FLAG=A,B,C",
+            error.what()));
+      }
+  }
+
+  // Throws Error where no run can be planned by it, as far as that is known before its data are read.
+  void check_plan(const RunConfig& config) const {
+    if (const std::optional<Task> task = task_before_data(recipe_, config))
+      make_plan(config, task->train_count);
+    else
+      batch_plan(config);
+  }
+
+  std::vector<double> middle() const { return std::vector<double>(definition_.ranges.size(), 0.5); }
+
+ private:
+  const Recipe& recipe_;
+  const SweepDefinition& definition_;
+};
+
+void check_ranges(const Recipe& recipe, SweepDefinition& definition) {
+  const RangeCheck check(recipe, definition);
+  for (const int64_t minibatch : definition.minibatches) check.take(minibatch, check.middle());
+  for (size_t i = 0; i < definition.ranges.size(); ++i) {
+    SweepRange& range = definition.ranges[i];
+    for (const double u : {0.0, 1.0}) check.take_place(i, u);
+    if (range.range.scale == Scale::list) continue;
+    range.widens_below = check.takes_place(i, -kWidest);
+    range.widens_above = check.takes_place(i, 1 + kWidest);
+  }
+  check.take_points();
+}
+
+}  // namespace
+
+SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, const std::vector<std::string>& words,
+                             int shards) {
+  SweepDefinition definition;
+  definition.recipe = recipe.name;
+  definition.words = words;
+  definition.minibatches = parse_grid(flags.grid);
+  definition.ranges = ranges_of(recipe, flags.search);
+  check_words(recipe, words, definition.ranges);
+  const RunConfig first = *parse_flags(recipe, recipe.name, words_with(words, definition.minibatches.front(), {}));
+  for (const SweepRange& range : definition.ranges)
+    if (range.range.is_relative) definition.centre[range.range.flag] = centre_of(recipe, first, range.range.flag);
+  const bool searches_rate = std::any_of(definition.ranges.begin(), definition.ranges.end(),
+                                         [](const SweepRange& range) { return range.range.flag == kRateFlag; });
+  if (searches_rate && reference_rate(first).has_gains())
+    throw UsageError(
+        "--search lr: it gives the rate of a step as it is, which --scaling adascale derives from --base-lr\n"
+        "  hint:     --search base-lr=...");
+  if (searches_rate)  // whose value is the rate of a step, as it is
+    for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
+  drop_flag(definition.words, kSeedFlag);
+  std::erase(definition.words, kQuietFlag);
+  add_defaults(recipe, first, definition.words);
+  definition.points = flags.points == "even" ? PointKind::even : PointKind::halton;
+  definition.point_seed = flags.point_seed;
+  definition.trials = definition.ranges.empty() ? 1 : flags.trials;
+  definition.first_seed = first.seed;
+  definition.seeds = flags.seeds;
+  definition.cap = flags.cap;
+  definition.shards = shards;
+  definition.commit = source_commit();
+  definition.compiler = build_compiler();
+  check_bounds(definition, "");
+  if (definition.points == PointKind::even && !definition.ranges.empty())
+    even_points(definition.trials, definition.ranges.size());  // refuses a number that it cannot have
+  check_ranges(recipe, definition);
+  return definition;
+}
+
+RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  RunConfig config = with_plan(recorded_config(recipe, words_with(definition.words, trial.minibatch, trial.values)));
+  config.seed = trial.seed;
+  if (trial.most_steps == 0) return config;
+  // A constant rate is the same however long the training is: it ends by the cap alone.
+  if (config.schedule == kConstantSchedule)
+    config.steps = trial.most_steps;
+  else
+    config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
+  return config;
+}
+
+Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  return {trial.name, flag_words(recipe, config_of_trial(recipe, definition, trial))};
+}
+
+std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
+  try {
+    trial_of(recipe, definition, trial);
+    return "";
+  } catch (const UsageError& error) {
+    // A fault of the other flags, or a flag that this build does not know, is none of the values: it is thrown again.
+    PlannedTrial plain = trial;
+    plain.values.clear();
+    for (const SweepRange& range : definition.ranges) find_flag(recipe, "--" + range.range.flag);
+    config_of_trial(recipe, definition, plain);
+    return error.what();
+  }
+}
+
+}  // namespace kb

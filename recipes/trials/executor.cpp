@@ -1,0 +1,273 @@
+#include "recipes/trials/executor.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "recipes/trials/run_reader.h"
+#include "runtime/folder_lock.h"
+#include "runtime/input_file.h"
+#include "runtime/process.h"
+#include "runtime/usable_processors.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kLookEvery{20};  // at the processes
+constexpr int kLooksPerProgress = 25;
+constexpr int kMostStarts = 2;  // of a trial that is killed
+
+// A trial of an executor that was killed goes on for the moment that its checkpoint takes.
+bool is_free(const fs::path& folder) { return !is_there(folder) || FolderLock(folder).has_it(); }
+
+std::optional<RunReport> report_of(const fs::path& folder) {
+  try {
+    return read_run(folder);
+  } catch (const Error&) {
+    return std::nullopt;  // nothing was trained there, or not far enough for a manifest
+  }
+}
+
+std::optional<TrialOutcome> outcome_of_done(const fs::path& folder) {
+  const std::optional<RunReport> report = report_of(folder);
+  if (!report || !report->is_done()) return std::nullopt;
+  return TrialOutcome{report->diverged ? TrialEnd::diverged : TrialEnd::trained, false, ""};
+}
+
+// Sets a flag whose value is 0.
+void settle(std::vector<std::string>& words, const std::string& flag, int value) {
+  const auto at = std::find(words.begin(), words.end(), flag);
+  if (at != words.end() && std::next(at) != words.end() && *std::next(at) == "0" && value > 0)
+    *std::next(at) = std::to_string(value);
+}
+
+// Trials that are known from the start, one behind the other.
+class TrialList : public TrialSource {
+ public:
+  TrialList(const std::vector<Trial>& trials, fs::path store)
+      : trials_(trials), store_(std::move(store)), outcomes_(trials.size()) {}
+
+  // Tells of trials that were done before.
+  void find_done(TrialObserver& observer) {
+    for (size_t trial = 0; trial < trials_.size(); ++trial) {
+      outcomes_[trial] = outcome_of_done(store_ / trials_[trial].name);
+      if (!outcomes_[trial]) {
+        waiting_.push_back(trial);
+        continue;
+      }
+      outcomes_[trial]->was_done = true;
+      observer.ended(trials_[trial], *outcomes_[trial]);
+    }
+  }
+
+  std::vector<TrialOutcome> outcomes() && {
+    std::vector<TrialOutcome> outcomes;
+    for (std::optional<TrialOutcome>& outcome : outcomes_) outcomes.push_back(std::move(outcome.value()));
+    return outcomes;
+  }
+
+  std::vector<Trial> ready() override {
+    std::vector<Trial> ready;
+    for (const size_t trial : waiting_) ready.push_back(trials_[trial]);
+    return ready;
+  }
+  bool take(const Trial& trial) override { return std::erase(waiting_, number_of(trial)) > 0; }
+  void ended(const Trial& trial, const TrialOutcome& outcome) override { outcomes_[number_of(trial)] = outcome; }
+  bool is_done() override { return waiting_.empty(); }
+  double done() override {
+    double share = 0;
+    for (size_t trial = 0; trial < trials_.size(); ++trial)
+      share += outcomes_[trial] ? 1 : share_of_run(store_ / trials_[trial].name);
+    return share;
+  }
+
+ private:
+  size_t number_of(const Trial& trial) const {
+    const auto at = std::find_if(trials_.begin(), trials_.end(), [&](const Trial& t) { return t.name == trial.name; });
+    return static_cast<size_t>(at - trials_.begin());
+  }
+
+  const std::vector<Trial>& trials_;
+  const fs::path store_;
+  std::vector<std::optional<TrialOutcome>> outcomes_;
+  std::vector<size_t> waiting_;
+};
+
+class Executor {
+ public:
+  Executor(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer)
+      : source_(source), options_(options), observer_(observer) {}
+
+  // Lets its trials make their checkpoints as at any stop where an error ends it.
+  ~Executor() {
+    for (Taken& taken : taken_)
+      if (taken.process && taken.process->runs()) taken.process->signal(SIGTERM);
+    for (Taken& taken : taken_)
+      if (taken.process) taken.process->wait();
+  }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // False where it was asked to stop.
+  bool run() {
+    bool has_changed = true;
+    for (int look = 0;; ++look) {
+      is_stopping_ = is_stopping_ || observer_.wants_to_stop();
+      const bool is_regular = look % kLooksPerProgress == 0;
+      if (has_changed || is_regular || is_stopping_) end_unwanted();
+      if ((has_changed || is_regular) && !is_stopping_) {
+        take_ready();
+        start_taken();
+      }
+      if (taken_.empty() && (is_stopping_ || source_.is_done())) return !is_stopping_;
+      if (is_regular && !is_stopping_) observer_.progress(source_.done(), taken_.size());
+      std::this_thread::sleep_for(kLookEvery);
+      has_changed = reap();
+    }
+  }
+
+ private:
+  // A trial that is this executor's. Without a process it waits for its first start, or, where it was killed, for
+  // another one.
+  struct Taken {
+    Trial trial;
+    std::unique_ptr<Process> process = {};
+    int starts = 0;
+    bool is_unwanted = false;
+  };
+
+  fs::path folder(const Trial& trial) const { return options_.store / trial.name; }
+  bool has_room() const { return std::ssize(taken_) < options_.jobs; }
+
+  std::vector<std::string> command_of(const Trial& trial) const {
+    std::vector<std::string> words = trial.words;
+    settle(words, "--threads", options_.threads);
+    settle(words, "--shards", options_.shards);
+    words.insert(words.begin(), options_.command.begin(), options_.command.end());
+    words.insert(words.end(), {"--quiet", "--resume", "auto", "--out", folder(trial).string()});
+    return words;
+  }
+
+  void take_ready() {
+    if (!has_room()) return;
+    for (const Trial& trial : source_.ready()) {
+      if (!has_room()) return;
+      if (source_.take(trial)) taken_.push_back({trial});
+    }
+  }
+
+  // Whoever has a trial alone asks whether its folder is free: a lock to try it never meets another process's start.
+  void start_taken() {
+    for (Taken& taken : taken_)
+      if (!taken.process && is_free(folder(taken.trial)) && !start(taken)) return;
+  }
+
+  // False where the system makes no more processes until one of these ends.
+  bool start(Taken& taken) {
+    try {
+      taken.process = std::make_unique<Process>(command_of(taken.trial));
+      ++taken.starts;
+      return true;
+    } catch (const NoProcess&) {
+      if (std::none_of(taken_.begin(), taken_.end(), [](const Taken& other) { return other.process != nullptr; }))
+        throw;
+      return false;
+    }
+  }
+
+  void end_unwanted() {
+    for (auto at = taken_.begin(); at != taken_.end();) {
+      const bool ends = !at->is_unwanted && (is_stopping_ || !source_.wants(at->trial));
+      at->is_unwanted = at->is_unwanted || ends;
+      if (ends && at->process) at->process->signal(SIGTERM);
+      if (!at->is_unwanted || at->process) {
+        ++at;
+        continue;
+      }
+      const Trial trial = std::move(at->trial);
+      at = taken_.erase(at);
+      end(trial, {TrialEnd::stopped});
+    }
+  }
+
+  // True where a process ended.
+  bool reap() {
+    bool has_changed = false;
+    for (auto at = taken_.begin(); at != taken_.end();) {
+      if (!at->process || at->process->runs()) {
+        ++at;
+        continue;
+      }
+      has_changed = true;
+      const ProcessResult result = at->process->wait();
+      at->process.reset();
+      const std::optional<TrialOutcome> outcome = outcome_of(*at, result);
+      if (!outcome) {
+        ++at;
+        continue;
+      }
+      const Trial trial = std::move(at->trial);
+      at = taken_.erase(at);
+      end(trial, *outcome);
+    }
+    return has_changed;
+  }
+
+  // How a trial ended is what its folder says; its exit code counts where the folder says nothing. Nothing where it is
+  // to start once more.
+  std::optional<TrialOutcome> outcome_of(const Taken& ended, const ProcessResult& result) const {
+    const std::string& name = ended.trial.name;
+    if (std::optional<TrialOutcome> done = outcome_of_done(folder(ended.trial))) return done;
+    if (ended.is_unwanted) return TrialOutcome{TrialEnd::stopped};
+    const bool was_killed = result.status > 128;
+    if (was_killed && ended.starts < kMostStarts) return std::nullopt;
+    std::string message = result.output;
+    if (was_killed)
+      message += fmt::format("{}: signal {} ended it {} times\n  hint:     {}", name, result.status - 128, kMostStarts,
+                             "signal 9 is often the system's, where memory runs out: fewer --jobs");
+    if (message.empty()) message = fmt::format("exit code {}, without a word", result.status);
+    return TrialOutcome{TrialEnd::failed, false, std::move(message)};
+  }
+
+  // A stop of all is no news of each.
+  void end(const Trial& trial, const TrialOutcome& outcome) {
+    source_.ended(trial, outcome);
+    if (!is_stopping_ || outcome.end != TrialEnd::stopped) observer_.ended(trial, outcome);
+  }
+
+  TrialSource& source_;
+  const ExecutorOptions& options_;
+  TrialObserver& observer_;
+  std::vector<Taken> taken_;
+  bool is_stopping_ = false;
+};
+
+}  // namespace
+
+std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& trials, const ExecutorOptions& options,
+                                                    TrialObserver& observer) {
+  fs::create_directories(options.store);
+  const FolderLock lock(options.store);
+  if (!lock.has_it()) throw Error(fmt::format("{} is in use: another process runs its trials", options.store.string()));
+  TrialList list(trials, options.store);
+  list.find_done(observer);
+  if (!run_trials(list, options, observer)) return std::nullopt;
+  return std::move(list).outcomes();
+}
+
+bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer) {
+  return Executor(source, options, observer).run();
+}
+
+int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu) {
+  const int64_t most = asked > 0 ? asked : on_gpu ? 1 : usable_processors() / std::max(1, processes);
+  return static_cast<int>(std::clamp<int64_t>(most, 1, std::max<int64_t>(1, static_cast<int64_t>(trials))));
+}
+
+}  // namespace kb

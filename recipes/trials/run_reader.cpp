@@ -1,0 +1,162 @@
+#include "recipes/trials/run_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "optim/scaling.h"
+#include "recipes/run/run_folder.h"
+#include "runtime/flat_json.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double number_at(const JsonValue& object, const std::string& key) {
+  if (!object.has(key) || object.at(key).kind() != JsonValue::Kind::number) return kNaN;
+  return object.get<double>(key);
+}
+
+constexpr int64_t kMostSteps = int64_t{1} << 53;  // whole numbers beyond are no longer exact
+
+int64_t whole_within(const JsonValue& object, const char* key, int64_t least, int64_t most) {
+  const auto value = object.get<int64_t>(key);
+  if (value < least || value > most) object.at(key).refuse(fmt::format("a whole number in [{}, {}]", least, most));
+  return value;
+}
+
+std::optional<double> rate_of_flags(const JsonValue& flags) {
+  const auto is_number = [&](const char* flag) { return std::isfinite(number_at(flags, flag)); };
+  if (is_number("lr")) return flags.get<double>("lr");
+  if (!is_number("base-lr")) return std::nullopt;
+  const ReferenceRate base{flags.get<double>("base-lr"), flags.get<int64_t>("base-minibatch"),
+                           flags.get<std::string>("scaling")};
+  return base.at(flags.get<int64_t>("minibatch"));
+}
+
+MetricKind kind_of(const JsonValue& metric) {
+  MetricKind kind;
+  kind.is_share = metric.get<bool>("is_share");
+  kind.higher_is_better = metric.get<bool>("higher_is_better");
+  return kind;
+}
+
+// Figures stand among other numbers; a manifest that does not name its metrics has its goal and the loss.
+std::vector<std::pair<std::string, double>> values_in(const JsonValue& figures, const RunReport& report) {
+  std::vector<std::pair<std::string, double>> values;
+  const auto take = [&](const std::string& name) {
+    if (const double value = number_at(figures, name); std::isfinite(value)) values.emplace_back(name, value);
+  };
+  for (const auto& [name, kind] : report.metric_kinds) take(name);
+  if (!report.metric_kinds.contains(kLossName)) take(kLossName);
+  return values;
+}
+
+void take_figures(const JsonValue& result, RunReport& report) {
+  report.result_part = result.get<std::string>("part", report.result_part);
+  report.figures.push_back({report.result_part, false, report.steps, values_in(result, report)});
+  if (!result.has("best")) return;
+  const JsonValue best = result.at("best");
+  for (const char* part : {kValidPart, kTestPart})
+    if (best.has(part))
+      report.figures.push_back({part, true, best.get<int64_t>("step"), values_in(best.at(part), report)});
+}
+
+void take_manifest(const JsonValue& manifest, RunReport& report) {
+  report.recipe = manifest.get<std::string>("recipe");
+  report.seed = manifest.get<int64_t>("seed");
+  report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
+  report.rate = rate_of_flags(manifest.at("flags"));
+  report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
+  if (manifest.has("goal")) {
+    const JsonValue goal = manifest.at("goal");
+    report.goal = goal.get<std::string>("name");
+    report.goal_kind = kind_of(goal);
+  }
+  if (!manifest.has("goal") && manifest.has("result") && !manifest.at("result").has("error")) report.goal = "loss";
+  if (manifest.has("metrics"))
+    for (const JsonValue& metric : manifest.at("metrics").items())
+      report.metric_kinds[metric.get<std::string>("name")] = kind_of(metric);
+  report.metric_kinds.try_emplace(report.goal, report.goal_kind);
+  if (!manifest.has("ended")) return;
+  report.how = manifest.at("ended").get<std::string>("how");
+  report.steps = whole_within(manifest.at("ended"), "step", 0, kMostSteps);
+  const JsonValue result = manifest.at("result");
+  report.diverged = result.get<bool>("diverged", false);
+  report.result = number_at(result, report.goal);
+  report.loss = number_at(result, "loss");
+  take_figures(result, report);
+  if (!result.has("target_step")) return;
+  report.target_step = whole_within(result, "target_step", 1, report.steps);
+  report.target_samples = result.get<double>("target_samples");
+  if (report.target_samples < 1 || report.target_samples > static_cast<double>(kMostSteps))
+    result.at("target_samples").refuse("a number of samples");
+}
+
+// Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.
+void take_evaluation(const FlatJson& line, RunReport& report) {
+  const auto step = static_cast<int64_t>(line.number("step"));
+  while (!report.evaluations.empty() && report.evaluations.back().step >= step) report.evaluations.pop_back();
+  if (!line.text("part").empty()) report.part = line.text("part");
+  if (const double seconds = line.number("seconds"); std::isfinite(seconds)) report.train_seconds += seconds;
+  report.evaluations.push_back(
+      {step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
+}
+
+}  // namespace
+
+RunReport read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path manifest = folder / kManifest;
+  RunReport report;
+  report.folder = folder;
+  take_manifest(parse_json(read_file(manifest), manifest.string()), report);
+  return report;
+}
+
+RunReport read_run(const std::filesystem::path& folder) {
+  const std::filesystem::path metrics = folder / kMetrics;
+  RunReport report = read_manifest(folder);
+  if (!is_there(metrics)) return report;
+  for_each_flat_json(read_file(metrics), [&](const FlatJson& line) {
+    const std::string_view kind = line.text("kind");
+    if (kind == "eval") take_evaluation(line, report);
+    if (kind != "end" && kind != "stop") return;
+    report.state_sha256 = line.text("state_sha256");
+    report.seconds = line.number("wall_s");
+  });
+  return report;
+}
+
+int64_t steps_of_run(const std::filesystem::path& folder) {
+  constexpr size_t kLines = 4096;  // bytes: several lines of steps; a line of layers may be longer
+  try {
+    const InputFile file(folder / kMetrics);
+    double steps = 0;
+    for (size_t bytes = kLines; steps == 0; bytes *= 4) {
+      const size_t end = std::min(bytes, file.size());
+      for_each_flat_json(file.read(file.size() - end, end), [&](const FlatJson& line) {
+        if (line.text("kind") == "step") steps = line.number("step") + 1;
+      });
+      if (end == file.size()) break;
+    }
+    return std::isfinite(steps) ? static_cast<int64_t>(steps) : 0;
+  } catch (const Error&) {
+    return 0;  // not begun
+  }
+}
+
+double share_of_run(const std::filesystem::path& folder) {
+  try {
+    const JsonValue manifest = parse_json(read_file(folder / kManifest), "manifest");
+    const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
+    return steps > 0 ? std::clamp(static_cast<double>(steps_of_run(folder)) / steps, 0.0, 1.0) : 0;
+  } catch (const Error&) {
+    return 0;  // not begun
+  }
+}
+
+}  // namespace kb

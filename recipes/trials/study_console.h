@@ -1,0 +1,33 @@
+// Standing of a study for a person: a line for each training that ended, and how long the rest will take.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "recipes/run/console.h"
+#include "recipes/trials/executor.h"
+
+namespace kb {
+
+class StudyConsole : public TrialObserver {
+ public:
+  // `store`: as the executor has it. Both must outlive this.
+  StudyConsole(Console& console, std::filesystem::path store, size_t trials);
+
+  void ended(const Trial& trial, const TrialOutcome& outcome) override;
+  void progress(double done, size_t running) override;
+  bool wants_to_stop() override;  // a signal came (Interrupt)
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string time_left() const;
+
+  Console& console_;
+  const std::filesystem::path store_;
+  const size_t trials_;
+  const Clock::time_point started_ = Clock::now();
+  size_t ended_ = 0, were_done_ = 0;
+  double done_before_ = -1, done_ = 0;  // shares of trials, at the first progress and now
+};
+
+}  // namespace kb

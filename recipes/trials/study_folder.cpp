@@ -1,0 +1,132 @@
+#include "recipes/trials/study_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "graph/error.h"
+#include "runtime/atomic_file.h"
+#include "runtime/input_file.h"
+#include "runtime/json.h"
+#include "runtime/json_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStudyFile = "study.json";
+
+std::string study_text(const std::vector<Trial>& trials, int shards) {
+  Json json;
+  json["shards"] = shards;
+  json["trials"] = Json::array();
+  for (const Trial& trial : trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
+  return json.dump(2) + "\n";
+}
+
+Study read_study(const fs::path& folder) {
+  const fs::path file = folder / kStudyFile;
+  const JsonValue json = parse_json(read_file(file), file.string());
+  Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
+  for (const JsonValue& trial : json.at("trials").items())
+    study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
+  return study;
+}
+
+bool are_alike(const std::vector<Trial>& a, const std::vector<Trial>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Trial& x, const Trial& y) {
+    return x.name == y.name && lasting_words(x.words) == lasting_words(y.words);
+  });
+}
+
+[[noreturn]] void refuse_other(const fs::path& folder, const std::string& trial, const std::vector<std::string>& there,
+                               const std::vector<std::string>& asked) {
+  const auto [a, b] = std::mismatch(there.begin(), there.end(), asked.begin(), asked.end());
+  const auto from = [](const std::vector<std::string>& words, auto at) {
+    const auto begin = at == words.begin() ? at : std::prev(at);
+    return fmt::format("{}", fmt::join(begin, words.end() - begin > 2 ? begin + 2 : words.end(), " "));
+  };
+  throw Error(
+      fmt::format("--out: {} holds a study with other flags: trial {}\n  expected: {}\n  got:      {}\n  hint:     the "
+                  "same flags go on "
+                  "with it; for others name another folder",
+                  folder.string(), trial, from(there, a), from(asked, b)));
+}
+
+// Adds the trials that the study lacks.
+void add_trials(Study& study, const std::vector<Trial>& asked) {
+  std::vector<Trial>& there = study.trials;
+  for (const Trial& trial : asked) {
+    const auto same = std::find_if(there.begin(), there.end(), [&](const Trial& t) { return t.name == trial.name; });
+    if (same == there.end())
+      there.push_back(trial);
+    else if (lasting_words(same->words) != lasting_words(trial.words))
+      refuse_other(study.folder, trial.name, lasting_words(same->words), lasting_words(trial.words));
+    else
+      *same = trial;
+  }
+}
+
+// The newest folder of an unfinished study of just these trials, for a command that is given again; or a new one.
+fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
+  for (const fs::path& folder : dated_folders(name))
+    if (is_there(folder / kStudyFile) && !is_there(folder / kStudySummary) &&
+        are_alike(read_study(folder).trials, trials))
+      return folder;
+  return new_dated_folder(name);
+}
+
+}  // namespace
+
+std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
+  constexpr const char* kOfACall[] = {"--data", "--threads", "--loader-threads", "--keep", "--resident"};
+  std::vector<std::string> lasting;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (std::find(std::begin(kOfACall), std::end(kOfACall), words[i]) != std::end(kOfACall))
+      ++i;  // its value
+    else
+      lasting.push_back(words[i]);
+  }
+  return lasting;
+}
+
+fs::path new_dated_folder(const std::string& name) {
+  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", name, now);
+  fs::path path = base;
+  for (int number = 2; is_there(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  return path;
+}
+
+std::vector<fs::path> dated_folders(const std::string& name) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("runs", error))
+    if (entry.path().filename().string().starts_with(name + "-")) folders.push_back(entry.path());
+  std::sort(folders.rbegin(), folders.rend());  // their names end with the time
+  return folders;
+}
+
+Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards) {
+  const fs::path folder = fs::absolute(out.empty() ? chosen_folder(name, trials) : fs::path(out));
+  Study study{folder, trials, shards};
+  if (is_there(folder / kStudyFile)) {
+    study = read_study(folder);
+    add_trials(study, trials);
+  } else {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
+    if (!fs::is_empty(folder))
+      throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
+                              folder.string(), fs::directory_iterator(folder)->path().filename().string()));
+  }
+  write_file_atomically(folder / kStudyFile, study_text(study.trials, study.shards));
+  return study;
+}
+
+}  // namespace kb

@@ -1,0 +1,133 @@
+#include "recipes/trials/summary.h"
+
+#include "runtime/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace kb {
+namespace {
+
+constexpr double kRounding = 1e-9;  // of an epoch's number
+
+// Null where it is not finite: JSON has no such numbers.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json mean_json(const std::optional<MeanOf>& mean) {
+  if (!mean) return nullptr;
+  return {{"mean", mean->mean}, {"stddev", mean->stddev ? Json(*mean->stddev) : Json(nullptr)}, {"count", mean->count}};
+}
+
+double train_loss_of(const RunReport& run) {
+  return run.evaluations.empty() ? std::numeric_limits<double>::quiet_NaN() : run.evaluations.back().train_loss;
+}
+
+Json run_json(const RunReport& run) {
+  const std::optional<double> median = median_of_last(run);
+  return {{"folder", run.folder.filename().string()},
+          {"seed", run.seed},
+          {"ended", run.how},
+          {"diverged", run.diverged},
+          {"steps", run.steps},
+          {run.goal, finite(run.result)},
+          {"median_of_last_5", median ? Json(*median) : Json(nullptr)},
+          {"loss", finite(run.loss)},
+          {"train_loss", finite(train_loss_of(run))},
+          {"seconds", finite(run.seconds)},
+          {"state_sha256", run.state_sha256}};
+}
+
+std::string time_text(double seconds) { return std::isfinite(seconds) ? fmt::format("{:.0f} s", seconds) : "-"; }
+
+std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-"; }
+
+}  // namespace
+
+std::optional<double> median_of_last(const RunReport& run) {
+  std::map<int64_t, double> epochs;  // the number of each and its last evaluation
+  for (const EvaluationPoint& point : run.evaluations)
+    epochs[static_cast<int64_t>(std::ceil(point.epoch - kRounding))] = point.goal;
+  std::vector<double> values;
+  for (auto epoch = epochs.rbegin(); epoch != epochs.rend() && values.size() < kLastEpochs; ++epoch)
+    values.push_back(epoch->second);
+  if (values.empty() || std::any_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v); }))
+    return std::nullopt;
+  return median_of(std::move(values));
+}
+
+Summary summary_of(std::vector<RunReport> runs, size_t failed) {
+  Summary summary;
+  summary.failed = failed;
+  std::vector<double> last, medians, losses;
+  for (const RunReport& run : runs) {
+    summary.goal = run.goal;
+    summary.goal_kind = run.goal_kind;
+    summary.part = run.part;
+    if (run.diverged) {
+      ++summary.diverged;
+      continue;
+    }
+    summary.result_part = run.result_part;
+    if (std::isfinite(run.result)) last.push_back(run.result);
+    if (const std::optional<double> median = median_of_last(run)) medians.push_back(*median);
+    if (const double loss = train_loss_of(run); std::isfinite(loss)) losses.push_back(loss);
+  }
+  summary.runs = std::move(runs);
+  summary.last = mean_of(last);
+  summary.median = mean_of(medians);
+  summary.train_loss = mean_of(losses);
+  return summary;
+}
+
+std::string goal_text(const Summary& summary, double value) {
+  if (!std::isfinite(value)) return "-";
+  return summary.goal_kind.is_share ? fmt::format("{:.2f} %", 100 * value) : fmt::format("{:.4g}", value);
+}
+
+std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean) {
+  const size_t done = summary.runs.size();
+  if (done > 0 && summary.diverged == done) return "diverged";
+  if (!mean) return "-";
+  std::string text = goal_text(summary, mean->mean);
+  if (mean->stddev)
+    text = summary.goal_kind.is_share ? fmt::format("{:.2f} +- {:.2f} %", 100 * mean->mean, 100 * *mean->stddev)
+                                      : fmt::format("{:.4g} +- {:.2g}", mean->mean, *mean->stddev);
+  return summary.diverged == 0 ? text : fmt::format("{} ({} of {} diverged)", text, summary.diverged, done);
+}
+
+std::string summary_table(const Summary& summary) {
+  std::string text = fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", "seed", summary.result_part + " " + summary.goal,
+                                 summary.part + ", last 5", "train loss", "time");
+  for (const RunReport& run : summary.runs) {
+    const std::optional<double> median = median_of_last(run);
+    text += fmt::format("{:<6} {:>12} {:>18} {:>12} {:>8}\n", run.seed,
+                        run.diverged ? "diverged" : goal_text(summary, run.result),
+                        run.diverged || !median ? "-" : goal_text(summary, *median), loss_text(train_loss_of(run)),
+                        time_text(run.seconds));
+  }
+  text += fmt::format(
+      "mean +- standard deviation of the sample: {} {} {}\n  median of the last 5 epochs, on the {} part: {}",
+      summary.result_part, summary.goal, goal_text(summary, summary.last), summary.part,
+      goal_text(summary, summary.median));
+  if (summary.failed > 0) text += fmt::format("\n  {} failed", summary.failed);
+  return text + "\n";
+}
+
+std::string summary_json(const Summary& summary, const std::string& command) {
+  Json json = {{"command", command},
+               {"goal", summary.goal},
+               {"evaluated_on", summary.part},
+               {"final", mean_json(summary.last)},
+               {"median_of_last_5", mean_json(summary.median)},
+               {"train_loss", mean_json(summary.train_loss)},
+               {"diverged", summary.diverged},
+               {"failed", summary.failed},
+               {"runs", Json::array()}};
+  for (const RunReport& run : summary.runs) json["runs"].push_back(run_json(run));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kb
