@@ -140,7 +140,7 @@ Json manifest_of(const ManifestFacts& facts) {
       {"test", facts.task.test_count}, {"valid", facts.task.valid_count},       {"class_names", facts.data.class_names},
       {"mean", facts.data.mean},       {"stddev", facts.data.stddev},           {"resident", facts.residency.is_on()}};
   if (const ImageShape& s = facts.data.shape; s.size() > 0) {
-    manifest["data"]["shape"] = {s.channels, s.height, s.width};
+    manifest["data"]["shape"] = Json::array({s.channels, s.height, s.width});
     manifest["data"]["in_files"] = facts.data.in_files;
   }
   manifest["steps"] = facts.plan.steps;

@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
 BOOST_AUTO_TEST_CASE(a_bad_index_names_its_sample) {
   Field labels{.name = "labels", .dtype = DType::i32};
   labels.below = 3;
-  const std::vector<std::byte> bytes = field_bytes(std::vector<int32_t>{0, 5, 1, 2});
+  const std::vector<std::byte> bytes = field_bytes(std::vector<int32_t>{0, 5, 1, 2}).bytes;
   const std::vector<int32_t> samples = {10, 77, 3, 4};
   BOOST_CHECK_EXCEPTION(
       check_indices(labels, bytes, 4, samples), Error,

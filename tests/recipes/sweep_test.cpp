@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   for (const char* name : {"runs.csv", "study.html", "study.json", "curves.svg", "steps.svg", "rates.svg"})
     BOOST_TEST(fs::exists(directory / "answer" / name), name);
   const std::string curves = test::read_file(directory / "answer/curves.svg");
-  for (const char* words : {"error of the held-out samples", ">target<", ">64<", ">128<"})
+  for (const char* words : {"valid error", ">target<", ">64<", ">128<"})
     BOOST_TEST(curves.find(words) != std::string::npos, words);
 
   BOOST_TEST(output_of({KB_BIN "/study", whole.string(), "--samples-per-epoch", "10"}).status == 2);

@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
   // Memory behind the table was read.
-  const TableSource three(3, {std::vector<std::byte>(12)});
+  const TableSource three(3, {{DType::f32, std::vector<std::byte>(12)}});
   BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
                         test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
 }
