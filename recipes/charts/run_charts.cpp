@@ -125,7 +125,7 @@ class SpreadChart {
     constexpr double kLetters = 9.5;
     const double y = kRunsTop + row_ * (static_cast<double>(i) + 0.5);
     const CurveRange most = range_of_most(plot_.curves[i], kOutside);
-    const double median = median_of(plot_.curves[i]);
+    const double median = median_of_curve(plot_.curves[i]);
     const Svg::Stroke stroke = numbered_stroke(i);
     svg_.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), runs_[i].name);
     svg_.text(kNamesLeft - 6, y + 3.5, shortened(runs_[i].name, kNamesLeft - 10, kLetters),

@@ -10,6 +10,7 @@
 #include "recipes/charts/run_charts.h"
 #include "recipes/compare/report_table.h"
 #include "recipes/report/html_page.h"
+#include "recipes/report/svg.h"
 
 namespace kb {
 namespace {

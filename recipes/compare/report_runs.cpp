@@ -101,8 +101,8 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
   reported.curves = read_curves(metrics, {run.goal, run.goal_kind.is_share, run.goal_kind.higher_is_better});
   if (!reported.curves.learning_rate.empty())
     reported.done_steps = static_cast<int64_t>(reported.curves.learning_rate.back().step);
-  reported.samples_per_s = median_of(reported.curves.samples_per_s);
-  reported.data_wait_ms = median_of(reported.curves.data_wait_ms);
+  reported.samples_per_s = median_of_curve(reported.curves.samples_per_s);
+  reported.data_wait_ms = median_of_curve(reported.curves.data_wait_ms);
   keep_few_points(reported.curves);
   reported.reason = reason_of_stop(metrics);
   if (!reported.layers.empty()) reported.norms = read_layer_norms(metrics_file, reported.layers.size());

@@ -20,7 +20,7 @@ constexpr double kScaleWidth = 490, kScaleHeight = 250;
 constexpr const char* kScaleColors[] = {"#0072b2", "#d55e00", "#009e73"};  // that the colour-blind tell apart
 constexpr const char* kIdeal = "#888";
 
-using Figure = std::function<double(const ScaleRow&)>;
+using RowFigure = std::function<double(const ScaleRow&)>;
 
 struct Axis {
   double low = 0, high = 1;
@@ -77,13 +77,13 @@ class ScaleChart {
     svg_.text(left_ + kScaleWidth / 2, bottom + 36, "workers", {.anchor = "middle", .color = "#555"});
   }
 
-  void line(const std::vector<ScaleRow>& rows, const Svg::Stroke& stroke, const Figure& value) {
+  void line(const std::vector<ScaleRow>& rows, const Svg::Stroke& stroke, const RowFigure& value) {
     Svg::Points points;
     for (const ScaleRow& row : rows) points.emplace_back(x(row.workers), y(value(row)));
     svg_.lines(points, stroke);
   }
 
-  void dots(const std::vector<ScaleRow>& rows, const std::string& color, const Figure& value) {
+  void dots(const std::vector<ScaleRow>& rows, const std::string& color, const RowFigure& value) {
     for (const ScaleRow& row : rows)
       svg_.circle(
           x(row.workers), y(value(row)), 3, color,
@@ -110,7 +110,7 @@ double efficiency(const ScaleRow& row) { return 100 * row.efficiency; }
 double communication(const ScaleRow& row) { return 1e3 * row.communication; }
 double exposed(const ScaleRow& row) { return 1e3 * row.exposed; }
 
-double most(const std::vector<ScaleLine>& lines, const Figure& value) {
+double most(const std::vector<ScaleLine>& lines, const RowFigure& value) {
   double result = 0;
   for (const ScaleLine& line : lines)
     for (const ScaleRow& row : line.rows) result = std::max(result, value(row));
@@ -155,7 +155,7 @@ std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, con
 
   const std::vector<ScaleRow> ideal = ideal_of(lines[0]);
   const int workers = ideal.back().workers;
-  const Figure hours = [&](const ScaleRow& row) { return row.seconds_of(kPaperEpochs * epoch) / 3600; };
+  const RowFigure hours = [&](const ScaleRow& row) { return row.seconds_of(kPaperEpochs * epoch) / 3600; };
   const Svg::Stroke dashed{.color = kIdeal, .width = 1.5, .dashes = "6 4"};
   ScaleChart rates(svg, 0, workers, log_axis(ideal.front().rate, ideal.back().rate), "images/s");
   ScaleChart efficiencies(svg, 1, workers, linear_axis(std::max(100.0, most(lines, efficiency))), "efficiency, %");
@@ -168,7 +168,7 @@ std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, con
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<ScaleRow>& rows = lines[i].rows;
     waits.line(rows, {.color = kScaleColors[i], .width = 1.5, .dashes = "2 3"}, communication);
-    const std::pair<ScaleChart*, Figure> all[] = {
+    const std::pair<ScaleChart*, RowFigure> all[] = {
         {&rates, rate_of}, {&efficiencies, efficiency}, {&waits, exposed}, {&runs, hours}};
     for (const auto& [chart, value] : all) {
       chart->line(rows, {.color = kScaleColors[i], .width = 2}, value);

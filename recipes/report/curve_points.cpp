@@ -75,7 +75,7 @@ Curve averaged(const Curve& curve, size_t parts) { return by_parts(curve, parts,
 
 Curve medians(const Curve& curve, size_t parts) { return by_parts(curve, parts, median_value); }
 
-double median_of(const Curve& curve) { return median_value(curve); }
+double median_of_curve(const Curve& curve) { return median_value(curve); }
 
 Curve scaled(Curve curve, double factor) {
   for (CurvePoint& point : curve) point.value *= factor;

@@ -22,7 +22,7 @@ Curve averaged(const Curve& curve, size_t parts);
 // Likewise medians, each at the last point of its part: steady where single values jump.
 Curve medians(const Curve& curve, size_t parts);
 // Of all values; NaN where there is none.
-double median_of(const Curve& curve);
+double median_of_curve(const Curve& curve);
 
 Curve scaled(Curve curve, double factor);
 
