@@ -25,3 +25,5 @@ void* allocate_bytes(size_t bytes) {
 void free_bytes(void* memory) { std::free(memory); }
 
 }  // namespace kb
+
+template class std::vector<uint8_t, kb::UnsetAllocator<uint8_t>>;

@@ -31,3 +31,6 @@ struct UnsetAllocator {
 using Bytes = std::vector<uint8_t, UnsetAllocator<uint8_t>>;
 
 }  // namespace kb
+
+// Made in bytes.cpp: its loops over elements, which do nothing, are loops where the code that uses it is not optimised.
+extern template class std::vector<uint8_t, kb::UnsetAllocator<uint8_t>>;

@@ -23,18 +23,18 @@ namespace fs = std::filesystem;
 // How long a machine that makes no more processes is given to make one.
 constexpr std::chrono::milliseconds kPatience{10000};
 
-// -O2: the printers write vectors themselves, and -O3 only costs time (54 kernels: 0.93 s against 1.10 s). Never
-// -ffast-math: it also links code that changes the rounding mode of the whole process.
-// g++ turns a loop of conditional loads into one masked load and, where it knows the mask, that into a load of the
-// whole vector and a blend, which reads past the end of a buffer: no loop of lanes is made free of its conditions. With
-// sanitizers -O1, which halves their compile time; the contract makes the results equal bit for bit.
-std::vector<std::string> compile_flags(const std::string& version, const std::string& sanitize) {
+// At most -O2: the printers write vectors themselves, and -O3 only costs time (54 kernels: 0.93 s against 1.10 s).
+// Never -ffast-math: it also links code that changes the rounding mode of the whole process. g++ turns a loop of
+// conditional loads into one masked load and, where it knows the mask, that into a load of the whole vector and a
+// blend, which reads past the end of a buffer: no loop of lanes is made free of its conditions. With sanitizers -O1,
+// which halves their compile time; the contract makes the results equal bit for bit.
+std::vector<std::string> compile_flags(const std::string& version, const std::string& sanitize, int level) {
   std::vector<std::string> flags = {"-x", "c++", "-std=c++17", "-march=native", "-ffp-contract=off"};
   const auto add = [&](std::initializer_list<std::string> more) { flags.insert(flags.end(), more); };
   add({"-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
   if (version.find("clang") == version.npos) add({"-fno-tree-loop-if-convert"});  // which clang does not know
   if (sanitize.empty())
-    add({"-O2", "-nostdlib"});
+    add({fmt::format("-O{}", level), "-nostdlib"});
   else
     add({"-O1", "-g1", "-fsanitize=" + sanitize, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"});
   return flags;
@@ -154,7 +154,7 @@ HostCompiler find_host_compiler(const RuntimeOptions& options) {
   return {.path = options.compiler,
           .origin = options.compiler_origin,
           .version = version,
-          .flags = compile_flags(version, KB_SANITIZE),
+          .flags = compile_flags(version, KB_SANITIZE, options.kernel_level),
           .libraries = link_libraries(),
           .processor = describe_processor()};
 }

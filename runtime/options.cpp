@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/error.h"
+
 namespace kb {
 namespace {
 
@@ -74,6 +76,14 @@ Launcher find_launcher() {
   return {};
 }
 
+int find_kernel_level() {
+  const std::string level = variable("KB_KERNEL_LEVEL");
+  if (level.empty()) return 2;
+  if (level.size() != 1 || level[0] < '0' || level[0] > '2')
+    throw Error("KB_KERNEL_LEVEL: expected 0, 1 or 2, at which kernels are optimised, got '" + level + "'");
+  return level[0] - '0';
+}
+
 }  // namespace
 
 RuntimeOptions RuntimeOptions::from_environment() {
@@ -82,6 +92,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .data_dir = variable("KB_DATA"),
           .compiler = named.empty() ? KB_HOST_CXX : look_up(named),
           .compiler_origin = named.empty() ? "the configure step" : "KB_CXX",
+          .kernel_level = find_kernel_level(),
           .mpirun = look_up("mpirun"),
           .cuobjdump = find_cuobjdump(),
           .rsvg_convert = find_or_none("rsvg-convert"),

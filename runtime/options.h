@@ -22,6 +22,9 @@ struct RuntimeOptions {
   std::string compiler;
   // The setting to name in an error about the compiler: "KB_CXX" or "the configure step".
   std::string compiler_origin;
+  // The level, 0 to 2, at which that compiler optimises kernels: $KB_KERNEL_LEVEL, else 2. Below it kernels compile in
+  // less time, run slower, and compute the same bits.
+  int kernel_level = 2;
   // Path of mpirun, looked up in $PATH; the bare name where there is none.
   std::string mpirun = {};
   // Path of CUDA's cuobjdump: $KB_CUOBJDUMP, else looked up in $PATH, else the toolkit's usual place.
@@ -35,6 +38,7 @@ struct RuntimeOptions {
   // $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK, $SLURM_STEP_NUM_TASKS.
   Launcher launcher = {};
 
+  // Throws Error where a variable has a value that cannot be understood.
   static RuntimeOptions from_environment();
   // Takes the launcher's variables out of the environment: this process, and those that it starts, are on their own.
   // Before any thread is started.

@@ -2,7 +2,9 @@
 if(KB_HAS_ONEDNN)
   # libgomp is oneDNN's own thread library, which engine.cpp keeps to one thread.
   target_link_libraries(kb_runtime PRIVATE DNNL::dnnl gomp)
+  target_link_libraries(kb_runtime_hot PRIVATE DNNL::dnnl)
 else()
+  target_compile_definitions(kb_runtime_hot PRIVATE KB_EIGEN_F32) # else oneDNN does all of f32
   # Eigen's vectors are those of the compiler's target, so take AVX2 where this processor has it (AVX-512 of Eigen 3.4
   # under g++ 12 is full of warnings). gemm.cpp refuses to run on a lesser one.
   include(CheckCXXSourceRuns)
@@ -12,5 +14,5 @@ else()
       COMPILE_OPTIONS -march=x86-64-v3 COMPILE_DEFINITIONS KB_EIGEN_LEVEL="x86-64-v3")
   endif()
 endif()
-# Eigen's templates, called in loops: without inlining they are a hundred times slower.
+# Eigen's templates, called in loops: without inlining, as in a build with sanitizers, they are a hundred times slower.
 set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/cpu/eigen/gemm.cpp APPEND PROPERTY COMPILE_OPTIONS -O2)

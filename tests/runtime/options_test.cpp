@@ -2,12 +2,13 @@
 #include <optional>
 
 #include "runtime/options.h"
+#include "tests/says.h"
 #include "tests/scoped_variable.h"
 
 namespace kb::options_test {
 
-using kb::RuntimeOptions;
-using kb::test::ScopedVariable;
+using kb::Error, kb::RuntimeOptions;
+using kb::test::says, kb::test::ScopedVariable;
 
 BOOST_AUTO_TEST_SUITE(options)
 
@@ -49,6 +50,19 @@ BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
   ScopedVariable unknown("KB_CXX", "no-such-compiler");
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
+}
+
+BOOST_AUTO_TEST_CASE(kernels_are_optimised_at_level_2_unless_told) {
+  ScopedVariable none("KB_KERNEL_LEVEL", std::nullopt);
+  BOOST_TEST(RuntimeOptions::from_environment().kernel_level == 2);
+  ScopedVariable less("KB_KERNEL_LEVEL", "0");
+  BOOST_TEST(RuntimeOptions::from_environment().kernel_level == 0);
+  for (const char* wrong : {"3", "-O1", "12"}) {
+    ScopedVariable variable("KB_KERNEL_LEVEL", wrong);
+    BOOST_CHECK_EXCEPTION(
+        RuntimeOptions::from_environment(), Error,
+        says(std::string("KB_KERNEL_LEVEL: expected 0, 1 or 2, at which kernels are optimised, got '") + wrong));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_may_be_absent_are_empty_then) {

@@ -10,6 +10,7 @@
 #include "runtime/session.h"
 #include "tests/random_graph.h"
 #include "tests/runtime/session_check.h"
+#include "tests/scoped_variable.h"
 
 namespace kb::random_programs_test {
 
@@ -139,6 +140,24 @@ BOOST_AUTO_TEST_SUITE(random_programs)
 BOOST_AUTO_TEST_CASE(of_all_dtypes_equal_their_interpretation) { check(programs() * 3 / 5, forward); }
 
 BOOST_AUTO_TEST_CASE(with_gradients_equal_their_interpretation) { check(programs() / 5, training); }
+
+// Tests compile most kernels at level 1, users at 2.
+BOOST_AUTO_TEST_CASE(kernels_of_every_level_end_in_the_same_bits) {
+  for (uint32_t seed = kFirst; seed < kFirst + programs() / 10; ++seed) {
+    RandomGraphOptions options{.max_steps = 20, .smooth = true, .whole = true, .split = true};
+    options.dtype = kDTypes[seed % 4];
+    const Graph graph = random_graph(seed, options);
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      std::vector<Left> left;
+      for (const char* level : {"0", "1", "2"}) {
+        const ScopedVariable at("KB_KERNEL_LEVEL", level);
+        left.push_back(run_split(graph, 1, 1).front());
+      }
+      BOOST_TEST((left[0] == left[2]));
+      BOOST_TEST((left[1] == left[2]));
+    }
+  }
+}
 
 // One parameter that fills its blocks is the flat gradient alone.
 BOOST_AUTO_TEST_CASE(a_model_of_one_parameter_ends_in_the_same_bits) {

@@ -156,8 +156,11 @@ class ConvOp : public LibraryOp {
 
 std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards) {
   prepare();
-  if (spec.dtype == DType::f64) return std::make_unique<ConvOp<double>>(spec, shards);
-  return std::make_unique<ConvOp<float>>(spec, shards);
+#ifdef KB_EIGEN_F32
+  if (spec.dtype == DType::f32) return std::make_unique<ConvOp<float>>(spec, shards);
+#endif
+  ensure(spec.dtype == DType::f64, "Eigen: a dtype that it does not compute in");
+  return std::make_unique<ConvOp<double>>(spec, shards);
 }
 
 }  // namespace kb::eigen

@@ -57,7 +57,9 @@ void gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b,
   }
 }
 
+#ifdef KB_EIGEN_F32
 template void gemm(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, Matrix<float>, bool);
+#endif
 template void gemm(int64_t, int64_t, int64_t, Matrix<const double>, Matrix<const double>, Matrix<double>, bool);
 
 void prepare() {

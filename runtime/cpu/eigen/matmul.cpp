@@ -56,8 +56,11 @@ class MatmulOp : public LibraryOp {
 
 std::unique_ptr<LibraryOp> plan_matmul(const MatmulSpec& spec, int shards) {
   prepare();
-  if (spec.dtype == DType::f64) return std::make_unique<MatmulOp<double>>(spec, shards);
-  return std::make_unique<MatmulOp<float>>(spec, shards);
+#ifdef KB_EIGEN_F32
+  if (spec.dtype == DType::f32) return std::make_unique<MatmulOp<float>>(spec, shards);
+#endif
+  ensure(spec.dtype == DType::f64, "Eigen: a dtype that it does not compute in");
+  return std::make_unique<MatmulOp<double>>(spec, shards);
 }
 
 }  // namespace kb::eigen
