@@ -31,12 +31,13 @@ BOOST_AUTO_TEST_CASE(alone_opens_nothing) {
 
 BOOST_AUTO_TEST_CASE(an_absent_library_is_named_with_its_package) {
   const std::string error = error_of([] { open_communicator({}, {"mpirun", 4}, {"/nowhere/libkilobatch_mpi.so"}); });
-  BOOST_TEST(error ==
-             "several processes cannot be used\n"
-             "  missing: Kilobatch's MPI library, libkilobatch_mpi.so, which is not built\n"
-             "  got:     no /nowhere/libkilobatch_mpi.so\n"
-             "  hint:    cmake --build BUILD --target kilobatch_mpi builds it; where there is no such target, apt install "
-             "libopenmpi-dev openmpi-bin, then configure again (cmake -DKB_MPI=ON says what it does not find)");
+  BOOST_TEST(
+      error ==
+      "several processes cannot be used\n"
+      "  missing: Kilobatch's MPI library, libkilobatch_mpi.so, which is not built\n"
+      "  got:     no /nowhere/libkilobatch_mpi.so\n"
+      "  hint:    cmake --build BUILD --target kilobatch_mpi builds it; where there is no such target, apt install "
+      "libopenmpi-dev openmpi-bin, then configure again (cmake -DKB_MPI=ON says what it does not find)");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_library_is_refused) {
