@@ -1,5 +1,6 @@
-# `cmake --install build --prefix P`: the rooms' libraries and headers, and what find_package(Kilobatch) reads. Headers keep
-# their rooms ("recipes/run/trainer.h"), so that a model's file is the same inside the source tree and outside.
+# `cmake --build build --target libraries && cmake --install build --prefix P`: the rooms' libraries and headers, plug-ins,
+# and what find_package(Kilobatch) reads. Headers keep their rooms ("recipes/run/trainer.h"), so that a model's file is the
+# same inside the source tree and outside.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -20,6 +21,13 @@ function(kb_install)
   endif()
 
   get_property(libraries GLOBAL PROPERTY KB_LIBRARIES)
+  add_custom_target(libraries)
+  add_dependencies(libraries ${libraries})
+  foreach(plugin kilobatch_cuda kilobatch_mpi)
+    if(TARGET ${plugin})
+      add_dependencies(libraries ${plugin})
+    endif()
+  endforeach()
   install(TARGETS kilobatch ${libraries} EXPORT kilobatch ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT kilobatch NAMESPACE Kilobatch:: FILE KilobatchTargets.cmake DESTINATION ${KB_INSTALL_PACKAGE})
   # Without the backends' own headers.
