@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "runtime/cpu/library_parts.h"
+#include "runtime/cpu/weight_grad.h"
 #include "runtime/processor.h"
 
 namespace kb {
@@ -72,8 +73,10 @@ std::string LibraryContext::instruction_set() const {
 std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards) {
   check(spec, shards);
   const ConvSpec inner = computed(context, spec);
-  auto op = use_onednn(context, inner.dtype) ? onednn::plan_conv(*context.engine(), inner, shards)
-                                             : eigen::plan_conv(inner, shards);
+  auto op = plan_weight_grad(inner, shards);
+  if (!op)
+    op = use_onednn(context, inner.dtype) ? onednn::plan_conv(*context.engine(), inner, shards)
+                                          : eigen::plan_conv(inner, shards);
   if (inner.dtype == spec.dtype) return op;
   return make_widened(std::move(op), spec.dtype, wide_inputs(spec), rounded_outputs(spec));
 }
