@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -51,15 +52,37 @@ constexpr size_t kPreserved = 6;  // registers that kb_simt_switch_stacks pops
 // The fiber that is being resumed, for its first function, which takes no arguments.
 thread_local Fiber* entering = nullptr;
 
+// Mappings of fibers that have ended, each a page without access and a stack, for this thread's next ones: a launch
+// makes a fiber for each of its threads, and a mapping takes longer than most of them.
+struct Mappings {
+  std::vector<std::byte*> free;
+
+  Mappings() = default;
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+  ~Mappings() {
+    for (std::byte* mapping : free) ::munmap(mapping, kPage + Fiber::kStackBytes);
+  }
+
+  std::byte* take() {
+    if (!free.empty()) {
+      std::byte* mapping = free.back();
+      free.pop_back();
+      return mapping;
+    }
+    void* memory = ::mmap(nullptr, kPage + Fiber::kStackBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("no memory for a stack");
+    ::mprotect(memory, kPage, PROT_NONE);
+    return static_cast<std::byte*>(memory);
+  }
+};
+
+thread_local Mappings mappings;
+
 }  // namespace
 
-Fiber::Fiber() {
-  void* memory =
-      ::mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::runtime_error("no memory for a stack");
-  mapping_ = static_cast<std::byte*>(memory);
-  ::mprotect(mapping_, kPage, PROT_NONE);
-  stack_ = mapping_ + kPage;
+Fiber::Fiber() : mapping_(mappings.take()), stack_(mapping_ + kPage) {
 #if defined(__SANITIZE_THREAD__)
   own_shadow_ = __tsan_create_fiber(0);
 #endif
@@ -71,7 +94,7 @@ Fiber::~Fiber() {
 #elif defined(__SANITIZE_THREAD__)
   __tsan_destroy_fiber(own_shadow_);
 #endif
-  ::munmap(mapping_, kStackBytes + kPage);
+  mappings.free.push_back(mapping_);
 }
 
 void Fiber::start(void (*body)(void*), void* argument) {

@@ -276,13 +276,18 @@ MemoryRange FakeGpu::touched(const std::string& kernel, uint64_t address) {
 
 MemoryRange FakeGpu::rest_of(const void* data) { return {MemoryRange::of(data, 0).begin, all_of(data).end}; }
 
-// Makes the device's live memory readable and writable while work runs, and inaccessible at all other times.
-void FakeGpu::open_memory(bool open) {
-  if (opened_ += open ? 1 : -1; opened_ != (open ? 1 : 0)) return;
-  for (const auto& [address, allocation] : allocations_)
-    if (allocation.on_device && allocation.live)
-      mprotect(reinterpret_cast<void*>(address), static_cast<size_t>(allocation.bytes),
+// Makes the allocations that an operation names readable and writable while its work runs: nobody may touch the
+// device's memory at any other time, nor work what it does not name.
+void FakeGpu::open_memory(const Operation& operation, bool open) {
+  for (const auto* ranges : {&operation.reads, &operation.writes})
+    for (const MemoryRange range : *ranges) {
+      Allocation& allocation = find(range, operation.what);
+      allocation.opened += open ? 1 : -1;
+      if (!allocation.on_device || allocation.opened != (open ? 1 : 0)) continue;
+      const uint64_t begin = std::prev(allocations_.upper_bound(range.begin))->first;
+      mprotect(reinterpret_cast<void*>(begin), static_cast<size_t>(allocation.bytes),
                open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    }
 }
 
 // ---- order ----
@@ -382,14 +387,14 @@ void FakeGpu::execute(Operation& operation) {
   for (const auto* ranges : {&operation.reads, &operation.writes})
     for (MemoryRange range : *ranges) find(range, operation.what);
   if (operation.work && !broken_) {
-    open_memory(true);
+    open_memory(operation, true);
     try {
       operation.work();
     } catch (...) {
-      open_memory(false);
+      open_memory(operation, false);
       throw;
     }
-    open_memory(false);
+    open_memory(operation, false);
   }
   if (!operation.record) return;
   operation.record->done = true;

@@ -114,6 +114,7 @@ class FakeGpu {
     int64_t bytes = 0;
     bool on_device = false, live = true;
     std::vector<Access> accesses;
+    int opened = 0;  // by how many ranges of the operations that run
   };
   struct Record {
     size_t stream = 0, capture = 0;  // capture: of the one that it was captured in
@@ -178,7 +179,7 @@ class FakeGpu {
   // Runs what is due, as advance does, and waits where that cannot go on yet; faults after kPatience.
   void drain(size_t stream, const Record* until);
   void execute(Operation& operation);
-  void open_memory(bool open);
+  void open_memory(const Operation& operation, bool open);
   void drain_all();
   cuda::Result wait_result() const { return broken_ ? cuda::kLaunchFailed : cuda::kSuccess; }
 
@@ -209,7 +210,7 @@ class FakeGpu {
   std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, by kernel and address
   std::string poisoned_;
   bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
-  int retained_ = 0, opened_ = 0;
+  int retained_ = 0;
   double now_ = 0;
   Clock host_{};
   int64_t operations_ = 0;
