@@ -6,10 +6,17 @@
 #include "recipes/trials/run_reader.h"
 
 namespace kb {
+namespace {
+
+std::string text(const EpochsToGoal& run) {
+  return fmt::format("{}, kn {}, {} {}", run.recipe, run.minibatch, run.part, run.goal);
+}
+
+}  // namespace
 
 EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent) {
   const RunReport report = read_run(run);
-  EpochsToGoal found{run, report.recipe, report.minibatch, 0, std::nullopt};
+  EpochsToGoal found{run, report.recipe, report.minibatch, report.part, report.goal, 0, std::nullopt};
   found.samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch);
   for (const EvaluationPoint& point : report.evaluations) {
     if (!(point.goal <= percent / 100)) continue;
@@ -21,12 +28,10 @@ EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent) {
 
 void check_comparable(std::span<const EpochsToGoal> runs) {
   for (const EpochsToGoal& other : runs)
-    if (other.recipe != runs.front().recipe || other.minibatch != runs.front().minibatch)
+    if (text(other) != text(runs.front()))
       throw Error(
-          fmt::format("expected runs of one recipe and one minibatch, got\n  {}: {}, kn {}\n  {}: {}, "
-                      "kn {}",
-                      runs.front().run.string(), runs.front().recipe, runs.front().minibatch, other.run.string(),
-                      other.recipe, other.minibatch));
+          fmt::format("expected runs of one recipe, one minibatch and one part of the data, got\n  {}: {}\n  {}: {}",
+                      runs.front().run.string(), text(runs.front()), other.run.string(), text(other)));
 }
 
 }  // namespace kb

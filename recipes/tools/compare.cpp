@@ -1,4 +1,4 @@
-// summary: epochs and samples of runs to a test error; with --rcp MLPerf's test of convergence
+// summary: epochs and samples of runs to an error; with --rcp MLPerf's test of convergence
 //
 // ./run compare RUN... --goal 24.1 gives mean and standard deviation over the runs, which are of one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
@@ -44,8 +44,8 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   }
   check_comparable(runs);
   const EpochsToGoal& first = runs.front();
-  fmt::print("{}, kn {}: {} of {} runs reached a test error of {} %\n", first.recipe, first.minibatch, epochs.size(),
-             runs.size(), goal);
+  fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {} %\n", first.recipe, first.minibatch, epochs.size(),
+             runs.size(), first.part, first.goal, goal);
   if (epochs.empty()) return 1;
   const MeanOf all = *mean_of(epochs);
   fmt::print("epochs to it: mean {:.4g}, standard deviation {}; samples: mean {:.5g}\n", all.mean,
@@ -72,11 +72,10 @@ int main(int argc, char** argv) {
   std::vector<std::string> folders;
   double goal = kReferenceError;
   bool wants_reference = false;
-  CommandLine line("Epochs and samples that runs took to a test error.",
-                   "./run compare RUN... [--goal PERCENT] [--rcp]");
-  line.texts({"RUN", "", "run folders, of one recipe and one minibatch"}, folders)
+  CommandLine line("Epochs and samples that runs took to an error.", "./run compare RUN... [--goal PERCENT] [--rcp]");
+  line.texts({"RUN", "", "run folders, of one recipe, one minibatch and one part of the data"}, folders)
       .required()
-      .positive({"--goal", "PERCENT", "test error that a run is to reach, per cent"}, goal, 100)
+      .positive({"--goal", "PERCENT", "error that an evaluation in the run's course is to reach, per cent"}, goal, 100)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {

@@ -55,10 +55,13 @@ BOOST_AUTO_TEST_CASE(runs_of_two_kinds_are_refused) {
   const test::TemporaryDirectory directory;
   const std::vector<EpochsToGoal> recipes = {kb::epochs_to_goal(folder_of(directory / "a", {0.1}), 10),
                                              kb::epochs_to_goal(folder_of(directory / "b", {0.1}, "other"), 10)};
-  BOOST_CHECK_EXCEPTION(check_comparable(recipes), Error, test::says("one recipe and one minibatch", "other, kn 50"));
+  BOOST_CHECK_EXCEPTION(check_comparable(recipes), Error, test::says("one recipe, one minibatch", "other, kn 50"));
   const std::vector<EpochsToGoal> sizes = {recipes[0],
                                            kb::epochs_to_goal(folder_of(directory / "c", {0.1}, "r", 60), 10)};
   BOOST_CHECK_THROW(check_comparable(sizes), Error);
+  std::vector<EpochsToGoal> parts = {recipes[0], recipes[0]};
+  parts[1].part = "valid";
+  BOOST_CHECK_EXCEPTION(check_comparable(parts), Error, test::says("kn 50, test error", "kn 50, valid error"));
   BOOST_CHECK_NO_THROW(check_comparable(std::span(recipes).first(1)));
   BOOST_CHECK_THROW(kb::epochs_to_goal(directory / "absent", 10), Error);
 }
