@@ -14,11 +14,11 @@ Type label_type(const Type& logits) {
   return labels;
 }
 
-// What to do about labels [N] beside logits of more axes: images that no layer made a vector of.
-std::string label_hint(const Type& logits, const Type& labels) {
+// How labels [N] come to fit logits of more axes: images that no layer made a vector of. Empty for others.
+std::string flatten_hint(const Type& logits, const Type& labels) {
   const bool is_label_a_sample = labels.rank() == 1 && logits.rank() > 2 && labels.shape[0] == logits.shape[0];
   return is_label_a_sample ? "flatten(x) before the last linear layer makes logits [N, K]: one class number a sample"
-                           : "one class number a sample";
+                           : "";
 }
 
 // Logits [N, ..., K] and labels [N, ...] below K, or equal to `ignored`.
@@ -28,10 +28,12 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
     report(op, {"too few dimensions", "logits [N, ..., K]: a number a class", shape_text(logits.type()), ""});
   require_float(op, logits.type());
   const Type expected = label_type(logits.type());
-  if (labels.shape() != expected.shape)
+  if (labels.shape() != expected.shape) {
+    const std::string hint = flatten_hint(logits.type(), labels.type());
     report(op, {"labels do not fit the logits", "labels " + shape_text(expected),
                 "labels " + shape_text(labels.type()) + ", logits " + shape_text(logits.type()),
-                label_hint(logits.type(), labels.type())});
+                hint.empty() ? "one class number a sample" : hint});
+  }
   if (labels.dtype() != DType::i32)
     report(op, {"labels have the wrong dtype", "i32", to_string(labels.type()), "cast(labels, DType::i32)"});
   const int64_t numbers = declared_below(labels.graph(), labels.value());
@@ -98,7 +100,9 @@ Tensor cross_entropy_of_rows(Tensor logits, Tensor labels, const Operand& smooth
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where) {
   const Call call(where);
   require_same_graph("argmax_equals", {logits, labels});
-  require_rank("argmax_equals", logits.type(), 2, "logits [N, K]");
+  if (logits.rank() != 2)
+    report("argmax_equals", {"wrong number of dimensions", "logits [N, K]", shape_text(logits.type()),
+                             flatten_hint(logits.type(), labels.type())});
   check_classification("argmax_equals", logits, labels);
   return cast(eq(argmax(logits, 1), labels), DType::f32);
 }

@@ -138,6 +138,7 @@ struct CpuOptions {
   Heartbeat* heartbeat = nullptr;        // is told of every exchange; may be absent
   bool narrow_weight_gradients = false;  // as a GPU has them in 16 bits: see Target
 };
+// Throws Error for threads outside of [0, kMostThreads] (runtime/usable_processors.h).
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 
 }  // namespace kb

@@ -73,7 +73,7 @@ struct Checkpoint {
 };
 
 // Checks every byte. Throws Error, with the reason, for a file that is cut short, damaged, no checkpoint, or of values
-// that are not finite.
+// that are not finite; FileError for one that cannot be read, whatever is in it.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 // The checkpoint without optimizer state, as PyTorch knows a model.
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);

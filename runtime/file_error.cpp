@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "graph/error.h"
-
 namespace kb {
 namespace {
 
@@ -36,8 +34,8 @@ std::string room_text(const std::filesystem::path& path, int error_number, int64
 }  // namespace
 
 void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number, int64_t bytes) {
-  throw Error(fmt::format("cannot {} {}: {}{}", action, path.string(), reason_text(error_number),
-                          room_text(path, error_number, bytes)));
+  throw FileError(fmt::format("cannot {} {}: {}{}", action, path.string(), reason_text(error_number),
+                              room_text(path, error_number, bytes)));
 }
 
 }  // namespace kb

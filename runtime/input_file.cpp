@@ -34,7 +34,7 @@ InputFile::InputFile(std::filesystem::path path, int descriptor) : path_(std::mo
   }
   ::close(descriptor_);  // no destructor runs for an object that was not made
   if (error != 0) throw_file_error("read", path_, error);
-  throw Error(fmt::format("cannot read {}: expected a file, got {}", path_.string(), kind_of_file(status.st_mode)));
+  throw FileError(fmt::format("cannot read {}: expected a file, got {}", path_.string(), kind_of_file(status.st_mode)));
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }

@@ -9,7 +9,7 @@ namespace kb {
 
 class InputFile {
  public:
-  // Throws Error with the path and the reason, as read() does.
+  // Throws FileError with the path and the reason.
   explicit InputFile(const std::filesystem::path& path);
   // The file that is open as `descriptor`, which is closed in the end.
   InputFile(std::filesystem::path path, int descriptor);
@@ -19,7 +19,7 @@ class InputFile {
 
   const std::filesystem::path& path() const { return path_; }
   size_t size() const { return size_; }  // bytes, when it was opened; 0 of files of /proc
-  // Bytes [begin, begin + bytes) into `to`. Throws Error where there are fewer.
+  // Bytes [begin, begin + bytes) into `to`. Throws FileError where the system reads none, Error where there are fewer.
   void read(size_t begin, void* to, size_t bytes) const;
   std::string read(size_t begin, size_t bytes) const;
   // From `begin` on as many as there are, at most `bytes`.

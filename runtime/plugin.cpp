@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "runtime/commit.h"
 
 namespace kb {
 namespace {
@@ -65,9 +66,9 @@ void* Plugin::symbol(const fs::path& path, const char* name) const {
     return found;
   };
   const std::string version = reinterpret_cast<Version>(find(version_symbol))();
-  if (version != KB_VERSION)
-    missing(fmt::format("{} of this version", what),
-            fmt::format("{} of version {}, where the program has {}", path.string(), version, KB_VERSION),
+  if (version != build_version())
+    missing(fmt::format("{} of this build", what),
+            fmt::format("{} of version {}, where the program has {}", path.string(), version, build_version()),
             "build both together");
   return find(name);
 }

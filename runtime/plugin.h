@@ -9,7 +9,7 @@ namespace kb {
 struct Plugin {
   const char* file;            // "libkilobatch_cuda.so"
   const char* what;            // "Kilobatch's GPU library"
-  const char* version_symbol;  // a function that gives the KB_VERSION of its build
+  const char* version_symbol;  // a function that gives build_version()
   const char* refusal;         // what an error begins with: "no GPU can be used"
   const char* how;             // to get it
 

@@ -33,6 +33,9 @@ int usable_processors(int in_mask, const std::vector<CpuQuota>& quotas);
 // Returns how many processors this process may keep busy, by this thread's mask and the quotas.
 int usable_processors();
 
+// Threads that a backend may be asked for at most.
+inline constexpr int kMostThreads = 4096;
+
 // Returns how many processors the machine has, whatever a launcher or a container leaves to this process.
 int machine_processors();
 

@@ -224,7 +224,6 @@ MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
     return cell;
   }
   cell.value = one.mean_steps() / least_steps;
-  cell.mark = count_text(one.mean_steps(), 3);
   cell.tip = fmt::format("{}; {} steps", runs, count_text(one.mean_steps()));
   return cell;
 }
@@ -242,24 +241,54 @@ std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates
   return best;
 }
 
+// Says what the steps of a cell are measured by, and whether those of a minibatch are of runs that are alike.
+std::string compared_text(const std::vector<MinibatchResults>& compared) {
+  bool are_alike = true;
+  CurveRange runs;  // that a cell is the mean of
+  for (const MinibatchResults& at : compared) {
+    are_alike = are_alike && (at.rates.size() < 2 || !common_seeds(at).empty());
+    for (const RateResult* one : best_by_rate(at.rates))
+      if (!one->steps.empty()) runs.take(static_cast<double>(one->steps.size()));
+  }
+  if (are_alike) return "times the fewest of its minibatch, same seeds";
+  if (runs.high < 2) return "times the fewest of its minibatch, single runs";
+  return fmt::format("times its minibatch's fewest; means of {} runs",
+                     runs.low == runs.high ? fmt::to_string(runs.low) : fmt::format("{} to {}", runs.low, runs.high));
+}
+
+// Writes the steps into the cells that reached the target, in their order.
+void mark_steps(std::vector<MapColumn>& columns, const std::vector<double>& steps) {
+  constexpr int kDigits = 3;
+  const std::vector<std::string> texts = count_texts(steps, kDigits);
+  auto text = texts.begin();
+  for (MapColumn& column : columns)
+    for (MapCell& cell : column.cells)
+      if (cell.value) cell.mark = *text++;
+}
+
 std::string rate_map(const StudyAnswer& answer) {
+  std::vector<MinibatchResults> compared;
+  for (const MinibatchResults& all : answer.all) compared.push_back(of_common_seeds(all));
   std::vector<MapColumn> columns;
-  for (const MinibatchResults& all : answer.all) {
-    const MinibatchResults at = of_common_seeds(all);
+  std::vector<double> marks;
+  for (const MinibatchResults& at : compared) {
     MapColumn column{static_cast<double>(at.minibatch)};
     const auto best = std::find_if(answer.best.begin(), answer.best.end(),
                                    [&](const BestResult& one) { return one.minibatch == at.minibatch; });
     CurveRange steps;
     for (const RateResult& one : at.rates)
       if (!one.steps.empty()) steps.take(one.mean_steps());
-    for (const RateResult* one : best_by_rate(at.rates))
+    for (const RateResult* one : best_by_rate(at.rates)) {
       column.cells.push_back(map_cell(*one, steps.low, best != answer.best.end() && best->best.rate == one->rate));
+      if (!one->steps.empty()) marks.push_back(one->mean_steps());
+    }
     if (!column.cells.empty()) columns.push_back(std::move(column));
   }
+  mark_steps(columns, marks);
   return cell_map({"Steps to the target at every rate",
                    kMinibatchTitle,
                    "learning rate",
-                   "times the fewest of its minibatch, same seeds",
+                   compared_text(compared),
                    {{"x", kDivergedFill, "diverged"}, {"-", kNotReachedFill, "not reached"}}},
                   columns);
 }

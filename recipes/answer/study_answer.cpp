@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "graph/error.h"
 #include "optim/scaling.h"
@@ -123,16 +122,21 @@ void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
 
 }  // namespace
 
-MinibatchResults of_common_seeds(MinibatchResults at) {
+std::set<int64_t> common_seeds(const MinibatchResults& at) {
   std::optional<std::set<int64_t>> common;
   for (const RateResult& one : at.rates) {
     std::set<int64_t> seeds = seeds_of(one);
     if (common) std::erase_if(seeds, [&](int64_t seed) { return !common->contains(seed); });
     common = std::move(seeds);
   }
-  if (!common || common->empty()) return at;
+  return common.value_or(std::set<int64_t>());
+}
+
+MinibatchResults of_common_seeds(MinibatchResults at) {
+  const std::set<int64_t> common = common_seeds(at);
+  if (common.empty()) return at;
   for (RateResult& one : at.rates) {
-    std::erase_if(one.seeds, [&](const SeedResult& run) { return !run.seed || !common->contains(*run.seed); });
+    std::erase_if(one.seeds, [&](const SeedResult& run) { return !run.seed || !common.contains(*run.seed); });
     one.steps.clear();
     one.runs = one.seeds.size();
     one.diverged = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct MinibatchResults {
   int64_t minibatch = 0;
   std::vector<RateResult> rates = {};  // ascending; of one rate by setting
 };
+
+// Returns the seeds that every rate of the minibatch has.
+std::set<int64_t> common_seeds(const MinibatchResults& at);
 
 // Keeps the runs under the seeds that every rate of the minibatch has, so that what is compared is alike: a sweep gives
 // its best trial further seeds. Where there is no such seed, keeps all.

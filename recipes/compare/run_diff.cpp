@@ -51,7 +51,8 @@ RunFacts facts_of_run(const fs::path& folder) {
     if (line.text("kind") == "end") run.state = line.text("state_sha256");
     if (line.text("kind") != "step") return;
     const FlatJson::Field* loss = line.find("loss");
-    if (loss && line.number("step") >= 0) run.losses[static_cast<int64_t>(line.number("step"))] = loss->source;
+    const std::optional<int64_t> step = step_in(line);
+    if (loss && step) run.losses[*step] = loss->source;
   });
   return run;
 }

@@ -4,7 +4,8 @@
 
 namespace kb {
 
-// A row's bounds are in what reads it: each member is printed, and read anew.
+// A row's bounds are in what reads it: each member is printed, and read anew. A switch has no bounds, but may need
+// another flag to have an effect; other members have values whether anybody asks for them or not.
 void check_values(const RunConfig& config, const std::vector<Optimizer>& optimizers) {
   RunConfig given = config;
   given.dataset.clear();
@@ -12,9 +13,12 @@ void check_values(const RunConfig& config, const std::vector<Optimizer>& optimiz
   Recipe recipe;
   recipe.optimizers = optimizers;
   RunConfig read = given;
-  for (const FlagRow& row : flag_table(recipe)) {
+  const std::vector<FlagRow> table = flag_table(recipe);
+  for (const FlagRow& row : table) {
+    const std::string value = row.print(given);
     const bool is_switch = row.text.value.empty();
-    if (const std::string value = row.print(given); !is_switch && !value.empty()) row.read(read, value);
+    if (!is_switch && !value.empty()) row.read(read, value);
+    if (is_switch && value == "true" && !row.has_effect(given)) refuse_without_effect(row, table, given);
   }
 }
 

@@ -58,7 +58,7 @@ StopAt parse_stop_at(const std::string& text) {
   if (percent && *percent <= 100)
     stop.percent = percent;
   else if (!(stop.duration = find_duration(text)))
-    refuse_value(kStopAt, std::string(kDurationExpectation) + ", or a test error such as 8.5%", text);
+    refuse_value(kStopAt, std::string(kDurationExpectation) + ", or an error such as 8.5%", text);
   return stop;
 }
 

@@ -47,6 +47,9 @@ struct FlagRow {
 // Every flag of the recipe, its own first.
 std::vector<FlagRow> flag_table(const Recipe& recipe);
 
+// Throws UsageError: the row's flag is given where it has no effect, as its need is not met.
+[[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table, const RunConfig& config);
+
 // The row of "--lr". Throws UsageError with the nearest name there is.
 FlagRow find_flag(const Recipe& recipe, const std::string& name);
 

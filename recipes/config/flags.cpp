@@ -14,6 +14,7 @@
 #include "recipes/config/network.h"
 #include "recipes/config/preset.h"
 #include "runtime/options.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -66,7 +67,8 @@ FlagRow threads() {
   static constexpr const char* kName = "--threads";
   return {{kName, "N", "threads; 0: one a core, of those that this process may use"},
           [](RunConfig& config, const std::string& value) {
-            config.threads = parse_whole(kName, value, "a whole number in [0, 4096]", 0, 4097);
+            config.threads =
+                parse_whole(kName, value, fmt::format("a whole number in [0, {}]", kMostThreads), 0, kMostThreads + 1);
           },
           [](const RunConfig& config) { return fmt::to_string(config.threads); }};
 }
@@ -198,16 +200,15 @@ std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   refuse_unknown(word.substr(0, word.find('=')), names);
 }
 
-[[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table,
-                                        const RunConfig& config) {
+}  // namespace
+
+void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table, const RunConfig& config) {
   const auto other =
       std::find_if(table.begin(), table.end(), [&](const FlagRow& r) { return r.text.name == row.need.flag; });
   ensure(other != table.end(), "a flag needs one that is not in the table");
   throw UsageError(fmt::format("{}: it has no effect here\n  expected: {} beside it\n  got:      {} {}", row.text.name,
                                row.need.expected, row.need.flag, other->print(config)));
 }
-
-}  // namespace
 
 std::vector<FlagRow> flag_table(const Recipe& recipe) {
   std::vector<FlagRow> table;

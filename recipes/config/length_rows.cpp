@@ -5,7 +5,7 @@ namespace kb {
 FlagRow stop_at() {
   return {{"--stop-at", "WHEN",
            "end the run before its schedule ends, which stays as --epochs says: 500st after 500 steps, 30ep after 30 "
-           "epochs, 8.5% at the first evaluation of at most that test error"},
+           "epochs, 8.5% at the first evaluation of at most that error"},
           [](RunConfig& config, const std::string& value) {
             if (value.empty()) refuse_value("--stop-at", "500st, 30ep or 8.5%", value);
             config.stop_at = parse_stop_at(value);

@@ -8,8 +8,11 @@ namespace kb {
 // Whole below 100,000; `digits` significant ones of a greater count.
 std::string count_text(double count, int digits = 4);
 
-// Numbers beside the ticks of one axis, all of one kind: where one takes a unit, all from 1000 on do: "500", "50k",
-// "100k", "1M".
+// Counts that stand beside each other, all of one kind: where one takes a unit, all from 1000 on do: "500", "50k",
+// "100k", "1M"; `digits` significant ones with a unit.
+std::vector<std::string> count_texts(const std::vector<double>& counts, int digits);
+
+// Numbers beside the ticks of one axis, likewise.
 std::vector<std::string> tick_texts(const std::vector<double>& ticks);
 
 }  // namespace kb

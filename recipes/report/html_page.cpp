@@ -28,8 +28,9 @@ summary{cursor:pointer;padding:.35em 0}
 .legend{position:sticky;top:0;z-index:3;display:flex;flex-wrap:wrap;gap:.3em;max-height:6.6em;overflow-y:auto;
 padding:.5em 0;background:var(--page);border-bottom:1px solid var(--line)}
 .legend button{display:inline-flex;align-items:center;gap:.45em;max-width:100%;font:inherit;font-size:.87em;
-color:inherit;background:var(--card);border:1px solid var(--line);border-radius:1em;padding:.2em .7em;cursor:pointer}
-.legend button span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+color:inherit;background:var(--card);border:1px solid var(--line);border-radius:1em;padding:.2em .7em;cursor:pointer;
+text-align:left}
+.legend button span{overflow-wrap:anywhere}
 .key{flex:none;width:24px;max-width:none;height:10px;vertical-align:middle;margin-right:.5em}.legend .key{margin:0}
 .runs td,.runs th{white-space:nowrap}
 .runs td:first-child,.runs th:first-child{position:sticky;left:0;z-index:1}

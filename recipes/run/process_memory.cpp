@@ -70,6 +70,14 @@ std::string memory_line(const ProcessMemory& memory, int64_t of_programs) {
   return fmt::format("memory: {}, of which programs {} (--memory-report lists all)", process, bytes_text(of_programs));
 }
 
+// With programs on a GPU --memory bounds the device's memory, and says nothing of the process.
+std::string over_memory_note(const ProcessMemory& memory, const RunConfig& config) {
+  const bool is_bound = config.memory > 0 && memory.programs > 0;
+  if (!is_bound || memory.total() <= run_memory(config, 0)) return "";
+  return fmt::format("NOTE: --memory {} holds the programs, which take {}, but not this process, which takes {}",
+                     config.memory, bytes_text(memory.programs), bytes_text(memory.total()));
+}
+
 // A line or more a program.
 std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunConfig& config) {
   std::vector<std::string> lines = {to_text(memory_answer(programs.training.compiled()))};
@@ -91,10 +99,15 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
 std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory) {
   const LoadedPrograms& programs = *setup.programs;
   const int64_t of_programs = total_memory(all_of(programs));
-  if (!setup.config.memory_report && !setup.config.dry_run) return {memory_line(memory, of_programs)};
-  std::vector<std::string> lines = lines_of_programs(programs, setup.config);
-  lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
-  lines.push_back(to_text(memory));
+  std::vector<std::string> lines;
+  if (setup.config.memory_report || setup.config.dry_run) {
+    lines = lines_of_programs(programs, setup.config);
+    lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
+    lines.push_back(to_text(memory));
+  } else {
+    lines.push_back(memory_line(memory, of_programs));
+  }
+  if (std::string note = over_memory_note(memory, setup.config); !note.empty()) lines.push_back(std::move(note));
   return lines;
 }
 

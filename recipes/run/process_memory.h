@@ -23,7 +23,8 @@ ProcessMemory process_memory(const RunSetup& setup);
 // A line.
 std::string to_text(const ProcessMemory& memory);
 
-// A line about what programs and process take; with --memory-report and --dry-run every part of it.
+// A line about what programs and process take; with --memory-report and --dry-run every part of it. Another where the
+// programs are within --memory and the process as a whole is not.
 std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory);
 
 // Bytes that this process has had in the machine's memory at most; 0 where the system does not say.

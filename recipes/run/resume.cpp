@@ -14,6 +14,7 @@
 #include "recipes/train/load_state.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/schedule_hash.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -105,34 +106,52 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   }
 }
 
-// Keeps it under a name that no later checkpoint of its step takes. Gives a line that tells of it.
+// The name under which it is kept, and which no later checkpoint of its step takes.
+fs::path aside_of(const fs::path& damaged) { return damaged.string() + kDamagedEnding; }
+
+// Gives a line that tells of it.
 std::string set_aside(const fs::path& damaged, const std::string& why) {
-  const std::string kept = damaged.string() + kDamagedEnding;
+  const fs::path kept = aside_of(damaged);
   std::error_code error;
   fs::rename(damaged, kept, error);
   if (error) throw Error(fmt::format("{}: cannot be renamed: {}", damaged.string(), error.message()));
-  return fmt::format("NOTE: {}\n  kept as {}", why, fs::path(kept).filename().string());
+  return fmt::format("NOTE: {}\n  kept as {}", why, kept.filename().string());
 }
 
-// Reads the newest checkpoint that is whole. The damaged ones before it are set aside where `notes` is not null: it
-// takes a line of each. Throws Error where there are checkpoints and none is whole; they stay as they are.
-std::optional<Checkpoint> newest_whole_checkpoint(const RunFolder& folder, std::vector<std::string>* notes) {
-  std::vector<std::pair<fs::path, std::string>> damaged;
-  std::optional<Checkpoint> whole;
-  for (const fs::path& file : list_checkpoints(folder.checkpoints())) {
+std::string passed_over_text(const fs::path& damaged, const std::string& why) {
+  return fmt::format("NOTE: {}\n  passed over: without --dry-run it is kept as {}", why,
+                     aside_of(damaged).filename().string());
+}
+
+// Reads the newest checkpoint that is whole. `passed` takes the damaged ones before it, with the reasons. Throws
+// FileError for one that the system does not let it read, which says nothing of its content, unless another process of
+// the run has set it aside meanwhile.
+std::optional<Checkpoint> first_whole(const std::vector<fs::path>& files,
+                                      std::vector<std::pair<fs::path, std::string>>& passed) {
+  for (const fs::path& file : files) {
     try {
-      whole = read_checkpoint(file);
-      break;
+      return read_checkpoint(file);
+    } catch (const FileError&) {
+      if (is_there(file)) throw;
     } catch (const Error& error) {
-      damaged.emplace_back(file, error.what());
+      passed.emplace_back(file, error.what());
     }
   }
+  return std::nullopt;
+}
+
+// Likewise; `notes` takes a line of each damaged one, which is set aside or, in a dry run, left. Throws Error where
+// there are checkpoints and none is whole; they stay as they are.
+std::optional<Checkpoint> newest_whole_checkpoint(const RunFolder& folder, bool sets_aside,
+                                                  std::vector<std::string>& notes) {
+  std::vector<std::pair<fs::path, std::string>> damaged;
+  std::optional<Checkpoint> whole = first_whole(list_checkpoints(folder.checkpoints()), damaged);
   if (!whole && !damaged.empty())
     throw Error(
         fmt::format("{}\n  hint: no checkpoint of this run is whole; the command begins it anew in another --out",
                     damaged.front().second));
-  if (notes)
-    for (const auto& [file, why] : damaged) notes->push_back(set_aside(file, why));
+  for (const auto& [file, why] : damaged)
+    notes.push_back(sets_aside ? set_aside(file, why) : passed_over_text(file, why));
   return whole;
 }
 
@@ -203,12 +222,12 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
   if (!ended.empty()) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   if (again)
-    run.checkpoint =
-        newest_whole_checkpoint(run.folder, use == RunFolder::Use::own && !wanted.dry_run ? &run.notes : nullptr);
+    run.checkpoint = newest_whole_checkpoint(run.folder, use == RunFolder::Use::own && !wanted.dry_run, run.notes);
   else if (wanted.checkpoint.empty())
     run.checkpoint = newest_checkpoint(run.folder);
   else
     run.checkpoint = read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint));
+  if (use == RunFolder::Use::share) run.notes.clear();  // the owner tells them
   if (!run.checkpoint) run.branch = recorded_branch(text);
   return run;
 }

@@ -29,8 +29,9 @@ bool goes_on(const RunConfig& config);
 // Opens the folder that given.resume names; with --resume auto that of --out, where the run must be the same.
 // `arguments` are the words of the command line. Throws Error for a folder without a run of this recipe, for a flag
 // that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. With
-// --resume auto it goes on from that one, and damaged ones are kept under another name: nobody is there to choose.
-// Several processes may share the folder: one owns it, the others read.
+// --resume auto it goes on from that one, and damaged ones are kept under another name: nobody is there to choose. One
+// that the system does not let it read may be whole: FileError, and all stay. Several processes may share the folder:
+// one owns it, the others read.
 ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use = RunFolder::Use::own);
 

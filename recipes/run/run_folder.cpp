@@ -8,12 +8,12 @@
 #include <ctime>
 
 #include "recipes/run/command_words.h"
-#include "recipes/run/commit.h"
 #include "recipes/run/tensorboard_events.h"
 #include "recipes/train/init_weights.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_cut.h"
 #include "runtime/atomic_file.h"
+#include "runtime/commit.h"
 #include "runtime/host_compiler.h"
 #include "runtime/host_name.h"
 #include "runtime/input_file.h"

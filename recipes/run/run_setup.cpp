@@ -9,6 +9,7 @@
 #include "recipes/config/preset.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_texts.h"
+#include "recipes/task/validation.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/init_weights.h"
 
@@ -90,7 +91,7 @@ RunConfig RunSetup::fitted_config() {
   int64_t memory = run_memory(given, device.backend->memory_bytes());
   for (const std::string& other : world.communicator().all_gather(fmt::to_string(memory)))
     memory = std::min<int64_t>(memory, std::stoll(other));
-  const Task known = declared_task(recipe, given);
+  const Task known = with_validation(declared_task(recipe, given), given.validation);
   check_plan_for(known);
   fit = fit_per_worker(known, given, target, residency_of(known, given), memory);
   result.per_worker = fit->per_worker;

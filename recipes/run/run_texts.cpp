@@ -27,7 +27,7 @@ std::string line_numbers(std::span<const int64_t> lines) {
                      fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
-std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what, std::string_view part) {
+std::string evaluation_text(const Evaluation& evaluation, std::string_view part, const std::string& of_what) {
   std::string text;
   for (const Figure& figure : evaluation.figures) {
     text += fmt::format("{} {} {}", part, figure.name, figure.text());
@@ -38,13 +38,21 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& of_
   return text + fmt::format("{} loss {:.4f}", part, evaluation.loss);
 }
 
+// An averaged evaluation without one of the final parameters is of an earlier step.
+std::vector<std::string> final_lines(const LoopResult& result) {
+  if (!result.evaluation) return {};
+  std::vector<std::string> lines = {"", evaluation_text(*result.evaluation, result.part)};
+  if (result.averaged) lines.push_back(evaluation_text(*result.averaged, result.part, " of the averaged parameters"));
+  return lines;
+}
+
 std::string best_text(const BestState& best, const LoopResult& result, std::string_view judged_part) {
   if (best.step == result.steps && judged_part == kTestPart) return "";
   const Figure figure = judged_figure(best.evaluation);
   std::string text = fmt::format("best {} {} {} after {} steps: checkpoints/{}", judged_part, figure.name,
                                  figure.text(), best.step, kBestCheckpoint);
   if (judged_part == kTestPart) return text + ", chosen on the test set itself (--validation N holds out samples)";
-  return best.test ? text + "; there " + evaluation_text(*best.test) : text;
+  return best.test ? text + "; there " + evaluation_text(*best.test, kTestPart) : text;
 }
 
 std::string target_text(const TargetFigure& target, const LoopResult& result) {

@@ -17,8 +17,10 @@ std::string line_numbers(std::span<const int64_t> lines);
 
 // "test error 3.70 % (370 of 10000), test loss 0.1234", `part` being "test"; with `of_what` " of the averaged
 // parameters" that stands behind each figure in place of the counts.
-std::string evaluation_text(const Evaluation& evaluation, const std::string& of_what = "",
-                            std::string_view part = kTestPart);
+std::string evaluation_text(const Evaluation& evaluation, std::string_view part, const std::string& of_what = "");
+// Behind an empty line what the final parameters, and the averaged ones, give on LoopResult::part; no line where the
+// final ones were not evaluated.
+std::vector<std::string> final_lines(const LoopResult& result);
 // Says by which evaluation the best state was chosen, and what the test part says of it; empty where it is the final
 // one and was chosen by the test part.
 std::string best_text(const BestState& best, const LoopResult& result, std::string_view judged_part);

@@ -204,8 +204,7 @@ class Run {
                               replaced_images(setup_.task), peak_process_bytes()));
     const int64_t steps = result.steps - first_step();
     const double samples = static_cast<double>(plan_.samples_in(result.steps) - plan_.samples_in(first_step()));
-    if (result.evaluation) console_.line("\n" + evaluation_text(*result.evaluation, "", result.part));
-    if (result.averaged) console_.line(evaluation_text(*result.averaged, " of the averaged parameters"));
+    for (const std::string& line : final_lines(result)) console_.line(line);
     if (result.best)
       if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
         console_.line(text);

@@ -7,6 +7,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/command_words.h"
+#include "recipes/run/console.h"
 #include "recipes/sweep/claims.h"
 #include "recipes/sweep/sweep.h"
 #include "recipes/sweep/sweep_command.h"
@@ -169,8 +170,9 @@ int sweep_command(const ToolArguments& arguments) {
   const SweepDefinition sweep = define_sweep(call->recipe, given.sweep, words_without(switches, words), shards);
   SweepWork work = work_of(given, arguments, call->recipe.name);
   work.quiet = call->config.quiet;
+  const auto say = [&](const std::string& line) { Console(work.quiet).line(line); };
   const std::filesystem::path store =
-      given.store.empty() ? default_sweep_folder(sweep) : std::filesystem::path(given.store);
+      given.store.empty() ? default_sweep_folder(sweep, say) : std::filesystem::path(given.store);
   open_sweep(store, sweep);
   return work_on(std::move(work), call->recipe, arguments, store);
 }

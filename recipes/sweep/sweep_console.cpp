@@ -33,6 +33,10 @@ void SweepConsole::ended(const Trial& trial, const TrialOutcome& outcome) {
                             ending_of(*planned, outcome), standing()));
 }
 
+void SweepConsole::waits(const Trial& trial, const std::filesystem::path& folder) {
+  console_.line(waiting_text(trial, folder));
+}
+
 // The time is that of as many trials as there may be at most, each as long as those that were done: later ones are
 // capped by earlier ones, and most are stopped before that.
 std::string SweepConsole::standing() const {

@@ -1,6 +1,8 @@
-// Standing of a sweep for a person: a line for each trial of this process that ended, and how long the rest may take.
+// Standing of a sweep for a person: a line for each trial of this process that ended or waits for its folder, and how
+// long the rest may take.
 #pragma once
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -16,6 +18,7 @@ class SweepConsole : public TrialObserver {
   SweepConsole(Console& console, const SweepView& view, std::optional<std::chrono::duration<double>> budget);
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override;
+  void waits(const Trial& trial, const std::filesystem::path& folder) override;
   void progress(double done, size_t running) override;
   bool wants_to_stop() override;  // a signal came (Interrupt), or the budget is spent
 

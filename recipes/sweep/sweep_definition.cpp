@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "recipes/config/values.h"
-#include "recipes/run/commit.h"
 #include "recipes/trials/study_folder.h"
+#include "runtime/commit.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
 
@@ -112,16 +112,20 @@ SweepDefinition parse_definition(const std::string& text, const std::string& wha
   return definition;
 }
 
+std::optional<BuildDifference> build_difference(const SweepDefinition& definition) {
+  const BuildDifference parts[] = {{"commit", definition.commit, source_commit()},
+                                   {"compiler", definition.compiler, build_compiler()}};
+  for (const BuildDifference& part : parts)
+    if (!part.there.empty() && part.there != part.own) return part;
+  return std::nullopt;
+}
+
 void check_build(const SweepDefinition& definition, const std::string& store) {
-  const auto check = [&](const char* part, const std::string& there, const std::string& own) {
-    if (!there.empty() && there != own)
-      throw Error(
-          fmt::format("--store: {} is the sweep of another build: the {} of this program differs\n  expected: {}\n  "
-                      "got:      {}\n  hint:     build that one for it, or begin a sweep in another folder",
-                      store, part, there, own));
-  };
-  check("commit", definition.commit, source_commit());
-  check("compiler", definition.compiler, build_compiler());
+  if (const std::optional<BuildDifference> other = build_difference(definition))
+    throw Error(
+        fmt::format("--store: {} is the sweep of another build: the {} of this program differs\n  expected: {}\n  "
+                    "got:      {}\n  hint:     build that one for it, or begin a sweep in another folder",
+                    store, other->part, other->there, other->own));
 }
 
 SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition asked, const std::string& store) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,20 @@ struct SweepDefinition {
   int64_t seeds = 1;             // that the best of each minibatch is trained under, the first one included
   double cap = 3;                // samples of a trial, times those to the target of the minibatch before
   int shards = 0;                // of a trial (--shards), as on the machine that the sweep began on
-  std::string commit, compiler;  // of the programs that train it (recipes/run/commit.h); empty: they were not kept
+  std::string commit, compiler;  // of the programs that train it (runtime/commit.h); empty: they were not kept
 };
 
 // Most trials of a minibatch, before any range is widened; seeds are at most kMostSeeds (recipes/config/values.h).
 inline constexpr int64_t kMostTrials = 1000;
 
-// Throws Error where a program of another commit, or by another compiler, began the sweep of this store.
+// The first of commit and compiler by which this program is another build than the one that began the sweep; nothing
+// where it is the same, or the definition does not say.
+struct BuildDifference {
+  const char* part;
+  std::string there, own;
+};
+std::optional<BuildDifference> build_difference(const SweepDefinition& definition);
+// Throws Error where there is one. `store`: the sweep's folder.
 void check_build(const SweepDefinition& definition, const std::string& store);
 
 // Throws Error where a number of the definition is out of its bounds. `what` names the definition in errors.

@@ -124,8 +124,8 @@ void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, co
   insert.add(int64_t{is_best}).add(int64_t{trial.is_search}).add(steps).add(steps * trial.minibatch);
   insert.add(is_reached ? std::optional(trial.standing.target_step) : std::nullopt);
   insert.add(is_reached ? std::optional(std::llround(trial.standing.samples)) : std::nullopt);
-  const bool has_result = run.is_done() && run.part == kValidPart;
-  insert.add(run.goal).add(has_result ? run.result : std::nan("")).add(has_result ? run.loss : std::nan(""));
+  const bool is_tested = run.is_done() && run.result_part == kTestPart;
+  insert.add(run.goal).add(is_tested ? run.result : std::nan("")).add(is_tested ? run.loss : std::nan(""));
   insert.add(run.train_seconds).add(run.state_sha256);
   insert.row();
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "recipes/config/values.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_folder.h"
 #include "runtime/atomic_file.h"
@@ -40,12 +41,16 @@ std::optional<std::string> text_in(const fs::path& file) {
   return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
-Opening parse_opening(const std::string& text, const fs::path& file) try {
-  const JsonValue json = parse_json(text, file.string());
+// Nothing where it is not opened yet. Whatever else lies there can be removed, be it no file at all.
+std::optional<Opening> read_opening(const fs::path& file) try {
+  const std::optional<std::string> text = text_in(file);
+  if (!text) return std::nullopt;
+  const JsonValue json = parse_json(*text, file.string());
   Opening opening;
   for (const auto& [flag, value] : json.at("centre").members()) opening.centre[flag] = value.as<double>();
   opening.most_steps = json.get<int64_t>("most_steps");
-  if (opening.most_steps < 0) json.at("most_steps").refuse("a number of steps, or 0");
+  if (opening.most_steps < 0 || opening.most_steps >= kWholeBelow)
+    json.at("most_steps").refuse(fmt::format("a number of steps in [1, {}], or 0", kWholeBelow - 1));
   return opening;
 } catch (const Error& error) {
   throw Error(fmt::format("{}\n  hint:     remove it: the minibatch is planned again", error.what()));
@@ -68,12 +73,16 @@ void check_holds_nothing_else(const fs::path& folder) {
                               folder.string(), name));
 }
 
-bool is_same_sweep(const fs::path& folder, const SweepDefinition& asked) {
+// Returns the folder's sweep where it is the one asked for, whichever build began it.
+std::optional<SweepDefinition> same_sweep_in(const fs::path& folder, const SweepDefinition& asked) {
   try {
-    grown_definition(read_sweep(folder), asked, folder.string());
-    return true;
+    const SweepDefinition there = read_sweep(folder);
+    SweepDefinition of_any_build = there;
+    of_any_build.commit = of_any_build.compiler = "";
+    grown_definition(of_any_build, asked, folder.string());
+    return there;
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -122,10 +131,16 @@ TrialStanding read_standing(const fs::path& run) {
   }
 }
 
-fs::path default_sweep_folder(const SweepDefinition& asked) {
+fs::path default_sweep_folder(const SweepDefinition& asked, const std::function<void(const std::string&)>& say) {
   const std::string name = "sweep-" + asked.recipe;
-  for (const fs::path& folder : dated_folders(name))
-    if (is_same_sweep(folder, asked) && is_unfinished(folder)) return folder;
+  for (const fs::path& folder : dated_folders(name)) {
+    const std::optional<SweepDefinition> there = same_sweep_in(folder, asked);
+    if (!there || !is_unfinished(folder)) continue;
+    const std::optional<BuildDifference> other = build_difference(*there);
+    if (!other) return folder;
+    say(fmt::format("NOTE: {} is passed over: another build began this sweep, of {} {}; this program is of {}",
+                    folder.string(), other->part, other->there, other->own));
+  }
   return new_dated_folder(name);
 }
 
@@ -185,8 +200,8 @@ void SweepView::read_standings() {
 void SweepView::read_openings() {
   for (const int64_t minibatch : definition_.minibatches) {
     if (openings_.contains(minibatch)) continue;
-    const fs::path file = opening_file(folder_, minibatch);
-    if (const std::optional<std::string> text = text_in(file)) openings_[minibatch] = parse_opening(*text, file);
+    if (const std::optional<Opening> opening = read_opening(opening_file(folder_, minibatch)))
+      openings_[minibatch] = *opening;
   }
 }
 

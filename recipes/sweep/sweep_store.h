@@ -25,8 +25,9 @@ SweepDefinition read_sweep(const std::filesystem::path& folder);
 TrialStanding read_standing(const std::filesystem::path& run);
 
 // Returns "runs/sweep-RECIPE-TIME", a folder that is not there yet, or the newest such folder of the same sweep that is
-// not done.
-std::filesystem::path default_sweep_folder(const SweepDefinition& asked);
+// not done. `say`: takes a line of each that another build began, which this one does not go on with.
+std::filesystem::path default_sweep_folder(const SweepDefinition& asked,
+                                           const std::function<void(const std::string&)>& say);
 
 // Says why no process can train a trial, by the values that it has; empty where nothing speaks against it.
 using Refusal = std::function<std::string(const SweepDefinition&, const PlannedTrial&)>;

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 
+#include "data/error.h"
 #include "optim/scaling.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
-#include "recipes/run/commit.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/programs.h"
 #include "recipes/trials/study_process.h"
+#include "runtime/commit.h"
 
 namespace kb {
 namespace {
@@ -64,6 +65,10 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
   if (!config.target)
     throw UsageError(
         "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
+  if (config.data == kNoise)
+    throw UsageError(
+        "--data synthetic: expected a data set, by whose held-out samples the trials of a sweep are judged, got noise\n"
+        "  hint:     --data DIR, the folder of the data set");
   if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config, *task);
 }
 
@@ -96,28 +101,50 @@ double centre_of(const Recipe& recipe, const RunConfig& config, const std::strin
   return centre;
 }
 
-// Adds flags that a sweep needs of every trial and the words leave open.
-void add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
-  for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "1"}})
+// Returns the number of samples of the training part that is there, those held out among them: a folder may hold fewer
+// than the set of its name has. Throws DataError where they cannot be read.
+int64_t samples_there(const Recipe& recipe, const RunConfig& config) {
+  const Task task = load_task(recipe, with_absolute_paths(config)).task;
+  return task.train_count + task.valid_count;
+}
+
+// Nothing where the set's name tells as much: of one that is drawn, and of one that is not on this machine.
+std::optional<int64_t> samples_if_there(const Recipe& recipe, const RunConfig& config) {
+  constexpr const char* kDrawn[] = {"glyphs", "glyphs-hour", kSynthetic};
+  if (!recipe.task && std::find(std::begin(kDrawn), std::end(kDrawn), config.dataset) != std::end(kDrawn))
+    return std::nullopt;
+  try {
+    return samples_there(recipe, config);
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
+// Adds flags that a sweep needs of every trial and the words leave open. Returns samples_there() where that is known.
+std::optional<int64_t> add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
+  // One checkpoint may be damaged: a trial goes on from the one before it.
+  for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "2"}})
     if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
   const RunConfig absolute = with_absolute_paths(config);
   if (!absolute.data.empty()) set_word(words, "--data", absolute.data);
   if (!absolute.init.empty()) set_word(words, "--init", absolute.init);
-  if (has_word(words, kHeldOut)) return;
-  // The data are read for it: a folder may hold fewer samples than the set of its name has.
-  const int64_t count = load_task(recipe, absolute).task.train_count;
+  if (has_word(words, kHeldOut)) return samples_if_there(recipe, config);
+  const int64_t count = samples_there(recipe, config);
   const auto held_out = std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutShare * static_cast<double>(count)));
   if (held_out == 0)
     throw UsageError(
         "--validation: expected how many training samples to hold out, by which the trials of a sweep are judged, got "
         "none");
   words.insert(words.end(), {kHeldOut, fmt::to_string(held_out)});
+  return count;
 }
 
 // A sweep as far as it is defined, on which its ranges are tried.
 class RangeCheck {
  public:
-  RangeCheck(const Recipe& recipe, const SweepDefinition& definition) : recipe_(recipe), definition_(definition) {}
+  // `samples`: of the training part, those held out among them; nothing: as many as the set's name tells.
+  RangeCheck(const Recipe& recipe, const SweepDefinition& definition, std::optional<int64_t> samples)
+      : recipe_(recipe), definition_(definition), samples_(samples) {}
 
   // Throws UsageError where the recipe does not take the values at these places in the ranges, and Error where no run
   // can be planned by them.
@@ -163,9 +190,11 @@ class RangeCheck {
       }
   }
 
-  // Throws Error where no run can be planned by it, as far as that is known before its data are read.
+  // Throws Error where no run can be planned by it, as far as that is known.
   void check_plan(const RunConfig& config) const {
-    if (const std::optional<Task> task = task_before_data(recipe_, config))
+    if (samples_)
+      make_plan(config, std::max<int64_t>(0, *samples_ - config.validation));
+    else if (const std::optional<Task> task = task_before_data(recipe_, config))
       make_plan(config, task->train_count);
     else
       batch_plan(config);
@@ -176,10 +205,11 @@ class RangeCheck {
  private:
   const Recipe& recipe_;
   const SweepDefinition& definition_;
+  const std::optional<int64_t> samples_;
 };
 
-void check_ranges(const Recipe& recipe, SweepDefinition& definition) {
-  const RangeCheck check(recipe, definition);
+void check_ranges(const Recipe& recipe, SweepDefinition& definition, std::optional<int64_t> samples) {
+  const RangeCheck check(recipe, definition, samples);
   for (const int64_t minibatch : definition.minibatches) check.take(minibatch, check.middle());
   for (size_t i = 0; i < definition.ranges.size(); ++i) {
     SweepRange& range = definition.ranges[i];
@@ -214,7 +244,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
     for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
   drop_flag(definition.words, kSeedFlag);
   std::erase(definition.words, kQuietFlag);
-  add_defaults(recipe, first, definition.words);
+  const std::optional<int64_t> samples = add_defaults(recipe, first, definition.words);
   definition.points = flags.points == "even" ? PointKind::even : PointKind::halton;
   definition.point_seed = flags.point_seed;
   definition.trials = definition.ranges.empty() ? 1 : flags.trials;
@@ -227,7 +257,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   check_bounds(definition, "");
   if (definition.points == PointKind::even && !definition.ranges.empty())
     even_points(definition.trials, definition.ranges.size());  // refuses a number that it cannot have
-  check_ranges(recipe, definition);
+  check_ranges(recipe, definition, samples);
   return definition;
 }
 

@@ -21,8 +21,9 @@ struct SweepFlags {
 
 // Returns the sweep that the flags and the recipe's words ask for: every flag that is searched is one of the recipe's,
 // and takes the values of its range. A tenth of the training part, at most 10,000 samples, is held out where
-// --validation is not given, evaluations come after 1.1^k steps where --eval-every is not, and a trial keeps one
-// checkpoint where --keep is not. Throws UsageError. `shards`: of a trial.
+// --validation is not given, evaluations come after 1.1^k steps where --eval-every is not, and a trial keeps two
+// checkpoints where --keep is not. Throws UsageError, and Error for a minibatch that is larger than the training part
+// that is there; where none is, as the set's name tells. `shards`: of a trial.
 SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, const std::vector<std::string>& words,
                              int shards);
 

@@ -23,13 +23,23 @@ void check_dtypes(const Task& task, const char* part, const Source* source) {
   }
 }
 
+// Returns the i32 field without a bound; of several the one that has a number a sample; null where that leaves several.
+Field* labels_without_bound(std::vector<Field>& fields) {
+  std::vector<Field*> all, scalars;
+  for (Field& field : fields) {
+    if (field.dtype != DType::i32 || field.below != 0) continue;
+    all.push_back(&field);
+    if (field.shape.empty()) scalars.push_back(&field);
+  }
+  const std::vector<Field*>& candidates = scalars.empty() ? all : scalars;
+  return candidates.size() == 1 ? candidates.front() : nullptr;
+}
+
+// The labels of a loss that ignores one number more are declared below classes + 1.
 void bound_labels(Task& task) {
-  const auto is_label = [](const Field& f) { return f.dtype == DType::i32 && f.shape.empty() && f.below == 0; };
-  const auto has_bound = [&](const Field& f) { return f.below == task.classes; };
-  std::vector<Field>& fields = task.fields;
-  if (task.classes == 0 || std::any_of(fields.begin(), fields.end(), has_bound)) return;
-  if (std::count_if(fields.begin(), fields.end(), is_label) == 1)
-    std::find_if(fields.begin(), fields.end(), is_label)->below = task.classes;
+  const auto has_bound = [&](const Field& f) { return f.below == task.classes || f.below == task.classes + 1; };
+  if (task.classes == 0 || std::any_of(task.fields.begin(), task.fields.end(), has_bound)) return;
+  if (Field* labels = labels_without_bound(task.fields)) labels->below = task.classes;
 }
 
 }  // namespace

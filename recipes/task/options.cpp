@@ -38,6 +38,16 @@ RecipeOption switch_option(std::string name, std::string doc) {
 
 namespace {
 
+void check_choices(const RecipeOption& option) {
+  if (!option.whole) return;
+  for (const double choice : option.choices)
+    if (std::floor(choice) != choice)
+      throw Error(
+          fmt::format("the recipe's option '{0}': one of its choices is no whole number\n  expected: whole numbers\n"
+                      "  got:      {1}\n  hint:     .whole = false for fractions, which real(\"{0}\") reads",
+                      option.name, choice));
+}
+
 void check_default(const RecipeOption& option) {
   if (!option.words.empty() || option.allows(option.value)) return;
   const bool is_share = option.whole && option.value > 0 && option.value < 1;
@@ -52,7 +62,10 @@ void check_default(const RecipeOption& option) {
 }  // namespace
 
 OptionValues::OptionValues(const std::vector<RecipeOption>& options) {
-  for (const RecipeOption& option : options) check_default(option);
+  for (const RecipeOption& option : options) {
+    check_choices(option);
+    check_default(option);
+  }
   for (const RecipeOption& option : options)
     entries_.push_back({option.name, option.value, option.whole, option.words.empty() ? "" : option.words.front()});
 }

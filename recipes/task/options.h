@@ -12,7 +12,7 @@ struct RecipeOption {
   std::string name;                  // "depth" is the flag --depth
   double value = 0;                  // where it is not given
   std::string doc;                   // what it is and its unit
-  std::vector<double> choices = {};  // where there are some, nothing else
+  std::vector<double> choices = {};  // where there are some, nothing else; whole numbers with `whole`
   double low = 1, below = 0x1p31;    // else values in [low, below)
   bool whole = true;                 // whole numbers alone
   // Not empty: the option is one of these words and no number; the first word is its default.
@@ -37,7 +37,8 @@ RecipeOption switch_option(std::string name, std::string doc);
 class OptionValues {
  public:
   OptionValues() = default;
-  // The defaults. Throws Error for one that the option would not take.
+  // The defaults. Throws Error for one that the option would not take, and for fractions to choose from where it is
+  // whole.
   explicit OptionValues(const std::vector<RecipeOption>& options);
 
   // All throw Error where the recipe has no option of this name, and where it is of the other kind, a word or a number;

@@ -27,6 +27,10 @@ void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_b
 
 }  // namespace
 
+std::string SampleNames::text(int64_t sample) const {
+  return fmt::format("{}{}sample {}", part, *part == '\0' ? "" : " ", source ? source->number_before(sample) : sample);
+}
+
 FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
   if (order.sample_end() > count())
     throw Error(fmt::format("a source of {} samples: expected an order of at most so many, got one of {}", count(),

@@ -48,6 +48,14 @@ class Source {
   virtual bool is_constant() const { return false; }
 };
 
+// How messages name the samples of a source.
+struct SampleNames {
+  const char* part = "";           // "training"; empty: it is not told
+  const Source* source = nullptr;  // that knows the numbers before some were held out; null: numbers are told as given
+
+  std::string text(int64_t sample) const;  // "training sample 77"
+};
+
 // A source that gives one sample at a time.
 class SampleSource : public Source {
  public:

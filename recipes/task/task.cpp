@@ -110,7 +110,7 @@ void check_fields(const Task& task) {
 }
 
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
-                   std::span<const int32_t> samples) {
+                   std::span<const int32_t> samples, const SampleNames& names) {
   if (field.below == 0) return;
   const int64_t below = field.below == Field::kRows ? rows : field.below;
   const auto count = static_cast<int64_t>(values.size() / sizeof(int32_t));
@@ -120,9 +120,9 @@ void check_indices(const Field& field, std::span<const std::byte> values, int64_
     if (value >= 0 && value < below) continue;
     const int64_t a_row = count / rows, row = i / a_row;
     const int64_t sample = samples.empty() ? row : samples[static_cast<size_t>(row)];
-    throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {}{} of sample {}",
-                            field.name, below, value, a_row == 1 ? "" : fmt::format(" as value {}", i % a_row),
-                            sample));
+    throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {}{} of {}", field.name,
+                            below, value, a_row == 1 ? "" : fmt::format(" as value {}", i % a_row),
+                            names.text(sample)));
   }
 }
 

@@ -27,9 +27,10 @@ struct Field {
 };
 
 // Throws Error with the first value of an index field that is not in its range: kernels read tables by them unchecked.
-// `rows`: N, for a field with kRows. `samples`: the number of each row's sample, for the message; empty: the row's own.
+// `rows`: N, for a field with kRows. For the message: `samples`, the number of each row's sample (empty: the row's
+// own), and `names` of them.
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
-                   std::span<const int32_t> samples = {});
+                   std::span<const int32_t> samples = {}, const SampleNames& names = {});
 
 struct Task;
 // Throws Error for a field with `below` that holds no i32: the values of a float are no indices.

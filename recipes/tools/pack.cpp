@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "data/class_folders.h"
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
 #include "recipes/config/command_line.h"
@@ -65,6 +66,7 @@ int verify(const std::string& file, const ImageStore& pack, int threads) {
 
 int pack(const std::string& data, const std::string& to, const PackForm& form, int threads) {
   const auto store = open_image_store({data, RuntimeOptions::from_environment().cache_dir, threads});
+  if (const std::string note = passed_over_note(store->index().passed); !note.empty()) fmt::print("{}\n", note);
   const int64_t there = write_pack(*store, to, {form, threads, ProgressLine()});
   if (there > 0) fmt::print("went on behind {} images of an earlier start\n", there);
   const auto made = open_pack(to);

@@ -24,6 +24,7 @@ class BatchNormEstimate {
   const int64_t minibatches_;
   std::vector<HostBatch> slots_;  // in turn: the device may still read some
   FieldFill fill_;                // none: the slots hold what stands for all
+  const SampleNames names_;
 };
 
 }  // namespace kb

@@ -24,21 +24,20 @@ class FloatFields {
 
   bool is_any() const { return is_any_; }
 
-  std::string fault(const FieldFill& fill, int64_t batch, const Source& source, const char* part) {
+  std::string fault(const FieldFill& fill, int64_t batch, const SampleNames& names) {
     fill(batch, memory_);
     for (size_t f = 0; f < fields_.size(); ++f)
       for (int64_t at = 0; at < std::ssize(bytes_[f]) / size_of(fields_[f].dtype); ++at)
         if (const double value = load_element(fields_[f].dtype, bytes_[f].data(), at); !std::isfinite(value))
-          return text(f, at, value, source, part);
+          return text(f, at, value, names);
     return "";
   }
 
  private:
-  std::string text(size_t f, int64_t at, double value, const Source& source, const char* part) const {
+  std::string text(size_t f, int64_t at, double value, const SampleNames& names) const {
     const int64_t values = std::ssize(bytes_[f]) / size_of(fields_[f].dtype) / std::ssize(samples_);
-    const int64_t sample = source.number_before(samples_[static_cast<size_t>(at / values)]);
-    return fmt::format("field '{}' of {} sample {}: value {} of {} is {}", fields_[f].name, part, sample, at % values,
-                       values, value);
+    return fmt::format("field '{}' of {}: value {} of {} is {}", fields_[f].name,
+                       names.text(samples_[static_cast<size_t>(at / values)]), at % values, values, value);
   }
 
   const std::vector<Field>& fields_;
@@ -57,7 +56,7 @@ std::string data_fault(const LoopParts& parts, int64_t step) {
   if (!fields.is_any() || source.is_constant()) return "";
   const FieldFill fill = training_fill(parts);
   for (int64_t worker = 0; worker < parts.batch.virtual_workers; ++worker) {
-    std::string fault = fields.fault(fill, step * parts.batch.virtual_workers + worker, source, "training");
+    std::string fault = fields.fault(fill, step * parts.batch.virtual_workers + worker, {kTrainingPart, &source});
     if (!fault.empty()) return fault;
   }
   return "";
@@ -70,7 +69,7 @@ std::string judged_data_fault(const LoopParts& parts) {
   const Order order = Order::evaluation(part.count(), parts.batch.per_worker);
   const FieldFill fill = part.gather(order, 0);
   for (int64_t batch = 0; batch < order.steps_per_epoch(); ++batch)
-    if (std::string fault = fields.fault(fill, batch, part, parts.task.valid ? "validation" : "test"); !fault.empty())
+    if (std::string fault = fields.fault(fill, batch, {judged_part_word(parts.task), &part}); !fault.empty())
       return fault;
   return "";
 }

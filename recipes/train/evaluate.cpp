@@ -7,15 +7,16 @@
 namespace kb {
 
 Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, std::vector<NamedMetric> metrics,
-                     const Source& source, World& world)
+                     const Source& source, const char* part, World& world)
     : session_(session),
       world_(world),
       order_(Order::evaluation(source.count(), session.input_type("weights").shape.at(0))),
       fill_(source.gather(order_, 0)),
+      names_{part, &source},
       count_(source.count()),
       metrics_(std::move(metrics)) {
   for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
-  fill_tables(session, fields, source);
+  fill_tables(session, fields, source, part);
 }
 
 double Evaluator::read(const std::string& output, int age) {
@@ -55,7 +56,7 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
   for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
     if (may_stop && world_.is_over()) break;
     HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
-    slot.fill(fill_, batch);
+    slot.fill(fill_, batch, names_);
     slot.lend(session_);
     session_.step();
     if (behind == lag)

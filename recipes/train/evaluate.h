@@ -13,9 +13,9 @@ namespace kb {
 class Evaluator {
  public:
   // `session` runs an inference program of a task with these fields and metrics; it, the source and the world must
-  // outlive this.
+  // outlive this. `part`: what messages call the source's samples, "test".
   Evaluator(Session& session, const std::vector<Field>& fields, std::vector<NamedMetric> metrics, const Source& source,
-            World& world);
+            const char* part, World& world);
 
   // Throws InternalError where the counted samples are not those of the source. With `may_stop` nothing where the run
   // is asked to stop meanwhile (World::begin).
@@ -33,6 +33,7 @@ class Evaluator {
   Order order_;
   std::vector<HostBatch> slots_;  // in turn: the device may still read some
   FieldFill fill_;
+  const SampleNames names_;
   const int64_t count_;  // of the samples
   std::vector<double> value_;
   std::vector<double> own_;  // sums of this process's batches, one batch behind the other

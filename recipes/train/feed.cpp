@@ -39,10 +39,10 @@ HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
   memory_.samples = samples_;
 }
 
-void HostBatch::fill(const FieldFill& fill, int64_t step) {
+void HostBatch::fill(const FieldFill& fill, int64_t step, const SampleNames& names) {
   fill(step, memory_);
   for (const Part& part : parts_)
-    check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()), samples_);
+    check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()), samples_, names);
 }
 
 void HostBatch::copy(Session& session, bool may_lend) const {

@@ -10,14 +10,18 @@
 
 namespace kb {
 
+// Messages call the samples of a training step so (SampleNames).
+inline constexpr const char* kTrainingPart = "training";
+
 class HostBatch {
  public:
   // `fields`: the task's; memory is taken for those that the program reads.
   HostBatch(const Session& session, const std::vector<Field>& fields);
 
   const FieldMemory& memory() const { return memory_; }
-  // Fills the memory with the batch of `step`. Throws Error where an index is out of its field's range.
-  void fill(const FieldFill& fill, int64_t step);
+  // Fills the memory with the batch of `step`. Throws Error where an index is out of its field's range, with the
+  // sample's name.
+  void fill(const FieldFill& fill, int64_t step, const SampleNames& names = {});
   // The values of a field, rows x bytes of a sample; empty where the program does not read it.
   std::span<std::byte> field(size_t position) { return parts_[position].bytes; }
 

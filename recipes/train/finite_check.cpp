@@ -22,7 +22,8 @@ std::string FiniteCheck::run(int64_t step) {
   RunSchedule schedule = parts_.schedule;  // as far as the run has come
   set_scalars(session_, schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
-    if (fill_) slot_.fill(fill_, step * parts_.batch.virtual_workers + worker);
+    if (fill_)
+      slot_.fill(fill_, step * parts_.batch.virtual_workers + worker, {kTrainingPart, parts_.task.train.get()});
     slot_.lend(session_);
     session_.set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
     session_.step();

@@ -44,6 +44,8 @@ const Source& judged_part(const Task& task) { return task.valid ? *task.valid : 
 
 const char* judged_part_name(const Task& task) { return task.valid ? kValidPart : kTestPart; }
 
+const char* judged_part_word(const Task& task) { return task.valid ? "validation" : "test"; }
+
 std::vector<int64_t> class_counts(const Task& task) {
   if (task.classes <= 0) return {};
   for (size_t f = 0; f < task.fields.size(); ++f) {

@@ -84,7 +84,7 @@ Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, in
   return result;
 }
 
-void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source) {
+void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source, const char* part) {
   for (size_t f = 0; f < fields.size(); ++f) {
     const std::string table = table_name(fields[f].name);
     if (!session.has_table(table)) continue;
@@ -92,7 +92,7 @@ void fill_tables(Session& session, const std::vector<Field>& fields, const Sourc
     if (static_cast<int64_t>(values.size()) != source.count() * fields[f].sample_bytes())
       throw Error(fmt::format("field '{}': expected {} samples of {} bytes in the source's memory, got {} bytes",
                               fields[f].name, source.count(), fields[f].sample_bytes(), values.size()));
-    check_indices(fields[f], values, source.count());
+    check_indices(fields[f], values, source.count(), {}, {part, &source});
     session.fill_table(table, values.data(), static_cast<int64_t>(values.size()));
   }
 }

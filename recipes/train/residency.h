@@ -27,7 +27,7 @@ int64_t resident_bytes(const Task& task);
 // Returns the graph with the inputs `fields` gathered from tables of `rows` rows by the input "samples" i32 [N].
 Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, int64_t rows);
 // Fills the tables that a program has, if any, from the source, which may have fewer rows. Throws Error where the
-// source has other values.
-void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source);
+// source has other values, and for an index out of its field's range, with the sample's number in `part`.
+void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source, const char* part);
 
 }  // namespace kb

@@ -19,7 +19,8 @@ struct Machine {
 // This process alone, on its processors.
 class LocalMachine {
  public:
-  // `threads`: 0: one a processor that the process may use.
+  // `threads`: as --threads; 0: one a processor that the process may use. Throws Error for a number that the flag
+  // refuses.
   explicit LocalMachine(int threads = 0);
   operator Machine() { return {*backend_, world_}; }
 

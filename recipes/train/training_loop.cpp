@@ -43,7 +43,8 @@ double seconds_between(std::chrono::steady_clock::time_point start, std::chrono:
 TrainingLoop::TrainingLoop(LoopParts parts)
     : parts_(at_start(std::move(parts))),
       slots_(make_slots(parts_)),
-      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task), parts_.world),
+      evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
+                 judged_part_word(parts_.task), parts_.world),
       end_(last_step(parts_.config.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
       noise_(parts_.config, parts_.plan, parts_.start.norms),
@@ -61,7 +62,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
                         parts_.config.recompute_bn);
   if (parts_.averaged)
     averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
-                      parts_.world);
+                      judged_part_word(parts_.task), parts_.world);
   judge_again(parts_.start.losses);
   open_phase();
 }
@@ -90,12 +91,14 @@ void TrainingLoop::open_loader() {
     slots_.front().fill(fill, 0);
     return slots_.front().feed(parts_.training());
   }
-  fill_tables(parts_.training(), parts_.task.fields, *parts_.task.train);
+  fill_tables(parts_.training(), parts_.task.fields, *parts_.task.train, kTrainingPart);
   const int64_t workers = parts_.batch.virtual_workers;
   const bool is_last = parts_.phase + 1 == parts_.plan.phase_count();
   const int64_t end = is_last ? parts_.plan.steps : parts_.plan.phase(parts_.phase + 1).begin_step;
   loader_.emplace(
-      [this, fill = std::move(fill)](int64_t batch, int slot) { slots_[static_cast<size_t>(slot)].fill(fill, batch); },
+      [this, fill = std::move(fill)](int64_t batch, int slot) {
+        slots_[static_cast<size_t>(slot)].fill(fill, batch, {kTrainingPart, parts_.task.train.get()});
+      },
       static_cast<int>(slots_.size()),
       LoaderOptions{result_.steps * workers, end * workers, parts_.loader_threads, parts_.training().depth()});
 }

@@ -76,12 +76,13 @@ void TrainingLoop::evaluate_test_part() {
   if (!parts_.task.valid || !parts_.task.test) return;
   const int64_t done = result_.steps;
   parts_.world.at("evaluation of the test part");
-  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world);
+  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, kTestPart,
+                      parts_.world);
   result_.evaluation = evaluator.run(false);
   result_.part = kTestPart;
   if (parts_.averaged)
     result_.averaged =
-        Evaluator(*parts_.averaged, parts_.task.fields, parts_.metrics.test, *parts_.task.test, parts_.world)
+        Evaluator(*parts_.averaged, parts_.task.fields, parts_.metrics.test, *parts_.task.test, kTestPart, parts_.world)
             .run(false);
   parts_.observer.tested({done, parts_.plan.epochs(done), false, *result_.evaluation, result_.averaged});
   if (!result_.best) return;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "recipes/trials/run_reader.h"
 #include "runtime/folder_lock.h"
@@ -140,6 +141,7 @@ class Executor {
     std::unique_ptr<Process> process = {};
     int starts = 0;
     bool is_unwanted = false;
+    bool is_told = false;  // that it waits for its folder
   };
 
   fs::path folder(const Trial& trial) const { return options_.store / trial.name; }
@@ -164,8 +166,15 @@ class Executor {
 
   // Whoever has a trial alone asks whether its folder is free: a lock to try it never meets another process's start.
   void start_taken() {
-    for (Taken& taken : taken_)
-      if (!taken.process && is_free(folder(taken.trial)) && !start(taken)) return;
+    for (Taken& taken : taken_) {
+      if (taken.process) continue;
+      const fs::path own = folder(taken.trial);
+      if (is_free(own)) {
+        if (!start(taken)) return;
+      } else if (!std::exchange(taken.is_told, true)) {
+        observer_.waits(taken.trial, own);
+      }
+    }
   }
 
   // False where the system makes no more processes until one of these ends.
@@ -263,6 +272,10 @@ std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& tr
 
 bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer) {
   return Executor(source, options, observer).run();
+}
+
+std::string waiting_text(const Trial& trial, const fs::path& folder) {
+  return fmt::format("waiting for {}: its folder is in use by another process: {}", trial.name, folder.string());
 }
 
 int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu) {

@@ -35,6 +35,8 @@ class TrialObserver {
   virtual ~TrialObserver() = default;
 
   virtual void ended(const Trial&, const TrialOutcome&) {}
+  // Once for a trial that was taken and cannot start yet, as another process has its run folder.
+  virtual void waits(const Trial&, const std::filesystem::path& /*folder*/) {}
   // Some times a second, while trials run. `done`: trials done, as a sum of shares: 2.5 are two and a half.
   virtual void progress(double /*done*/, size_t /*running*/) {}
   // True asks the trials that run to make a checkpoint and end.
@@ -70,6 +72,9 @@ std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& tr
 // Likewise, for the trials of a source, whatever other processes execute in the store. Returns false where the observer
 // asked to stop.
 bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer);
+
+// Tells that a trial waits for its run folder.
+std::string waiting_text(const Trial& trial, const std::filesystem::path& folder);
 
 // Returns how many trials of `processes` processes each run at once where `asked` is 0: one on a GPU, else as many as
 // leave each process a processor; never more than there are trials.

@@ -99,15 +99,22 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
 
 // Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.
 void take_evaluation(const FlatJson& line, RunReport& report) {
-  const auto step = static_cast<int64_t>(line.number("step"));
-  while (!report.evaluations.empty() && report.evaluations.back().step >= step) report.evaluations.pop_back();
+  const std::optional<int64_t> step = step_in(line);
+  if (!step) return;
+  while (!report.evaluations.empty() && report.evaluations.back().step >= *step) report.evaluations.pop_back();
   if (!line.text("part").empty()) report.part = line.text("part");
   if (const double seconds = line.number("seconds"); std::isfinite(seconds)) report.train_seconds += seconds;
   report.evaluations.push_back(
-      {step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
+      {*step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
 }
 
 }  // namespace
+
+std::optional<int64_t> step_in(const FlatJson& line) {
+  const double step = line.number("step");
+  const bool is_step = step >= 0 && step <= static_cast<double>(kMostSteps) && step == std::floor(step);
+  return is_step ? std::optional(static_cast<int64_t>(step)) : std::nullopt;
+}
 
 RunReport read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path manifest = folder / kManifest;
@@ -135,15 +142,16 @@ int64_t steps_of_run(const std::filesystem::path& folder) {
   constexpr size_t kLines = 4096;  // bytes: several lines of steps; a line of layers may be longer
   try {
     const InputFile file(folder / kMetrics);
-    double steps = 0;
+    int64_t steps = 0;
     for (size_t bytes = kLines; steps == 0; bytes *= 4) {
       const size_t end = std::min(bytes, file.size());
       for_each_flat_json(file.read(file.size() - end, end), [&](const FlatJson& line) {
-        if (line.text("kind") == "step") steps = line.number("step") + 1;
+        if (line.text("kind") != "step") return;
+        if (const std::optional<int64_t> step = step_in(line)) steps = *step + 1;
       });
       if (end == file.size()) break;
     }
-    return std::isfinite(steps) ? static_cast<int64_t>(steps) : 0;
+    return steps;
   } catch (const Error&) {
     return 0;  // not begun
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recipes/train/evaluation.h"
+#include "runtime/flat_json.h"
 #include "runtime/json_reader.h"
 
 namespace kb {
@@ -61,6 +62,9 @@ RunReport read_run(const std::filesystem::path& folder);
 
 // Likewise, without what the metrics say: evaluations, times, the state's hash. Costs little.
 RunReport read_manifest(const std::filesystem::path& folder);
+
+// Returns the step that a line of metrics.jsonl tells; nothing where that is none that a run can have: it is damaged.
+std::optional<int64_t> step_in(const FlatJson& line);
 
 // Returns how many steps a run has done, by the last step in its metrics; 0 where there is none. Costs little: reads
 // the end of the file alone.

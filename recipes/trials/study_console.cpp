@@ -9,7 +9,6 @@
 #include "recipes/trials/summary.h"
 
 namespace kb {
-namespace {
 
 std::string outcome_text(const std::filesystem::path& folder, const TrialOutcome& outcome) {
   if (outcome.end == TrialEnd::failed)
@@ -17,11 +16,9 @@ std::string outcome_text(const std::filesystem::path& folder, const TrialOutcome
   const RunReport run = read_run(folder);
   if (outcome.end == TrialEnd::diverged) return fmt::format("diverged after {} steps", run.steps);
   const Summary alone = summary_of({run});
-  return fmt::format("test {} {}{}", run.goal, goal_text(alone, run.result),
+  return fmt::format("{} {} {}{}", run.result_part, run.goal, goal_text(alone, run.result),
                      std::isfinite(run.seconds) ? fmt::format(", {:.0f} s", run.seconds) : "");
 }
-
-}  // namespace
 
 StudyConsole::StudyConsole(Console& console, std::filesystem::path store, size_t trials)
     : console_(console), store_(std::move(store)), trials_(trials) {}
@@ -46,6 +43,10 @@ void StudyConsole::progress(double done, size_t running) {
   done_ = done;
   if (console_.wants_progress())
     console_.status(fmt::format("{:.1f} of {} trainings done, {} running{}", done, trials_, running, time_left()));
+}
+
+void StudyConsole::waits(const Trial& trial, const std::filesystem::path& folder) {
+  console_.line(waiting_text(trial, folder));
 }
 
 bool StudyConsole::wants_to_stop() { return Interrupt::number() != 0; }

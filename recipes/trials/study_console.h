@@ -9,6 +9,9 @@
 
 namespace kb {
 
+// Says what became of the training in the folder `run`: "valid error 3.70 %, 12 s", "diverged after 40 steps".
+std::string outcome_text(const std::filesystem::path& run, const TrialOutcome& outcome);
+
 class StudyConsole : public TrialObserver {
  public:
   // `store`: as the executor has it. Both must outlive this.
@@ -16,6 +19,7 @@ class StudyConsole : public TrialObserver {
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override;
   void progress(double done, size_t running) override;
+  void waits(const Trial& trial, const std::filesystem::path& folder) override;
   bool wants_to_stop() override;  // a signal came (Interrupt)
 
  private:

@@ -21,6 +21,13 @@ Json mean_json(const std::optional<MeanOf>& mean) {
   return {{"mean", mean->mean}, {"stddev", mean->stddev ? Json(*mean->stddev) : Json(nullptr)}, {"count", mean->count}};
 }
 
+// Gives the goal at the end, with the part that it is of.
+Json final_json(const Summary& summary) {
+  Json json = mean_json(summary.last);
+  if (summary.last) json["part"] = summary.result_part;
+  return json;
+}
+
 double train_loss_of(const RunReport& run) {
   return run.evaluations.empty() ? std::numeric_limits<double>::quiet_NaN() : run.evaluations.back().train_loss;
 }
@@ -33,6 +40,7 @@ Json run_json(const RunReport& run) {
           {"diverged", run.diverged},
           {"steps", run.steps},
           {run.goal, finite(run.result)},
+          {"part", run.result_part},
           {"median_of_last_5", median ? Json(*median) : Json(nullptr)},
           {"loss", finite(run.loss)},
           {"train_loss", finite(train_loss_of(run))},
@@ -120,7 +128,7 @@ std::string summary_json(const Summary& summary, const std::string& command) {
   Json json = {{"command", command},
                {"goal", summary.goal},
                {"evaluated_on", summary.part},
-               {"final", mean_json(summary.last)},
+               {"final", final_json(summary)},
                {"median_of_last_5", mean_json(summary.median)},
                {"train_loss", mean_json(summary.train_loss)},
                {"diverged", summary.diverged},

@@ -38,7 +38,7 @@ std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean)
 
 // A table, a line a run and one for all.
 std::string summary_table(const Summary& summary);
-// {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": ..}, ...}
+// {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": .., "part": "test"}, ...}
 std::string summary_json(const Summary& summary, const std::string& command);
 
 }  // namespace kb

@@ -20,7 +20,7 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 // open no port to other machines. Throws Error where mpirun is not there.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command);
 
-// The plug-in's exports: kilobatch_mpi_version gives KB_VERSION of its build; kilobatch_mpi_link may throw Error.
+// The plug-in's exports: kilobatch_mpi_version gives build_version(); kilobatch_mpi_link may throw Error.
 class Link;
 using MpiPluginVersion = const char* (*)();
 using MpiPluginLink = Link* (*)(double timeout, int node);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "graph/error.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/executable.h"
 #include "runtime/cpu/library_plan.h"
@@ -37,10 +38,19 @@ class CpuLibraryQuery : public LibraryQuery {
   int shards_;
 };
 
+int checked_threads(int threads) {
+  if (threads < 0 || threads > kMostThreads)
+    throw Error(
+        fmt::format("threads of a CPU backend: expected a whole number in [0, {}], got {}\n  hint: 0 stands for "
+                    "one a processor that this process may use",
+                    kMostThreads, threads));
+  return threads;
+}
+
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(const CpuOptions& options)
-      : pool_(options.threads),
+      : pool_(checked_threads(options.threads)),
         runtime_(RuntimeOptions::from_environment()),
         communicator_(options.communicator),
         heartbeat_(options.heartbeat),

@@ -41,7 +41,7 @@ struct DevicelessLibrary {
 };
 DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places = cuda_places());
 
-// The plug-in's exports: kilobatch_cuda_version, which gives KB_VERSION of its build; kilobatch_cuda_open and
+// The plug-in's exports: kilobatch_cuda_version, which gives build_version(); kilobatch_cuda_open and
 // kilobatch_cuda_deviceless, which may throw Error.
 using CudaPluginVersion = const char* (*)();
 using CudaPluginOpen = Backend* (*)(const CudaOptions*);

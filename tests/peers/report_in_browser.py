@@ -3,8 +3,8 @@
     python report_in_browser.py [REPORT.html ...] [--out DIR] [--bin build/bin] [--chromium /usr/bin/chromium]
 
 Each page is opened light and dark, with JavaScript and without. Exit code 1 where it asks for anything beside itself, tells
-an error, is wider than the window, has a chart that cannot be seen or a run's name over the next column, does not pick a run
-out where its name is tapped, or sorts or filters its table otherwise than asked.
+an error, is wider than the window, has a chart that cannot be seen, or a run's name over the next column or cut in the legend,
+does not pick a run out where its name is tapped, or sorts or filters its table otherwise than asked.
 Leaves screenshots in --out. Without a REPORT some are made: of one run, and of a study of three with a run that diverged
 and a damaged one. Needs playwright, and Debian's chromium.
 """
@@ -16,6 +16,7 @@ import tempfile
 
 from playwright.sync_api import sync_playwright
 
+LONG_NAME = "too <fast> & \"wild\" " + "_".join(["wider-than-a-phone"] * 5)
 WINDOWS = {"phone": (390, 844), "desk": (1280, 800)}
 
 
@@ -56,13 +57,17 @@ def picking_faults(page, name):
 
 
 def name_faults(page, name):
-    """Names that do not lie whole within their column."""
-    wide = page.evaluate("""[...document.querySelectorAll('.runs td:first-child')].filter(cell => {
-        const words = document.createRange();
-        words.selectNodeContents(cell);
-        return words.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1 || cell.scrollWidth > cell.clientWidth + 1;
-    }).map(cell => cell.textContent)""")
-    yield from (f"{name}: {words} does not fit its column" for words in wide)
+    """Names that do not lie whole within their column of the table, or their button of the legend."""
+    for place, cells in (("column", ".runs td:first-child"), ("button of the legend", ".legend .pick")):
+        wide = page.evaluate("""cells => [...document.querySelectorAll(cells)].filter(cell => {
+            const words = document.createRange();
+            words.selectNodeContents(cell);
+            const inner = words.getBoundingClientRect(), outer = cell.getBoundingClientRect();
+            const cut = [cell, ...cell.querySelectorAll('span')].some(part => part.scrollWidth > part.clientWidth + 1 &&
+                getComputedStyle(part).display !== 'inline');
+            return cut || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+        }).map(cell => cell.textContent)""", cells)
+        yield from (f"{name}: {words} does not fit its {place}" for words in wide)
 
 
 def table_faults(page, name):
@@ -127,7 +132,7 @@ def reports_of_own(folder, programs):
     glyphs = programs / "glyphs"
     study = folder / "study"
     subprocess.run([glyphs, *words, "--lr", "5", "--seeds", "1..3", "--out", study], check=True)
-    subprocess.run([glyphs, *words, "--lr", "1e30", "--out", study / "too <fast> & \"wild\""], check=False)
+    subprocess.run([glyphs, *words, "--lr", "1e30", "--out", study / LONG_NAME], check=False)
     (study / "damaged").mkdir()
     (study / "damaged" / "manifest.json").write_text("{")
     for place, page in ((study, "study.html"), (study / "seed-1", "run.html")):

@@ -191,6 +191,16 @@ BOOST_AUTO_TEST_CASE(numbers_of_an_axis_are_of_one_kind) {
   BOOST_TEST(tick_texts({}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(counts_beside_each_other_are_of_one_kind) {
+  using Texts = std::vector<std::string>;
+  BOOST_TEST(count_texts({99'999, 120'000, 900, 7.5}, 3) == (Texts{"100k", "120k", "900", "7.5"}), per_element());
+  BOOST_TEST(count_texts({99'999, 50'000}, 3) == (Texts{"99999", "50000"}), per_element());
+  BOOST_TEST(count_texts({}, 3).empty());
+  BOOST_TEST(count_text(999'400, 3) == "999k");
+  BOOST_TEST(count_text(999'700, 3) == "1M");
+  BOOST_TEST(count_text(99'999) == "99999");
+}
+
 BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
   const std::string lines =
       "{\"kind\":\"eval\",\"epoch\":1,\"loss\":1,\"bleu\":21.5,\"count\":2}\n"

@@ -45,7 +45,7 @@ esac
 )SH";
 
 struct Watch : TrialObserver {
-  std::vector<std::string> names;
+  std::vector<std::string> names, waiting = {};
   bool stop = false;
   fs::path stop_behind = {};  // asks to stop once this file is there
   size_t most_running = 0;
@@ -53,6 +53,9 @@ struct Watch : TrialObserver {
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override {
     names.push_back(trial.name + (outcome.was_done ? " before" : ""));
+  }
+  void waits(const Trial& trial, const fs::path& folder) override {
+    waiting.push_back(trial.name + " for " + folder.string());
   }
   void progress(double, size_t running) override {
     most_running = std::max(most_running, running);
@@ -213,12 +216,15 @@ BOOST_AUTO_TEST_CASE(a_trial_whose_folder_is_busy_waits_and_is_told_of_at_a_stop
   BOOST_TEST(!run_trials(stopped, options(1), watch));
   BOOST_TEST((stopped.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::stopped}}));
   BOOST_TEST(!fs::exists(store / "a" / "starts"));
+  const std::string said = "a for " + (store / "a").string();  // once, however often it looks
+  BOOST_TEST(watch.waiting == std::vector<std::string>{said}, boost::test_tools::per_element());
   watch.stop = false;
   watch.look = [&] {
     if (++looks == 4) other.signal(SIGKILL);
   };
   BOOST_TEST(run_trials(source, options(1), watch));
   BOOST_TEST(looks >= 4);
+  BOOST_TEST(watch.waiting == (std::vector<std::string>{said, said}), boost::test_tools::per_element());
   BOOST_TEST((source.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::trained}}));
 }
 

@@ -209,6 +209,17 @@ BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
   BOOST_TEST(refusal({.name = "depth", .value = 21, .doc = "layers", .choices = {20, 32}}).find("one of 20, 32") !=
              std::string::npos);
   BOOST_TEST(refusal(fraction_option("dropout", 1, "share")).find("a number in [0, 1)") != std::string::npos);
+  RecipeOption share{.name = "dropout", .value = 0.3, .doc = "share", .choices = {0.3, 0.5}};
+  BOOST_TEST(refusal(share) ==
+             "the recipe's option 'dropout': one of its choices is no whole number\n"
+             "  expected: whole numbers\n"
+             "  got:      0.3\n"
+             "  hint:     .whole = false for fractions, which real(\"dropout\") reads");
+  share.choices = {1, 0.5};
+  share.value = 1;
+  BOOST_TEST(refusal(share).find("got:      0.5") != std::string::npos);
+  share.whole = false;
+  BOOST_TEST(refusal(share) == "(nothing thrown)");
   for (const RecipeOption& option :
        {fraction_option("dropout", 0.5, "share"), word_option("norm", {"none", "batch"}, "kind"),
         switch_option("loud", "noise"), RecipeOption{.name = "width", .value = 16, .doc = "channels"}})

@@ -17,8 +17,12 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "runtime/checkpoint.h"
+#include "runtime/json_reader.h"
 #include "runtime/process.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/photos.h"
@@ -63,6 +67,15 @@ std::string trained_state(const std::vector<std::string>& words) {
   LocalMachine machine(1);
   Observer silent;
   return state_sha256(views_of(train(loaded.task, config, machine, silent).state.tensors));
+}
+
+// The command of a training, an epoch of which has three steps.
+std::vector<std::string> on_photos(const std::string& data, const std::filesystem::path& out,
+                                   const std::vector<std::string>& more) {
+  std::vector<std::string> words = {KB_BIN "/mlp_mnist", "--quiet", "--dataset",   "imagenet", "--data", data,
+                                    "--image",           "16",      "--minibatch", "4",        "--out",  out.string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
 }
 
 BOOST_AUTO_TEST_SUITE(imagenet)
@@ -242,9 +255,7 @@ BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
   const test::Photos photos;
   test::write_file(photos.directory / "train/n01/2.JPEG", "no image");
   const std::filesystem::path out = photos.directory / "run";
-  const ProcessResult result = Process({KB_BIN "/mlp_mnist", "--quiet", "--dataset", "imagenet", "--data", photos.dir(),
-                                        "--image", "16", "--minibatch", "4", "--steps", "3", "--out", out.string()})
-                                   .wait();
+  const ProcessResult result = Process(on_photos(photos.dir(), out, {"--steps", "3"})).wait();
   BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
   BOOST_TEST(result.output.find("train/n01/2.JPEG: neither JPEG, PNG nor binary PNM") != std::string::npos,
              result.output);
@@ -252,6 +263,40 @@ BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
       nlohmann::json::parse(test::read_file(out / "manifest.json")).at("result").at("replaced_images");
   BOOST_TEST(replaced.at("count") == 1);
   BOOST_TEST(replaced.at("names").at(0) == "train/n01/2.JPEG: neither JPEG, PNG nor binary PNM");
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_image_whose_name_is_no_text_is_in_a_manifest_that_reads_back) {
+  const test::Photos photos;
+  const std::filesystem::path folder = photos.directory / "train/n01", out = photos.directory / "run";
+  std::filesystem::remove(folder / "2.JPEG");
+  test::write_file(folder / "M\xfcll \"2\".JPEG", "no image");  // Latin-1
+  const ProcessResult result = Process(on_photos(photos.dir(), out, {"--steps", "3"})).wait();
+  BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
+  const std::string manifest = test::read_file(out / "manifest.json");
+  BOOST_TEST(nlohmann::json::accept(manifest));  // UTF-8 is a part of that
+  const JsonValue replaced = parse_json(manifest, "manifest.json").at("result").at("replaced_images");
+  BOOST_TEST(replaced.get<int64_t>("count") == 1);
+  const std::vector<std::string> expected{"train/n01/M\xfcll \"2\".JPEG: neither JPEG, PNG nor binary PNM"};
+  BOOST_TEST(replaced.at("names").list<std::string>() == expected, boost::test_tools::per_element());
+}
+
+// A mapped file would end the process without a word.
+BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_under_a_training_is_named_and_the_checkpoints_stay) {
+  namespace fs = std::filesystem;
+  const test::Photos photos;
+  const fs::path pack = photos.directory / "photos.pack", out = photos.directory / "run";
+  write_pack(*open_image_store({photos.dir(), {}, 1}), pack, {});
+  Process running(on_photos(pack.string(), out, {"--steps", "1000000", "--save-every", "1", "--keep", "2"}));
+  while (running.runs() && list_checkpoints(out / "checkpoints").empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  BOOST_REQUIRE(running.runs());
+  fs::resize_file(pack, 100);
+  const ProcessResult result = running.wait();
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.output.find(pack.string() + ": cannot be read to its end") != std::string::npos, result.output);
+  const std::vector<fs::path> kept = list_checkpoints(out / "checkpoints");
+  BOOST_REQUIRE(!kept.empty());
+  for (const fs::path& file : kept) BOOST_TEST(read_checkpoint(file).step > 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

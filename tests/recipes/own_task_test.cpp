@@ -188,6 +188,8 @@ BOOST_AUTO_TEST_CASE(a_bad_index_names_its_sample) {
       check_indices(labels, bytes, 4, samples), Error,
       test::says("field 'labels' of the task's source: expected indices in [0, 3), got 5 of sample 77"));
   BOOST_CHECK_EXCEPTION(check_indices(labels, bytes, 4), Error, test::says("got 5 of sample 1"));
+  BOOST_CHECK_EXCEPTION(check_indices(labels, bytes, 4, samples, {"training"}), Error,
+                        test::says("got 5 of training sample 77"));
   labels.shape = {2};
   BOOST_CHECK_EXCEPTION(check_indices(labels, bytes, 2, samples), Error, test::says("got 5 as value 1 of sample 10"));
 }

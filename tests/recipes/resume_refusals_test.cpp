@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/run/recorded_flags.h"
+#include "runtime/file_error.h"
+#include "runtime/input_file.h"
 #include "tests/recipes/resumed_run.h"
 #include "tests/says.h"
 
@@ -95,6 +97,21 @@ BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
   damage();
   const std::string damaged = test::read_file(checkpoint_of(out, 9));
   {
+    std::vector<std::string> looked = words;
+    looked.push_back("--dry-run");
+    const auto opened = [&](RunFolder::Use use) {
+      return open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", looked), looked, use);
+    };
+    const kb::ResumedRun dry = opened(RunFolder::Use::own);
+    BOOST_TEST(dry.checkpoint->step == 7);
+    BOOST_REQUIRE(dry.notes.size() == 2u);
+    BOOST_TEST(contains(dry.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "), dry.notes[0]);
+    BOOST_TEST(contains(dry.notes[0], "\n  passed over: without --dry-run it is kept as " + checkpoint_name(9) + "."),
+               dry.notes[0]);
+    BOOST_TEST(opened(RunFolder::Use::share).notes.empty());  // one process tells
+    BOOST_TEST(test::read_file(checkpoint_of(out, 9)) == damaged);
+  }
+  {
     const kb::ResumedRun opened = open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words);
     BOOST_TEST(opened.checkpoint->step == 7);
     BOOST_REQUIRE(opened.notes.size() == 2u);
@@ -118,6 +135,37 @@ BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_run_without_a_whole_checkpoint_as_it_i
   BOOST_CHECK_EXCEPTION(open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words), Error,
                         test::says("no checkpoint of this run is whole"));
   BOOST_TEST(fs::exists(checkpoint_of(out, 1)));
+}
+
+// A folder in its place and a link to itself are read by no user; either may stand for a disk that is away.
+BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_checkpoint_that_cannot_be_read) {
+  const std::vector<std::string> words = {"--out",        out.string(), "--resume", "auto",
+                                          "--save-every", "1",          "--keep",   "100"};
+  const auto check_told = [&](const fs::path& unread, const char* why) {
+    BOOST_CHECK_EXCEPTION(open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words), FileError,
+                          test::says("cannot read " + unread.string() + ": " + why));
+    for (const int64_t step : {8, 9}) {
+      BOOST_TEST(is_there(checkpoint_of(out, step)));
+      BOOST_TEST(!is_there(checkpoint_of(out, step).string() + ".damaged"));
+    }
+  };
+  train();
+  for (const int64_t step : {9, 8}) {
+    die_after(9);
+    if (step == 8) flip_bit(checkpoint_of(out, 9));
+    const fs::path unread = checkpoint_of(out, step), whole_one = directory / "away";
+    fs::rename(unread, whole_one);
+    fs::create_directory(unread);
+    check_told(unread, "expected a file, got a folder");
+    fs::remove(unread);
+    fs::create_symlink(unread.filename(), unread);
+    check_told(unread, "Too many levels of symbolic links");
+    fs::remove(unread);
+    fs::rename(whole_one, unread);
+    BOOST_TEST(run(words) == 0);
+    BOOST_TEST(trace(out) == trace(whole));
+    BOOST_TEST(is_there(checkpoint_of(out, 9).string() + ".damaged") == (step == 8));
+  }
 }
 
 // Version 1 of the checkpoints built cross-entropy, and so every graph, otherwise.

@@ -49,7 +49,9 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_data_do_not_have_is_refused_before_anything
   refused({"--minibatch", "100000"}, expected);
   refused({"--minibatch", "100000", "--dry-run"}, expected);
   refused({"--minibatch", "100000", "--fit"}, expected);
-  refused({"--minibatch", "60", "--validation", "50"}, "expected at most the 50 samples of synthetic, got 60");
+  const std::string left = "expected at most the 50 samples of synthetic, got 60";
+  refused({"--minibatch", "60", "--validation", "50"}, left);
+  refused({"--minibatch", "60", "--validation", "50", "--fit"}, left);
   refused({"--minibatch", "10", "--epochs", "2", "--minibatch-schedule", "1ep:x20"}, "expected minibatches of at most");
   refused({"--recompute-bn", "11"}, "--recompute-bn: expected at most 10 minibatches of 10");
   BOOST_CHECK_NO_THROW(Setup({"--minibatch", "100"}));
@@ -59,6 +61,23 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_data_do_not_have_is_refused_before_anything
 BOOST_AUTO_TEST_CASE(programs_larger_than_the_memory_are_refused) {
   BOOST_CHECK_EXCEPTION(Setup({"--memory", "0.000001"}), Error,
                         test::says("--memory 1e-06: expected programs of at most 1 kB, got "));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_beyond_the_memory_that_its_programs_keep_to_is_told) {
+  const Setup tight({"--memory", "0.01"});
+  const ProcessMemory memory = process_memory(tight.setup);
+  BOOST_REQUIRE(memory.programs > 0);
+  BOOST_REQUIRE(memory.programs < 10'000'000);
+  const std::vector<std::string> lines = memory_lines(tight.setup, memory);
+  BOOST_REQUIRE(lines.size() == 2u);
+  BOOST_TEST(lines[1] == "NOTE: --memory 0.01 holds the programs, which take " + bytes_text(memory.programs) +
+                             ", but not this process, which takes " + bytes_text(memory.total()));
+  const auto count = [&](const ProcessMemory& taken) { return memory_lines(tight.setup, taken).size(); };
+  BOOST_TEST(count({.programs = 4'000'000, .itself = 5'000'000}) == 1u);
+  BOOST_TEST(count({.programs = 4'000'000, .itself = 7'000'000}) == 2u);
+  BOOST_TEST(count({.itself = 60'000'000}) == 1u);  // of a GPU's programs
+  BOOST_TEST(Setup({"--memory", "1000"}).memory().size() == 1u);
+  BOOST_TEST(Setup({"--memory", "0.01", "--dry-run"}).memory().size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_one_line_unless_it_is_asked_for) {

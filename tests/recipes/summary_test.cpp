@@ -85,6 +85,23 @@ BOOST_AUTO_TEST_CASE(json_has_each_run_and_null_for_what_is_not_finite) {
   BOOST_TEST(json["final"]["count"] == 1);
 }
 
+BOOST_AUTO_TEST_CASE(json_says_the_part_of_the_figures_at_the_end) {
+  RunReport tested = run_with(1, {0.1});
+  tested.part = "valid";
+  RunReport judged = tested;
+  judged.result_part = "valid";  // there is no test part
+  const auto json_of = [](const RunReport& run) {
+    return nlohmann::json::parse(summary_json(summary_of({run}), "./run r"));
+  };
+  for (const auto& [run, part] : {std::pair{tested, std::string("test")}, {judged, "valid"}}) {
+    const nlohmann::json json = json_of(run);
+    BOOST_TEST(json.at("evaluated_on") == "valid");
+    BOOST_TEST(json.at("final").value("part", "") == part);
+    BOOST_TEST(json.at("runs").at(0).value("part", "") == part);
+  }
+  BOOST_TEST(json_of(diverged(2)).at("final").is_null());
+}
+
 BOOST_AUTO_TEST_CASE(seeds_are_ranges_and_numbers) {
   const auto seeds = [](const char* text) { return parse_seeds("--seeds", text); };
   BOOST_TEST(seeds("1..3,7") == (std::vector<int64_t>{1, 2, 3, 7}), boost::test_tools::per_element());

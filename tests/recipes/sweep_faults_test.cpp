@@ -9,6 +9,7 @@
 
 #include "recipes/answer/store_results.h"
 #include "recipes/sweep/sweep_store.h"
+#include "runtime/folder_lock.h"
 #include "tests/recipes/small_sweep.h"
 #include "tests/support.h"
 
@@ -162,6 +163,25 @@ BOOST_AUTO_TEST_CASE(a_launcher_starts_workers_but_no_sweeps) {
   const ProcessResult refused = launched(test::sweep(store));
   BOOST_TEST(refused.status == 2);
   BOOST_TEST(says(refused, "expected one process, which starts its trainings itself, got 8 by srun"), refused.output);
+}
+
+// It holds the claim, and another process the lock.
+BOOST_AUTO_TEST_CASE(a_process_says_that_it_waits_for_a_folder_in_use) {
+  copy_without("kn128-p01");
+  const fs::path run = store / "kn128-p01";
+  fs::create_directory(run);
+  Process other({"/usr/bin/flock", "-F", run.string(), "sleep", "600"});
+  test::wait_for([&] { return !FolderLock(run).has_it(); });
+  const ProcessResult waited = test::output_of(test::worker(store, {"--budget", "1s"}));
+  BOOST_TEST(waited.status == 0);
+  BOOST_TEST(says(waited, "waiting for kn128-p01: its folder is in use by another process: " + run.string() + "\n"),
+             waited.output);
+  BOOST_TEST(says(waited, "the budget is spent"), waited.output);
+  BOOST_TEST(fs::is_empty(run));
+  other.signal(SIGKILL);
+  other.wait();
+  BOOST_TEST(test::output_of(test::worker(store)).status == 0);
+  test::check_whole(store);
 }
 
 // Its executor was killed before it began.

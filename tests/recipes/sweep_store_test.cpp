@@ -1,6 +1,9 @@
 // The files of a store that several processes share, where one of them is empty, damaged or of another build.
 #include "recipes/sweep/sweep_store.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -8,11 +11,11 @@
 #include "recipes/answer/store_results.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
-#include "recipes/run/commit.h"
 #include "recipes/sweep/sweep_source.h"
 #include "recipes/sweep/sweep_trials.h"
 #include "recipes/trials/run_reader.h"
 #include "runtime/atomic_file.h"
+#include "runtime/commit.h"
 #include "runtime/input_file.h"
 #include "tests/says.h"
 #include "tests/support.h"
@@ -57,6 +60,18 @@ struct StoreFixture {
   }
 };
 
+// Names without a folder are in this one until the end of the scope.
+class InFolder {
+ public:
+  explicit InFolder(const fs::path& folder) { fs::current_path(folder); }
+  ~InFolder() { fs::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  const fs::path before_ = fs::current_path();
+};
+
 // Empties a file, as a process leaves it that was killed long ago.
 void empty_for_long(const fs::path& file) {
   fs::create_directories(file.parent_path());
@@ -95,13 +110,33 @@ BOOST_FIXTURE_TEST_CASE(what_another_process_makes_is_waited_for, StoreFixture) 
 
 BOOST_FIXTURE_TEST_CASE(a_damaged_opening_is_named_and_may_be_removed, StoreFixture) {
   open_sweep(store, definition);
-  for (const char* text : {"{", "{}", "{\"centre\":{\"lr\":0.1},\"most_steps\":-1}"}) {
-    test::write_file(store / "minibatch-64.json", text);
+  const fs::path opening = store / "minibatch-64.json";
+  const auto check_named = [&](const char* why) {
     SweepView view(store);
     BOOST_CHECK_EXCEPTION(view.advance(), Error,
-                          test::says("minibatch-64.json: ", "hint:     remove it: the minibatch is planned again"));
+                          test::says("minibatch-64.json", why, "hint:     remove it: the minibatch is planned again"));
+  };
+  for (const char* text : {"{", "{}", "{\"centre\":{\"lr\":0.1},\"most_steps\":-1}"}) {
+    test::write_file(opening, text);
+    check_named("minibatch-64.json: ");
   }
-  fs::remove(store / "minibatch-64.json");
+  for (const char* steps : {"2147483648", "9223372036854775807"}) {
+    test::write_file(opening, fmt::format("{{\"centre\":{{\"lr\":0.1}},\"most_steps\":{}}}", steps));
+    check_named("a number of steps in [1, 2147483647], or 0");
+  }
+  fs::remove(opening);
+  BOOST_REQUIRE(::mkfifo(opening.c_str(), 0600) == 0);
+  check_named("expected a file, got a FIFO");
+  fs::remove(opening);
+  fs::create_directory(opening);
+  check_named("expected a file, got a folder");
+  fs::remove(opening);
+  fs::create_symlink("minibatch-64.json", opening);  // no user can open it
+  check_named("Too many levels of symbolic links");
+  fs::remove(opening);
+  test::write_file(opening, "{\"centre\":{\"lr\":0.1},\"most_steps\":2147483647}");
+  SweepView(store).advance();
+  fs::remove(opening);
   SweepView view(store);
   view.advance();
   BOOST_TEST(view.plan().waiting().size() == 2u);
@@ -157,6 +192,33 @@ BOOST_FIXTURE_TEST_CASE(a_sweep_of_another_build_is_refused_by_name, StoreFixtur
   unknown.erase("compiler");
   test::write_file(file, unknown.dump());
   BOOST_TEST(open_sweep(store, definition).commit == source_commit());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_sweep_of_another_build_is_passed_over_with_a_word, StoreFixture) {
+  const InFolder here(directory.path());
+  std::vector<std::string> said;
+  const auto folder_of = [&](const SweepDefinition& asked) {
+    said.clear();
+    return default_sweep_folder(asked, [&](const std::string& line) { said.push_back(line); });
+  };
+  const fs::path begun = "runs/sweep-mlp_mnist-20200101-000000";
+  fs::create_directories(begun);
+  SweepDefinition other = definition;
+  other.commit = "0123456789ab";
+  test::write_file(begun / "sweep.json", definition_json(other));
+  const fs::path fresh = folder_of(definition);
+  BOOST_TEST(!fs::exists(fresh));
+  const std::string expected =
+      "NOTE: runs/sweep-mlp_mnist-20200101-000000 is passed over: another build began this "
+      "sweep, of commit 0123456789ab; this program is of ";
+  BOOST_TEST(said == std::vector<std::string>{expected + source_commit()}, boost::test_tools::per_element());
+  other.point_seed = 7;  // another sweep, of which nobody speaks
+  test::write_file(begun / "sweep.json", definition_json(other));
+  BOOST_TEST((folder_of(definition) != begun));
+  BOOST_TEST(said.empty());
+  test::write_file(begun / "sweep.json", definition_json(definition));
+  BOOST_TEST((folder_of(definition) == begun));
+  BOOST_TEST(said.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreFixture) {

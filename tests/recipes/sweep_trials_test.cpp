@@ -37,6 +37,29 @@ struct Definition {
   }
 };
 
+// Writes 300 training samples and 20 to test: a folder may hold fewer than the set of its name has.
+void write_small_mnist(const std::filesystem::path& folder) {
+  const auto text = [](int64_t magic, std::vector<int64_t> numbers, size_t bytes) {
+    numbers.insert(numbers.begin(), magic);
+    std::string text;
+    for (const int64_t number : numbers)
+      for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift);
+    return text + std::string(bytes, '\1');
+  };
+  for (const auto& [part, count] : {std::pair<const char*, int64_t>{"train", 300}, {"t10k", 20}}) {
+    test::write_file(folder / fmt::format("{}-images-idx3-ubyte", part),
+                     text(0x803, {count, 28, 28}, static_cast<size_t>(count) * 28 * 28));
+    test::write_file(folder / fmt::format("{}-labels-idx1-ubyte", part),
+                     text(0x801, {count}, static_cast<size_t>(count)));
+  }
+  test::write_file(folder / "variant.txt", "train 300\ntest 20\n");
+}
+
+std::string value_of(const SweepDefinition& definition, const std::string& flag) {
+  const auto at = std::find(definition.words.begin(), definition.words.end(), flag);
+  return at == definition.words.end() ? "" : *std::next(at);
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(sweep_trials, Definition)
@@ -86,28 +109,43 @@ BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) 
                         test::says("--nonsense"));
 }
 
-// A folder may hold fewer samples than the set of its name has.
 BOOST_AUTO_TEST_CASE(a_tenth_of_the_set_that_is_there_is_held_out) {
   const test::TemporaryDirectory data;
-  const auto text = [](int64_t magic, std::vector<int64_t> numbers, size_t bytes) {
-    numbers.insert(numbers.begin(), magic);
-    std::string text;
-    for (const int64_t number : numbers)
-      for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift);
-    return text + std::string(bytes, '\1');
-  };
-  for (const auto& [part, count] : {std::pair<const char*, int64_t>{"train", 300}, {"t10k", 20}}) {
-    test::write_file(data / fmt::format("{}-images-idx3-ubyte", part),
-                     text(0x803, {count, 28, 28}, static_cast<size_t>(count) * 28 * 28));
-    test::write_file(data / fmt::format("{}-labels-idx1-ubyte", part),
-                     text(0x801, {count}, static_cast<size_t>(count)));
-  }
-  test::write_file(data / "variant.txt", "train 300\ntest 20\n");
+  write_small_mnist(data.path());
   words = {"--data", data.path().string(), "--epochs", "2", "--target", "error=45%"};
   const SweepDefinition definition = define();
-  const auto at = std::find(definition.words.begin(), definition.words.end(), "--validation");
-  BOOST_REQUIRE(at != definition.words.end());
-  BOOST_TEST(*std::next(at) == "30");
+  BOOST_TEST(value_of(definition, "--validation") == "30");
+  BOOST_TEST(value_of(definition, "--keep") == "2");
+}
+
+// Each trial of it would fail.
+BOOST_AUTO_TEST_CASE(a_minibatch_larger_than_the_set_that_is_there_is_refused) {
+  const test::TemporaryDirectory data;
+  write_small_mnist(data.path());
+  flags.grid = "minibatch=64,512";
+  words = {"--data", data.path().string(), "--epochs", "2", "--target", "error=45%"};
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the 270 samples of mnist, got 512"));
+  words.insert(words.end(), {"--validation", "100"});
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the 200 samples of mnist, got 512"));
+  flags.grid = "minibatch=64,200";
+  BOOST_TEST(define().minibatches.back() == 200);
+  words.back() = "300";
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--validation: expected less than the 300 training samples"));
+  // Data that lie elsewhere are those of the set's name.
+  words = {"--data", (data / "absent").string(), "--target", "error=45%", "--validation", "5000"};
+  flags.grid = "minibatch=64,512";
+  BOOST_TEST(define().minibatches.back() == 512);
+  flags.grid = "minibatch=64,55001";
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("expected at most the 55000 samples of mnist, got 55001"));
+}
+
+// Nobody gave --validation.
+BOOST_AUTO_TEST_CASE(noise_is_refused_by_its_own_flag) {
+  words = {"--data", "synthetic", "--epochs", "2", "--target", "error=45%"};
+  BOOST_CHECK_EXCEPTION(define(), UsageError, [](const UsageError& error) {
+    return test::says("--data synthetic: expected a data set", "got noise\n  hint:     --data DIR")(error) &&
+           !test::says("--validation")(error);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(a_target_that_no_trial_reaches_is_refused) {

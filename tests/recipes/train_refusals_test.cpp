@@ -85,6 +85,26 @@ Task labelled(const Field& label, FieldBytes labels) {
           .test = source};
 }
 
+// Two tokens a sample, a label each, the last as asked for.
+Task labelled_tokens(int32_t last, bool in_memory) {
+  std::vector<int32_t> labels = labels_with(2);
+  const std::vector<int32_t> more = labels_with(last);
+  labels.insert(labels.end(), more.begin(), more.end());
+  Task task = labelled({"label", DType::i32, {2}, "", 0, in_memory}, field_bytes(labels));
+  task.model = [](Inputs& in) -> ModelOutput {
+    const Tensor x = in["x"];
+    const Tensor logits = linear("fc", reshape(x, {x.size(0), 2, 1}), 3);
+    return {mean(cross_entropy(logits, in["label"]), {1}), {}};
+  };
+  return task;
+}
+
+RunConfig config_with(bool resident) {
+  RunConfig config = short_config();
+  config.resident = resident ? ResidentChoice::on : ResidentChoice::off;
+  return config;
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anything_is_compiled, Fixture) {
@@ -203,14 +223,46 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
 
 BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   for (const bool in_memory : {false, true}) {
-    RunConfig config = short_config();
-    config.resident = in_memory ? ResidentChoice::on : ResidentChoice::off;
+    const RunConfig config = config_with(in_memory);
     const Field label{"label", DType::i32, {}, "", 0, in_memory};
     BOOST_CHECK_NO_THROW(trained(labelled(label, field_bytes(labels_with(2))), config));
-    for (const int32_t wrong : {3, -1})
+    BOOST_CHECK_NO_THROW(trained(labelled_tokens(2, in_memory), config));
+    for (const int32_t wrong : {3, -1}) {
       BOOST_CHECK_EXCEPTION(trained(labelled(label, field_bytes(labels_with(wrong))), config), Error,
-                            test::says("field 'label'", fmt::format("got {}", wrong)));
+                            test::says("field 'label'", fmt::format("got {} of ", wrong), " sample 39"));
+      BOOST_CHECK_EXCEPTION(trained(labelled_tokens(wrong, in_memory), config), Error,
+                            test::says("field 'label'", fmt::format("got {} as value 1 of ", wrong), " sample 39"));
+    }
   }
+}
+
+// Samples held out and those left are numbered anew, which a message does not show: these two have numbers that are not
+// below the sizes of their parts.
+BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
+  constexpr int64_t kHeldOut = 8, kLeft = kRows - kHeldOut;
+  const Permutation permutation(0, 0, kRows);
+  int64_t trained_on = 0, held_out = 0;
+  for (int64_t position = 0; position < kRows; ++position) {
+    int64_t& greatest = position < kLeft ? trained_on : held_out;
+    greatest = std::max(greatest, permutation(position));
+  }
+  BOOST_REQUIRE(trained_on >= kLeft);
+  BOOST_REQUIRE(held_out >= kHeldOut);
+  for (const bool in_memory : {false, true})
+    for (const auto& [sample, part] : {std::pair{trained_on, "training"}, {held_out, "validation"}}) {
+      RunConfig config = config_with(in_memory);
+      config.validation = kHeldOut;
+      const Field label{"label", DType::i32, {}, "", 3, in_memory};
+      Task task = labelled(label, field_bytes(labels_with(2)));
+      std::vector<int32_t> labels = labels_with(2);
+      labels[static_cast<size_t>(sample)] = 7;
+      task.train = labelled(label, field_bytes(labels)).train;
+      BOOST_CHECK_EXCEPTION(trained(task, config), Error,
+                            test::says(fmt::format("expected indices in [0, 3), got 7 of {} sample {}", part, sample)));
+      config.validation = 0;
+      BOOST_CHECK_EXCEPTION(trained(task, config), Error,
+                            test::says(fmt::format("got 7 of training sample {}", sample)));
+    }
 }
 
 // Only what must be labels is bounded.
@@ -222,6 +274,11 @@ BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
   BOOST_TEST(checked_task(task).fields[1].below == 0);  // either may be the labels
   task.fields.back().shape = {2};
   BOOST_TEST(checked_task(task).fields[1].below == 3);
+  BOOST_TEST(checked_task(task).fields.back().below == 0);
+  task.fields[1].shape = {2};
+  BOOST_TEST(checked_task(task).fields[1].below == 0);  // either may be
+  task.fields[1].shape = {};
+  task.fields[1].below = 4;  // with one number that the loss ignores
   BOOST_TEST(checked_task(task).fields.back().below == 0);
 }
 

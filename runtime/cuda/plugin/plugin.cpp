@@ -1,4 +1,5 @@
 // The plug-in library libkilobatch_cuda: the CUDA backend over NVRTC, cuDNN and cuBLASLt.
+#include "runtime/commit.h"
 #include "runtime/cuda/vendor/factories.h"
 #include "runtime/cuda/vendor/vendor_library.h"
 
@@ -17,7 +18,7 @@ std::unique_ptr<Backend> open(const CudaOptions& options) {
 }  // namespace
 }  // namespace kb::cuda
 
-extern "C" __attribute__((visibility("default"))) const char* kilobatch_cuda_version() { return KB_VERSION; }
+extern "C" __attribute__((visibility("default"))) const char* kilobatch_cuda_version() { return kb::build_version(); }
 
 extern "C" __attribute__((visibility("default"))) kb::Backend* kilobatch_cuda_open(const kb::CudaOptions* options) {
   return kb::cuda::open(*options).release();
