@@ -26,6 +26,7 @@ constexpr int64_t kBlock = 8;                  // channels that lie together
 constexpr int64_t kTaps = 3;                   // of a row, and rows of them
 constexpr int64_t kPart = 4;                   // input channels whose sums are in registers
 constexpr int64_t kTapSums = kBlock * kBlock;  // floats of a tap: [8 inputs][8 outputs]
+constexpr int64_t kOutBlocks = 4;              // blocks of output channels of a task
 constexpr int64_t kCachedFloats = 4096;        // 16 KiB, half of the first cache: inputs of the images of one walk
 
 // One block of input channels, one of output channels, some images.
@@ -151,37 +152,45 @@ class WeightGradOp : public LibraryOp {
   size_t scratch_bytes() const override { return layout_.bytes() * static_cast<size_t>(shards_); }
   std::string implementation() const override { return "avx2:weight_grad_3x3"; }
 
-  // A task is one shard's gradient of one block of output channels.
+  // A task is one shard's gradient of some blocks of output channels.
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    const int64_t blocks = spec_.o / kBlock;
-    pool.parallel(shards_ * blocks, [&](int64_t begin, int64_t end, int) {
+    const int64_t groups = (spec_.o / kBlock + kOutBlocks - 1) / kOutBlocks;
+    pool.parallel(shards_ * groups, [&](int64_t begin, int64_t end, int) {
       for (int64_t task = begin; task < end; ++task)
-        add_shard(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), task / blocks, task % blocks,
-                  reinterpret_cast<float*>(at(scratch, task / blocks * layout_.bytes())));
+        add_shard(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), task / groups, task % groups,
+                  reinterpret_cast<float*>(at(scratch, static_cast<size_t>(task / groups) * layout_.bytes())));
     });
     sum_partials(pool, layout_, scratch, shards_, out[0]);
   }
 
  private:
-  void add_shard(const float* x, const float* y, int64_t shard, int64_t out_block, float* gradient) const {
-    const int64_t in_blocks = spec_.c / kBlock, floats = in_blocks * kTaps * kTaps * kTapSums;
+  // An input plane is read for all output blocks of the group in turn, while it is in the second cache.
+  void add_shard(const float* x, const float* y, int64_t shard, int64_t group, float* gradient) const {
+    const int64_t in_blocks = spec_.c / kBlock, block_floats = kTaps * kTaps * kTapSums;
+    const int64_t first = group * kOutBlocks, last = std::min(first + kOutBlocks, spec_.o / kBlock);
     const int64_t x_plane = spec_.h * spec_.w * kBlock, y_plane = spec_.out_h() * spec_.out_w() * kBlock;
     const int64_t together = std::max<int64_t>(1, kCachedFloats / x_plane);
-    const int64_t end = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard + 1));
-    float* sums = gradient + out_block * floats;
-    std::fill_n(sums, floats, 0.0F);
+    const int64_t begin = shard_begin(shard), end = shard_begin(shard + 1);
+    std::fill_n(gradient + first * in_blocks * block_floats, (last - first) * in_blocks * block_floats, 0.0F);
     Planes planes{.x_step = spec_.c * spec_.h * spec_.w,
                   .y_step = spec_.o * spec_.out_h() * spec_.out_w(),
                   .h = spec_.h,
                   .w = spec_.w,
                   .out_h = spec_.out_h(),
                   .out_w = spec_.out_w()};
-    for (int64_t n = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard)); n < end; n += together) {
+    for (int64_t n = begin; n < end; n += together) {
       planes.images = std::min(together, end - n);
-      planes.y = y + n * planes.y_step + out_block * y_plane;
-      for (int64_t block = 0; block < in_blocks; ++block)
-        add_block(planes, x + n * planes.x_step + block * x_plane, sums + block * kTaps * kTaps * kTapSums);
+      for (int64_t in = 0; in < in_blocks; ++in) {
+        for (int64_t out = first; out < last; ++out) {
+          planes.y = y + n * planes.y_step + out * y_plane;
+          add_block(planes, x + n * planes.x_step + in * x_plane, gradient + (out * in_blocks + in) * block_floats);
+        }
+      }
     }
+  }
+
+  int64_t shard_begin(int64_t shard) const {
+    return shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard));
   }
 
   // Adds the gradient of one block of input channels, all taps.

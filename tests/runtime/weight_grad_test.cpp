@@ -97,6 +97,7 @@ BOOST_AUTO_TEST_CASE(any_number_of_samples_channels_shards_and_threads_equals_pl
   for (const int64_t n : {1, 3, 5})
     for (const int shards : {1, 2, 4})
       for (const int threads : {1, 3}) check_equal(spec_of(n, 8 * n, 24, 5, 7, 1), shards, threads);
+  check_equal(spec_of(2, 8, 48, 5, 7, 1), 2, 3);   // more output channels than a task has
   check_equal(spec_of(3, 8, 8, 40, 37, 1), 2, 2);  // an image that is more than a walk has at a time
   check_equal(spec_of(9, 8, 8, 12, 11, 2), 2, 2);  // several images a walk, and some left
 }
