@@ -9,9 +9,6 @@
 #endif
 
 #include <algorithm>
-#include <cstring>
-
-#include "graph/error.h"
 
 namespace kb {
 
