@@ -62,7 +62,7 @@ class Json {
   // In one line, or in lines of `indent` spaces a level.
   std::string dump(int indent = -1) const;
 
-  friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
+  friend bool operator==(const Json& a, const Json& b);
 
  private:
   Value value_;
@@ -73,6 +73,9 @@ struct Json::Member {
   Json value;
   friend bool operator==(const Member&, const Member&) = default;
 };
+
+// Behind Member, whose size g++ 14 wants to know here.
+inline bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 template <class T>
 Json::Json(const std::map<std::string, T>& members) : Json(object()) {
