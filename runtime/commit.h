@@ -1,5 +1,5 @@
-// What a program or a plug-in was built from, and by. The functions are hidden: a plug-in's are its own, whatever the
-// program that opens it exports.
+// Names the source and the compiler of a program or a plug-in. The functions are hidden: a plug-in's are its own,
+// whatever the program that opens it exports.
 #pragma once
 
 namespace kb {

@@ -23,7 +23,7 @@ std::optional<Duration> find_duration(const std::string& text);
 // The point at which --stop-at ends a run before its schedule does. With neither member it is never.
 struct StopAt {
   std::optional<Duration> duration;
-  std::optional<double> percent;  // of the part judged on that is classified wrongly, found by an evaluation
+  std::optional<double> percent;  // the share of the part judged on that is classified wrongly
 
   // True for an evaluation with this error, a fraction of that part.
   bool is_reached(double error) const { return percent && error <= *percent / 100; }

@@ -20,7 +20,7 @@ namespace {
 #define KB_AVX2_INLINE [[gnu::target("avx2,fma"), gnu::always_inline]] inline
 
 constexpr int64_t kBlock = 8;                  // channels that lie together
-constexpr int64_t kTaps = 3;                   // of a row, and rows of them
+constexpr int64_t kTaps = 3;                   // in a row, and rows of taps
 constexpr int64_t kPart = 4;                   // input channels whose sums are in registers
 constexpr int64_t kTapSums = kBlock * kBlock;  // floats of a tap: [8 inputs][8 outputs]
 constexpr int64_t kOutBlocks = 4;              // blocks of output channels of a task

@@ -1,4 +1,4 @@
-// What a program may ask train() and a machine for is what the flags take: switches that have no effect and numbers of
+// A program may ask train() and a machine for no more than flags take: switches that have no effect and numbers of
 // threads are refused as on a command line.
 #include "recipes/config/config_check.h"
 

@@ -114,7 +114,7 @@ class FakeGpu {
     int64_t bytes = 0;
     bool on_device = false, live = true;
     std::vector<Access> accesses;
-    int opened = 0;  // by how many ranges of the operations that run
+    int opened = 0;  // counts the ranges in it of operations that run
   };
   struct Record {
     size_t stream = 0, capture = 0;  // capture: of the one that it was captured in
