@@ -96,6 +96,7 @@ int run_hour(const HourRequest& request) {
   console.line("\n" + report.title + "\n\n" + hour_table(report) + "\n" + hour_claims_text(report));
   console.line(fmt::format("study: {} (hour.html, curves.svg, summary.json, a run folder for each training)",
                            study->folder.string()));
+  if (const std::string next = hour_next(request.plan); !next.empty()) console.line(next);
   return study->failed.empty() ? 0 : 1;
 }
 

@@ -22,4 +22,7 @@ std::string hour_claims_text(const HourReport& report);
 std::string hour_page(const HourReport& report, const std::string& curves);
 std::string hour_json(const HourReport& report);
 
+// Returns what a person may run after a study of this plan; empty after the full one.
+std::string hour_next(HourPlan plan);
+
 }  // namespace kb

@@ -134,6 +134,13 @@ BOOST_AUTO_TEST_CASE(what_is_printed_fits_a_terminal_of_80_columns) {
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
 
+BOOST_AUTO_TEST_CASE(the_brief_study_names_the_full_one) {
+  const std::string next = hour_next(HourPlan::brief);
+  BOOST_TEST(next.find("./run get fashion-mnist datasets\n") != next.npos);
+  BOOST_TEST(next.find("./run hour --dataset fashion-mnist --data datasets") != next.npos);
+  BOOST_TEST(hour_next(HourPlan::full).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
   HourReport report{"title <1>", "./run hour", hour_arms(HourPlan::brief, 12), {}, {}};
   report.results["kn32"] = of_errors({0.09, 0.10});
