@@ -1,38 +1,34 @@
 # Finds the packages whose own package file is missing, asks for more than is needed, or for less. Read by the build and by those
 # who use the installed Kilobatch.
 
-# oneDNN: DNNL::dnnl, oneDNN_FOUND, oneDNN_VERSION. Debian's package file of it asks for the OpenCL headers, which
-# nothing here includes.
-macro(kb_find_onednn)
-  find_path(oneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
-  find_library(oneDNN_LIBRARY dnnl)
-  mark_as_advanced(oneDNN_INCLUDE_DIR oneDNN_LIBRARY)
-  if(oneDNN_INCLUDE_DIR AND oneDNN_LIBRARY)
-    set(oneDNN_FOUND TRUE)
-    file(STRINGS ${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h lines REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
-    list(TRANSFORM lines REPLACE "[^0-9]" "")
-    list(JOIN lines "." oneDNN_VERSION)
-    add_library(DNNL::dnnl UNKNOWN IMPORTED)
-    set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${oneDNN_LIBRARY}
-      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${oneDNN_INCLUDE_DIR})
+# kb_find_library(NAME HEADER LIBRARY VERSION_HEADER LINES): finds a library without its package file, as the target NAME::NAME,
+# NAME_FOUND and NAME_VERSION. LINES: a regular expression of the lines in which VERSION_HEADER says its version.
+macro(kb_find_library name header library version_header lines)
+  find_path(${name}_INCLUDE_DIR ${header})
+  find_library(${name}_LIBRARY ${library})
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  if(${name}_INCLUDE_DIR AND ${name}_LIBRARY)
+    set(${name}_FOUND TRUE)
+    file(STRINGS ${${name}_INCLUDE_DIR}/${version_header} kb_lines REGEX "${lines}")
+    list(TRANSFORM kb_lines REPLACE "[^0-9.]" "")
+    list(JOIN kb_lines "." ${name}_VERSION)
+    if(NOT TARGET ${name}::${name})
+      add_library(${name}::${name} UNKNOWN IMPORTED)
+      set_target_properties(${name}::${name} PROPERTIES IMPORTED_LOCATION ${${name}_LIBRARY}
+        INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${${name}_INCLUDE_DIR})
+    endif()
   endif()
 endmacro()
 
-# libdeflate: libdeflate::libdeflate, libdeflate_FOUND, libdeflate_VERSION. Debian 12 has no package file of it.
+# Debian's package file of oneDNN asks for the OpenCL headers, which nothing here includes.
+macro(kb_find_onednn)
+  kb_find_library(oneDNN oneapi/dnnl/dnnl.hpp dnnl oneapi/dnnl/dnnl_version.h "#define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
+endmacro()
 macro(kb_find_libdeflate)
-  find_path(libdeflate_INCLUDE_DIR libdeflate.h)
-  find_library(libdeflate_LIBRARY deflate)
-  mark_as_advanced(libdeflate_INCLUDE_DIR libdeflate_LIBRARY)
-  if(libdeflate_INCLUDE_DIR AND libdeflate_LIBRARY)
-    set(libdeflate_FOUND TRUE)
-    file(STRINGS ${libdeflate_INCLUDE_DIR}/libdeflate.h line REGEX "#define LIBDEFLATE_VERSION_STRING")
-    string(REGEX REPLACE ".*\"(.*)\".*" "\\1" libdeflate_VERSION "${line}")
-    if(NOT TARGET libdeflate::libdeflate)
-      add_library(libdeflate::libdeflate UNKNOWN IMPORTED)
-      set_target_properties(libdeflate::libdeflate PROPERTIES IMPORTED_LOCATION ${libdeflate_LIBRARY}
-        INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${libdeflate_INCLUDE_DIR})
-    endif()
-  endif()
+  kb_find_library(libdeflate libdeflate.h deflate libdeflate.h "#define LIBDEFLATE_VERSION_STRING")
+endmacro()
+macro(kb_find_nettle)
+  kb_find_library(nettle nettle/sha2.h nettle nettle/version.h "#define NETTLE_VERSION_(MAJOR|MINOR)")
 endmacro()
 
 # Protobuf with its compiler, which Debian has as a package of its own: protobuf::libprotobuf-lite, protobuf::protoc.

@@ -24,6 +24,12 @@ constexpr Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 constexpr Point operator*(float s, Point a) { return {s * a.x, s * a.y}; }
 constexpr float dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
 
+/// `value` in [0, high], by selections of which compilers make vectors.
+constexpr float limit(float value, float high) {
+  value = value < 0 ? 0 : value;
+  return value > high ? high : value;
+}
+
 // A glyph is a few cubic Bezier strokes in the square [-1, 1]^2, y downwards. Straight strokes keep their inner control
 // points on the line. Classes come in families that differ by one stroke or one corner, so that clutter and occlusion
 // can make one of the other.
@@ -105,9 +111,10 @@ class Distortion {
 /// Ink coverage in [0, 1] of one image, row-major; strokes are laid over each other by their maximum.
 class Canvas {
  public:
-  float& at(int x, int y) { return ink_[y * kGlyphSide + x]; }
+  const float* row(int y) const { return &ink_[y * kStride]; }
 
-  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge.
+  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge. Whole chunks of a row are drawn:
+  /// beyond the stroke's box coverage is 0.
   void segment(Point a, Point b, float half_width, float ink) {
     const float reach = half_width + .5f;
     const Point d = b - a;
@@ -115,11 +122,13 @@ class Canvas {
     const auto [left, right] = pixels(std::min(a.x, b.x) - reach, std::max(a.x, b.x) + reach);
     const auto [top, bottom] = pixels(std::min(a.y, b.y) - reach, std::max(a.y, b.y) + reach);
     for (int y = top; y < bottom; ++y) {
-      for (int x = left; x < right; ++x) {
-        const Point p = Point{static_cast<float>(x) + .5f, static_cast<float>(y) + .5f} - a;
-        const Point off = p - std::clamp(dot(p, d) * inverse, 0.0f, 1.0f) * d;
-        const float cover = std::clamp(reach - std::sqrt(dot(off, off)), 0.0f, 1.0f);
-        at(x, y) = std::max(at(x, y), ink * cover);
+      for (int x = left / kChunk * kChunk; x < right; x += kChunk) {
+        float* pixel = &ink_[y * kStride + x];
+        for (int i = 0; i < kChunk; ++i) {
+          const Point p = Point{static_cast<float>(x + i) + .5f, static_cast<float>(y) + .5f} - a;
+          const Point off = p - limit(dot(p, d) * inverse, 1) * d;
+          pixel[i] = std::max(pixel[i], ink * limit(reach - std::sqrt(dot(off, off)), 1));
+        }
       }
     }
   }
@@ -127,17 +136,19 @@ class Canvas {
   void rectangle(Point low, Point high, float ink) {
     const auto [left, right] = pixels(low.x, high.x);
     const auto [top, bottom] = pixels(low.y, high.y);
-    for (int y = top; y < bottom; ++y) std::fill(&at(left, y), &at(left, y) + std::max(0, right - left), ink);
+    for (int y = top; y < bottom; ++y) std::fill_n(&ink_[y * kStride + left], std::max(0, right - left), ink);
   }
 
  private:
+  static constexpr int kChunk = 8, kStride = (kGlyphSide + kChunk - 1) / kChunk * kChunk;
+
   /// The pixels [first, last) whose cells meet the interval.
   static std::pair<int, int> pixels(float low, float high) {
     constexpr float kSide = kGlyphSide;
     return {static_cast<int>(std::clamp(low, 0.0f, kSide - 1)), static_cast<int>(std::clamp(high + 1, 1.0f, kSide))};
   }
 
-  std::array<float, kGlyphSide* kGlyphSide> ink_ = {};
+  std::array<float, kStride* kGlyphSide> ink_ = {};
 };
 
 void draw_stroke(Canvas& canvas, const Stroke& s, const Distortion& distort, float half_width, float ink) {
@@ -174,10 +185,12 @@ void develop(Canvas& canvas, HashStream& random, float times, std::span<uint8_t>
   const float paper = random.uniform(20, 90), contrast = random.uniform(50, 150), noise = times * random.uniform(8, 32);
   const Point light{random.uniform(-1.5f, 1.5f), random.uniform(-1.5f, 1.5f)};
   for (int y = 0; y < kGlyphSide; ++y) {
+    std::array<float, kGlyphSide> grain;
+    for (float& value : grain) value = random.bell();
     for (int x = 0; x < kGlyphSide; ++x) {
       const float lit = dot(light, {static_cast<float>(x - kGlyphSide / 2), static_cast<float>(y - kGlyphSide / 2)});
-      const float gray = paper + lit + contrast * canvas.at(x, y) + noise * random.bell();
-      pixels[y * kGlyphSide + x] = static_cast<uint8_t>(std::clamp(gray + .5f, 0.0f, 255.0f));
+      const float gray = paper + lit + contrast * canvas.row(y)[x] + noise * grain[x];
+      pixels[y * kGlyphSide + x] = static_cast<uint8_t>(static_cast<int>(limit(gray + .5f, 255)));
     }
   }
 }

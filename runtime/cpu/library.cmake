@@ -1,8 +1,8 @@
 # The two libraries behind runtime/cpu/library.h.
 if(KB_HAS_ONEDNN)
   # libgomp is oneDNN's own thread library, which engine.cpp keeps to one thread.
-  target_link_libraries(kb_runtime PRIVATE DNNL::dnnl gomp)
-  target_link_libraries(kb_runtime_hot PRIVATE DNNL::dnnl)
+  target_link_libraries(kb_runtime PRIVATE oneDNN::oneDNN gomp)
+  target_link_libraries(kb_runtime_hot PRIVATE oneDNN::oneDNN)
 else()
   target_compile_definitions(kb_runtime_hot PRIVATE KB_EIGEN_F32) # else oneDNN does all of f32
   # Eigen's vectors are those of the compiler's target, so take AVX2 where this processor has it (AVX-512 of Eigen 3.4
