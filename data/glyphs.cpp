@@ -113,8 +113,8 @@ class Canvas {
  public:
   const float* row(int y) const { return &ink_[y * kStride]; }
 
-  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge. Whole chunks of a row are drawn:
-  /// beyond the stroke's box coverage is 0.
+  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge. Whole chunks of a row are
+  /// drawn: beyond the stroke's box coverage is 0.
   void segment(Point a, Point b, float half_width, float ink) {
     const float reach = half_width + .5f;
     const Point d = b - a;

@@ -2,7 +2,9 @@
 
 namespace kb {
 
-void Sha256::update(const void* data, size_t bytes) { sha256_update(&state_, bytes, static_cast<const uint8_t*>(data)); }
+void Sha256::update(const void* data, size_t bytes) {
+  sha256_update(&state_, bytes, static_cast<const uint8_t*>(data));
+}
 
 void Sha256::update_field(std::string_view text) {
   uint8_t size[8];

@@ -1,5 +1,6 @@
-// SHA-256 (FIPS 180-4) by nettle, which takes the processor's own instructions for it, fed piece by piece: names kernels in the cache, checks entries and files, and gives a run's
-// `state_sha256`. Copying a half-fed object and feeding the copies differently is allowed: a shared prefix costs once.
+// SHA-256 (FIPS 180-4) by nettle, which takes the processor's own instructions for it, fed piece by piece: names
+// kernels in the cache, checks entries and files, and gives a run's `state_sha256`. Copying a half-fed object and
+// feeding the copies differently is allowed: a shared prefix costs once.
 #pragma once
 #include <nettle/sha2.h>
 

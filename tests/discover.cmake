@@ -13,7 +13,7 @@ foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[\n*]" "" suite "${suite}")
   set(order "")
   set(own_environment "${ENVIRONMENT}")
-  if("${ROOM}.${suite}" MATCHES "^(compiler.kernel_math|runtime.(backend|edges|random_programs))$")
+  if("${ROOM}.${suite}" MATCHES "^(compiler.kernel_math|runtime.(backend|edges|random_programs|workers)|simt.*|recipes.(finite_check|residency))$")
     string(REPLACE "KB_KERNEL_LEVEL=1" "KB_KERNEL_LEVEL=0" own_environment "${ENVIRONMENT}")
   endif()
   if(suite STREQUAL "cuda_kernels") # the same kernels, which are then in the cache

@@ -8,7 +8,7 @@ program=$(realpath "$2")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 bundle="$folder/a bundle" out="$folder/an out" programs=$folder/programs
-export KB_STATE=$folder/state KB_TOOLS=$folder/tools PATH=$programs:/usr/bin:/bin LD_LIBRARY_PATH=
+export KB_BUNDLE_LEVEL=1 KB_STATE=$folder/state KB_TOOLS=$folder/tools PATH=$programs:/usr/bin:/bin LD_LIBRARY_PATH=
 unset KB_CACHE KB_FROM KB_LIMIT KB_PYTHON KB_CXX
 mkdir -p "$bundle"/{bin,lib,peers} "$programs" "$KB_TOOLS" "$folder/mood"
 cp "$source"/{first,check,stages.sh,places.sh,report.sh} "$bundle/"

@@ -257,13 +257,13 @@ int find_process(const fs::path& out, int rank) {
   return 0;
 }
 
-// A small net, where processes are only killed and started. Two of them sleep through their all-reduces: a step lasts long
-// enough to be found in, and takes no processor.
+// A small net, where processes are only killed and started. Two of them sleep through their all-reduces: a step lasts
+// long enough to be found in, and takes no processor.
 const std::string kSmall = KB_BIN "/lenet_mnist";
 
 std::string small_words(const fs::path& out, int processes, const std::string& more) {
   return " --dataset synthetic --minibatch 16 --per-worker 4 --threads 1 --eval-every 0 --out " + out.string() + " " +
-         more + (processes == 1 ? "" : " --net 15ms,1GB/s --processes " + std::to_string(processes));
+         more + (processes == 1 ? "" : " --net 10ms,1GB/s --processes " + std::to_string(processes));
 }
 
 std::string small_state_after(const fs::path& out, const std::string& more) {
@@ -295,7 +295,7 @@ void kill_one(const std::string& command, int rank, const fs::path& out, const s
 BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
-  const std::string more = "--save-every 1 --steps 60";
+  const std::string more = "--save-every 1 --steps 40";
   const std::string expected = small_state_after(folder / "whole", more);
   for (const int rank : {0, 1}) {
     const fs::path out = folder / ("own" + std::to_string(rank));
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
   std::string launched;
   for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
     launched += word + " ";
-  kill_one(launched + kSmall + small_words(folder / "mpirun", 1, more + " --net 15ms,1GB/s"), 1, folder / "mpirun",
+  kill_one(launched + kSmall + small_words(folder / "mpirun", 1, more + " --net 10ms,1GB/s"), 1, folder / "mpirun",
            expected);
 }
 
@@ -370,7 +370,7 @@ struct Stopped {
 BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
-  const std::string more = "--steps 120 --save-every 1 --keep 1";
+  const std::string more = "--steps 100 --save-every 1 --keep 1";
   const std::string expected = small_state_after(folder / "whole", more);
   Stopped run{folder / "run", {kSmall}};
   std::istringstream again(small_words(run.out, 2, more) + " --resume auto");

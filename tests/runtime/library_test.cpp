@@ -31,6 +31,11 @@ class Array {
     for (int64_t i = 0; i < count_; ++i) set(i, round_to(dtype_, uniform(random)));
   }
   double get(int64_t i) const { return load_element(dtype_, data(), i); }
+  std::vector<double> all() const {
+    std::vector<double> values(static_cast<size_t>(count_));
+    for (int64_t i = 0; i < count_; ++i) values[i] = get(i);
+    return values;
+  }
   void set(int64_t i, double value) { store_element(dtype_, data(), i, value); }
   void* data() { return store_.data() + offset_; }
   const void* data() const { return store_.data() + offset_; }
@@ -81,16 +86,19 @@ void each_product(const ConvSpec& s, F visit) {
   for (int64_t n = 0; n < s.n; ++n)
     for (int64_t o = 0; o < s.o; ++o)
       for (int64_t i = 0; i < s.out_h(); ++i)
-        for (int64_t j = 0; j < s.out_w(); ++j)
-          for (int64_t c = 0; c < in; ++c)
+        for (int64_t j = 0; j < s.out_w(); ++j) {
+          const int64_t to = place(n, o, i, j, s.o, s.out_h(), s.out_w(), s.block_out);
+          for (int64_t c = 0; c < in; ++c) {
+            const int64_t plane = place(n, o / width * in + c, 0, 0, s.c, s.h, s.w, s.block_in);
             for (int64_t p = 0; p < s.kh; ++p)
               for (int64_t q = 0; q < s.kw; ++q) {
                 const int64_t y = i * s.stride[0] - s.padding[0] + p * s.dilation[0];
                 const int64_t x = j * s.stride[1] - s.padding[1] + q * s.dilation[1];
                 if (y < 0 || x < 0 || y >= s.h || x >= s.w) continue;
-                visit(place(n, o / width * in + c, y, x, s.c, s.h, s.w, s.block_in),
-                      ((o * in + c) * s.kh + p) * s.kw + q, place(n, o, i, j, s.o, s.out_h(), s.out_w(), s.block_out));
+                visit(plane + (y * s.w + x) * s.block_in, ((o * in + c) * s.kh + p) * s.kw + q, to);
               }
+          }
+        }
 }
 
 struct Expected {
@@ -137,10 +145,11 @@ struct ConvCase {
 
   Expected expected() const {
     Expected sums(result().count());
+    const std::vector<double> xs = x.all(), ws = w.all(), ys = y.all();
     each_product(spec, [&](int64_t ix, int64_t iw, int64_t iy) {
-      if (spec.kind == ConvKind::forward) sums.add(iy, x.get(ix) * w.get(iw));
-      if (spec.kind == ConvKind::input_grad) sums.add(ix, y.get(iy) * w.get(iw));
-      if (spec.kind == ConvKind::weight_grad) sums.add(iw, x.get(ix) * y.get(iy));
+      if (spec.kind == ConvKind::forward) sums.add(iy, xs[ix] * ws[iw]);
+      if (spec.kind == ConvKind::input_grad) sums.add(ix, ys[iy] * ws[iw]);
+      if (spec.kind == ConvKind::weight_grad) sums.add(iw, xs[ix] * ys[iy]);
     });
     if (spec.kind != ConvKind::forward) return sums;
     const int64_t plane = spec.out_h() * spec.out_w();
@@ -237,12 +246,13 @@ struct MatmulCase {
 
   Expected expected() const {
     Expected sums(spec.batch * spec.m * spec.n);
+    const std::vector<double> as = a.all(), bs = b.all();
     for (int64_t i = 0; i < std::ssize(sums.value); ++i) {
       const int64_t batch = i / (spec.m * spec.n), row = i / spec.n % spec.m, column = i % spec.n;
       for (int64_t k = 0; k < spec.k; ++k) {
         const int64_t left = spec.transpose_a ? k * spec.m + row : row * spec.k + k;
         const int64_t right = spec.transpose_b ? column * spec.k + k : k * spec.n + column;
-        sums.add(i, a.get(batch * spec.m * spec.k + left) * b.get(batch * spec.k * spec.n + right));
+        sums.add(i, as[batch * spec.m * spec.k + left] * bs[batch * spec.k * spec.n + right]);
       }
       if (spec.bias) sums.add(i, bias.get(column));
       if (spec.relu) sums.value[i] = std::max(0.0, sums.value[i]);
