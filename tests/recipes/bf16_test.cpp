@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(lenet_on_glyphs) {
 
 BOOST_AUTO_TEST_CASE(resnet_8_on_glyphs) {
   check_curves(resnet_cifar(),
-               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "64", "--steps", "50", "--lr", "0.02"}, 25);
+               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "32", "--steps", "50", "--lr", "0.02"}, 25);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,7 +98,7 @@ constexpr std::string_view kWords = R"(
 #define __global__
 #define __device__
 #define __shared__ static
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ inline  // forced, kernels would take twice as long to compile
 #define __launch_bounds__(...)
 #define threadIdx simt_unit.thread
 #define blockIdx simt_unit.block
