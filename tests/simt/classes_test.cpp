@@ -27,6 +27,10 @@ BOOST_DATA_TEST_CASE(of_kernels, boost::unit_test::data::make(classes_but_edges(
   graphs.check();
 }
 
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(classes_on_few_processors)
+
 // Columns that are long beside so few multiprocessors are cut into chunks for blocks of 512 threads.
 BOOST_AUTO_TEST_CASE(wide_blocks) {
   Target target = gpu_target("sm_90");
