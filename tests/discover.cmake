@@ -13,11 +13,11 @@ foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[\n*]" "" suite "${suite}")
   set(order "")
   set(own_environment "${ENVIRONMENT}")
-  if("${ROOM}.${suite}" MATCHES "^(compiler.kernel_math|runtime.(backend|edges|random_programs|workers)|simt.*|recipes.(finite_check|residency))$")
+  if("${ROOM}.${suite}" MATCHES "^(compiler.kernel_math|runtime.(backend|edges|random_programs|workers)|(simt|cuda)[.].*|recipes.(finite_check|residency))$")
     string(REPLACE "KB_KERNEL_LEVEL=1" "KB_KERNEL_LEVEL=0" own_environment "${ENVIRONMENT}")
   endif()
   if(suite STREQUAL "cuda_kernels") # the same kernels, which are then in the cache
-    set(order " DEPENDS simt.classes")
+    set(order " DEPENDS \"simt.classes;simt.classes_on_few_processors\"")
   endif()
   string(APPEND script "add_test([=[${ROOM}.${suite}]=] [=[${PROGRAM}]=] --run_test=${suite} --report_level=short)\n"
     "set_tests_properties([=[${ROOM}.${suite}]=] PROPERTIES TIMEOUT 900 WORKING_DIRECTORY [=[${DIRECTORY}]=] "
