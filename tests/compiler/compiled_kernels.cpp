@@ -50,11 +50,12 @@ std::vector<int> vector_widths() {
   return widths;
 }
 
-std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes) {
+std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes,
+                                                   int level) {
   std::string text = cpp_prelude(vector_bytes);
   for (const ir::Kernel& kernel : kernels) text += print_cpp(kernel, vector_bytes);
   RuntimeOptions options = RuntimeOptions::from_environment();
-  options.kernel_level = RuntimeOptions{}.kernel_level;  // users': what the tests are compiled at does not count here
+  options.kernel_level = level;
   HostCompiler compiler = find_host_compiler(options);
   for (std::string& flag : compiler.flags)
     if (flag.starts_with("-march=")) flag = march(vector_bytes);

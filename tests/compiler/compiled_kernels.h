@@ -7,6 +7,7 @@
 
 #include "compiler/kernel_interpreter.h"
 #include "compiler/kernel_ir.h"
+#include "runtime/options.h"
 #include "tests/support.h"
 
 namespace kb::test {
@@ -16,8 +17,9 @@ std::vector<int> vector_widths();
 
 using KernelEntry = void (*)(void* const*, const long*, long, long, long);
 
-// One shared object; warnings are errors. Loaded until the program ends.
-std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes);
+// One shared object, at -O`level` (default: users'); warnings are errors. Loaded until the program ends.
+std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes,
+                                                   int level = RuntimeOptions{}.kernel_level);
 
 // An array in memory form. `fill` draws values that suit the type, specials among them.
 struct Data {

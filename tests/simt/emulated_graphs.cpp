@@ -6,7 +6,8 @@ namespace kb::simt {
 namespace {
 
 KernelRunner compiled_for_cpu(const std::vector<ir::Kernel>& kernels) {
-  return [entries = test::compile_kernels(kernels, test::vector_widths().back())](
+  const int level = RuntimeOptions::from_environment().kernel_level;
+  return [entries = test::compile_kernels(kernels, test::vector_widths().back(), level)](
              const ir::Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
              std::span<const ir::Memory> buffers) {
     std::vector<void*> pointers;

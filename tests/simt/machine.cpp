@@ -234,8 +234,11 @@ Stamp Machine::now() const { return {block_ + 1, epoch_, warp_epochs_[thread_ / 
 
 void Machine::access(const void* address, uint32_t bytes, Use use) {
   ++counts_.accesses;
-  fault_ = judge(address, bytes, use);
-  if (!fault_.empty()) stop_at_fault();
+  if (threads_[thread_].fiber->holds(address)) return;  // a variable of the thread's own
+  std::string wrong = judge(address, bytes, use);
+  if (wrong.empty()) return;
+  fault_ = std::move(wrong);
+  stop_at_fault();
 }
 
 std::string Machine::judge(const void* address, uint32_t bytes, Use use) {
@@ -244,8 +247,7 @@ std::string Machine::judge(const void* address, uint32_t bytes, Use use) {
   if (!area || at + bytes > area->end()) {
     const auto* byte = static_cast<const char*>(address);
     const bool constant = use != Use::write && byte >= unit_.image_begin && byte < unit_.image_end;
-    const bool own =
-        constant || within(unit_, address) || within(hooks(), address) || threads_[thread_].fiber->holds(address);
+    const bool own = constant || within(unit_, address) || within(hooks(), address);
     return !area && own ? "" : out_of_bounds(at, bytes, use);
   }
   const uint32_t alignment = std::min<uint32_t>(bytes, 16);

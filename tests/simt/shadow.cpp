@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace kb::simt {
@@ -51,9 +52,10 @@ std::string Area::place(uintptr_t at) const {
 
 Area* Shadow::find(uintptr_t at) {
   if (last_ < areas_.size() && areas_[last_].contains(at)) return &areas_[last_];
-  for (last_ = 0; last_ < areas_.size(); ++last_)
-    if (areas_[last_].contains(at)) return &areas_[last_];
-  return nullptr;
+  const auto found = std::ranges::find_if(areas_, [&](const Area& area) { return area.contains(at); });
+  if (found == areas_.end()) return nullptr;
+  last_ = static_cast<size_t>(found - areas_.begin());
+  return &*found;
 }
 
 const Area* Shadow::nearest(uintptr_t at) const {
