@@ -20,14 +20,27 @@ Tensor scaled_momentum(UpdateContext& c, Operand correction) {
   return c.parameter - velocity;
 }
 
-// eta m^ / (sqrt(v^) + epsilon), and both moments kept, under PyTorch's names.
-Tensor adam_step(UpdateContext& c, Tensor gradient) {
-  Tensor mean = c.scalar("beta1") * c.slot("exp_avg") + c.scalar("one_minus_beta1") * gradient;
-  Tensor square = c.scalar("beta2") * c.slot("exp_avg_sq") + c.scalar("one_minus_beta2") * (gradient * gradient);
-  c.set_slot("exp_avg", mean);
-  c.set_slot("exp_avg_sq", square);
+// A mean kept in the slot of that name: beta of it, and 1 - beta of `value`.
+Tensor moving_mean(UpdateContext& c, const char* slot, const char* beta, const char* one_minus_beta, Tensor value) {
+  Tensor mean = c.scalar(beta) * c.slot(slot) + c.scalar(one_minus_beta) * value;
+  c.set_slot(slot, mean);
+  return mean;
+}
+
+Tensor mean_of(UpdateContext& c, Tensor gradient) {
+  return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
+}
+
+// eta m^ / (sqrt(v^) + epsilon) of a mean m; the moments are kept under PyTorch's names.
+Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
+  Tensor square = moving_mean(c, "exp_avg_sq", "beta2", "one_minus_beta2", gradient * gradient);
   Tensor size = c.scalar("learning_rate") / c.scalar("bias1");
   return size * mean / (sqrt(square / c.scalar("bias2")) + c.scalar("epsilon"));
+}
+
+// (1 - eta lambda d) w: weight decay beside the step.
+Tensor decayed_parameter(UpdateContext& c) {
+  return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decay()) * c.parameter;
 }
 
 }  // namespace
@@ -54,11 +67,28 @@ Tensor nesterov_update(UpdateContext& c) {
   return c.parameter - c.scalar("learning_rate") * ahead;
 }
 
-Tensor adam_update(UpdateContext& c) { return c.parameter - adam_step(c, decayed_gradient(c)); }
+Tensor adam_update(UpdateContext& c) {
+  Tensor gradient = decayed_gradient(c);
+  Tensor mean = mean_of(c, gradient);
+  return c.parameter - adam_step(c, mean, gradient);
+}
 
 Tensor adamw_update(UpdateContext& c) {
-  Tensor kept = 1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decay();
-  return kept * c.parameter - adam_step(c, c.gradient);
+  Tensor kept = decayed_parameter(c);
+  return kept - adam_step(c, mean_of(c, c.gradient), c.gradient);
+}
+
+Tensor nadamw_update(UpdateContext& c) {
+  Tensor ahead = c.scalar("beta1") * mean_of(c, c.gradient) + c.scalar("one_minus_beta1") * c.gradient;
+  Tensor kept = decayed_parameter(c);
+  return kept - adam_step(c, ahead, c.gradient);
+}
+
+Tensor lion_update(UpdateContext& c) {
+  Tensor ahead = c.scalar("beta1") * c.slot("exp_avg") + c.scalar("one_minus_beta1") * c.gradient;
+  moving_mean(c, "exp_avg", "beta2", "one_minus_beta2", c.gradient);
+  Tensor sign = select(ahead > 0.0, 1.0, select(ahead < 0.0, -1.0, ahead));  // which keeps what is not a number
+  return decayed_parameter(c) - c.scalar("learning_rate") * sign;
 }
 
 }  // namespace kb

@@ -34,4 +34,13 @@ Tensor adam_update(UpdateContext& c);
 // in front of lambda as PyTorch has it (the paper's lambda is eta lambda for the largest eta).
 Tensor adamw_update(UpdateContext& c);
 
+// AdamW with (b1 m + (1 - b1) g) in place of m: Nesterov's look ahead, b1 in both places and the same correction. The
+// baseline of AlgoPerf (Dahl et al. 2023, arXiv 2306.07179), and timm's NAdamW; Dozat's NAdam, which PyTorch has,
+// differs.
+Tensor nadamw_update(UpdateContext& c);
+
+// w <- w - eta (sign(b1 m + (1 - b1) g) + lambda d w); m <- b2 m + (1 - b2) g. Chen et al. 2023 (arXiv 2302.06675),
+// algorithm 2. A sum of 0 has the sign 0.
+Tensor lion_update(UpdateContext& c);
+
 }  // namespace kb

@@ -19,11 +19,13 @@ constexpr double kLabelGap = 15, kLabelLeft = 34;  // between labels; from the e
 
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#a64d8f", "#e69f00", "#3c9ad6", "#222", "#8a8a8a"};
 
+constexpr const char* kDashes[] = {"", "6 3", "2 3"};
+
 using Distances = std::vector<double> OptimizerPath::*;
 
 Svg::Stroke stroke_of(size_t optimizer) {
   constexpr size_t kCount = std::size(kColors);
-  return {.color = kColors[optimizer % kCount], .width = 2, .dashes = optimizer < kCount ? "" : "6 3"};
+  return {.color = kColors[optimizer % kCount], .width = 2, .dashes = kDashes[optimizer / kCount]};
 }
 
 bool coincide(const std::vector<double>& a, const std::vector<double>& b) {
@@ -136,7 +138,7 @@ class Chart {
 }  // namespace
 
 std::string paths_picture(const std::vector<OptimizerPath>& paths) {
-  ensure(paths.size() <= 2 * std::size(kColors), "paths_picture: a stroke for every optimizer");
+  ensure(paths.size() <= std::size(kDashes) * std::size(kColors), "paths_picture: a stroke for every optimizer");
   Svg svg(kWidth, kHeight);
   svg.text(20, 30, "The same gradients, ten steps", {.size = 17, .bold = true});
   svg.text(

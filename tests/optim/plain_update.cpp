@@ -64,6 +64,30 @@ struct PlainLayer {
   }
 };
 
+// AlgoPerf's reference: the mean is moved towards the gradient twice, once to keep it and once for the step.
+void nadamw(PlainLayer& l) {
+  const double b1 = l.s["beta1"], b2 = l.s["beta2"], unbias1 = 1 - std::pow(b1, l.s.t),
+               unbias2 = 1 - std::pow(b2, l.s.t);
+  for (size_t i = 0; i < l.p.size(); ++i) {
+    Plain& p = l.p[i];
+    p.a += (1 - b1) * (l.g[i] - p.a);
+    p.b += (1 - b2) * (l.g[i] * l.g[i] - p.b);
+    const double ahead = p.a + (1 - b1) * (l.g[i] - p.a);
+    p.w *= 1 - l.s.eta * l.s["weight_decay"] * l.d[i];
+    p.w -= l.s.eta / unbias1 * ahead / (std::sqrt(p.b) / std::sqrt(unbias2) + l.s["epsilon"]);
+  }
+}
+
+// Chen et al. 2023, algorithm 2.
+void lion(PlainLayer& l) {
+  const double b1 = l.s["beta1"], b2 = l.s["beta2"];
+  for (size_t i = 0; i < l.p.size(); ++i) {
+    const double c = b1 * l.p[i].a + (1 - b1) * l.g[i], sign = c > 0 ? 1 : c < 0 ? -1 : 0;
+    l.p[i].w -= l.s.eta * (sign + l.s["weight_decay"] * l.d[i] * l.w[i]);
+    l.p[i].a = b2 * l.p[i].a + (1 - b2) * l.g[i];
+  }
+}
+
 void lars_mlperf(PlainLayer& l) {
   const double m = l.s["momentum"], trust = l.trust(l.s["trust"], 0, l.s["epsilon"]);
   for (size_t i = 0; i < l.p.size(); ++i) {
@@ -136,6 +160,8 @@ const std::map<std::string, void (*)(PlainLayer&)>& formulas() {
            l.p[i].w -= l.s.eta * l.adam_direction(i, l.g[i]);
          }
        }},
+      {"nadamw", nadamw},
+      {"lion", lion},
       {"lars", [](PlainLayer& l) { l.scaled(l.trust(l.s["trust"])); }},
       {"lars-mlperf", lars_mlperf},
       {"lars-unscaled", [](PlainLayer& l) { l.unscaled(l.trust(l.s["trust"])); }},

@@ -55,6 +55,18 @@ def adamw(w, g, s, h):  # Loshchilov and Hutter 2019
     return w - h.eta * (m / (v.sqrt() + h.epsilon) + h.wd * w)
 
 
+def nadamw(w, g, s, h):  # AlgoPerf, Dahl et al. 2023
+    adam_moments(g, s, h)
+    ahead = (h.beta1 * s["m"] + (1 - h.beta1) * g) / (1 - h.beta1**h.t)
+    return w - h.eta * (ahead / ((s["v"] / (1 - h.beta2**h.t)).sqrt() + h.epsilon) + h.wd * w)
+
+
+def lion(w, g, s, h):  # Chen et al. 2023, algorithm 2
+    m = kept(s, "m", g)
+    s["m"] = h.beta2 * m + (1 - h.beta2) * g
+    return w - h.eta * ((h.beta1 * m + (1 - h.beta1) * g).sign() + h.wd * w)
+
+
 def length(x):
     return x.square().sum().sqrt()
 
@@ -123,8 +135,8 @@ def rmsprop_warmup(w, g, s, h):  # Akiba et al. 2017; the slope of the second pa
 
 
 RULES = {rule.__name__.replace("_", "-"): rule
-         for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, lars, lars_mlperf,
-                      lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup)}
+         for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, nadamw, lion, lars,
+                      lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup)}
 
 
 class Formula:

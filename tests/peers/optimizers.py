@@ -63,6 +63,8 @@ CASES = [
     Case("nesterov", SGD, ("formula", "torch")),
     Case("adam", ADAM, ("formula", "torch")),
     Case("adamw", ADAM, ("formula", "torch")),
+    Case("nadamw", ADAM, ("formula", "timm")),
+    Case("lion", ADAM, ("formula", "timm")),
     Case("lars", LAYER_WISE),
     Case("lars", LAYER_WISE, ("formula", "timm"), constant_rate=True),
     Case("lars", {**LAYER_WISE, "--weight-decay": "0"}, ("formula", "timm"), constant_rate=True),
@@ -123,6 +125,10 @@ def timm_optimizer(net, trace):
     (always_adapt), the others never; trust_clip is LARC's. Lamb: its clipping of the whole gradient is off.
     """
     hyper, groups, rate = trace["hyper_parameters"], groups_of(net, trace), trace["learning_rate"]
+    if trace["optimizer"] == "nadamw":
+        return timm.optim.NAdamW(groups, lr=rate, betas=(hyper["beta1"], hyper["beta2"]), eps=hyper["epsilon"])
+    if trace["optimizer"] == "lion":
+        return timm.optim.Lion(groups, lr=rate, betas=(hyper["beta1"], hyper["beta2"]))
     groups[0]["always_adapt"] = True
     if trace["optimizer"] == "lamb":
         return timm.optim.Lamb(groups, lr=rate, betas=(hyper["beta1"], hyper["beta2"]), eps=hyper["epsilon"],

@@ -137,14 +137,16 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
-  BOOST_TEST(usage_error({"--beta1", "0.5"}) == "--beta1: momentum does not read it; those that do: adam, adamw, lamb");
+  BOOST_TEST(usage_error({"--beta1", "0.5"}) ==
+             "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, lamb");
   BOOST_TEST(usage_error({"--optimizer", "adam", "--momentum", "0.5"}) ==
              "--momentum: adam does not read it; those that do: momentum, scaled-momentum, uncorrected-momentum, "
              "nesterov, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, rmsprop-warmup, got 'adm'; did you mean 'adam'?");
+      "nadamw, lion, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, rmsprop-warmup, got 'adm'; did you mean "
+      "'adam'?");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
 }
