@@ -2,286 +2,399 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Core>
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
 
 #include "graph/error.h"
-#include "graph/interpreter.h"
+#include "optim/distributions.h"
 
 namespace kb {
 namespace {
 
-// One value a minibatch. Eigen computes on views of them and holds none itself: the runtime compiles Eigen's use of the
-// heap with switches of its own (runtime/cpu/eigen/gemm.cpp), and a program has one of each of Eigen's functions.
-using Values = std::vector<double>;
+constexpr double kTail = 0.025;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Eigen::Map<const Eigen::ArrayXd> view(const Values& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-Eigen::Map<Eigen::ArrayXd> view(Values& values) { return {values.data(), static_cast<Eigen::Index>(values.size())}; }
-
-void check_measured(std::span<const StepsToTarget> measured) {
+void check_measured(std::span<const MeanSteps> measured) {
   if (measured.size() < kLeastMinibatches)
     throw Error(fmt::format("critical minibatch: expected steps to the target at {} minibatches or more, got {}",
                             kLeastMinibatches, measured.size()));
   int64_t before = 0;
-  for (const StepsToTarget& at : measured) {
+  for (const MeanSteps& at : measured) {
     if (at.minibatch <= before)
       throw Error(fmt::format("critical minibatch: expected minibatches that ascend from 1 on, got {} behind {}",
                               at.minibatch, before));
     before = at.minibatch;
-    if (at.steps.empty()) throw Error(fmt::format("critical minibatch: expected a run of minibatch {}", at.minibatch));
-    for (const double steps : at.steps)
-      if (!(steps > 0) || !std::isfinite(steps))
-        throw Error(
-            fmt::format("critical minibatch: expected steps above 0 at minibatch {}, got {}", at.minibatch, steps));
+    if (!(at.steps > 0) || !std::isfinite(at.steps))
+      throw Error(
+          fmt::format("critical minibatch: expected steps above 0 at minibatch {}, got {}", at.minibatch, at.steps));
   }
 }
 
-void check_resampling(const Resampling& resampling) {
-  constexpr int64_t kLeast = 100, kMost = 1'000'000;
-  if (resampling.resamples < kLeast || resampling.resamples > kMost)
-    throw Error(fmt::format("resamples: expected a number in [{}, {}], got {}", kLeast, kMost, resampling.resamples));
+// The law in log space: log S = log(exp(k s) + exp(k (e - b))) / k, with s = log S_min, e = log E_min, b = log B.
+struct LogLaw {
+  double s = 0, e = 0, k = 1;
+
+  double steps(double b) const {
+    const double fewest = k * s, perfect = k * (e - b), most = std::max(fewest, perfect);
+    return (most + std::log(std::exp(fewest - most) + std::exp(perfect - most))) / k;
+  }
+  // How much of a change of e, and not of s, the steps follow.
+  double share_of_e(double b) const { return 1 / (1 + std::exp(k * (s - e + b))); }
+};
+
+// The laws of one k that have a quantity at a given value are a curve, along which one number is free.
+struct LawCurve {
+  double k;
+  std::function<LogLaw(double)> at;
+  std::function<std::pair<double, double>(const LogLaw&)> slope;  // of s and e over that number
+};
+
+// A quantity of the law, as its logarithm: its value, and the laws that have that value.
+struct Quantity {
+  std::function<double(const LogLaw&)> of;
+  std::function<LawCurve(double value, double k)> curve;
+  std::function<double(const LogLaw&)> free;  // the number that is free along the curve
+};
+
+Quantity log_s_min() {
+  return {[](const LogLaw& law) { return law.s; },
+          [](double value, double k) {
+            return LawCurve{k,
+                            [=](double e) {
+                              return LogLaw{value, e, k};
+                            },
+                            [](const LogLaw&) { return std::pair(0.0, 1.0); }};
+          },
+          [](const LogLaw& law) { return law.e; }};
 }
 
-// B_crit / B of every minibatch.
-auto critical_ratios(const Values& log_minibatches, double log_b_crit) {
-  return (log_b_crit - view(log_minibatches)).exp();
+Quantity log_e_min() {
+  return {[](const LogLaw& law) { return law.e; },
+          [](double value, double k) {
+            return LawCurve{k,
+                            [=](double s) {
+                              return LogLaw{s, value, k};
+                            },
+                            [](const LogLaw&) { return std::pair(1.0, 0.0); }};
+          },
+          [](const LogLaw& law) { return law.s; }};
 }
 
-// The law in log space, log S = log S_min + log(1 + B_crit / B). At any B_crit the best S_min is a mean, so that B_crit
-// alone is searched for (variable projection: Golub and Pereyra 1973).
-class LogLaw {
+// A minibatch, B_crit times what `offset` says of k.
+Quantity log_minibatch(double (*offset)(double k)) {
+  return {[=](const LogLaw& law) { return law.e - law.s + offset(law.k); },
+          [=](double value, double k) {
+            return LawCurve{k,
+                            [=](double s) {
+                              return LogLaw{s, s + value - offset(k), k};
+                            },
+                            [](const LogLaw&) { return std::pair(1.0, 1.0); }};
+          },
+          [](const LogLaw& law) { return law.s; }};
+}
+
+Quantity log_b_crit() {
+  return log_minibatch([](double) { return 0.0; });
+}
+
+// (1 + (B / B_crit)^k)^(1 / k) = 1 + kPerfectExcess.
+Quantity log_perfect_end() {
+  return log_minibatch([](double k) { return std::log(std::pow(1 + kPerfectExcess, k) - 1) / k; });
+}
+
+// (1 + (B_crit / B)^k)^(1 / k) = 1 + kGainExcess.
+Quantity log_gain_end() {
+  return log_minibatch([](double k) { return -std::log(std::pow(1 + kGainExcess, k) - 1) / k; });
+}
+
+// Steps at a minibatch: log B_crit is free.
+Quantity log_steps(double b) {
+  return {[=](const LogLaw& law) { return law.steps(b); },
+          [=](double value, double k) {
+            return LawCurve{k,
+                            [=](double critical) {
+                              const double s = value - LogLaw{0, critical, k}.steps(b);
+                              return LogLaw{s, s + critical, k};
+                            },
+                            [=](const LogLaw& law) {
+                              const double share = law.share_of_e(b);
+                              return std::pair(-share, 1 - share);
+                            }};
+          },
+          [](const LogLaw& law) { return law.e - law.s; }};
+}
+
+struct Least {
+  double at = 0, value = kInfinity;
+};
+
+// Returns the least of `f` over [low, high], to 2^-`bits`: the best of `places`, and then Brent's search around it.
+template <class F>
+Least minimise(double low, double high, int places, int bits, F f) {
+  constexpr std::uintmax_t kMostSteps = 100;
+  const double spacing = (high - low) / (places - 1);
+  Least best;
+  for (int i = 0; i < places; ++i) {
+    const double at = low + spacing * i, value = f(at);
+    if (value < best.value) best = {at, value};
+  }
+  std::uintmax_t steps = kMostSteps;
+  const auto [at, value] = boost::math::tools::brent_find_minima(f, std::max(low, best.at - spacing),
+                                                                 std::min(high, best.at + spacing), bits, steps);
+  return value < best.value ? Least{at, value} : best;
+}
+
+// The measured steps, and how well a law describes them.
+class Measured {
  public:
-  struct Numbers {
-    double log_s_min = 0, log_b_crit = 0;
+  // `weights`: of each minibatch.
+  Measured(std::span<const MeanSteps> measured, const std::vector<double>& weights, bool k_is_free)
+      : k_is_free_(k_is_free) {
+    for (size_t i = 0; i < measured.size(); ++i)
+      points_.push_back(
+          {std::log(static_cast<double>(measured[i].minibatch)), std::log(measured[i].steps), weights[i]});
+    fit_ = best_law();
+    cost_ = cost(fit_);
+  }
+
+  const LogLaw& law() const { return fit_; }
+  double sum_of_squares() const { return cost_; }
+  int64_t degrees() const { return static_cast<int64_t>(points_.size()) - (k_is_free_ ? 3 : 2); }
+
+  Estimate estimate(const Quantity& quantity) const {
+    return {std::exp(quantity.of(fit_)), {std::exp(end(quantity, -1)), std::exp(end(quantity, 1))}};
+  }
+  // Of k.
+  Estimate bend() const {
+    const auto excess = [&](double log_k) { return least_at(std::exp(log_k)).value; };
+    const double here = std::log(fit_.k);
+    return {fit_.k,
+            {std::exp(crossing(excess, here, -widest_bend() - here)),
+             std::exp(crossing(excess, here, widest_bend() - here))}};
+  }
+
+  std::vector<double> residuals() const {
+    std::vector<double> all;
+    for (const Point& at : points_) all.push_back(std::expm1(at.steps - fit_.steps(at.minibatch)));
+    return all;
+  }
+
+ private:
+  struct Point {
+    double minibatch, steps, weight;  // logarithms
   };
+  static constexpr int kPlacesOfBend = 7, kPlacesOfCritical = 17, kBits = 14, kBitsOfFit = 26;
 
-  explicit LogLaw(const Values& minibatches)
-      : log_minibatches_(logarithms(minibatches)),
-        least_(log_minibatches_.front() - std::log(kWidestCritical)),
-        greatest_(log_minibatches_.back() + std::log(kWidestCritical)) {}
+  static double widest_bend() { return std::log(kWidestBend); }
+  double least_critical() const { return points_.front().minibatch - std::log(kWidestCritical); }
+  double greatest_critical() const { return points_.back().minibatch + std::log(kWidestCritical); }
 
-  // Of log B_crit.
-  double least() const { return least_; }
-  double greatest() const { return greatest_; }
+  double cost(const LogLaw& law) const {
+    double sum = 0;
+    for (const Point& at : points_) {
+      const double residual = at.steps - law.steps(at.minibatch);
+      sum += at.weight * residual * residual;
+    }
+    return sum;
+  }
 
-  // Least squares by Gauss and Newton from the best of a few places; a step that gains nothing is halved.
-  Numbers fit(const Values& log_steps) const {
-    constexpr int kMostSteps = 100, kMostHalvings = 40;
-    constexpr double kSame = 1e-13;
-    double at = start(log_steps);
-    double cost = cost_at(log_steps, at);
+  // The best law of a curve, from `free` on, by Gauss and Newton; a step that gains nothing is halved.
+  std::pair<LogLaw, double> best_on(const LawCurve& curve, double free) const {
+    constexpr int kMostSteps = 60, kMostHalvings = 30;
+    constexpr double kLongest = 2, kSame = 1e-9;
+    LogLaw law = curve.at(free);
+    double least = cost(law);
     for (int i = 0; i < kMostSteps; ++i) {
-      double next = std::clamp(at + newton_step(log_steps, at), least_, greatest_);
-      for (int halving = 0; halving < kMostHalvings && cost_at(log_steps, next) > cost; ++halving)
-        next = (at + next) / 2;
-      const double next_cost = cost_at(log_steps, next);
-      if (next_cost > cost) break;
-      const bool is_there = std::abs(next - at) < kSame;
-      at = next;
-      cost = next_cost;
+      double step = std::clamp(newton_step(curve, law), -kLongest, kLongest);
+      LogLaw next = curve.at(free + step);
+      double next_cost = cost(next);
+      for (int halving = 0; halving < kMostHalvings && !(next_cost <= least); ++halving) {
+        step /= 2;
+        next = curve.at(free + step);
+        next_cost = cost(next);
+      }
+      if (!(next_cost <= least)) break;
+      free += step;
+      law = next;
+      const bool is_there = std::abs(step) < kSame || least - next_cost <= kSame * kSame * least;
+      least = next_cost;
       if (is_there) break;
     }
-    return {(view(log_steps) - critical_ratios(log_minibatches_, at).log1p()).mean(), at};
+    return {law, least};
   }
 
-  // Of the steps from the law with the best S_min.
-  Values residuals(const Values& log_steps, double log_b_crit) const {
-    Values rest(log_steps.size());
-    view(rest) = view(log_steps) - critical_ratios(log_minibatches_, log_b_crit).log1p();
-    view(rest) -= view(rest).mean();
-    return rest;
-  }
-
- private:
-  static Values logarithms(const Values& values) {
-    Values logs(values.size());
-    view(logs) = view(values).log();
-    return logs;
-  }
-
-  double cost_at(const Values& log_steps, double log_b_crit) const {
-    return view(residuals(log_steps, log_b_crit)).square().sum();
-  }
-
-  double newton_step(const Values& log_steps, double log_b_crit) const {
-    Values slopes(log_minibatches_.size());  // of the law's log S over log B_crit, around their mean
-    view(slopes) = 1 - 1 / (1 + critical_ratios(log_minibatches_, log_b_crit));
-    view(slopes) -= view(slopes).mean();
-    return (view(residuals(log_steps, log_b_crit)) * view(slopes)).sum() / view(slopes).square().sum();
-  }
-
-  double start(const Values& log_steps) const {
-    constexpr int kPlaces = 33;
-    const auto place = [&](int i) { return least_ + (greatest_ - least_) * i / (kPlaces - 1); };
-    int best = 0;
-    for (int i = 1; i < kPlaces; ++i)
-      if (cost_at(log_steps, place(i)) < cost_at(log_steps, place(best))) best = i;
-    return place(best);
-  }
-
-  const Values log_minibatches_;
-  const double least_, greatest_;
-};
-
-double mean_logarithm(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return sum / static_cast<double>(values.size());
-}
-
-// Variance that the seeds of a minibatch give its mean logarithm, beside their deviations from it.
-struct SeedScatter {
-  std::vector<double> deviations;
-  double variance_of_mean = 0;
-};
-
-// Deviations are widened so that draws from them have the variance of the runs, from which their mean was taken. Those
-// of a single run are 0.
-SeedScatter scatter_of(const StepsToTarget& runs) {
-  const auto count = static_cast<double>(runs.steps.size());
-  const double mean = mean_logarithm(runs.steps), wider = count > 1 ? std::sqrt(count / (count - 1)) : 0;
-  SeedScatter scatter;
-  for (const double steps : runs.steps) {
-    scatter.deviations.push_back(wider * (std::log(steps) - mean));
-    scatter.variance_of_mean += scatter.deviations.back() * scatter.deviations.back() / (count * count);
-  }
-  return scatter;
-}
-
-// Random numbers of one resample of one minibatch.
-struct Draws {
-  uint32_t seed, resample, place;
-
-  // A number in [0, count).
-  size_t pick(uint32_t draw, size_t count) const {
-    const uint64_t word = philox({resample, place, draw, 0}, {seed, 0}).word[0];
-    return static_cast<size_t>((word * count) >> 32);
-  }
-  // Mean of as many draws as there are values; draw 0 is for others.
-  double mean_of(const std::vector<double>& values) const {
-    double sum = 0;
-    for (uint32_t i = 1; i <= values.size(); ++i) sum += values[pick(i, values.size())];
-    return sum / static_cast<double>(values.size());
-  }
-};
-
-ConfidenceInterval interval_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto percentile = [&](double part) {
-    const double place = part * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<size_t>(place);
-    const double next = values[std::min(below + 1, values.size() - 1)];
-    return values[below] + (place - static_cast<double>(below)) * (next - values[below]);
-  };
-  return {percentile(0.025), percentile(0.975)};
-}
-
-// Makes steps anew that scatter around the fitted ones as the measured do: by their seeds, and by what these do not
-// explain of the residuals.
-class Resampler {
- public:
-  // `log_steps`: means of the measured.
-  Resampler(std::span<const StepsToTarget> measured, const Values& log_steps, const Values& residuals)
-      : fitted_(log_steps), residuals_(residuals) {
-    view(fitted_) -= view(residuals);
-    const auto count = static_cast<double>(measured.size());
-    double of_seeds = 0;
-    for (const StepsToTarget& at : measured) {
-      seeds_.push_back(scatter_of(at));
-      of_seeds += seeds_.back().variance_of_mean / count;
+  double newton_step(const LawCurve& curve, const LogLaw& law) const {
+    const auto [slope_s, slope_e] = curve.slope(law);
+    double along = 0, curvature = 0;
+    for (const Point& at : points_) {
+      const double share = law.share_of_e(at.minibatch), slope = (1 - share) * slope_s + share * slope_e;
+      along += at.weight * (at.steps - law.steps(at.minibatch)) * slope;
+      curvature += at.weight * slope * slope;
     }
-    const double freedom = count - 2;  // two numbers are fitted
-    const double variance = view(residuals).square().sum() / freedom;
-    const double unexplained = variance > of_seeds ? 1 - of_seeds / variance : 0;
-    view(residuals_) *= std::sqrt(unexplained * count / freedom);
+    return curvature > 0 ? along / curvature : 0;
   }
 
-  Values log_steps(uint32_t seed, uint32_t resample) const {
-    Values result = fitted_;
-    for (size_t i = 0; i < result.size(); ++i) {
-      const Draws draws{seed, resample, static_cast<uint32_t>(i)};
-      result[i] += residuals_[draws.pick(0, residuals_.size())] + draws.mean_of(seeds_[i].deviations);
+  // The least sum of squares where k is given; at: log B_crit.
+  Least least_at(double k) const {
+    const Quantity critical = log_b_crit();
+    return minimise(least_critical(), greatest_critical(), kPlacesOfCritical, kBitsOfFit,
+                    [&](double value) { return best_on(critical.curve(value, k), points_.front().steps).second; });
+  }
+
+  LogLaw best_law() const {
+    double k = 1;
+    if (k_is_free_)
+      k = std::exp(minimise(-widest_bend(), widest_bend(), kPlacesOfBend, kBitsOfFit, [&](double log_k) {
+                     return least_at(std::exp(log_k)).value;
+                   }).at);
+    return best_on(log_b_crit().curve(least_at(k).at, k), points_.front().steps).first;
+  }
+
+  // The least sum of squares where the quantity is given.
+  double profile(const Quantity& quantity, double value) const {
+    const auto with = [&](double k) { return best_on(quantity.curve(value, k), quantity.free(fit_)).second; };
+    if (!k_is_free_) return with(1);
+    return minimise(-widest_bend(), widest_bend(), kPlacesOfBend, kBits,
+                    [&](double log_k) { return with(std::exp(log_k)); })
+        .value;
+  }
+
+  // Sum of squares at an interval's end.
+  double limit() const {
+    const double t = student_t(kTail, degrees());
+    return cost_ * (1 + t * t / static_cast<double>(degrees()));
+  }
+
+  // The end of a quantity's interval on one side; -infinity or infinity where it is open.
+  double end(const Quantity& quantity, double side) const {
+    const double widest = greatest_critical() - least_critical();
+    return crossing([&](double value) { return profile(quantity, value); }, quantity.of(fit_), side * widest);
+  }
+
+  // Where `profile` rises above the limit, from `from` on and not further than `reach`.
+  double crossing(const std::function<double(double)>& profile, double from, double reach) const {
+    constexpr double kFirst = 0.05, kLonger = 2, kNear = 1e-6;
+    constexpr std::uintmax_t kMostSteps = 60;
+    const double side = reach < 0 ? -1 : 1, most = limit();
+    double inside = 0, outside = kFirst;
+    while (profile(from + side * outside) <= most) {
+      if (outside >= std::abs(reach)) return side * kInfinity;
+      inside = outside;
+      outside = std::min(outside * kLonger, std::abs(reach));
     }
-    return result;
+    const auto beyond = [&](double distance) { return profile(from + side * distance) - most; };
+    if (beyond(inside) >= 0) return from;  // nothing scatters
+    const auto is_near = [](double low, double high) { return high - low < kNear; };
+    std::uintmax_t steps = kMostSteps;
+    return from + side * boost::math::tools::toms748_solve(beyond, inside, outside, is_near, steps).second;
   }
 
- private:
-  Values fitted_, residuals_;
-  std::vector<SeedScatter> seeds_;
+  bool k_is_free_;
+  std::vector<Point> points_;
+  LogLaw fit_;
+  double cost_ = 0;
 };
 
-void set_intervals(CriticalBatch& fit, const LogLaw& law, const Resampler& resampler, const Resampling& resampling) {
-  std::vector<double> s_min, b_crit, e_min;
-  for (int64_t i = 0; i < resampling.resamples; ++i) {
-    const LogLaw::Numbers again = law.fit(resampler.log_steps(resampling.seed, static_cast<uint32_t>(i)));
-    s_min.push_back(std::exp(again.log_s_min));
-    b_crit.push_back(std::exp(again.log_b_crit));
-    e_min.push_back(std::exp(again.log_s_min + again.log_b_crit));
-  }
-  fit.s_min.interval = interval_of(std::move(s_min));
-  fit.b_crit.interval = interval_of(std::move(b_crit));
-  fit.e_min.interval = interval_of(std::move(e_min));
-  constexpr double kAtTheEnd = 1e-6;
-  fit.b_crit_is_lower_bound = std::log(fit.b_crit.interval.high) > law.greatest() - kAtTheEnd;
-  fit.b_crit_is_upper_bound = std::log(fit.b_crit.interval.low) < law.least() + kAtTheEnd;
-}
-
-}  // namespace
-
-double geometric_mean(std::span<const double> values) {
-  ensure(!values.empty(), "geometric_mean: of no values");
-  return std::exp(mean_logarithm(values));
-}
-
-std::optional<ConfidenceInterval> interval_of_mean(const StepsToTarget& runs, const Resampling& resampling) {
-  check_resampling(resampling);
-  if (runs.steps.size() < 2) return std::nullopt;
-  const std::vector<double> deviations = scatter_of(runs).deviations;
-  const double mean = geometric_mean(runs.steps);
-  std::vector<double> means;
-  for (int64_t i = 0; i < resampling.resamples; ++i) {
-    const Draws draws{resampling.seed, static_cast<uint32_t>(i), 0};
-    means.push_back(mean * std::exp(draws.mean_of(deviations)));
-  }
-  return interval_of(std::move(means));
-}
-
-CriticalBatch fit_critical_batch(std::span<const StepsToTarget> measured, const Resampling& resampling) {
-  check_measured(measured);
-  check_resampling(resampling);
-  Values minibatches, log_steps;
-  for (const StepsToTarget& at : measured) {
-    minibatches.push_back(static_cast<double>(at.minibatch));
-    log_steps.push_back(mean_logarithm(at.steps));
-  }
-  const LogLaw law(minibatches);
-  const LogLaw::Numbers numbers = law.fit(log_steps);
-  const Values residuals = law.residuals(log_steps, numbers.log_b_crit);
-
-  CriticalBatch fit;
-  fit.s_min.value = std::exp(numbers.log_s_min);
-  fit.b_crit.value = std::exp(numbers.log_b_crit);
-  fit.e_min.value = fit.s_min.value * fit.b_crit.value;
-  for (const double residual : residuals) fit.residuals.push_back(std::expm1(residual));
-  fit.rms = std::sqrt(view(fit.residuals).square().mean());
-  set_intervals(fit, law, Resampler(measured, log_steps, residuals), resampling);
+ScalingFit fit_of(const Measured& measured, bool k_is_free) {
+  ScalingFit fit;
+  fit.s_min = measured.estimate(log_s_min());
+  fit.b_crit = measured.estimate(log_b_crit());
+  fit.e_min = measured.estimate(log_e_min());
+  fit.perfect_end = measured.estimate(log_perfect_end());
+  fit.gain_end = measured.estimate(log_gain_end());
+  if (k_is_free) fit.k = measured.bend();
+  fit.residuals = measured.residuals();
+  double squares = 0;
+  for (const double residual : fit.residuals) squares += residual * residual;
+  fit.rms = std::sqrt(squares / static_cast<double>(fit.residuals.size()));
   return fit;
 }
 
-LinearBatchFit fit_linear_batch(std::span<const StepsToTarget> measured) {
-  check_measured(measured);
-  Values minibatches, samples;
-  for (const StepsToTarget& at : measured) {
-    minibatches.push_back(static_cast<double>(at.minibatch));
-    samples.push_back(minibatches.back() * geometric_mean(at.steps));
+// The variance t with which residuals have their degrees of freedom: the sum of r^2 / (v + t) is `degrees`. 0 where the
+// variances of the means are enough.
+double scatter_beyond(std::span<const MeanSteps> measured, const std::vector<double>& residuals, int64_t degrees) {
+  constexpr int kHalvings = 60;
+  const auto is_too_small = [&](double scatter) {
+    double sum = 0;
+    for (size_t i = 0; i < measured.size(); ++i)
+      sum += std::pow(std::log1p(residuals[i]), 2) / (measured[i].variance + scatter);
+    return sum > static_cast<double>(degrees);
+  };
+  if (!is_too_small(0)) return 0;
+  double low = 0, high = 1e-6;
+  while (is_too_small(high)) high *= 2;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (is_too_small(middle) ? low : high) = middle;
   }
-  const double minibatch = view(minibatches).mean(), mean = view(samples).mean();
-  const auto offsets = view(minibatches) - minibatch;
-  const double slope = (offsets * (view(samples) - mean)).sum() / offsets.square().sum();
-  return {mean - slope * minibatch, slope};
+  return high;
+}
+
+// Of each minibatch, from a fit that weighs them by the variances of their means alone.
+std::vector<double> weights_of(std::span<const MeanSteps> measured, bool k_is_free) {
+  std::vector<double> weights(measured.size(), 1);
+  const auto is_known = [](const MeanSteps& at) { return at.variance > 0; };
+  if (!std::all_of(measured.begin(), measured.end(), is_known)) return weights;
+  const auto weigh = [&](double scatter) {
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = 1 / (measured[i].variance + scatter);
+  };
+  weigh(0);
+  const Measured first(measured, weights, k_is_free);
+  weigh(scatter_beyond(measured, first.residuals(), first.degrees()));
+  return weights;
+}
+
+bool bend_is_free(std::span<const MeanSteps> measured) { return measured.size() >= kLeastOfFreeBend; }
+
+}  // namespace
+
+double ScalingLaw::steps_at(double minibatch) const {
+  return s_min * std::pow(1 + std::pow(b_crit / minibatch, k), 1 / k);
+}
+
+CriticalBatch fit_critical_batch(std::span<const MeanSteps> measured) {
+  check_measured(measured);
+  const std::vector<double> weights = weights_of(measured, bend_is_free(measured));
+  const Measured of_one(measured, weights, false);
+  if (!bend_is_free(measured)) return {fit_of(of_one, false), std::nullopt, std::nullopt};
+  const Measured free(measured, weights, true);
+  CriticalBatch fit{fit_of(free, true), fit_of(of_one, false), LawTest{}};
+  fit.test->degrees = free.degrees();
+  const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
+  fit.test->f = gained / (free.sum_of_squares() / static_cast<double>(free.degrees()));
+  fit.test->p = 1 - student_within(std::sqrt(fit.test->f), free.degrees());  // F(1, n) is t(n) squared
+  return fit;
+}
+
+std::vector<ConfidenceInterval> steps_band(std::span<const MeanSteps> measured, std::span<const double> minibatches) {
+  check_measured(measured);
+  const bool is_free = bend_is_free(measured);
+  const Measured fitted(measured, weights_of(measured, is_free), is_free);
+  std::vector<ConfidenceInterval> band;
+  for (const double minibatch : minibatches) band.push_back(fitted.estimate(log_steps(std::log(minibatch))).interval);
+  return band;
+}
+
+LinearBatchFit fit_linear_batch(std::span<const MeanSteps> measured) {
+  check_measured(measured);
+  double minibatch = 0, samples = 0;  // means
+  const auto count = static_cast<double>(measured.size());
+  for (const MeanSteps& at : measured) {
+    minibatch += static_cast<double>(at.minibatch) / count;
+    samples += static_cast<double>(at.minibatch) * at.steps / count;
+  }
+  double along = 0, squares = 0;
+  for (const MeanSteps& at : measured) {
+    const double offset = static_cast<double>(at.minibatch) - minibatch;
+    along += offset * (static_cast<double>(at.minibatch) * at.steps - samples);
+    squares += offset * offset;
+  }
+  return {samples - along / squares * minibatch, along / squares};
 }
 
 }  // namespace kb

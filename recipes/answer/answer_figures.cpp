@@ -17,6 +17,7 @@ constexpr double kFigureWidth = 520, kFigureHeight = 436;
 constexpr ScatterChart::Box kFigureBox = {66, 78, 440, 308};
 constexpr const char* kMinibatchTitle = "minibatch, samples";
 const Svg::Stroke kFitStroke = {.color = kFirstColor, .width = 2};
+const Svg::Stroke kBandStroke = {.color = kFirstColor, .width = 0.8};
 const Svg::Stroke kPerfectStroke = {.color = "#777", .width = 1.5, .dashes = "6 4"};
 const Svg::Stroke kCriticalStroke = {.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
 
@@ -37,24 +38,37 @@ class FigureFrame {
   ScatterChart& chart() { return chart_; }
   const ValueAxis& y() const { return y_; }
 
-  // Ends of regions lie half-way to the next minibatch.
+  // By the fit; nothing without one.
   void shade_regions() {
-    const std::vector<BestResult>& best = answer_.best;
-    for (size_t i = 0, begin = 0; i < best.size(); ++i) {
-      const ScalingRegion region = answer_.regions.regions[i];
-      if (i + 1 < best.size() && answer_.regions.regions[i + 1] == region) continue;
-      const char* fill = region == ScalingRegion::perfect       ? "#009e731f"
-                         : region == ScalingRegion::diminishing ? "#e69f0021"
-                                                                : "#cc79a72b";
-      chart_.shade(end_before(begin), end_before(i + 1), fill, text_of(region));
-      begin = i + 1;
+    if (!answer_.fit) return;
+    const ScalingFit& fit = answer_.fit->answer;
+    const auto within = [&](double minibatch) { return std::clamp(minibatch, x_.low, x_.high); };
+    const double perfect = within(fit.perfect_end.value), gain = within(fit.gain_end.value);
+    shade(x_.low, perfect, "#009e731f", ScalingRegion::perfect);
+    shade(perfect, gain, "#e69f0021", ScalingRegion::diminishing);
+    shade(gain, x_.high, "#cc79a72b", ScalingRegion::no_gain);
+  }
+
+  // 95 % of the fit's steps, times what `unit` says of a minibatch.
+  void draw_band(const std::function<double(double)>& unit) {
+    if (!answer_.fit) return;
+    constexpr int kPieces = 24;
+    std::vector<double> at;
+    for (int i = 0; i <= kPieces; ++i) at.push_back(x_.low * std::pow(x_.high / x_.low, i / double{kPieces}));
+    std::vector<std::pair<double, double>> low, high;
+    const std::vector<ConfidenceInterval> band = steps_band(answer_.measured, at);
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (!band[i].has_low() || !band[i].has_high()) continue;
+      low.emplace_back(at[i], unit(at[i]) * band[i].low);
+      high.emplace_back(at[i], unit(at[i]) * band[i].high);
     }
+    for (const auto* edge : {&low, &high}) chart_.clipped_line(*edge, kBandStroke);
   }
 
   // B_crit as an upright line, where the axis has it.
   void mark_critical(std::vector<ChartEntry>& legend) {
     if (!answer_.fit) return;
-    const double at = answer_.fit->b_crit.value;
+    const double at = answer_.fit->answer.b_crit.value;
     if (at < x_.low || at > x_.high) return;
     chart_.line({{at, y_.low}, {at, y_.high}}, kCriticalStroke);
     legend.push_back({fmt::format("B_crit {}", count_text(at, 3)), kCriticalStroke});
@@ -66,9 +80,8 @@ class FigureFrame {
   }
 
  private:
-  double end_before(size_t place) const {
-    if (place == 0) return x_.low;
-    return place == x_.ticks.size() ? x_.high : std::sqrt(x_.ticks[place - 1] * x_.ticks[place]);
+  void shade(double from, double to, const char* fill, ScalingRegion region) {
+    if (from < to) chart_.shade(from, to, fill, text_of(region));
   }
 
   const StudyAnswer& answer_;
@@ -88,7 +101,8 @@ void take_fit(CurveRange& range, const StudyAnswer& answer, const std::function<
 // Of the steps, or of the samples.
 CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
   CurveRange range;
-  take_fit(range, answer, [&](double b) { return in_samples ? answer.fit->samples_at(b) : answer.fit->steps_at(b); });
+  take_fit(range, answer,
+           [&](double b) { return in_samples ? answer.fit->answer.samples_at(b) : answer.fit->answer.steps_at(b); });
   for (const BestResult& one : answer.best) {
     const double unit = in_samples ? static_cast<double>(one.minibatch) : 1;
     range.take(unit * one.steps);
@@ -116,7 +130,7 @@ std::vector<ChartEntry> measured_legend(const StudyAnswer& answer) {
                                          [](const BestResult& one) { return one.interval.has_value(); });
   std::vector<ChartEntry> legend = {
       {has_intervals ? "measured, 95 %" : "measured", {.color = kSecondColor}, ChartMark::dot}};
-  if (answer.fit) legend.push_back({"fit", kFitStroke});
+  if (answer.fit) legend.push_back({"fit, its 95 %", kFitStroke});
   legend.push_back({"perfect scaling", kPerfectStroke});
   return legend;
 }
@@ -127,8 +141,9 @@ std::string steps_figure(const StudyAnswer& answer) {
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "steps"});
   figure.mark_critical(legend);
-  figure.chart().curve([&](double b) { return answer.base().samples / b; }, kPerfectStroke);
-  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->steps_at(b); }, kFitStroke);
+  figure.chart().curve([&](double b) { return answer.base_result().samples / b; }, kPerfectStroke);
+  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.steps_at(b); }, kFitStroke);
+  figure.draw_band([](double) { return 1.0; });
   draw_measured(figure.chart(), answer, false);
   return figure.str(legend);
 }
@@ -139,24 +154,26 @@ std::string samples_figure(const StudyAnswer& answer) {
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "samples"});
   figure.mark_critical(legend);
-  figure.chart().curve([&](double) { return answer.base().samples; }, kPerfectStroke);
-  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->samples_at(b); }, kFitStroke);
+  figure.chart().curve([&](double) { return answer.base_result().samples; }, kPerfectStroke);
+  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.samples_at(b); }, kFitStroke);
+  figure.draw_band([](double b) { return b; });
   draw_measured(figure.chart(), answer, true);
   return figure.str(legend);
 }
 
 std::string efficiency_figure(const StudyAnswer& answer) {
   constexpr double kPercent = 100;
-  const double samples = answer.base().samples;
+  const double samples = answer.base_result().samples;
   const auto percent = [&](const BestResult& one, double steps) {
     return kPercent * samples / (static_cast<double>(one.minibatch) * steps);
   };
-  const auto fitted = [&](double b) { return kPercent * samples / answer.fit->samples_at(b); };
+  const auto fitted = [&](double b) { return kPercent * samples / answer.fit->answer.samples_at(b); };
   CurveRange range;
   range.take(kPercent);
   take_fit(range, answer, fitted);
   for (const BestResult& one : answer.best) range.take(percent(one, one.interval ? one.interval->low : one.steps));
-  FigureFrame figure(answer, fmt::format("Efficiency: samples of minibatch {} over its own", answer.base().minibatch),
+  FigureFrame figure(answer,
+                     fmt::format("Efficiency: samples of minibatch {} over its own", answer.base_result().minibatch),
                      linear_values(range));
   std::vector<ChartEntry> legend = measured_legend(answer);
   figure.shade_regions();
@@ -187,11 +204,11 @@ CurveRange range_of_rates(const StudyAnswer& answer) {
 std::string rates_figure(const StudyAnswer& answer) {
   const Svg::Stroke linear{.color = kFirstColor, .width = 1.5, .dashes = "6 4"};
   const Svg::Stroke square_root{.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
-  FigureFrame figure(answer, fmt::format("Best learning rate, lines from minibatch {}", answer.base().minibatch),
+  FigureFrame figure(answer, fmt::format("Best learning rate, lines from minibatch {}", answer.base_result().minibatch),
                      logarithmic_values(range_of_rates(answer)));
   figure.chart().draw_axes({kMinibatchTitle, "learning rate"});
-  const auto base = static_cast<double>(answer.base().minibatch);
-  const double rate = *answer.base().best.rate;
+  const auto base = static_cast<double>(answer.base_result().minibatch);
+  const double rate = *answer.base_result().best.rate;
   figure.chart().curve([&](double b) { return rate * b / base; }, linear);
   figure.chart().curve([&](double b) { return rate * std::sqrt(b / base); }, square_root);
   bool any_diverged = false;
@@ -298,7 +315,7 @@ std::string rate_map(const StudyAnswer& answer) {
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
   std::vector<AnswerFigure> figures = {
       {"steps", steps_figure(answer)}, {"samples", samples_figure(answer)}, {"efficiency", efficiency_figure(answer)}};
-  if (!answer.base().best.rate) return figures;
+  if (!answer.base_result().best.rate) return figures;
   figures.push_back({"rates", rates_figure(answer)});
   const bool has_several =
       std::any_of(answer.all.begin(), answer.all.end(), [](const MinibatchResults& at) { return at.rates.size() > 1; });

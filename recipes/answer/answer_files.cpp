@@ -2,30 +2,47 @@
 
 #include <fmt/format.h>
 
+#include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
 #include "runtime/json.h"
 
 namespace kb {
 namespace {
 
+// An end that is open is null.
+Json interval_json(const ConfidenceInterval& interval) {
+  return {{"low", interval.has_low() ? Json(interval.low) : Json(nullptr)},
+          {"high", interval.has_high() ? Json(interval.high) : Json(nullptr)}};
+}
+
 Json estimate_json(const Estimate& estimate) {
-  return {{"value", estimate.value}, {"low", estimate.interval.low}, {"high", estimate.interval.high}};
+  Json json = interval_json(estimate.interval);
+  json["value"] = estimate.value;
+  return json;
 }
 
-const char* bound_word(const CriticalBatch& fit) {
-  if (fit.b_crit_is_lower_bound) return fit.b_crit_is_upper_bound ? "unknown" : "lower";
-  return fit.b_crit_is_upper_bound ? "upper" : "none";
-}
-
-Json fit_json(const StudyAnswer& answer) {
-  if (!answer.fit) return {{"missing", answer.no_fit}};
-  const CriticalBatch& fit = *answer.fit;
-  return {{"law", "S(B) = S_min (1 + B_crit / B), least squares of log S"},
+Json fit_json(const ScalingFit& fit) {
+  return {{"k", fit.k ? estimate_json(*fit.k) : Json({{"value", 1}})},
           {"s_min", estimate_json(fit.s_min)},
           {"b_crit", estimate_json(fit.b_crit)},
-          {"b_crit_is_bound", bound_word(fit)},
           {"e_min", estimate_json(fit.e_min)},
+          {"perfect_scaling_ends", estimate_json(fit.perfect_end)},
+          {"gain_ends", estimate_json(fit.gain_end)},
           {"rms_residual", fit.rms}};
+}
+
+Json answer_fit_json(const StudyAnswer& answer) {
+  if (!answer.fit) return {{"missing", answer.no_fit}};
+  Json json = fit_json(answer.fit->answer);
+  json["law"] = law_text(*answer.fit) + ", least squares of log S, intervals by profile likelihood";
+  return json;
+}
+
+Json test_json(const StudyAnswer& answer) {
+  if (!answer.fit || !answer.fit->test)
+    return {{"missing", fmt::format("a fit with k free takes {} minibatches or more", kLeastOfFreeBend)}};
+  const LawTest& test = *answer.fit->test;
+  return {{"law", "k = 1"}, {"f", test.f}, {"degrees", test.degrees}, {"p", test.p}, {"rejected", test.rejects()}};
 }
 
 Json line_json(const StudyAnswer& answer) {
@@ -36,14 +53,15 @@ Json line_json(const StudyAnswer& answer) {
           {"e_min", answer.line->e_min}};
 }
 
-Json regions_json(const StudyAnswer& answer) {
-  const ScalingRegions& regions = answer.regions;
-  return {{"base_minibatch", answer.base().minibatch},
-          {"perfect_scaling_ends", answer.best[regions.perfect_end].minibatch},
-          {"perfect_excess", kPerfectExcess},
-          {"largest_useful", answer.fit ? Json(kUsefulInCritical * answer.fit->b_crit.value) : Json(nullptr)},
-          {"useful_saving", kUsefulSaving},
-          {"slopes", regions.slopes}};
+Json band_json(const StudyAnswer& answer, size_t i) {
+  if (!answer.fit) return nullptr;
+  const double minibatch = static_cast<double>(answer.best[i].minibatch);
+  return interval_json(steps_band(answer.measured, {&minibatch, 1}).front());
+}
+
+std::string region_name(const StudyAnswer& answer, const BestResult& one) {
+  const std::optional<ScalingRegion> region = answer.region_of(one);
+  return region ? text_of(*region) : "";
 }
 
 Json rate_json(const RateResult& one) {
@@ -66,10 +84,11 @@ Json best_json(const StudyAnswer& answer, size_t i) {
                {"steps_high", one.interval ? Json(one.interval->high) : Json(nullptr)},
                {"samples", one.samples},
                {"efficiency", one.efficiency},
-               {"region", text_of(answer.regions.regions[i])}};
+               {"region", region_name(answer, one)},
+               {"fitted_band", band_json(answer, i)}};
   if (answer.fit) {
-    json["fitted_steps"] = answer.fit->steps_at(static_cast<double>(one.minibatch));
-    json["residual"] = answer.fit->residuals[i];
+    json["fitted_steps"] = answer.fit->answer.steps_at(static_cast<double>(one.minibatch));
+    json["residual"] = answer.fit->answer.residuals[i];
   }
   return json;
 }
@@ -112,13 +131,12 @@ std::string answer_csv(const StudyAnswer& answer) {
     const auto minibatch = static_cast<double>(one.minibatch);
     std::optional<double> low, high, fitted, residual;
     if (one.interval) low = one.interval->low, high = one.interval->high;
-    if (answer.fit) fitted = answer.fit->steps_at(minibatch), residual = answer.fit->residuals[i];
-    csv +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_field(one.best.rate),
-                    csv_field(one.best.setting), csv_field(one.steps), csv_field(low), csv_field(high),
-                    csv_field(one.samples), csv_field(one.efficiency), text_of(answer.regions.regions[i]),
-                    csv_field(fitted), csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
-                    csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
+    if (answer.fit) fitted = answer.fit->answer.steps_at(minibatch), residual = answer.fit->answer.residuals[i];
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_field(one.best.rate),
+                       csv_field(one.best.setting), csv_field(one.steps), csv_field(low), csv_field(high),
+                       csv_field(one.samples), csv_field(one.efficiency), region_name(answer, one), csv_field(fitted),
+                       csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
+                       csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
   return csv;
 }
@@ -126,10 +144,14 @@ std::string answer_csv(const StudyAnswer& answer) {
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
   return Json({{"command", source.command},
                {"source", source.file},
-               {"resamples", source.resamples},
-               {"fit", fit_json(answer)},
+               {"fit", answer_fit_json(answer)},
+               {"fit_with_k_1", answer.fit && answer.fit->of_one ? fit_json(*answer.fit->of_one) : Json(nullptr)},
+               {"law_test", test_json(answer)},
                {"line", line_json(answer)},
-               {"regions", regions_json(answer)},
+               {"base_minibatch", answer.base_result().minibatch},
+               {"perfect_excess", kPerfectExcess},
+               {"gain_excess", kGainExcess},
+               {"slopes", answer.slopes},
                {"not_reached", answer.not_reached},
                {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
                {"minibatches", minibatches_json(answer)}})

@@ -16,7 +16,6 @@ std::string answer_csv(const StudyAnswer& answer);
 
 struct AnswerSource {
   std::string command, file;
-  int64_t resamples = 0;
 };
 // All of it, every rate of every minibatch too.
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source);

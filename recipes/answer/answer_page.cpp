@@ -29,11 +29,12 @@ std::string best_table(const StudyAnswer& answer) {
                    "linear", "square root", "diverged from", "runs"});
   for (size_t i = 0; i < answer.best.size(); ++i) {
     const BestResult& one = answer.best[i];
-    const std::optional<CriticalBatch>& fit = answer.fit;
+    const ScalingFit* fit = answer.fit ? &answer.fit->answer : nullptr;
+    const std::optional<ScalingRegion> region = answer.region_of(one);
     table.row({fmt::to_string(one.minibatch), count_text(one.steps), one.interval ? interval_cell(*one.interval) : "-",
                fit ? count_text(fit->steps_at(static_cast<double>(one.minibatch))) : "-",
                fit ? unbroken(fmt::format("{:+.1f} %", 100 * fit->residuals[i])) : "-", count_text(one.samples),
-               unbroken(fmt::format("{:.0f} %", 100 * one.efficiency)), unbroken(text_of(answer.regions.regions[i])),
+               unbroken(fmt::format("{:.0f} %", 100 * one.efficiency)), region ? unbroken(text_of(*region)) : "-",
                (one.is_greatest ? "&ge;&nbsp;"
                 : one.is_least  ? "&le;&nbsp;"
                                 : "") +
@@ -46,11 +47,15 @@ std::string best_table(const StudyAnswer& answer) {
 
 std::string fit_table_of_page(const StudyAnswer& answer) {
   if (!answer.fit) return "";
-  HtmlTable table({"S(B) = S_min (1 + B_crit / B)", "", "95 %"});
-  for (const auto& [name, estimate] : {std::pair("S_min, steps", &answer.fit->s_min),
-                                       {"B_crit, samples a step", &answer.fit->b_crit},
-                                       {"E_min, samples", &answer.fit->e_min}})
-    table.row({name, count_text(estimate->value), interval_cell(estimate->interval)});
+  const CriticalBatch& fit = *answer.fit;
+  std::vector<std::string> heads = {law_text(fit), fit.of_one ? "k free, 95 %" : "95 %"};
+  if (fit.of_one) heads.push_back("k = 1, 95 %");
+  HtmlTable table(heads);
+  for (const FitRow& row : fit_rows(fit)) {
+    std::vector<HtmlCell> cells = {row.name, unbroken(xml_text(row.answer))};
+    if (fit.of_one) cells.push_back(unbroken(xml_text(row.of_one)));
+    table.row(cells);
+  }
   return table.str();
 }
 
@@ -70,7 +75,7 @@ std::string cost_section(const StudyAnswer& answer) {
 std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
                         const std::vector<AnswerFigure>& figures) {
   std::string sentences, drawn;
-  for (const std::string& sentence : answer_sentences(answer, source.resamples)) sentences += xml_text(sentence) + " ";
+  for (const std::string& sentence : answer_sentences(answer)) sentences += xml_text(sentence) + " ";
   for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
   return html_page(
       "Steps to the target against the minibatch: " + std::filesystem::path(source.file).filename().string(),

@@ -18,14 +18,20 @@ std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
                   : "";
 }
 
-std::string region_text(ScalingRegion region) {
-  const std::string text = text_of(region);
+std::string region_text(std::optional<ScalingRegion> region) {
+  const std::string text = region ? text_of(*region) : "";
   return region == ScalingRegion::no_gain ? text : text.substr(0, text.find(' '));
 }
 
 // The best rate; a bound where a better one may lie beyond those that were tried.
 std::string best_rate_text(const BestResult& one) {
   return fmt::format("{}{:.4g}", one.is_greatest ? ">= " : one.is_least ? "<= " : "", *one.best.rate);
+}
+
+// A count, or a number too small for one: "0.85", "1.85", "12.3", "1234".
+std::string number_text(double value) {
+  constexpr double kCounts = 100;
+  return value < kCounts ? fmt::format("{:.3g}", value) : count_text(value);
 }
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
@@ -35,18 +41,18 @@ std::string steps_table(const StudyAnswer& answer) {
                                  "samples", "effic.", "slope", "resid.", "region");
   for (size_t i = 0; i < answer.best.size(); ++i) {
     const BestResult& one = answer.best[i];
-    const std::string slope = i == 0 ? "" : fmt::format("{:.2f}", answer.regions.slopes[i - 1]);
-    const std::string residual = answer.fit ? fmt::format("{:+.1f} %", 100 * answer.fit->residuals[i]) : "";
+    const std::string slope = i == 0 ? "" : fmt::format("{:.2f}", answer.slopes[i - 1]);
+    const std::string residual = answer.fit ? fmt::format("{:+.1f} %", 100 * answer.fit->answer.residuals[i]) : "";
     text +=
         fmt::format("{:>9}  {:>6}  {:<15}  {:>7}  {:>7}  {:>5}  {:>6}  {}\n", one.minibatch, count_text(one.steps),
                     interval_text(one.interval), count_text(one.samples), fmt::format("{:.0f} %", 100 * one.efficiency),
-                    slope, residual, region_text(answer.regions.regions[i]));
+                    slope, residual, region_text(answer.region_of(one)));
   }
   return text;
 }
 
 std::string rates_table(const StudyAnswer& answer) {
-  if (!answer.base().best.rate) return "";
+  if (!answer.base_result().best.rate) return "";
   std::string text = fmt::format("\n{:>9}  {:>12}  {:>8}  {:>11}  {:>13}  {:>14}\n", "minibatch", "best rate", "linear",
                                  "square root", "diverged from", "reached");
   for (const BestResult& one : answer.best)
@@ -58,69 +64,80 @@ std::string rates_table(const StudyAnswer& answer) {
 }
 
 std::string fit_table(const CriticalBatch& fit) {
-  std::string text = "\nS(B) = S_min (1 + B_crit / B)\n";
-  for (const auto& [name, estimate, unit] :
-       {std::tuple("S_min", &fit.s_min, "steps"), std::tuple("B_crit", &fit.b_crit, "samples a step"),
-        std::tuple("E_min", &fit.e_min, "samples")})
-    text += fmt::format("  {:<6}  {:<26}  {}\n", name, estimate_text(*estimate), unit);
+  std::string text = fmt::format("\n{}\n", law_text(fit));
+  if (fit.of_one) text += fmt::format("  {:<20}  {:<24}  {}\n", "", "k free", "k = 1");
+  for (const FitRow& row : fit_rows(fit))
+    text += fmt::format("  {:<20}  {:<24}  {}\n", row.name, row.answer, row.of_one);
   return text;
 }
 
-std::string fit_sentence(const StudyAnswer& answer, int64_t resamples) {
-  const std::vector<double>& residuals = answer.fit->residuals;
-  const auto greatest = std::max_element(residuals.begin(), residuals.end(),
+std::string fit_sentence(const StudyAnswer& answer) {
+  const ScalingFit& fit = answer.fit->answer;
+  const auto greatest = std::max_element(fit.residuals.begin(), fit.residuals.end(),
                                          [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const bool has_variances = answer.best.front().interval.has_value();
   return fmt::format(
-      "The fit is of log S, every minibatch counts once; intervals are 95 % of {} resamples. It leaves {:.1f} % (root "
-      "mean square), at most {:+.1f} % at minibatch {}.",
-      resamples, 100 * answer.fit->rms, 100 * *greatest,
-      answer.best[static_cast<size_t>(greatest - residuals.begin())].minibatch);
+      "The fit is of log S, {}; intervals are 95 %, by profile likelihood. It leaves {:.1f} % (root mean square), at "
+      "most {:+.1f} % at minibatch {}.",
+      has_variances ? "weighted by the variances of the means" : "every minibatch counts once", 100 * fit.rms,
+      100 * *greatest, answer.best[static_cast<size_t>(greatest - fit.residuals.begin())].minibatch);
 }
 
-std::string bound_sentence(const CriticalBatch& fit) {
-  if (fit.b_crit_is_lower_bound && fit.b_crit_is_upper_bound)
-    return "These steps say nothing of B_crit: its interval is all of what was sought.";
-  if (fit.b_crit_is_lower_bound)
+std::string test_sentence(const StudyAnswer& answer) {
+  const std::optional<LawTest>& test = answer.fit->test;
+  if (!test)
     return fmt::format(
-        "B_crit is a bound: it is at least {}, and S_min at most {} steps. The minibatches may all lie in perfect "
-        "scaling, and E_min alone is known.",
-        count_text(fit.b_crit.interval.low), count_text(fit.s_min.interval.high));
-  return fmt::format(
-      "B_crit is a bound: it is at most {}, and E_min at most {} samples. The minibatches may all lie where a larger "
-      "one gains nothing, and S_min alone is known.",
-      count_text(fit.b_crit.interval.high), count_text(fit.e_min.interval.high));
+        "The law is not tested: k is 1, and a fit with k free takes {} minibatches or more, here are {}.",
+        kLeastOfFreeBend, answer.best.size());
+  const std::string figures = fmt::format("F(1, {}) = {:.2g}, p = {:.2g}", test->degrees, test->f, test->p);
+  if (test->rejects()) return fmt::format("S_min (1 + B_crit / B), the law with k = 1, is rejected: {}.", figures);
+  return fmt::format("S_min (1 + B_crit / B), the law with k = 1, is not rejected: {}.", figures);
 }
 
-std::string line_sentence(const LinearBatchFit& line) {
+// Empty where both ends of B_crit's interval are known.
+std::string bound_sentence(const ScalingFit& fit) {
+  const ConfidenceInterval& b_crit = fit.b_crit.interval;
+  if (!b_crit.has_low() && !b_crit.has_high())
+    return "These steps say nothing of B_crit: its interval is all of what was sought.";
+  if (!b_crit.has_high())
+    return fmt::format(
+        "B_crit is a bound: it is at least {}. The minibatches may all lie in perfect scaling, and E_min alone is "
+        "known.",
+        count_text(b_crit.low));
+  if (!b_crit.has_low())
+    return fmt::format(
+        "B_crit is a bound: it is at most {}. The minibatches may all lie where a larger one gains nothing, and S_min "
+        "alone is known.",
+        count_text(b_crit.high));
+  return "";
+}
+
+std::string line_sentence(const StudyAnswer& answer) {
+  const LinearBatchFit& line = *answer.line;
+  const ScalingFit& of_one = answer.fit->of_one ? *answer.fit->of_one : answer.fit->answer;
   const std::optional<double> b_crit = line.b_crit();
+  const ConfidenceInterval& interval = of_one.b_crit.interval;
+  const bool agrees = b_crit && interval.low <= *b_crit && *b_crit <= interval.high;
   return fmt::format(
-      "Beside it the line E(B) = E_min + S_min B, by least squares of samples: E_min {}, S_min {}, B_crit {}.",
-      count_text(line.e_min), count_text(line.s_min), b_crit ? count_text(*b_crit) : "unknown");
+      "Beside it the line E(B) = E_min + S_min B, by least squares of samples: E_min {}, S_min {}, B_crit {}{}.",
+      count_text(line.e_min), count_text(line.s_min), b_crit ? count_text(*b_crit) : "unknown",
+      agrees ? "" : ", outside the interval of the fit in log space with k = 1");
 }
 
-std::string perfect_sentence(const StudyAnswer& answer) {
-  const int64_t end = answer.best[answer.regions.perfect_end].minibatch;
-  const std::string rule = fmt::format("takes more than {:.0f} % above the samples of minibatch {}",
-                                       100 * kPerfectExcess, answer.base().minibatch);
-  return answer.regions.perfect_end + 1 == answer.best.size()
-             ? fmt::format("Perfect scaling holds up to {}, the largest: none {}.", end, rule)
-             : fmt::format("Perfect scaling ends at minibatch {}: the next one {}.", end, rule);
+// "minibatch 40 [36, 44]", "minibatch 30 or above".
+std::string place_text(const Estimate& estimate) {
+  const ConfidenceInterval& interval = estimate.interval;
+  if (!interval.has_low() && !interval.has_high()) return "a minibatch that these steps do not tell";
+  if (!interval.has_high()) return fmt::format("minibatch {} or above", count_text(interval.low));
+  if (!interval.has_low()) return fmt::format("minibatch {} or below", count_text(interval.high));
+  return "minibatch " + estimate_text(estimate);
 }
 
-std::string useful_sentence(const StudyAnswer& answer) {
-  const CriticalBatch& fit = *answer.fit;
-  const auto useful = [](double b_crit) { return count_text(kUsefulInCritical * b_crit); };
-  const std::string rule = fmt::format("a doubling from there saves {:.0f} % of the steps", 100 * kUsefulSaving);
-  if (fit.b_crit_is_lower_bound)
-    return fmt::format("The largest useful minibatch is at least {}: {}.", useful(fit.b_crit.interval.low), rule);
-  if (fit.b_crit_is_upper_bound)
-    return fmt::format("The largest useful minibatch is at most {}: {}.", useful(fit.b_crit.interval.high), rule);
-  return fmt::format("The largest useful minibatch is {:g} B_crit = {} [{}, {}]{}: {}.", kUsefulInCritical,
-                     useful(fit.b_crit.value), useful(fit.b_crit.interval.low), useful(fit.b_crit.interval.high),
-                     kUsefulInCritical * fit.b_crit.value > static_cast<double>(answer.best.back().minibatch)
-                         ? ", beyond the measured"
-                         : "",
-                     rule);
+std::string regions_sentence(const ScalingFit& fit) {
+  return fmt::format(
+      "Perfect scaling ends at {}, where steps are {:.0f} % above E_min / B; gain ends at {}, where they are {:.0f} % "
+      "above S_min.",
+      place_text(fit.perfect_end), 100 * kPerfectExcess, place_text(fit.gain_end), 100 * kGainExcess);
 }
 
 // Empty where the rate alone was varied.
@@ -135,23 +152,41 @@ std::string settings_sentence(const StudyAnswer& answer) {
 }  // namespace
 
 std::string estimate_text(const Estimate& estimate) {
-  return fmt::format("{} [{}, {}]", count_text(estimate.value), count_text(estimate.interval.low),
-                     count_text(estimate.interval.high));
+  const ConfidenceInterval& interval = estimate.interval;
+  if (!interval.has_low() && !interval.has_high()) return "unknown";
+  if (!interval.has_high()) return ">= " + number_text(interval.low);
+  if (!interval.has_low()) return "<= " + number_text(interval.high);
+  return fmt::format("{} [{}, {}]", number_text(estimate.value), number_text(interval.low), number_text(interval.high));
 }
 
-std::vector<std::string> answer_sentences(const StudyAnswer& answer, int64_t resamples) {
+std::string law_text(const CriticalBatch& fit) {
+  return fit.of_one ? "S(B) = S_min (1 + (B_crit / B)^k)^(1 / k)" : "S(B) = S_min (1 + B_crit / B)";
+}
+
+std::vector<FitRow> fit_rows(const CriticalBatch& fit) {
+  const auto of_one = [&](const Estimate ScalingFit::*estimate) {
+    return fit.of_one ? estimate_text((*fit.of_one).*estimate) : "";
+  };
+  std::vector<FitRow> rows;
+  for (const auto& [name, estimate] :
+       {std::pair("S_min, steps", &ScalingFit::s_min), std::pair("B_crit, samples", &ScalingFit::b_crit),
+        std::pair("E_min, samples", &ScalingFit::e_min), std::pair("perfect scaling ends", &ScalingFit::perfect_end),
+        std::pair("gain ends", &ScalingFit::gain_end)})
+    rows.push_back({name, estimate_text(fit.answer.*estimate), of_one(estimate)});
+  if (fit.answer.k) rows.push_back({"k", estimate_text(*fit.answer.k), "1"});
+  return rows;
+}
+
+std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   std::vector<std::string> sentences;
   if (answer.fit) {
-    sentences.push_back(fit_sentence(answer, resamples));
-    if (answer.fit->b_crit_is_lower_bound || answer.fit->b_crit_is_upper_bound)
-      sentences.push_back(bound_sentence(*answer.fit));
-    sentences.push_back(line_sentence(*answer.line));
+    sentences = {fit_sentence(answer), test_sentence(answer)};
+    if (const std::string bound = bound_sentence(answer.fit->answer); !bound.empty()) sentences.push_back(bound);
+    sentences.push_back(regions_sentence(answer.fit->answer));
+    sentences.push_back(line_sentence(answer));
   } else {
     sentences.push_back(fmt::format("No critical minibatch: {}.", answer.no_fit));
   }
-  sentences.push_back(perfect_sentence(answer));
-  if (answer.fit && !(answer.fit->b_crit_is_lower_bound && answer.fit->b_crit_is_upper_bound))
-    sentences.push_back(useful_sentence(answer));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
   if (!answer.not_reached.empty())
     sentences.push_back(
@@ -159,11 +194,11 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer, int64_t res
   return sentences;
 }
 
-std::string answer_text(const StudyAnswer& answer, int64_t resamples) {
+std::string answer_text(const StudyAnswer& answer) {
   std::string text = steps_table(answer) + rates_table(answer);
   if (answer.fit) text += fit_table(*answer.fit);
   text += "\n";
-  for (const std::string& sentence : answer_sentences(answer, resamples)) text += wrapped("", sentence);
+  for (const std::string& sentence : answer_sentences(answer)) text += wrapped("", sentence);
   if (answer.cluster)
     text += "\n" + wrapped("", answer.cluster->title + ", " + answer.cluster->nodes) + cost_table(*answer.cluster) +
             wrapped("", cost_sentence(*answer.cluster));

@@ -1,8 +1,10 @@
 #include "recipes/answer/study_answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "graph/error.h"
@@ -13,11 +15,16 @@ namespace kb {
 namespace {
 
 RateResult rate_result(const RateSetting& at, const std::vector<const Measurement*>& runs) {
-  RateResult result{at.first, at.second, {}, runs.size(), 0, {}, {}};
+  RateResult result;
+  result.rate = at.first;
+  result.setting = at.second;
+  result.runs = runs.size();
   std::vector<double> seconds;
   for (const Measurement* run : runs) {
     result.seeds.push_back({run->seed, run->steps, run->diverged});
     result.diverged += run->diverged;
+    if (!run->steps && !run->diverged && run->samples)
+      result.given_up.push_back(*run->samples / static_cast<double>(run->minibatch));
     if (!run->steps) continue;
     result.steps.push_back(*run->steps);
     if (run->seconds) seconds.push_back(*run->seconds);
@@ -71,7 +78,7 @@ std::optional<double> diverged_from(const std::vector<RateResult>& rates, const 
   return std::nullopt;
 }
 
-BestResult best_result(const MinibatchResults& at, const RateResult& best, const Resampling& resampling) {
+BestResult best_result(const MinibatchResults& at, const RateResult& best) {
   BestResult result;
   result.minibatch = at.minibatch;
   result.best = best;
@@ -79,10 +86,33 @@ BestResult best_result(const MinibatchResults& at, const RateResult& best, const
   result.is_least = has_several && best.rate == at.rates.front().rate;
   result.is_greatest = has_several && best.rate == at.rates.back().rate;
   result.diverged_from = diverged_from(at.rates, best);
-  result.steps = best.mean_steps();
-  result.samples = result.steps * static_cast<double>(at.minibatch);
-  result.interval = interval_of_mean({at.minibatch, best.steps}, resampling);
   return result;
+}
+
+void add_steps(StudyAnswer& answer) {
+  std::vector<StepsToTarget> runs;
+  for (const BestResult& one : answer.best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
+  answer.measured = pooled_steps(runs).means;
+  for (size_t i = 0; i < answer.best.size(); ++i) {
+    BestResult& one = answer.best[i];
+    one.steps = answer.measured[i].steps;
+    one.interval = answer.measured[i].interval;
+    one.samples = one.steps * static_cast<double>(one.minibatch);
+    if (i == 0) continue;
+    const BestResult& before = answer.best[i - 1];
+    answer.slopes.push_back(std::log(one.steps / before.steps) /
+                            std::log(static_cast<double>(one.minibatch) / static_cast<double>(before.minibatch)));
+  }
+}
+
+size_t place_of_base(const StudyAnswer& answer, std::optional<int64_t> minibatch) {
+  if (!minibatch) return 0;
+  std::vector<int64_t> known;
+  for (const BestResult& one : answer.best) known.push_back(one.minibatch);
+  const auto at = std::find(known.begin(), known.end(), *minibatch);
+  if (at != known.end()) return static_cast<size_t>(at - known.begin());
+  throw Error(fmt::format("base minibatch: expected one that reached the target: {}; got {}", fmt::join(known, ", "),
+                          *minibatch));
 }
 
 void measure_against(const BestResult base, std::vector<BestResult>& all) {
@@ -94,29 +124,20 @@ void measure_against(const BestResult base, std::vector<BestResult>& all) {
   }
 }
 
-ScalingRegions regions_of(const StudyAnswer& answer, std::optional<int64_t> base) {
-  std::vector<MinibatchSteps> measured;
-  for (const BestResult& one : answer.best) measured.push_back({one.minibatch, one.steps});
-  return scaling_regions(measured, base.value_or(answer.best.front().minibatch),
-                         answer.fit ? std::optional(answer.fit->b_crit.value) : std::nullopt);
-}
-
-void add_fit(StudyAnswer& answer, const Resampling& resampling) {
+void add_fit(StudyAnswer& answer) {
   if (answer.best.size() < kLeastMinibatches) {
     answer.no_fit = fmt::format("a fit takes {} minibatches or more that reach the target, here are {}",
                                 kLeastMinibatches, answer.best.size());
     return;
   }
-  std::vector<StepsToTarget> measured;
-  for (const BestResult& one : answer.best) measured.push_back({one.minibatch, one.best.steps});
-  answer.fit = fit_critical_batch(measured, resampling);
-  answer.line = fit_linear_batch(measured);
+  answer.fit = fit_critical_batch(answer.measured);
+  answer.line = fit_linear_batch(answer.measured);
 }
 
 void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
   if (!answer.fit) throw Error("--cluster: steps at a cluster's minibatches follow from the fit; " + answer.no_fit);
   answer.cluster = target_cost(
-      *answer.fit, forecast,
+      answer.fit->answer.law(), forecast,
       {static_cast<double>(answer.best.front().minibatch), static_cast<double>(answer.best.back().minibatch)});
 }
 
@@ -138,6 +159,7 @@ MinibatchResults of_common_seeds(MinibatchResults at) {
   for (RateResult& one : at.rates) {
     std::erase_if(one.seeds, [&](const SeedResult& run) { return !run.seed || !common.contains(*run.seed); });
     one.steps.clear();
+    one.given_up.clear();  // steps of single runs are not compared
     one.runs = one.seeds.size();
     one.diverged = 0;
     for (const SeedResult& run : one.seeds) {
@@ -148,12 +170,17 @@ MinibatchResults of_common_seeds(MinibatchResults at) {
   return at;
 }
 
+std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const {
+  if (!fit) return std::nullopt;
+  return region_at(fit->answer, static_cast<double>(one.minibatch));
+}
+
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;
   answer.all = results_by_minibatch(runs);
   for (const MinibatchResults& at : answer.all) {
     if (const RateResult* best = best_rate(at, options.best))
-      answer.best.push_back(best_result(at, *best, options.resampling));
+      answer.best.push_back(best_result(at, *best));
     else
       answer.not_reached.push_back(at.minibatch);
   }
@@ -162,9 +189,10 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
         fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
                     "none of {}, in {} runs",
                     answer.all.size(), runs.size()));
-  add_fit(answer, options.resampling);
-  answer.regions = regions_of(answer, options.base_minibatch);
-  measure_against(answer.base(), answer.best);
+  add_steps(answer);
+  add_fit(answer);
+  answer.base = place_of_base(answer, options.base_minibatch);
+  measure_against(answer.base_result(), answer.best);
   if (options.forecast) add_cost(answer, *options.forecast);
   return answer;
 }

@@ -24,9 +24,10 @@ struct SeedResult {
 
 // Runs of one minibatch at one learning rate and one setting of whatever else was varied.
 struct RateResult {
-  std::optional<double> rate;  // nothing: rates were not noted
-  std::string setting;         // "momentum=0.95"; empty: the rate alone was varied
-  std::vector<double> steps;   // of the runs that reached the target
+  std::optional<double> rate;         // nothing: rates were not noted
+  std::string setting;                // "momentum=0.95"; empty: the rate alone was varied
+  std::vector<double> steps;          // of the runs that reached the target
+  std::vector<double> given_up = {};  // steps of the runs that neither reached it nor diverged, where they are known
   size_t runs = 0, diverged = 0;
   std::vector<SeedResult> seeds;  // of every run
   std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
@@ -53,8 +54,8 @@ struct BestResult {
   RateResult best;
   bool is_least = false, is_greatest = false;           // of the rates tried, several: a better one may lie beyond
   std::optional<double> diverged_from;                  // least rate above the best at which a run diverged
-  double steps = 0;                                     // geometric mean over the runs
-  std::optional<ConfidenceInterval> interval;           // of the steps; nothing of a single run
+  double steps = 0;                                     // geometric mean over the runs, those that were given up, too
+  std::optional<ConfidenceInterval> interval;           // of the steps; nothing where no minibatch has two runs
   double samples = 0;                                   // minibatch x steps
   double efficiency = 0;                                // samples of the base minibatch over these; 1: perfect scaling
   std::optional<double> linear_rate, square_root_rate;  // that follow from the base minibatch's best
@@ -64,18 +65,21 @@ struct StudyAnswer {
   std::vector<MinibatchResults> all;   // every minibatch, ascending
   std::vector<BestResult> best;        // of minibatches at which the target was reached, ascending
   std::vector<int64_t> not_reached;    // the other minibatches
-  ScalingRegions regions;              // places in `best`
-  std::optional<CriticalBatch> fit;    // a residual for each of `best`
+  size_t base = 0;                     // place in `best` of the minibatch that others are measured against
+  std::vector<MeanSteps> measured;     // steps of `best`
+  std::optional<CriticalBatch> fit;    // residuals are of `best`
   std::optional<LinearBatchFit> line;  // beside it
   std::string no_fit;                  // why there is none
+  std::vector<double> slopes;  // of log steps over log minibatch, from each of `best` to the next; -1 is perfect
   std::optional<ClusterCost> cluster;  // where a forecast was given
 
-  const BestResult& base() const { return best[regions.base]; }
+  const BestResult& base_result() const { return best[base]; }
+  // Nothing without a fit.
+  std::optional<ScalingRegion> region_of(const BestResult& one) const;
 };
 
 struct AnswerOptions {
-  std::optional<int64_t> base_minibatch;  // nothing: the smallest that reached the target
-  Resampling resampling = {};
+  std::optional<int64_t> base_minibatch;       // nothing: the smallest that reached the target
   std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
   std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };

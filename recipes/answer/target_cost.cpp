@@ -17,10 +17,10 @@ size_t last_that_pays(const std::vector<TargetCost>& rows) {
 
 }  // namespace
 
-ClusterCost target_cost(const CriticalBatch& fit, const ScaleForecast& forecast, std::pair<double, double> measured) {
+ClusterCost target_cost(const ScalingLaw& law, const ScaleForecast& forecast, std::pair<double, double> measured) {
   ClusterCost cost{forecast.title, forecast.nodes, {}};
   for (const ScaleRow& row : forecast.rows) {
-    const double steps = fit.steps_at(row.minibatch);
+    const double steps = law.steps_at(row.minibatch);
     const bool is_measured = row.minibatch >= measured.first && row.minibatch <= measured.second;
     cost.rows.push_back({row, steps, steps * row.minibatch, steps * row.step, is_measured});
   }

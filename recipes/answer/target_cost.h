@@ -26,8 +26,8 @@ struct ClusterCost {
 // Doubled workers pay as long as they save this share of the time.
 inline constexpr double kPayingSaving = 0.25;
 
-// `measured`: the least and the greatest minibatch of the fit.
-ClusterCost target_cost(const CriticalBatch& fit, const ScaleForecast& forecast, std::pair<double, double> measured);
+// `measured`: the least and the greatest minibatch of the law's fit.
+ClusterCost target_cost(const ScalingLaw& law, const ScaleForecast& forecast, std::pair<double, double> measured);
 
 // A table of 80 columns, and a sentence behind it.
 std::string cost_table(const ClusterCost& cost);

@@ -81,6 +81,13 @@ void ScatterChart::line(const std::vector<std::pair<double, double>>& values, co
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
+void ScatterChart::clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke) {
+  std::vector<std::pair<double, double>> inside;
+  for (const auto& value : values)
+    if (value.second >= y_axis_.low && value.second <= y_axis_.high) inside.push_back(value);
+  line(inside, stroke);
+}
+
 void ScatterChart::whisker(double x, double low, double high, const std::string& color) {
   constexpr double kHalf = 4;
   svg_.line(x_at(x), y_at(low), x_at(x), y_at(high), {.color = color, .width = 1.5});

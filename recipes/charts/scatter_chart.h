@@ -37,6 +37,8 @@ class ScatterChart {
   // Over the whole of x; left out where it is outside the axis of y.
   void curve(const std::function<double(double)>& y, const Svg::Stroke& stroke);
   void line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
+  // Left out where it is outside the axis of y.
+  void clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
   void whisker(double x, double low, double high, const std::string& color);
   void dot(double x, double y, const std::string& color, const std::string& tip);
   void cross(double x, double y, const std::string& color);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "graph/error.h"
+#include "optim/distributions.h"
 
 namespace kb {
 namespace {
@@ -44,19 +44,6 @@ ConvergencePoint between(const ConvergencePoint& low, const ConvergencePoint& hi
           std::min(low.runs, high.runs)};
 }
 
-// The probability that |T| is below t: Abramowitz and Stegun 26.7.3 and 26.7.4, finite sums for whole degrees.
-double two_sided(double t, int64_t degrees) {
-  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
-  const double c = std::cos(angle), s = std::sin(angle);
-  const bool is_odd = degrees % 2 == 1;
-  double term = is_odd ? c : 1, sum = degrees == 1 ? 0 : term;
-  for (int64_t k = is_odd ? 3 : 2; k <= degrees - 2; k += 2) {
-    term *= c * c * static_cast<double>(k - 1) / static_cast<double>(k);
-    sum += term;
-  }
-  return is_odd ? 2 / std::numbers::pi * (angle + s * sum) : s * sum;
-}
-
 }  // namespace
 
 ConvergencePoint convergence_point(int64_t minibatch, std::span<const double> epochs, Deviation deviation) {
@@ -91,16 +78,6 @@ ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t mini
                                   [&](const ConvergencePoint& point) { return point.minibatch >= minibatch; });
   if (above == points.begin() || above->minibatch == minibatch) return *above;
   return between(*(above - 1), *above, minibatch);
-}
-
-double student_t(double alpha, int64_t degrees) {
-  double low = 0, high = 1;
-  while (two_sided(high, degrees) < 1 - 2 * alpha) high *= 2;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = std::midpoint(low, high);
-    (two_sided(middle, degrees) < 1 - 2 * alpha ? low : high) = middle;
-  }
-  return std::midpoint(low, high);
 }
 
 double least_mean(const ConvergencePoint& reference, int64_t runs) {

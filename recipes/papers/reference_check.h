@@ -32,9 +32,6 @@ std::vector<ConvergencePoint> pruned(std::vector<ConvergencePoint> points);
 // and the lesser number of runs of both. Below the least point that one stands. Throws Error above the largest.
 ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t minibatch);
 
-// The quantile of Student's t for 1 - alpha, one-sided.
-double student_t(double alpha, int64_t degrees);
-
 // Least mean of `runs` runs (those that count) that is not significantly below the reference's: a one-sided test of two
 // samples at alpha 0.05 with the reference's deviation as the pooled one.
 double least_mean(const ConvergencePoint& reference, int64_t runs);

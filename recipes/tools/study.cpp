@@ -94,11 +94,10 @@ int study(StudyCall call) {
   const StudySource source = is_store ? read_sweep_store(call) : read_table(call);
   call.options.best = source.best;
   const StudyAnswer answer = answer_study(source.runs, call.options);
-  const int64_t resamples = call.options.resampling.resamples;
-  fmt::print("\n{}\n", answer_text(answer, resamples));
+  fmt::print("\n{}\n", answer_text(answer));
   const fs::path beside = is_store ? fs::path(call.source) / "study"
                                    : fs::path(fs::path(call.source).replace_extension().string() + "-study");
-  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, call.source, resamples}, source);
+  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, call.source}, source);
   return 0;
 }
 
@@ -121,11 +120,9 @@ int main(int argc, char** argv) {
              "a forecast of `./run scale RECIPE ... --json FILE`: what the target takes on that cluster"},
             call.cluster)
       .whole({"--base-minibatch", "B",
-              "minibatch from which perfect scaling and the lines of the rate are counted; the smallest that reached "
-              "the target"},
-             call.options.base_minibatch, 1)
-      .whole({"--resamples", "N", "of the bootstrap behind the intervals"}, call.options.resampling.resamples, 100,
-             1000000);
+              "minibatch whose samples efficiencies, and whose rate the lines of rates, are counted from; the "
+              "smallest that reached the target"},
+             call.options.base_minibatch, 1);
   return guarded_main("study", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     return study(call);

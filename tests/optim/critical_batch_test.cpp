@@ -1,5 +1,5 @@
-// The fit of the critical minibatch: of exact laws, of noisy ones with its intervals, of MLPerf's table, and of steps
-// that say nothing of one of its numbers.
+// The fit of the critical minibatch: of exact laws, of noisy ones with its intervals and its test, of MLPerf's table,
+// and of steps that say nothing of one of its numbers. tests/optim/calibration has more of the intervals.
 #include "optim/critical_batch.h"
 
 #include <fmt/format.h>
@@ -7,48 +7,24 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "graph/error.h"
+#include "tests/optim/synthetic_study.h"
 #include "tests/says.h"
 
 namespace kb::critical_batch_test {
 namespace {
 
-struct Law {
-  double s_min, b_crit;
-  double steps(double minibatch) const { return s_min * (1 + b_crit / minibatch); }
-};
+using test::exact_study;
+using test::holds;
 
-// Minibatches 2, 4, ..., 2 ^ `count`, with runs whose steps scatter log-normally around the law's: `deviation` of the
-// seeds, `shared` of all seeds of a minibatch.
-std::vector<StepsToTarget> synthetic_study(const Law& law, int count, int seeds, double deviation, double shared,
-                                           uint64_t seed) {
-  std::mt19937_64 bits(seed);
-  std::normal_distribution<double> normal;
-  std::vector<StepsToTarget> study;
-  for (int i = 1; i <= count; ++i) {
-    const int64_t minibatch = int64_t{1} << i;
-    study.push_back({minibatch});
-    const double steps = law.steps(static_cast<double>(minibatch)) * std::exp(shared * normal(bits));
-    for (int run = 0; run < seeds; ++run) study.back().steps.push_back(steps * std::exp(deviation * normal(bits)));
-  }
-  return study;
-}
+CriticalBatch fit_of(const std::vector<StepsToTarget>& study) { return fit_critical_batch(pooled_steps(study).means); }
 
-std::vector<StepsToTarget> exact_study(const Law& law, int count) { return synthetic_study(law, count, 1, 0, 0, 1); }
-
-// Share of 200 studies, in per cent, whose interval holds the true B_crit.
-double coverage(int seeds, double deviation, double shared) {
-  constexpr int kStudies = 200;
-  const Law law{300, 64};
-  int held = 0;
-  for (uint64_t seed = 1; seed <= kStudies; ++seed) {
-    const CriticalBatch fit =
-        fit_critical_batch(synthetic_study(law, 11, seeds, deviation, shared, seed), {.resamples = 200});
-    held += fit.b_crit.interval.low <= law.b_crit && law.b_crit <= fit.b_crit.interval.high;
-  }
-  return 100.0 * held / kStudies;
+// Means as they are measured, without variances.
+std::vector<MeanSteps> means_of(const std::vector<std::pair<int64_t, double>>& steps) {
+  std::vector<MeanSteps> means;
+  for (const auto& [minibatch, mean] : steps) means.push_back({minibatch, mean});
+  return means;
 }
 
 // MLPerf's reference convergence points of ResNet-50 (mlcommons/logging, rcps_resnet.json): minibatch, mean epochs to
@@ -58,15 +34,11 @@ constexpr std::pair<int64_t, double> kReferenceEpochs[] = {{1632, 35.0},  {3264,
                                                            {13056, 45.4}, {32768, 56.0}, {49152, 68.0}, {58880, 79.9},
                                                            {65536, 84.5}, {67840, 85.9}};
 
-std::vector<StepsToTarget> reference_study() {
-  std::vector<StepsToTarget> study;
+std::vector<MeanSteps> reference_study() {
+  std::vector<std::pair<int64_t, double>> steps;
   for (const auto& [minibatch, epochs] : kReferenceEpochs)
-    study.push_back({minibatch, {epochs * kImageNet / static_cast<double>(minibatch)}});
-  return study;
-}
-
-bool holds(const Estimate& estimate, double value) {
-  return estimate.interval.low <= value && value <= estimate.interval.high;
+    steps.emplace_back(minibatch, epochs * kImageNet / static_cast<double>(minibatch));
+  return means_of(steps);
 }
 
 }  // namespace
@@ -74,21 +46,22 @@ bool holds(const Estimate& estimate, double value) {
 BOOST_AUTO_TEST_SUITE(critical_batch)
 
 BOOST_AUTO_TEST_CASE(an_exact_law_is_found) {
-  const auto near = boost::test_tools::tolerance(1e-9);
-  for (const Law& law : {Law{300, 64}, Law{1, 2000}, Law{5e4, 3}}) {
-    const std::vector<StepsToTarget> study = exact_study(law, 11);
-    const CriticalBatch fit = fit_critical_batch(study);
-    BOOST_TEST(fit.s_min.value == law.s_min, near);
-    BOOST_TEST(fit.b_crit.value == law.b_crit, near);
-    BOOST_TEST(fit.e_min.value == law.s_min * law.b_crit, near);
-    BOOST_TEST(fit.b_crit.interval.low == law.b_crit, near);
-    BOOST_TEST(fit.b_crit.interval.high == law.b_crit, near);
-    BOOST_TEST(fit.rms < 1e-9);
-    BOOST_TEST(fit.residuals.size() == 11u);
-    BOOST_TEST((!fit.b_crit_is_lower_bound && !fit.b_crit_is_upper_bound));
-    BOOST_TEST(fit.steps_at(100) == law.steps(100), near);
-    BOOST_TEST(fit.samples_at(100) == 100 * law.steps(100), near);
-    const LinearBatchFit line = fit_linear_batch(study);
+  const auto near = boost::test_tools::tolerance(1e-5), exactly = boost::test_tools::tolerance(1e-8);
+  for (const ScalingLaw& law : {ScalingLaw{300, 64}, ScalingLaw{1, 2000}, ScalingLaw{5e4, 3}, ScalingLaw{300, 64, 2}}) {
+    const CriticalBatch fit = fit_of(exact_study(law, 11));
+    BOOST_TEST(fit.answer.s_min.value == law.s_min, near);
+    BOOST_TEST(fit.answer.b_crit.value == law.b_crit, near);
+    BOOST_TEST(fit.answer.e_min.value == law.s_min * law.b_crit, near);
+    BOOST_TEST(fit.answer.k.value().value == law.k, near);
+    BOOST_TEST(fit.answer.rms < 1e-5);
+    BOOST_TEST(fit.answer.residuals.size() == 11u);
+    BOOST_TEST(fit.answer.steps_at(100) == law.steps_at(100), near);
+    BOOST_TEST(fit.answer.samples_at(100) == 100 * law.steps_at(100), near);
+    if (law.k != 1) continue;
+    BOOST_TEST(fit.of_one.value().s_min.value == law.s_min, exactly);
+    BOOST_TEST(fit.of_one->b_crit.value == law.b_crit, exactly);
+    BOOST_TEST(!fit.of_one->k);
+    const LinearBatchFit line = fit_linear_batch(pooled_steps(exact_study(law, 11)).means);
     BOOST_TEST(line.b_crit().value() == law.b_crit, boost::test_tools::tolerance(1e-6));
     BOOST_TEST(line.s_min == law.s_min, boost::test_tools::tolerance(1e-6));
   }
@@ -96,121 +69,147 @@ BOOST_AUTO_TEST_CASE(an_exact_law_is_found) {
 
 // McCandlish et al. 2018, section 2: (S / S_min - 1) (E / E_min - 1) = 1.
 BOOST_AUTO_TEST_CASE(the_law_is_the_papers_trade_off) {
-  const CriticalBatch fit = fit_critical_batch(exact_study({300, 64}, 11));
+  const ScalingLaw law{300, 64};
   for (const double minibatch : {1.0, 64.0, 3000.0})
-    BOOST_TEST((fit.steps_at(minibatch) / fit.s_min.value - 1) * (fit.samples_at(minibatch) / fit.e_min.value - 1) == 1,
+    BOOST_TEST((law.steps_at(minibatch) / 300 - 1) * (law.samples_at(minibatch) / (300 * 64) - 1) == 1,
                boost::test_tools::tolerance(1e-9));
 }
 
 // No place nearby has a smaller sum of squares, whatever the steps are.
 BOOST_AUTO_TEST_CASE(the_fit_is_the_least) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const std::vector<StepsToTarget> study = synthetic_study({300, 64}, 8, 2, 0.3, 0.3, seed);
-    const CriticalBatch fit = fit_critical_batch(study, {.resamples = 100});
-    const auto squares = [&](double s_min, double b_crit) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const std::vector<StepsToTarget> study = test::synthetic_study({{300, 64, 1.3}, test::doublings(9), 1, 0.2}, seed);
+    const ScalingLaw best = fit_of(study).answer.law();
+    const auto squares = [&](const ScalingLaw& law) {
       double sum = 0;
-      for (const StepsToTarget& at : study) {
-        const double rest =
-            std::log(geometric_mean(at.steps) / Law{s_min, b_crit}.steps(static_cast<double>(at.minibatch)));
-        sum += rest * rest;
-      }
+      for (const StepsToTarget& at : study)
+        sum += std::pow(std::log(at.steps[0] / law.steps_at(static_cast<double>(at.minibatch))), 2);
       return sum;
     };
-    const double s_min = fit.s_min.value, b_crit = fit.b_crit.value, least = squares(s_min, b_crit);
-    for (const double factor : {0.5, 0.9, 0.999, 1.001, 1.1, 2.0}) {
-      BOOST_TEST(squares(s_min * factor, b_crit) >= least);
-      BOOST_TEST(squares(s_min, b_crit * factor) >= least);
-      BOOST_TEST(squares(s_min / factor, b_crit * factor) >= least);
+    for (const double factor : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {
+      BOOST_TEST(squares({best.s_min * factor, best.b_crit, best.k}) >= squares(best));
+      BOOST_TEST(squares({best.s_min, best.b_crit * factor, best.k}) >= squares(best));
+      BOOST_TEST(squares({best.s_min / factor, best.b_crit * factor, best.k}) >= squares(best));
+      if (best.k * factor < kWidestBend)
+        BOOST_TEST(squares({best.s_min, best.b_crit, best.k * factor}) >= squares(best));
     }
   }
 }
 
+// A hundred studies each: a share of 95 % comes out below 87 or above 100 once in a thousand times.
 BOOST_AUTO_TEST_CASE(intervals_hold_the_truth_as_often_as_they_say) {
-  for (const auto& [seeds, deviation, shared] :
-       {std::tuple{3, 0.1, 0.0}, {1, 0.1, 0.0}, {3, 0.05, 0.1}, {5, 0.2, 0.0}}) {
-    const double share = coverage(seeds, deviation, shared);
-    BOOST_TEST_MESSAGE(fmt::format("{} seeds, deviation {}, shared {}: {} %", seeds, deviation, shared, share));
-    BOOST_TEST(share >= 88);
-    BOOST_TEST(share <= 99);
+  constexpr int kStudies = 100;
+  for (const test::StudyDesign& design : {test::StudyDesign{{300, 256, 1}, test::doublings(11), 3, 0.1},
+                                          {{300, 256, 2}, test::doublings(11), 2, 0.17, 0.2},
+                                          {{300, 64, 1}, test::doublings(9), 3, 0.03, 0, 0.08}}) {
+    const test::Calibration c = test::calibrate(design, kStudies);
+    BOOST_TEST_MESSAGE(fmt::format("k {}: S {:.0f} %, S_min {}, B_crit {}, E_min {}, ends {} and {}, rejected {}",
+                                   design.law.k, c.share_of_means(), c.s_min, c.b_crit, c.e_min, c.perfect_end,
+                                   c.gain_end, c.rejected));
+    for (const int64_t held : {c.s_min, c.b_crit, c.e_min, c.perfect_end, c.gain_end}) BOOST_TEST(c.share(held) >= 87);
+    if (design.shared == 0) BOOST_TEST(c.share_of_means() >= 92);
+    if (design.law.k == 1) BOOST_TEST(c.share(c.rejected) <= 13);
+    if (design.law.k == 2) BOOST_TEST(c.share(c.rejected) >= 40);
   }
 }
 
-BOOST_AUTO_TEST_CASE(resamples_are_the_same_every_time) {
-  const std::vector<StepsToTarget> study = synthetic_study({300, 64}, 8, 3, 0.1, 0, 7);
-  const CriticalBatch one = fit_critical_batch(study), again = fit_critical_batch(study);
-  const CriticalBatch other = fit_critical_batch(study, {.seed = 1});
-  BOOST_TEST(one.b_crit.interval.low == again.b_crit.interval.low);
-  BOOST_TEST(one.b_crit.interval.high == again.b_crit.interval.high);
-  BOOST_TEST(one.b_crit.value == other.b_crit.value);
-  BOOST_TEST(one.b_crit.interval.low != other.b_crit.interval.low);
+BOOST_AUTO_TEST_CASE(another_bend_is_noticed) {
+  const CriticalBatch fit = fit_of(test::synthetic_study({{155, 656, 1.85}, test::doublings(11), 3, 0.05}, 1));
+  BOOST_TEST(fit.test.value().rejects());
+  BOOST_TEST(fit.test->degrees == 8);
+  BOOST_TEST(holds(fit.answer.k.value().interval, 1.85));
+  BOOST_TEST(!holds(fit.answer.k->interval, 1));
+  BOOST_TEST(fit.of_one.value().rms > fit.answer.rms);
+}
+
+BOOST_AUTO_TEST_CASE(few_minibatches_do_not_test_the_law) {
+  const CriticalBatch fit = fit_of(exact_study({300, 16}, 5));
+  BOOST_TEST(!fit.test);
+  BOOST_TEST(!fit.of_one);
+  BOOST_TEST(!fit.answer.k);
+  BOOST_TEST(fit.answer.b_crit.value == 16, boost::test_tools::tolerance(1e-6));
+}
+
+// One minibatch with many seeds does not outweigh nine where the law, not the seeds, is what is missed.
+BOOST_AUTO_TEST_CASE(seeds_of_one_minibatch_do_not_decide) {
+  std::vector<StepsToTarget> study = test::synthetic_study({{300, 64}, test::doublings(9), 2, 0.001, 0, 0.1}, 5);
+  const double before = fit_of(study).answer.b_crit.value;
+  const std::vector<double> twice = study[4].steps;
+  for (int i = 0; i < 50; ++i) study[4].steps.insert(study[4].steps.end(), twice.begin(), twice.end());
+  BOOST_TEST(fit_of(study).answer.b_crit.value == before, boost::test_tools::tolerance(0.02));
 }
 
 BOOST_AUTO_TEST_CASE(mlperfs_table) {
-  const std::vector<StepsToTarget> study = reference_study();
-  const LinearBatchFit line = fit_linear_batch(study);
+  const LinearBatchFit line = fit_linear_batch(reference_study());
   BOOST_TEST(line.e_min / kImageNet == 34.495, boost::test_tools::tolerance(1e-4));
   BOOST_TEST(line.b_crit().value() == 46269, boost::test_tools::tolerance(1e-4));
-  const CriticalBatch fit = fit_critical_batch(study);
-  BOOST_TEST(fit.e_min.value / kImageNet == 34.687, boost::test_tools::tolerance(1e-4));
-  BOOST_TEST(fit.b_crit.value == 47053, boost::test_tools::tolerance(1e-4));
-  BOOST_TEST(holds(fit.e_min, 34.5 * kImageNet));
-  BOOST_TEST(holds(fit.b_crit, 46000));
-  BOOST_TEST(fit.rms < 0.04);
+  const CriticalBatch fit = fit_critical_batch(reference_study());
+  const ScalingFit& of_one = fit.of_one.value();
+  BOOST_TEST(of_one.e_min.value / kImageNet == 34.687, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(of_one.b_crit.value == 47053, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(holds(of_one.e_min.interval, 34.5 * kImageNet));
+  BOOST_TEST(holds(of_one.b_crit.interval, 46000));
+  BOOST_TEST(of_one.rms < 0.04);
 }
 
 // As far as the steps go, B_crit may be as large as it likes.
 BOOST_AUTO_TEST_CASE(perfect_scaling_alone_bounds_it_from_below) {
-  for (const double deviation : {0.0, 0.05}) {
-    const CriticalBatch fit = fit_critical_batch(synthetic_study({1e-6, 1e9}, 6, 3, deviation, 0, 3));
-    BOOST_TEST(fit.b_crit_is_lower_bound);
-    BOOST_TEST(!fit.b_crit_is_upper_bound);
-    BOOST_TEST(fit.e_min.value == 1000, boost::test_tools::tolerance(0.1));
-    BOOST_TEST(fit.b_crit.interval.low > 64);
-    BOOST_TEST(fit.b_crit.value <= kWidestCritical * 64 * (1 + 1e-9));
+  for (const int count : {5, 8}) {
+    const ScalingFit fit = fit_of(test::synthetic_study({{1e-6, 1e9}, test::doublings(count), 3, 0.05}, 3)).answer;
+    BOOST_TEST(!fit.b_crit.interval.has_high());
+    BOOST_TEST(fit.b_crit.interval.has_low());
+    BOOST_TEST(!fit.gain_end.interval.has_high());
+    BOOST_TEST(!fit.s_min.interval.has_low());
+    BOOST_TEST(holds(fit.e_min.interval, 1000));
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_gain_alone_bounds_it_from_above) {
-  const CriticalBatch fit = fit_critical_batch(synthetic_study({500, 1e-6}, 6, 3, 0.05, 0, 3));
-  BOOST_TEST(fit.b_crit_is_upper_bound);
-  BOOST_TEST(!fit.b_crit_is_lower_bound);
-  BOOST_TEST(fit.s_min.value == 500, boost::test_tools::tolerance(0.1));
-  BOOST_TEST(fit.b_crit.interval.high < 2);
+  for (const int count : {5, 8}) {
+    const ScalingFit fit = fit_of(test::synthetic_study({{500, 1e-6}, test::doublings(count), 3, 0.05}, 3)).answer;
+    BOOST_TEST(fit.b_crit.interval.has_high());
+    BOOST_TEST(!fit.b_crit.interval.has_low());
+    BOOST_TEST(holds(fit.s_min.interval, 500));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_grow_give_a_line_without_a_critical_minibatch) {
-  const std::vector<StepsToTarget> falling = {{1, {100}}, {2, {40}}, {4, {15}}};  // samples fall with the minibatch
+  const std::vector<MeanSteps> falling = means_of({{1, 100}, {2, 40}, {4, 15}});  // samples fall with the minibatch
   BOOST_TEST(fit_linear_batch(falling).s_min < 0);
   BOOST_TEST(!fit_linear_batch(falling).b_crit());
-  BOOST_TEST(fit_critical_batch(falling).b_crit_is_lower_bound);
+  BOOST_TEST(!fit_critical_batch(falling).answer.b_crit.interval.has_high());
 }
 
-BOOST_AUTO_TEST_CASE(the_interval_of_a_mean) {
-  const std::optional<ConfidenceInterval> interval = interval_of_mean({8, {90, 100, 110}}, {});
-  BOOST_TEST(interval.value().low >= 87);
-  BOOST_TEST(interval.value().low < 96);
-  BOOST_TEST(interval.value().high > 103);
-  BOOST_TEST(interval.value().high <= 113);
-  BOOST_TEST(!interval_of_mean({8, {90}}, {}));
-  BOOST_TEST(geometric_mean(std::vector<double>{4, 9}) == 6, boost::test_tools::tolerance(1e-12));
+// It holds the fit, and at a measured minibatch of a law that is true most often the law.
+BOOST_AUTO_TEST_CASE(the_band_of_the_steps) {
+  const std::vector<double> minibatches = {2, 64, 2048};
+  int held = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const test::StudyDesign design{{300, 64, 1.5}, test::doublings(11), 3, 0.1};
+    const std::vector<MeanSteps> means = pooled_steps(test::synthetic_study(design, seed)).means;
+    const ScalingFit fit = fit_critical_batch(means).answer;
+    const std::vector<ConfidenceInterval> band = steps_band(means, minibatches);
+    for (size_t i = 0; i < band.size(); ++i) {
+      BOOST_TEST(holds(band[i], fit.steps_at(minibatches[i])));
+      held += holds(band[i], design.law.steps_at(minibatches[i]));
+    }
+  }
+  BOOST_TEST(held >= 48);  // of 60
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_fitted_is_refused) {
-  const auto refuses = [](const std::vector<StepsToTarget>& study, const char* reason) {
+  const auto refuses = [](const std::vector<MeanSteps>& study, const char* reason) {
     BOOST_CHECK_EXCEPTION(fit_critical_batch(study), Error, test::says("critical minibatch", reason));
     BOOST_CHECK_EXCEPTION(fit_linear_batch(study), Error, test::says("critical minibatch", reason));
   };
   refuses({}, "at 3 minibatches or more, got 0");
-  refuses({{1, {5}}, {2, {3}}}, "at 3 minibatches or more, got 2");
-  refuses({{1, {5}}, {2, {0}}, {4, {2}}}, "steps above 0 at minibatch 2, got 0");
-  refuses({{1, {5}}, {2, {3, -1}}, {4, {2}}}, "steps above 0 at minibatch 2, got -1");
-  refuses({{1, {5}}, {2, {std::numeric_limits<double>::infinity()}}, {4, {2}}}, "got inf");
-  refuses({{1, {5}}, {2, {std::nan("")}}, {4, {2}}}, "got nan");
-  refuses({{1, {5}}, {2, {}}, {4, {2}}}, "a run of minibatch 2");
-  refuses({{1, {5}}, {1, {4}}, {4, {2}}}, "got 1 behind 1");
-  refuses({{0, {5}}, {1, {4}}, {4, {2}}}, "ascend from 1 on, got 0");
-  BOOST_CHECK_EXCEPTION(fit_critical_batch(exact_study({1, 4}, 4), {.resamples = 99}), Error,
-                        test::says("resamples: expected a number in [100, 1000000], got 99"));
+  refuses(means_of({{1, 5}, {2, 3}}), "at 3 minibatches or more, got 2");
+  refuses(means_of({{1, 5}, {2, 0}, {4, 2}}), "steps above 0 at minibatch 2, got 0");
+  refuses(means_of({{1, 5}, {2, -1}, {4, 2}}), "steps above 0 at minibatch 2, got -1");
+  refuses(means_of({{1, 5}, {2, std::numeric_limits<double>::infinity()}, {4, 2}}), "got inf");
+  refuses(means_of({{1, 5}, {2, std::nan("")}, {4, 2}}), "got nan");
+  refuses(means_of({{1, 5}, {1, 4}, {4, 2}}), "got 1 behind 1");
+  refuses(means_of({{0, 5}, {1, 4}, {4, 2}}), "ascend from 1 on, got 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

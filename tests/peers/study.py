@@ -5,7 +5,7 @@ against one that numpy makes in another way.
     study.py [--bin build/bin]
 
 Needs pandas. MLPerf's reference convergence points of ResNet-50 go through the tool; the example's B_crit must be that
-of study.json's line, and the least squares of log S, found by closing a grid, its fit. Exit code 1 where one is not.
+of study.json's line, and the least squares of log S, found by closing grids, with k = 1 and free, its fits. Exit code 1 where one is not.
 """
 import argparse
 import contextlib
@@ -30,19 +30,25 @@ EPOCHS = {1632: 35.0, 3264: 35.2, 4096: 40.0, 8192: 42.0, 13056: 45.4, 32768: 56
 
 def example():
     """The lines of Python in the README's section."""
-    section = (ROOT / "recipes/README.md").read_text().split("## Studies from measurements\n")[1].split("\n## ")[0]
+    section = (ROOT / "recipes/README.md").read_text().split("## Studies\n")[1].split("\n## ")[0]
     return re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
 
 
-def log_fit(minibatch, steps):
-    """B_crit of the least squares of log S over a grid that closes in on its best place; S_min is a mean."""
-    low, high = numpy.log(minibatch.min() / 100), numpy.log(minibatch.max() * 100)
-    for _ in range(8):
-        places = numpy.linspace(low, high, 101)
-        rest = numpy.log(steps)[:, None] - numpy.log1p(numpy.exp(places) / minibatch[:, None])
-        best = numpy.argmin(rest.var(axis=0))
-        low, high = places[max(best - 1, 0)], places[min(best + 1, 100)]
-    return numpy.exp(places[best]), numpy.exp(rest[:, best].mean())
+def closed_in(low, high, cost):
+    """The place of the least cost over a grid that closes in on it."""
+    for _ in range(12):
+        places = numpy.linspace(low, high, 41)
+        best = numpy.argmin([cost(place) for place in places])
+        low, high = places[max(best - 1, 0)], places[min(best + 1, 40)]
+    return places[best]
+
+
+def log_fit(minibatch, steps, k):
+    """B_crit, S_min and the sum of squares of the least squares of log S; S_min is a mean."""
+    def rest(log_b_crit):
+        return numpy.log(steps) - numpy.log1p((numpy.exp(log_b_crit) / minibatch) ** k) / k
+    place = closed_in(numpy.log(minibatch.min() / 100), numpy.log(minibatch.max() * 100), lambda at: rest(at).var())
+    return numpy.exp(place), numpy.exp(rest(place).mean()), rest(place).var() * len(steps)
 
 
 def main():
@@ -60,16 +66,24 @@ def main():
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             exec(lines, {})  # the example, word for word
-    b_crit, s_min = log_fit(table.minibatch.to_numpy(), table.steps.to_numpy())
+    measured = table.minibatch.to_numpy(float), table.steps.to_numpy()
+    k = numpy.exp(closed_in(numpy.log(1 / 8), numpy.log(8), lambda at: log_fit(*measured, numpy.exp(at))[2]))
+    b_crit, s_min, squares = log_fit(*measured, 1)
+    free_b_crit, free_s_min, free_squares = log_fit(*measured, k)
+    fit, of_one, test = answer["fit"], answer["fit_with_k_1"], answer["law_test"]
     pairs = {"B_crit of the example": (float(said.getvalue().split()[-1]), answer["line"]["b_crit"]),
-             "B_crit of the fit": (answer["fit"]["b_crit"]["value"], b_crit),
-             "S_min of the fit": (answer["fit"]["s_min"]["value"], s_min)}
+             "B_crit with k 1": (of_one["b_crit"]["value"], b_crit),
+             "S_min with k 1": (of_one["s_min"]["value"], s_min),
+             "k": (fit["k"]["value"], k),
+             "B_crit with k free": (fit["b_crit"]["value"], free_b_crit),
+             "S_min with k free": (fit["s_min"]["value"], free_s_min),
+             "F": (test["f"], (squares - free_squares) / (free_squares / test["degrees"]))}
     worst = 0.0
     for name, (ours, theirs) in pairs.items():
         worst = max(worst, abs(ours / theirs - 1))
         print(f"{name}: {ours:.6g}, {theirs:.6g}")
     print(f"example of {len(lines.splitlines())} lines, pandas {pandas.__version__}: differences up to {worst:.1e}")
-    return 1 if worst > 1e-6 or len(lines.splitlines()) > 5 else 0
+    return 1 if worst > 1e-4 or len(lines.splitlines()) > 5 else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 // more.
 #include "recipes/papers/reference_check.h"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -45,15 +44,6 @@ BOOST_AUTO_TEST_CASE(the_rules_worked_examples) {
   near(least_mean(d, kFiveRuns), 19.82);
   near(100 * (c.mean / least_mean(c, kFiveRuns) - 1), 6.56);
   near(100 * (d.mean / least_mean(d, kFiveRuns) - 1), 4.69);
-}
-
-BOOST_AUTO_TEST_CASE(students_t_is_boosts) {
-  for (int64_t degrees = 1; degrees <= 60; ++degrees)
-    for (const double alpha : {0.05, 0.01, 0.3}) {
-      const boost::math::students_t t(static_cast<double>(degrees));
-      BOOST_TEST(student_t(alpha, degrees) == boost::math::quantile(boost::math::complement(t, alpha)),
-                 boost::test_tools::tolerance(1e-9));
-    }
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_between_two_points_is_on_their_line) {

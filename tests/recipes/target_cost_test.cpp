@@ -30,12 +30,7 @@ std::string forecast_text() {
   return scale_json(forecast_lines(), 60000, {"net, 32 samples a worker", "timed", "nodes of 8"});
 }
 
-CriticalBatch law(double s_min, double b_crit) {
-  CriticalBatch fit;
-  fit.s_min.value = s_min;
-  fit.b_crit.value = b_crit;
-  return fit;
-}
+ScalingLaw law(double s_min, double b_crit) { return {s_min, b_crit, 1}; }
 
 }  // namespace
 

@@ -1,0 +1,141 @@
+#include "optim/mean_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "graph/error.h"
+#include "optim/distributions.h"
+
+namespace kb {
+namespace {
+
+void check_steps(int64_t minibatch, std::span<const double> values) {
+  for (const double steps : values)
+    if (!(steps > 0) || !std::isfinite(steps))
+      throw Error(fmt::format("steps to the target: expected steps above 0 at minibatch {}, got {}", minibatch, steps));
+}
+
+// phi(z) / (1 - Phi(z)) of the standard normal: by how many deviations the mean above z lies above 0.
+double mean_above(double z) {
+  constexpr double kFar = 30;  // where the tail is too small for a double
+  if (z > kFar) return z + 1 / z;
+  return std::sqrt(2 / std::numbers::pi) * std::exp(-z * z / 2) / std::erfc(z / std::numbers::sqrt2);
+}
+
+// Logarithms of the steps of one minibatch.
+struct LogRuns {
+  std::vector<double> hits, given_up;
+  double mean = 0;
+
+  explicit LogRuns(const StepsToTarget& at) {
+    for (const double steps : at.steps) hits.push_back(std::log(steps));
+    for (const double steps : at.given_up) given_up.push_back(std::log(steps));
+    for (const double hit : hits) mean += hit / static_cast<double>(hits.size());
+  }
+
+  size_t runs() const { return hits.size() + given_up.size(); }
+
+  // As if those that were given up had hit then.
+  double least_mean() const {
+    double sum = 0;
+    for (const auto* values : {&hits, &given_up})
+      for (const double value : *values) sum += value;
+    return std::exp(sum / static_cast<double>(runs()));
+  }
+
+  // Moves the mean to that of the steps expected under it and `deviation`; returns the expected sum of squares.
+  double improve(double deviation) {
+    double sum = 0, squares = 0;
+    std::vector<double> expected = hits;
+    for (const double least : given_up) {
+      const double z = (least - mean) / deviation, above = mean_above(z);
+      expected.push_back(mean + deviation * above);
+      squares += deviation * deviation * (1 + z * above - above * above);
+    }
+    for (const double value : expected) sum += value;
+    mean = sum / static_cast<double>(runs());
+    for (const double value : expected) squares += (value - mean) * (value - mean);
+    return squares;
+  }
+
+  // Information about the mean, in units of 1 / deviation^2.
+  double weight(double deviation) const {
+    auto sum = static_cast<double>(hits.size());
+    for (const double least : given_up) {
+      const double z = (least - mean) / deviation, above = mean_above(z);
+      sum += above * (above - z);
+    }
+    return sum;
+  }
+};
+
+// Whether two runs of one minibatch hit: without such a pair misses may have any scatter.
+bool tells_scatter(const std::vector<LogRuns>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const LogRuns& at) { return at.hits.size() > 1; });
+}
+
+// Returns sigma and leaves the means in `runs`.
+double maximise(std::vector<LogRuns>& runs, int64_t degrees) {
+  constexpr int kMostSteps = 1000;
+  constexpr double kLeast = 1e-9, kSame = 1e-10;  // equal seeds have no deviation
+  double deviation = 0.1;
+  for (int i = 0; i < kMostSteps; ++i) {
+    double squares = 0;
+    for (LogRuns& at : runs) squares += at.improve(deviation);
+    const double next = std::max(kLeast, std::sqrt(squares / static_cast<double>(degrees)));
+    const bool is_there = std::abs(next - deviation) <= kSame * deviation;
+    deviation = next;
+    if (is_there) break;
+  }
+  return deviation;
+}
+
+// Variance of a mean logarithm that comes of steps known to within their resolution, and to within one step.
+double variance_of_grid(double resolution, double steps) {
+  const double spacing = std::max(std::log1p(resolution), std::log1p(1 / steps));
+  return spacing * spacing / 12;
+}
+
+}  // namespace
+
+double geometric_mean(std::span<const double> values) {
+  ensure(!values.empty(), "geometric_mean: of no values");
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
+  constexpr double kTail = 0.025;
+  PooledSteps result;
+  std::vector<LogRuns> runs;
+  std::vector<const StepsToTarget*> reached;
+  for (const StepsToTarget& at : measured) {
+    check_steps(at.minibatch, at.steps);
+    check_steps(at.minibatch, at.given_up);
+    if (at.steps.empty()) continue;
+    reached.push_back(&at);
+    runs.emplace_back(at);
+    result.degrees += static_cast<int64_t>(runs.back().runs()) - 1;
+  }
+  if (!tells_scatter(runs)) {
+    for (size_t i = 0; i < runs.size(); ++i) result.means.push_back({reached[i]->minibatch, runs[i].least_mean()});
+    result.degrees = 0;
+    return result;
+  }
+  result.deviation = maximise(runs, result.degrees);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    MeanSteps mean{reached[i]->minibatch, std::exp(runs[i].mean)};
+    mean.variance = result.deviation * result.deviation / runs[i].weight(result.deviation) +
+                    variance_of_grid(reached[i]->resolution, mean.steps);
+    const double half = student_t(kTail, result.degrees) * std::sqrt(mean.variance);
+    mean.interval = {mean.steps * std::exp(-half), mean.steps * std::exp(half)};
+    result.means.push_back(mean);
+  }
+  return result;
+}
+
+}  // namespace kb

@@ -1,0 +1,96 @@
+// Mean steps of minibatches whose runs scatter alike, some of them given up.
+#include "optim/mean_steps.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "graph/error.h"
+#include "tests/optim/synthetic_study.h"
+#include "tests/says.h"
+
+namespace kb::mean_steps_test {
+
+BOOST_AUTO_TEST_SUITE(mean_steps)
+
+// Deviations of log steps: +-d, +-2 d; sigma^2 = (2 d^2 + 8 d^2) / 2 degrees.
+BOOST_AUTO_TEST_CASE(the_variance_is_pooled) {
+  const double d = 0.1, sigma = std::sqrt(5) * d, t = 4.302652729911275;  // Student's, 2 degrees, 97.5 %
+  const PooledSteps pooled = pooled_steps(std::vector<StepsToTarget>{
+      {8, {1e6 * std::exp(-d), 1e6 * std::exp(d)}}, {16, {1e5 * std::exp(-2 * d), 1e5 * std::exp(2 * d)}}, {32, {}}});
+  const auto near = boost::test_tools::tolerance(1e-8);
+  BOOST_TEST(pooled.deviation == sigma, near);
+  BOOST_TEST(pooled.degrees == 2);
+  BOOST_REQUIRE(pooled.means.size() == 2u);
+  BOOST_TEST(pooled.means[0].steps == 1e6, near);
+  for (const MeanSteps& mean : pooled.means) {
+    BOOST_TEST(mean.interval.value().high / mean.steps == std::exp(t * sigma / std::sqrt(2)), near);
+    BOOST_TEST(mean.interval->low * mean.interval->high == mean.steps * mean.steps, near);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_are_known_to_within_their_resolution) {
+  const PooledSteps whole = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}}, {16, {80, 80}}});
+  BOOST_TEST(whole.means[0].interval.value().low < 157);
+  BOOST_TEST(whole.means[0].interval->high > 157);
+  const PooledSteps coarse = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}, {}, 0.1}, {16, {80, 80}}});
+  BOOST_TEST(std::log(coarse.means[0].interval.value().high / 157) == 4.302652729911275 * std::log(1.1) / std::sqrt(12),
+             boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(single_runs_have_no_interval) {
+  const PooledSteps pooled = pooled_steps(std::vector<StepsToTarget>{{8, {100}}, {16, {70}}});
+  BOOST_TEST(pooled.means[1].steps == 70, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(!pooled.means[1].interval);
+  BOOST_TEST(pooled.means[1].variance == 0);
+}
+
+// The likelihood of hits and misses is greatest at the mean: no place nearby has a greater one.
+BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_lifts_the_mean) {
+  const std::vector<StepsToTarget> study = {{8, {90, 110}, {130}}, {16, {60, 70, 66}}, {32, {40, 44}, {41}}};
+  const PooledSteps pooled = pooled_steps(study);
+  BOOST_TEST(pooled.means[0].steps > geometric_mean(std::vector<double>{90, 110, 130}));
+  const auto likelihood = [&](size_t place, double factor) {
+    const double sigma = pooled.deviation, mean = std::log(factor * pooled.means[place].steps);
+    double sum = 0;
+    for (const double steps : study[place].steps) sum -= std::pow((std::log(steps) - mean) / sigma, 2) / 2;
+    for (const double least : study[place].given_up)
+      sum += std::log(std::erfc((std::log(least) - mean) / sigma / std::sqrt(2)));
+    return sum;
+  };
+  for (size_t place = 0; place < study.size(); ++place)
+    for (const double factor : {0.9, 0.99, 1.01, 1.1}) BOOST_TEST(likelihood(place, factor) < likelihood(place, 1));
+  // It knows less of its mean than a run that hit.
+  BOOST_TEST(pooled.means[0].variance > pooled.means[1].variance);
+}
+
+// Without the misses the mean would lie 0.35 deviations too low.
+BOOST_AUTO_TEST_CASE(misses_do_not_bias_the_mean) {
+  double sum = 0;
+  constexpr int kStudies = 200;
+  const test::StudyDesign design{{300, 256, 1}, test::doublings(8), 5, 0.17, 0.2};
+  for (uint64_t seed = 1; seed <= kStudies; ++seed)
+    for (const MeanSteps& mean : pooled_steps(test::synthetic_study(design, seed)).means)
+      sum += std::log(mean.steps / design.law.steps_at(static_cast<double>(mean.minibatch))) / (8 * kStudies);
+  BOOST_TEST(std::abs(sum) < 0.1 * design.deviation);
+}
+
+BOOST_AUTO_TEST_CASE(the_geometric_mean) {
+  BOOST_TEST(geometric_mean(std::vector<double>{4, 9}) == 6, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_number_of_steps_is_refused) {
+  for (const auto& [steps, got] : {std::pair(0.0, "got 0"),
+                                   {-1.0, "got -1"},
+                                   {std::nan(""), "got nan"},
+                                   {std::numeric_limits<double>::infinity(), "got inf"}}) {
+    const auto says = test::says("steps to the target: expected steps above 0 at minibatch 16", got);
+    BOOST_CHECK_EXCEPTION(pooled_steps(std::vector<StepsToTarget>{{8, {5}}, {16, {steps}}}), Error, says);
+    BOOST_CHECK_EXCEPTION(pooled_steps(std::vector<StepsToTarget>{{8, {5}}, {16, {5}, {steps}}}), Error, says);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::mean_steps_test
