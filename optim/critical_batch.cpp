@@ -158,6 +158,7 @@ class Measured {
     for (size_t i = 0; i < measured.size(); ++i)
       points_.push_back(
           {std::log(static_cast<double>(measured[i].minibatch)), std::log(measured[i].steps), weights[i]});
+    for (const double weight : weights) exact_ += kRounding * weight;
     fit_ = best_law();
     cost_ = cost(fit_);
   }
@@ -188,6 +189,7 @@ class Measured {
   struct Point {
     double minibatch, steps, weight;  // logarithms
   };
+  static constexpr double kRounding = 1e-26;  // squares of logarithms
   static constexpr int kPlacesOfBend = 7, kPlacesOfCritical = 17, kBits = 14, kBitsOfFit = 26;
 
   static double widest_bend() { return std::log(kWidestBend); }
@@ -205,11 +207,11 @@ class Measured {
 
   // The best law of a curve, from `free` on, by Gauss and Newton; a step that gains nothing is halved.
   std::pair<LogLaw, double> best_on(const LawCurve& curve, double free) const {
-    constexpr int kMostSteps = 60, kMostHalvings = 30;
-    constexpr double kLongest = 2, kSame = 1e-9;
+    constexpr int kMostSteps = 30, kMostHalvings = 8;
+    constexpr double kLongest = 2, kSame = 1e-9, kGain = 1e-10;  // of the free number; of the sum of squares
     LogLaw law = curve.at(free);
     double least = cost(law);
-    for (int i = 0; i < kMostSteps; ++i) {
+    for (int i = 0; i < kMostSteps && least > exact_; ++i) {
       double step = std::clamp(newton_step(curve, law), -kLongest, kLongest);
       LogLaw next = curve.at(free + step);
       double next_cost = cost(next);
@@ -221,7 +223,7 @@ class Measured {
       if (!(next_cost <= least)) break;
       free += step;
       law = next;
-      const bool is_there = std::abs(step) < kSame || least - next_cost <= kSame * kSame * least;
+      const bool is_there = std::abs(step) < kSame || least - next_cost <= kGain * least;
       least = next_cost;
       if (is_there) break;
     }
@@ -297,7 +299,7 @@ class Measured {
   bool k_is_free_;
   std::vector<Point> points_;
   LogLaw fit_;
-  double cost_ = 0;
+  double cost_ = 0, exact_ = 0;  // sum of squares of the fit; one that is rounding alone
 };
 
 ScalingFit fit_of(const Measured& measured, bool k_is_free) {

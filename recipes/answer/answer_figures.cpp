@@ -27,6 +27,27 @@ std::vector<double> minibatches(const StudyAnswer& answer) {
   return all;
 }
 
+// The 95 % of the fitted steps over the axis: minibatches and ends, where both are known.
+struct FitBand {
+  std::vector<std::pair<double, double>> low, high;
+};
+
+FitBand band_of(const StudyAnswer& answer) {
+  FitBand band;
+  if (!answer.fit) return band;
+  constexpr int kPieces = 24;
+  const ValueAxis x = axis_at(minibatches(answer));
+  std::vector<double> at;
+  for (int i = 0; i <= kPieces; ++i) at.push_back(x.low * std::pow(x.high / x.low, i / double{kPieces}));
+  const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured, at);
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (!intervals[i].has_low() || !intervals[i].has_high()) continue;
+    band.low.emplace_back(at[i], intervals[i].low);
+    band.high.emplace_back(at[i], intervals[i].high);
+  }
+  return band;
+}
+
 // The frame of a figure: title, legend, chart over axes, of which x has the measured minibatches.
 class FigureFrame {
  public:
@@ -49,20 +70,13 @@ class FigureFrame {
     shade(gain, x_.high, "#cc79a72b", ScalingRegion::no_gain);
   }
 
-  // 95 % of the fit's steps, times what `unit` says of a minibatch.
-  void draw_band(const std::function<double(double)>& unit) {
-    if (!answer_.fit) return;
-    constexpr int kPieces = 24;
-    std::vector<double> at;
-    for (int i = 0; i <= kPieces; ++i) at.push_back(x_.low * std::pow(x_.high / x_.low, i / double{kPieces}));
-    std::vector<std::pair<double, double>> low, high;
-    const std::vector<ConfidenceInterval> band = steps_band(answer_.measured, at);
-    for (size_t i = 0; i < at.size(); ++i) {
-      if (!band[i].has_low() || !band[i].has_high()) continue;
-      low.emplace_back(at[i], unit(at[i]) * band[i].low);
-      high.emplace_back(at[i], unit(at[i]) * band[i].high);
+  // Each minibatch and an end of the interval, times what `unit` says of the minibatch.
+  void draw_band(const FitBand& band, const std::function<double(double)>& unit) {
+    for (const auto* edge : {&band.low, &band.high}) {
+      std::vector<std::pair<double, double>> values;
+      for (const auto& [minibatch, steps] : *edge) values.emplace_back(minibatch, unit(minibatch) * steps);
+      chart_.clipped_line(values, kBandStroke);
     }
-    for (const auto* edge : {&low, &high}) chart_.clipped_line(*edge, kBandStroke);
   }
 
   // B_crit as an upright line, where the axis has it.
@@ -135,7 +149,7 @@ std::vector<ChartEntry> measured_legend(const StudyAnswer& answer) {
   return legend;
 }
 
-std::string steps_figure(const StudyAnswer& answer) {
+std::string steps_figure(const StudyAnswer& answer, const FitBand& band) {
   FigureFrame figure(answer, "Steps to the target", logarithmic_values(range_of(answer, false)));
   std::vector<ChartEntry> legend = measured_legend(answer);
   figure.shade_regions();
@@ -143,12 +157,12 @@ std::string steps_figure(const StudyAnswer& answer) {
   figure.mark_critical(legend);
   figure.chart().curve([&](double b) { return answer.base_result().samples / b; }, kPerfectStroke);
   if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.steps_at(b); }, kFitStroke);
-  figure.draw_band([](double) { return 1.0; });
+  figure.draw_band(band, [](double) { return 1.0; });
   draw_measured(figure.chart(), answer, false);
   return figure.str(legend);
 }
 
-std::string samples_figure(const StudyAnswer& answer) {
+std::string samples_figure(const StudyAnswer& answer, const FitBand& band) {
   FigureFrame figure(answer, "Samples to the target", linear_values(range_of(answer, true)));
   std::vector<ChartEntry> legend = measured_legend(answer);
   figure.shade_regions();
@@ -156,7 +170,7 @@ std::string samples_figure(const StudyAnswer& answer) {
   figure.mark_critical(legend);
   figure.chart().curve([&](double) { return answer.base_result().samples; }, kPerfectStroke);
   if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.samples_at(b); }, kFitStroke);
-  figure.draw_band([](double b) { return b; });
+  figure.draw_band(band, [](double b) { return b; });
   draw_measured(figure.chart(), answer, true);
   return figure.str(legend);
 }
@@ -313,8 +327,10 @@ std::string rate_map(const StudyAnswer& answer) {
 }  // namespace
 
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
-  std::vector<AnswerFigure> figures = {
-      {"steps", steps_figure(answer)}, {"samples", samples_figure(answer)}, {"efficiency", efficiency_figure(answer)}};
+  const FitBand band = band_of(answer);
+  std::vector<AnswerFigure> figures = {{"steps", steps_figure(answer, band)},
+                                       {"samples", samples_figure(answer, band)},
+                                       {"efficiency", efficiency_figure(answer)}};
   if (!answer.base_result().best.rate) return figures;
   figures.push_back({"rates", rates_figure(answer)});
   const bool has_several =

@@ -53,10 +53,13 @@ Json line_json(const StudyAnswer& answer) {
           {"e_min", answer.line->e_min}};
 }
 
-Json band_json(const StudyAnswer& answer, size_t i) {
-  if (!answer.fit) return nullptr;
-  const double minibatch = static_cast<double>(answer.best[i].minibatch);
-  return interval_json(steps_band(answer.measured, {&minibatch, 1}).front());
+Json noise_json(const StudyAnswer& answer) {
+  if (!answer.noise) return nullptr;
+  const TargetNoise& noise = *answer.noise;
+  return {{"target", noise.target.text()},
+          {"samples", noise.samples},
+          {"deviation", noise.deviation},
+          {"shift_of_log_steps", noise.shift}};
 }
 
 std::string region_name(const StudyAnswer& answer, const BestResult& one) {
@@ -69,13 +72,15 @@ Json rate_json(const RateResult& one) {
           {"diverged", one.diverged}, {"steps", one.steps},     {"seconds", one.seconds}};
 }
 
-Json best_json(const StudyAnswer& answer, size_t i) {
+// `band`: of the fitted steps.
+Json best_json(const StudyAnswer& answer, size_t i, const ConfidenceInterval& band) {
   const BestResult& one = answer.best[i];
   Json json = {{"rate", one.best.rate},
                {"setting", one.best.setting},
                {"rate_is_bound", one.is_greatest ? "lower"
                                  : one.is_least  ? "upper"
                                                  : "none"},
+               {"effective_rate", one.effective_rate},
                {"linear_rate", one.linear_rate},
                {"sqrt_rate", one.square_root_rate},
                {"diverged_from", one.diverged_from},
@@ -85,7 +90,7 @@ Json best_json(const StudyAnswer& answer, size_t i) {
                {"samples", one.samples},
                {"efficiency", one.efficiency},
                {"region", region_name(answer, one)},
-               {"fitted_band", band_json(answer, i)}};
+               {"fitted_band", answer.fit ? interval_json(band) : Json(nullptr)}};
   if (answer.fit) {
     json["fitted_steps"] = answer.fit->answer.steps_at(static_cast<double>(one.minibatch));
     json["residual"] = answer.fit->answer.residuals[i];
@@ -108,11 +113,17 @@ Json cluster_json(const ClusterCost& cost) {
 
 Json minibatches_json(const StudyAnswer& answer) {
   Json list = Json::array();
+  std::vector<double> at_best;
+  for (const BestResult& one : answer.best) at_best.push_back(static_cast<double>(one.minibatch));
+  std::vector<ConfidenceInterval> bands(at_best.size());
+  if (answer.fit) bands = steps_band(answer.measured, at_best);
   size_t place = 0;  // of the next one in `best`
   for (const MinibatchResults& at : answer.all) {
     Json entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", Json::array()}};
-    if (place < answer.best.size() && answer.best[place].minibatch == at.minibatch)
-      entry["best"] = best_json(answer, place++);
+    if (place < answer.best.size() && answer.best[place].minibatch == at.minibatch) {
+      entry["best"] = best_json(answer, place, bands[place]);
+      ++place;
+    }
     for (const RateResult& one : at.rates) entry["rates"].push_back(rate_json(one));
     list.push_back(std::move(entry));
   }
@@ -147,6 +158,7 @@ std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
                {"fit", answer_fit_json(answer)},
                {"fit_with_k_1", answer.fit && answer.fit->of_one ? fit_json(*answer.fit->of_one) : Json(nullptr)},
                {"law_test", test_json(answer)},
+               {"target_noise", noise_json(answer)},
                {"line", line_json(answer)},
                {"base_minibatch", answer.base_result().minibatch},
                {"perfect_excess", kPerfectExcess},

@@ -140,12 +140,23 @@ std::string regions_sentence(const ScalingFit& fit) {
       place_text(fit.perfect_end), 100 * kPerfectExcess, place_text(fit.gain_end), 100 * kGainExcess);
 }
 
+std::string noise_sentence(const TargetNoise& noise) {
+  return fmt::format(
+      "By the {} samples that {} was judged on, one standard deviation of the figure is {:.2g}, {:.0f} % of the "
+      "target: it "
+      "moves every S alike, by some {:.0f} %, which the intervals do not hold.",
+      noise.samples, noise.target.text(), noise.deviation, 100 * noise.deviation / noise.target.value,
+      100 * std::expm1(noise.shift));
+}
+
 // Empty where the rate alone was varied.
 std::string settings_sentence(const StudyAnswer& answer) {
   std::vector<std::string> settings;
   for (const BestResult& one : answer.best)
     if (!one.best.setting.empty())
-      settings.push_back(fmt::format("{} at minibatch {}", one.best.setting, one.minibatch));
+      settings.push_back(
+          fmt::format("{} at minibatch {}{}", one.best.setting, one.minibatch,
+                      one.effective_rate ? fmt::format(" (rate / (1 - momentum) {:.3g})", *one.effective_rate) : ""));
   return settings.empty() ? "" : fmt::format("Best with {}.", fmt::join(settings, ", "));
 }
 
@@ -187,6 +198,7 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   } else {
     sentences.push_back(fmt::format("No critical minibatch: {}.", answer.no_fit));
   }
+  if (answer.noise) sentences.push_back(noise_sentence(*answer.noise));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
   if (!answer.not_reached.empty())
     sentences.push_back(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "recipes/run/run_folder.h"
 #include "recipes/sweep/sweep_store.h"
@@ -11,11 +12,15 @@
 namespace kb {
 namespace {
 
-constexpr const char *kTargetWord = "--target", *kRateRange = "lr";
+constexpr const char* kRateRange = "lr";
 
-TargetFigure target_of(const SweepDefinition& definition) {
-  const auto at = std::find(definition.words.begin(), definition.words.end(), kTargetWord);
-  return parse_target(kTargetWord, at == definition.words.end() ? "" : *(at + 1));
+// Samples by which the trials are judged; 0 where the flags do not say.
+int64_t held_out(const SweepDefinition& definition) {
+  const auto at = std::find(definition.words.begin(), definition.words.end(), "--validation");
+  int64_t samples = 0;
+  if (at != definition.words.end() && at + 1 != definition.words.end())
+    std::from_chars((at + 1)->data(), (at + 1)->data() + (at + 1)->size(), samples);
+  return samples;
 }
 
 // "momentum=0.95 weight-decay=0.0001": what was searched beside the learning rate.
@@ -36,7 +41,7 @@ Measurement measurement_of(const RunReport& run, const PlannedTrial& trial) {
   measurement.samples = static_cast<double>(trial.standing.steps * trial.minibatch);
   measurement.seconds = run.train_seconds;
   if (trial.state != TrialState::reached) return measurement;
-  measurement.steps = static_cast<double>(trial.standing.target_step);
+  measurement.steps = trial.standing.crossing;
   measurement.samples = trial.standing.samples;
   return measurement;
 }
@@ -54,7 +59,9 @@ std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::
 StoreResults read_store(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
-  StoreResults results{target_of(view.definition()), {}, {}, {}, {}, view.plan().waiting().size()};
+  StoreResults results;
+  results.target = target_of(view.definition());
+  results.waiting = view.plan().waiting().size();
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (size_t i = 0; i < plan.trials.size(); ++i) {
       const PlannedTrial& trial = plan.trials[i];
@@ -68,6 +75,7 @@ StoreResults read_store(const std::filesystem::path& store) {
       results.best[trial.minibatch] = {run.rate, setting_of(trial)};
       results.best_runs.push_back(run);
     }
+  results.noise = target_noise(results.target, held_out(view.definition()), results.best_runs);
   return results;
 }
 

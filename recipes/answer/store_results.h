@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "recipes/answer/measurement.h"
+#include "recipes/answer/target_noise.h"
 #include "recipes/config/target_figure.h"
 #include "recipes/trials/run_reader.h"
 
@@ -18,6 +20,7 @@ struct StoreResults {
   std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
   std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
+  std::optional<TargetNoise> noise;       // of the held-out part
   size_t waiting = 0;                     // trials that are known and not done yet
 };
 

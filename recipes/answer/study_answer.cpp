@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "graph/error.h"
 #include "optim/scaling.h"
@@ -78,6 +80,17 @@ std::optional<double> diverged_from(const std::vector<RateResult>& rates, const 
   return std::nullopt;
 }
 
+// The momentum of a setting such as "momentum=0.95 weight-decay=0.0001"; nothing where it was not searched.
+std::optional<double> momentum_of(const std::string& setting) {
+  constexpr std::string_view kName = "momentum=";
+  const size_t at = setting.starts_with(kName) ? 0 : setting.find(fmt::format(" {}", kName));
+  if (at == std::string::npos) return std::nullopt;
+  const char* begin = setting.data() + at + kName.size() + (at > 0 ? 1 : 0);
+  double value = 0;
+  const auto [end, error] = std::from_chars(begin, setting.data() + setting.size(), value);
+  return error == std::errc() && value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
+}
+
 BestResult best_result(const MinibatchResults& at, const RateResult& best) {
   BestResult result;
   result.minibatch = at.minibatch;
@@ -86,6 +99,8 @@ BestResult best_result(const MinibatchResults& at, const RateResult& best) {
   result.is_least = has_several && best.rate == at.rates.front().rate;
   result.is_greatest = has_several && best.rate == at.rates.back().rate;
   result.diverged_from = diverged_from(at.rates, best);
+  const std::optional<double> momentum = momentum_of(best.setting);
+  if (best.rate && momentum) result.effective_rate = *best.rate / (1 - *momentum);
   return result;
 }
 
@@ -177,6 +192,7 @@ std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const
 
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;
+  answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
   for (const MinibatchResults& at : answer.all) {
     if (const RateResult* best = best_rate(at, options.best))

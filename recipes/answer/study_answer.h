@@ -13,6 +13,7 @@
 #include "optim/scaling_regions.h"
 #include "recipes/answer/measurement.h"
 #include "recipes/answer/target_cost.h"
+#include "recipes/answer/target_noise.h"
 
 namespace kb {
 
@@ -59,6 +60,8 @@ struct BestResult {
   double samples = 0;                                   // minibatch x steps
   double efficiency = 0;                                // samples of the base minibatch over these; 1: perfect scaling
   std::optional<double> linear_rate, square_root_rate;  // that follow from the base minibatch's best
+  // Rate / (1 - momentum), where momentum was searched: the effective learning rate of Shallue et al. 2019.
+  std::optional<double> effective_rate;
 };
 
 struct StudyAnswer {
@@ -73,6 +76,8 @@ struct StudyAnswer {
   std::vector<double> slopes;  // of log steps over log minibatch, from each of `best` to the next; -1 is perfect
   std::optional<ClusterCost> cluster;  // where a forecast was given
 
+  std::optional<TargetNoise> noise;  // of the part that the target was judged on, where it is known
+
   const BestResult& base_result() const { return best[base]; }
   // Nothing without a fit.
   std::optional<ScalingRegion> region_of(const BestResult& one) const;
@@ -81,6 +86,7 @@ struct StudyAnswer {
 struct AnswerOptions {
   std::optional<int64_t> base_minibatch;       // nothing: the smallest that reached the target
   std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
+  std::optional<TargetNoise> noise = {};       // of the part that the target was judged on
   std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };
 

@@ -14,12 +14,13 @@ std::string text(const EpochsToGoal& run) {
 
 }  // namespace
 
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent) {
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, GoalBy by) {
   const RunReport report = read_run(run);
   EpochsToGoal found{run, report.recipe, report.minibatch, report.part, report.goal, 0, std::nullopt};
   found.samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch);
   for (const EvaluationPoint& point : report.evaluations) {
-    if (!(point.goal <= percent / 100)) continue;
+    const double goal = percent / 100;
+    if (!(point.goal < goal || (by == GoalBy::equal && point.goal == goal))) continue;
     found.epochs = point.epoch;
     break;
   }

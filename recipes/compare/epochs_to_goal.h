@@ -18,9 +18,12 @@ struct EpochsToGoal {
   std::optional<double> epochs;  // at the first evaluation that reached the goal; nothing: none did
 };
 
-// Reads manifest.json and metrics.jsonl of a run folder. `percent`: the greatest figure of its evaluations, in per
-// cent, that reaches the goal. Throws Error with the file where one is missing or damaged.
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent);
+// better: as --target counts, Shallue et al. 2019 (TargetFigure). equal: MLPerf's rules, which ask for 75.9 % or more.
+enum class GoalBy : uint8_t { better, equal };
+
+// Reads manifest.json and metrics.jsonl of a run folder. `percent`: the goal, an error in per cent, that an evaluation
+// has to be below, or at most equal to. Throws Error with the file where one is missing or damaged.
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, GoalBy by = GoalBy::better);
 
 // Throws Error unless all runs are of one recipe, one minibatch, one part and one metric.
 void check_comparable(std::span<const EpochsToGoal> runs);

@@ -8,6 +8,9 @@
 namespace kb {
 namespace {
 
+constexpr const char* kSeedExpected = "a whole number in [0, 2^32)";
+constexpr int64_t kSeedsBelow = int64_t{1} << 32;
+
 FlagRow whole_row(FlagText text, int64_t RunConfig::*member, std::string expected, int64_t least, int64_t below) {
   std::string name = text.name;
   return {std::move(text),
@@ -63,7 +66,15 @@ FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero) {
 }
 
 FlagRow seed_row(FlagText text, int64_t RunConfig::*member) {
-  return whole_row(std::move(text), member, "a whole number in [0, 2^32)", 0, int64_t{1} << 32);
+  return whole_row(std::move(text), member, kSeedExpected, 0, kSeedsBelow);
+}
+
+FlagRow seed_row(FlagText text, std::optional<int64_t> RunConfig::*member) {
+  return {text,
+          [=](RunConfig& config, const std::string& value) {
+            config.*member = parse_whole(text.name, value, kSeedExpected, 0, kSeedsBelow);
+          },
+          [=](const RunConfig& config) { return config.*member ? fmt::to_string(*(config.*member)) : ""; }};
 }
 
 FlagRow real(FlagText text, double RunConfig::*member) {

@@ -55,9 +55,10 @@ FlagRow find_flag(const Recipe& recipe, const std::string& name);
 
 FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero);
 FlagRow seed_row(FlagText text, int64_t RunConfig::*member);  // in [0, 2^32)
-FlagRow real(FlagText text, double RunConfig::*member);       // >= 0
-FlagRow positive(FlagText text, double RunConfig::*member);   // > 0
-FlagRow fraction(FlagText text, double RunConfig::*member);   // in [0, 1)
+FlagRow seed_row(FlagText text, std::optional<int64_t> RunConfig::*member);
+FlagRow real(FlagText text, double RunConfig::*member);      // >= 0
+FlagRow positive(FlagText text, double RunConfig::*member);  // > 0
+FlagRow fraction(FlagText text, double RunConfig::*member);  // in [0, 1)
 // A name of a list that is no closed set: data sets, optimizers' schedules.
 FlagRow choice(FlagText text, std::string RunConfig::*member, const std::vector<std::string>& choices);
 std::string with_words(std::string doc, const std::vector<std::string>& words);  // "doc; one of a, b"

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/passes.h"
 #include "recipes/task/suggest.h"
@@ -75,6 +76,14 @@ RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
   return config;
 }
 
+std::vector<NamedScalar> hyper_of_run(const RunConfig& config) {
+  std::vector<NamedScalar> hyper = config.hyper;
+  if (config.half_life == 0) return hyper;
+  for (NamedScalar& scalar : hyper)
+    if (scalar.name == kBeta2Name) scalar.value = std::exp2(-static_cast<double>(config.minibatch) / config.half_life);
+  return hyper;
+}
+
 LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   ScheduleSpec spec;
   spec.shape = config.schedule;
@@ -95,7 +104,7 @@ LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
 }
 
 StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan) {
-  return {make_rate(config, plan), find_optimizer(own, config.optimizer), config.hyper};
+  return {make_rate(config, plan), find_optimizer(own, config.optimizer), hyper_of_run(config)};
 }
 
 std::string rate_derivation(const RunConfig& config, const RunPlan& plan) {
@@ -117,10 +126,13 @@ std::string rate_note(const RunConfig& config, const RunPlan& plan) {
 
 std::string optimizer_text(const RunConfig& config) {
   std::string text = "optimizer " + config.optimizer;
-  for (size_t i = 0; i < config.hyper.size(); ++i) {
-    std::string words = config.hyper[i].name;
+  const std::vector<NamedScalar> hyper = hyper_of_run(config);
+  for (size_t i = 0; i < hyper.size(); ++i) {
+    std::string words = hyper[i].name;
     std::replace(words.begin(), words.end(), '_', ' ');
-    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, config.hyper[i].value);
+    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, hyper[i].value);
+    if (config.half_life > 0 && hyper[i].name == kBeta2Name)
+      text += fmt::format(" (half-life {} samples)", config.half_life);
   }
   if (config.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", config.clip_norm);
   if (config.ema > 0) text += fmt::format("; parameters averaged with {}", config.ema);

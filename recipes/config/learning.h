@@ -26,6 +26,13 @@ void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, 
 // Returns the configuration that the defaults describe, for a recipe or a task with these optimizers of its own.
 RunConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
 
+inline constexpr const char* kBeta2Name = "beta2";
+
+// Returns the optimizer's hyper-parameters in this run: those of the flags, but beta2 by --half-life (Marek et al.
+// 2025, "Small batch size training for language models": 2^(-minibatch / K), so that a squared gradient's share of its
+// mean halves after K samples whatever the minibatch is).
+std::vector<NamedScalar> hyper_of_run(const RunConfig& config);
+
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
 // (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start. With AdaScale it is the
 // rate of the base minibatch's steps, without gains.

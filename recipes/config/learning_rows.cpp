@@ -125,6 +125,8 @@ bool reads_end_rate(const RunConfig& config) {
 
 bool asks_for_warmup(const RunConfig& config) { return config.warmup != "none"; }
 
+bool has_beta2(const RunConfig& config) { return find_hyper(config.hyper, kBeta2Name) != config.hyper.end(); }
+
 bool scales_from_a_base(const RunConfig& config) { return config.base_minibatch > 0 || config.scaling == "none"; }
 
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given) {
@@ -137,6 +139,15 @@ void check_learning_flags(const RunConfig& config, const std::function<bool(cons
   if (given("--base-lr") && config.base_minibatch == 0)
     throw UsageError(
         fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
+  if (config.half_life == 0) return;
+  if (given("--beta2"))
+    throw UsageError(
+        "--half-life, --beta2: expected one of them, got both\n  hint:     --half-life K sets beta2 to 2^(-minibatch / "
+        "K)");
+  if (!config.minibatch_schedule.empty())
+    throw UsageError(
+        "--half-life, --minibatch-schedule: expected one of them, got both\n  hint:     beta2 follows from one "
+        "minibatch");
 }
 
 }  // namespace kb

@@ -30,9 +30,10 @@ bool scales_from_a_base(const RunConfig& config);
 std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes);  // by one of these
 bool reads_end_rate(const RunConfig& config);
 bool asks_for_warmup(const RunConfig& config);
+bool has_beta2(const RunConfig& config);
 
-// Throws UsageError where the flags of a command line do not say one learning rate. `given`: returns
-// true for a flag of the command line.
+// Throws UsageError where the flags of a command line do not say one learning rate, or one beta2. `given`:
+// returns true for a flag of the command line.
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

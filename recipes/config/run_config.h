@@ -78,6 +78,13 @@ struct RunConfig {
   OptionValues options;            // of the recipe's own
 };
 
+inline uint32_t weights_seed(const RunConfig& config) {
+  return static_cast<uint32_t>(config.seed_weights.value_or(config.seed));
+}
+inline uint64_t order_seed(const RunConfig& config) {
+  return static_cast<uint64_t>(config.seed_order.value_or(config.seed));
+}
+
 // Dtype in which a model is declared: bf16 is the compiler's rewriting of an f32 graph.
 inline DType graph_dtype(Precision precision) { return precision == Precision::f64 ? DType::f64 : DType::f32; }
 

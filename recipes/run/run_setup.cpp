@@ -112,7 +112,7 @@ void RunSetup::load_and_compile() {
     Programs compiled =
         compile_alike(world, *device.backend, [&] { return compile_programs(of, with_bucket(), target, at); });
     check_memory(compiled, config);
-    return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), static_cast<uint32_t>(config.seed));
+    return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), weights_seed(config));
   };
   std::future<std::unique_ptr<LoadedPrograms>> compiling;
   Residency expected;

@@ -82,7 +82,10 @@ std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan
   lines.push_back(rate_derivation(config, plan));
   if (const std::string note = rate_note(config, plan); !note.empty()) lines.push_back(note);
   const std::string smoothing = task.classes > 0 ? fmt::format("label smoothing {}, ", config.label_smoothing) : "";
-  lines.push_back(fmt::format("{}; {}seed {}", optimizer_text(config), smoothing, config.seed));
+  std::string seeds = fmt::format("seed {}", config.seed);
+  if (config.seed_weights) seeds += fmt::format(", of the weights {}", *config.seed_weights);
+  if (config.seed_order) seeds += fmt::format(", of the order {}", *config.seed_order);
+  lines.push_back(fmt::format("{}; {}{}", optimizer_text(config), smoothing, seeds));
   return lines;
 }
 

@@ -112,6 +112,12 @@ SweepDefinition parse_definition(const std::string& text, const std::string& wha
   return definition;
 }
 
+TargetFigure target_of(const SweepDefinition& definition) {
+  constexpr const char* kTarget = "--target";
+  const auto at = std::find(definition.words.begin(), definition.words.end(), kTarget);
+  return parse_target(kTarget, at == definition.words.end() ? "" : *(at + 1));
+}
+
 std::optional<BuildDifference> build_difference(const SweepDefinition& definition) {
   const BuildDifference parts[] = {{"commit", definition.commit, source_commit()},
                                    {"compiler", definition.compiler, build_compiler()}};

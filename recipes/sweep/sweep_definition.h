@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/config/target_figure.h"
 #include "recipes/sweep/search_space.h"
 
 namespace kb {
@@ -37,6 +38,9 @@ struct SweepDefinition {
   int shards = 0;                // of a trial (--shards), as on the machine that the sweep began on
   std::string commit, compiler;  // of the programs that train it (runtime/commit.h); empty: they were not kept
 };
+
+// The figure that every trial is to reach.
+TargetFigure target_of(const SweepDefinition& definition);
 
 // Most trials of a minibatch, before any range is widened; seeds are at most kMostSeeds (recipes/config/values.h).
 inline constexpr int64_t kMostTrials = 1000;

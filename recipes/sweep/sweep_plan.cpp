@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "graph/error.h"
 #include "recipes/config/values.h"
@@ -27,6 +28,12 @@ std::string widening_name(const SweepDefinition& definition, int64_t minibatch, 
 
 bool is_closed_trial(const PlannedTrial& trial) {
   return trial.state != TrialState::waiting && trial.state != TrialState::failed;
+}
+
+// Trials of a minibatch are evaluated at the same steps: who crosses the target first is never evaluated as there
+// later.
+bool took_fewer(const TrialStanding& one, const TrialStanding& other) {
+  return std::pair(one.crossing, one.target_step) < std::pair(other.crossing, other.target_step);
 }
 
 // Plans one minibatch from what is known of the smaller ones.
@@ -103,7 +110,7 @@ class MinibatchPlanner {
     for (size_t i = 0; i < plan_.trials.size(); ++i) {
       const TrialStanding& own = plan_.trials[i].standing;
       if (own.end != TrialStanding::End::reached) continue;
-      if (!plan_.best || own.target_step < plan_.trials[*plan_.best].standing.target_step) plan_.best = i;
+      if (!plan_.best || took_fewer(own, plan_.trials[*plan_.best].standing)) plan_.best = i;
     }
     for (PlannedTrial& trial : plan_.trials) trial.state = state_of(trial.standing);
   }

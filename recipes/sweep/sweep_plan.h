@@ -3,7 +3,8 @@
 //
 // Minibatches are searched in growing order: --trials points in the ranges, those beyond an edge where the best lies at
 // it, and then the best under further seeds, beside the search of the next minibatch. The best trial is the one that
-// took the fewest steps to the target, the first of equals (Shallue et al. 2019, arXiv 1811.03600, section 4.1).
+// took the fewest steps to the target, interpolated between evaluations, the first of equals (Shallue et al. 2019,
+// arXiv 1811.03600, section 4.1).
 #pragma once
 #include <map>
 #include <optional>
@@ -23,6 +24,7 @@ struct TrialStanding {
   int64_t target_step = 0;  // where it reached the target
   double samples = 0;       // seen until then
   bool is_stopped = false;  // of one without an end: it made its checkpoint, and does not run
+  double crossing = 0;      // steps at which it crossed the target, between two evaluations (target_crossing)
 };
 using Standings = std::map<std::string, TrialStanding>;  // by names; a trial that was not begun has none
 

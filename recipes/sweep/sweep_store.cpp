@@ -9,6 +9,7 @@
 #include "recipes/config/values.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_folder.h"
+#include "recipes/trials/target_crossing.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/json.h"
@@ -118,13 +119,15 @@ SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked)
   return definition;
 }
 
-TrialStanding read_standing(const fs::path& run) {
+TrialStanding read_standing(const fs::path& run, const SweepDefinition& definition) {
   using End = TrialStanding::End;
   try {
     const RunReport report = read_manifest(run);
     const bool is_stopped = !report.how.empty();
     if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(run), 0, 0, is_stopped};
-    if (report.target_step) return {End::reached, report.steps, *report.target_step, report.target_samples};
+    if (report.target_step)
+      return {End::reached,          report.steps, *report.target_step,
+              report.target_samples, false,        target_crossing(read_run(run), target_of(definition))};
     return {report.diverged ? End::diverged : End::missed, report.steps};
   } catch (const Error&) {
     return {is_there(run / kRefusalFile) ? End::refused : End::none};  // it has not come to a manifest
@@ -190,7 +193,7 @@ void SweepView::read_standings() {
   for (const std::string& name : names_in(folder_)) {
     if (!name.starts_with(kTrialStart)) continue;
     const PlannedTrial* trial = plan_.find(name);
-    if (!trial || !trial->is_final()) standings_[name] = read_standing(folder_ / name);
+    if (!trial || !trial->is_final()) standings_[name] = read_standing(folder_ / name, definition_);
   }
   // One that failed here may have ended in another process.
   for (const std::string& name : failed_)

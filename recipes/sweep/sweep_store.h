@@ -21,8 +21,8 @@ SweepDefinition open_sweep(const std::filesystem::path& folder, const SweepDefin
 // Throws Error where the folder holds no sweep.
 SweepDefinition read_sweep(const std::filesystem::path& folder);
 
-// Reads what a trial's run folder says; of a trial that was not begun nothing.
-TrialStanding read_standing(const std::filesystem::path& run);
+// Reads what the run folder of a trial of the sweep says; of a trial that was not begun nothing.
+TrialStanding read_standing(const std::filesystem::path& run, const SweepDefinition& definition);
 
 // Returns "runs/sweep-RECIPE-TIME", a folder that is not there yet, or the newest such folder of the same sweep that is
 // not done. `say`: takes a line of each that another build began, which this one does not go on with.

@@ -34,7 +34,7 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   std::vector<EpochsToGoal> runs;
   std::vector<double> epochs;
   for (const std::string& folder : folders) {
-    runs.push_back(epochs_to_goal(folder, goal));
+    runs.push_back(epochs_to_goal(folder, goal, wants_reference ? GoalBy::equal : GoalBy::better));
     const EpochsToGoal& run = runs.back();
     if (run.epochs) epochs.push_back(*run.epochs);
     const std::string text =
@@ -75,7 +75,9 @@ int main(int argc, char** argv) {
   CommandLine line("Epochs and samples that runs took to an error.", "./run compare RUN... [--goal PERCENT] [--rcp]");
   line.texts({"RUN", "", "run folders, of one recipe, one minibatch and one part of the data"}, folders)
       .required()
-      .positive({"--goal", "PERCENT", "error that an evaluation in the run's course is to reach, per cent"}, goal, 100)
+      .positive({"--goal", "PERCENT",
+                 "error that an evaluation in the run's course is to be below, per cent; with --rcp at most"},
+                goal, 100)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {

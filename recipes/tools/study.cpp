@@ -51,6 +51,7 @@ struct StudySource {
   std::vector<Measurement> runs;
   std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep
   std::vector<AnswerFigure> figures = {};    // beside those of the answer
+  std::optional<TargetNoise> noise = {};     // of the part that the target was judged on
 };
 
 StudySource read_table(const StudyCall& call) {
@@ -68,6 +69,7 @@ StudySource read_sweep_store(const StudyCall& call) {
   if (results.waiting > 0)
     fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
   StudySource source{std::move(results.measurements), std::move(results.best)};
+  source.noise = results.noise;
   if (!results.best_runs.empty()) source.figures.push_back(curves_figure(results));
   return source;
 }
@@ -93,6 +95,7 @@ int study(StudyCall call) {
   if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
   const StudySource source = is_store ? read_sweep_store(call) : read_table(call);
   call.options.best = source.best;
+  call.options.noise = source.noise;
   const StudyAnswer answer = answer_study(source.runs, call.options);
   fmt::print("\n{}\n", answer_text(answer));
   const fs::path beside = is_store ? fs::path(call.source) / "study"

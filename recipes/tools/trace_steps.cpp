@@ -77,7 +77,7 @@ class Trace {
 
   void run() {
     std::filesystem::create_directories(config_.out);
-    store_.initialise(static_cast<uint32_t>(config_.seed));
+    store_.initialise(weights_seed(config_));
     write("initial", store_.canonical(false));
     session_.set_scalar("label_smoothing", config_.label_smoothing);
     session_.set_scalar("seed", static_cast<double>(config_.seed));
@@ -195,7 +195,7 @@ class Trace {
       adapts[segment.name] = segment.adapt;
     }
     for (const FlagValue& flag : flag_values(recipe_, config_)) config[flag.name] = flag.value;
-    for (const NamedScalar& scalar : config_.hyper) hyper[scalar.name] = scalar.value;
+    for (const NamedScalar& scalar : hyper_of_run(config_)) hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
             {"flags", config},
             {"steps", plan_.steps},

@@ -18,7 +18,7 @@ bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSc
 
 FieldFill training_fill(const LoopParts& parts) {
   const MinibatchPhase now = parts.plan.phase(parts.phase);
-  const Order order = Order::training(static_cast<uint64_t>(parts.config.seed), parts.plan.samples, now.minibatch)
+  const Order order = Order::training(order_seed(parts.config), parts.plan.samples, now.minibatch)
                           .beginning(now.begin_step, now.begin_epoch);
   return gather_workers(*parts.task.train, order, first_worker(parts), parts.batch.virtual_workers,
                         parts.batch.per_worker);

@@ -37,7 +37,7 @@ std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, 
   Programs programs =
       compile_alike(machine.world, machine.backend, [&] { return compile_programs(task, config, target, residency); });
   check_memory(programs, config);
-  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), static_cast<uint32_t>(config.seed));
+  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), weights_seed(config));
 }
 
 void check_step(const TrainingState& from, const RunPlan& plan) {
@@ -74,7 +74,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
                                          compile_check(prepared.task, prepared.config, backend.target(), space));
   };
   const auto restore = [&prepared] {
-    prepared.programs.store.initialise(static_cast<uint32_t>(prepared.config.seed));
+    prepared.programs.store.initialise(weights_seed(prepared.config));
     prepared.load_state();
   };
   TrainingLoop loop({config, plan, batch_plan(config),

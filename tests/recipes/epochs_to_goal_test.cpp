@@ -34,12 +34,19 @@ BOOST_AUTO_TEST_SUITE(epochs_to_goal)
 
 BOOST_AUTO_TEST_CASE(the_first_evaluation_that_reaches_it_counts) {
   const test::TemporaryDirectory directory;
-  const EpochsToGoal run = kb::epochs_to_goal(folder_of(directory / "a", {0.5, 0.25, 0.1, 0.3}), 25);
+  const EpochsToGoal run = kb::epochs_to_goal(folder_of(directory / "a", {0.5, 0.24, 0.1, 0.3}), 25);
   BOOST_TEST(run.recipe == "r");
   BOOST_TEST(run.minibatch == 50);
   BOOST_TEST(run.samples_per_epoch == 200);
   BOOST_TEST(run.epochs.value() == 2);
   BOOST_TEST(!kb::epochs_to_goal(directory / "a", 5).epochs);
+}
+
+BOOST_AUTO_TEST_CASE(the_goal_itself_reaches_it_by_mlperfs_rules_alone) {
+  const test::TemporaryDirectory directory;
+  const auto run = folder_of(directory / "a", {0.5, 0.25, 0.1});
+  BOOST_TEST(kb::epochs_to_goal(run, 25).epochs.value() == 3);
+  BOOST_TEST(kb::epochs_to_goal(run, 25, GoalBy::equal).epochs.value() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
@@ -134,6 +136,29 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
   BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
   const RunConfig config = parse(recipe, {});
   BOOST_TEST(make_scalars(recipe.optimizers, config, make_plan(config, 60000)).at(0)[3].name == "rate_of_fading");
+}
+
+// Marek et al. 2025: a squared gradient's share of its mean after K samples is the same for every minibatch.
+BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
+  for (const int minibatch : {16, 64, 512}) {
+    const RunConfig config =
+        parse(lenet_mnist(), {"--optimizer", "adamw", "--half-life", "6400", "--minibatch", fmt::to_string(minibatch)});
+    StepScalars scalars = make_scalars({}, config, make_plan(config, 60000));
+    const auto step = scalars.at(0);
+    const auto beta2 =
+        std::find_if(step.begin(), step.end(), [](const NamedScalar& scalar) { return scalar.name == "beta2"; });
+    BOOST_REQUIRE(beta2 != step.end());
+    BOOST_TEST(std::pow(beta2->value, 6400.0 / minibatch) == 0.5, boost::test_tools::tolerance(1e-12));
+  }
+  BOOST_TEST(chosen(lenet_mnist(), {"--optimizer", "lion", "--half-life", "640", "--minibatch", "640"}) ==
+             "lr 0.0001, optimizer lion: beta1 0.9, beta2 0.5 (half-life 640 samples), weight decay 0");
+  BOOST_TEST(usage_error({"--half-life", "100"}) ==
+             "--half-life: it has no effect here\n  expected: an optimizer with a beta2 beside it\n  got:      "
+             "--optimizer momentum");
+  BOOST_TEST(usage_error({"--optimizer", "adam", "--half-life", "100", "--beta2", "0.9"})
+                 .starts_with("--half-life, --beta2: expected one of them, got both"));
+  BOOST_TEST(usage_error({"--optimizer", "adam", "--half-life", "100", "--minibatch-schedule", "1ep:x2"})
+                 .starts_with("--half-life, --minibatch-schedule: expected one of them"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {

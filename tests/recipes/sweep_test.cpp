@@ -106,8 +106,13 @@ BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
       BOOST_TEST(measurement.rate.value() == std::stod(trial.values.at("lr")));
       BOOST_TEST(measurement.seed.value() == trial.seed);
       BOOST_TEST(measurement.steps.has_value() == (trial.state == TrialState::reached));
-      if (measurement.steps)
-        BOOST_TEST(measurement.samples.value() == *measurement.steps * static_cast<double>(minibatch.minibatch));
+      if (measurement.steps) {  // interpolated: it crossed the target before the evaluation that reached it
+        BOOST_TEST(*measurement.steps == trial.standing.crossing);
+        BOOST_TEST(*measurement.steps > 0.5 * static_cast<double>(trial.standing.target_step));
+        BOOST_TEST(*measurement.steps <= static_cast<double>(trial.standing.target_step));
+        BOOST_TEST(measurement.samples.value() ==
+                   static_cast<double>(trial.standing.target_step * minibatch.minibatch));
+      }
       BOOST_TEST(measurement.seconds.value() > 0);
     }
 }
@@ -123,6 +128,8 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   AnswerOptions options;
   options.best = results.best;
   const StudyAnswer answer = answer_study(results.measurements, options);
+  BOOST_TEST(results.noise.value().samples == 500);
+  BOOST_TEST(result.output.find("By the 500 samples that error=0.45 was judged on") != std::string::npos);
   BOOST_TEST(answer_csv(answer) == test::read_file(directory / "answer/study.csv"));
   for (const char* name : {"runs.csv", "study.html", "study.json", "curves.svg", "steps.svg", "rates.svg"})
     BOOST_TEST(fs::exists(directory / "answer" / name), name);

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <optional>
 #include <thread>
 
 #include "recipes/config/run_task.h"
@@ -97,6 +98,26 @@ BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
   BOOST_TEST(seen.losses.back() < 0.3 * seen.losses.front());
   BOOST_TEST(result.loop.evaluation->count == 101);
   BOOST_TEST(result.loop.evaluation->loss < 0.3 * seen.losses.front());
+}
+
+// The first loss is that of the weights on the first minibatch; the state after it that of both.
+BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
+  const auto with = [](int64_t seed, std::optional<int64_t> weights, std::optional<int64_t> order) {
+    RunConfig config = small_config();
+    config.steps = 5;
+    config.seed = seed;
+    config.seed_weights = weights;
+    config.seed_order = order;
+    Counting seen;
+    return hash(trained(config, seen).state);
+  };
+  const std::string plain = with(1, {}, {});
+  BOOST_TEST(with(9, 1, 1) == plain);
+  BOOST_TEST(with(1, 1, {}) == plain);
+  BOOST_TEST(with(9, {}, {}) != plain);
+  BOOST_TEST(with(1, 2, {}) != plain);
+  BOOST_TEST(with(1, {}, 2) != plain);
+  BOOST_TEST(with(2, {}, 1) == with(1, 2, {}));
 }
 
 // "rms" is the root of the mean of values that are the losses themselves.

@@ -1,0 +1,24 @@
+#include "recipes/answer/target_noise.h"
+
+#include <cmath>
+
+namespace kb {
+
+std::optional<TargetNoise> target_noise(const TargetFigure& target, int64_t samples, std::span<const RunReport> runs) {
+  TargetNoise noise{target, samples, 0, 0};
+  double logs = 0, figures = 0;  // that the runs took, and fell, inside their brackets
+  for (const RunReport& run : runs) {
+    const auto kind = run.metric_kinds.find(target.metric);
+    if (kind == run.metric_kinds.end() || !kind->second.is_share) return std::nullopt;
+    const std::optional<TargetBracket> bracket = target_bracket(run, target);
+    if (!bracket) continue;
+    logs += std::log(bracket->steps_at / bracket->steps_before);
+    figures += std::abs(bracket->figure_before - bracket->figure_at);
+  }
+  if (figures == 0 || samples < 1) return std::nullopt;
+  noise.deviation = std::sqrt(target.value * (1 - target.value) / static_cast<double>(samples));
+  noise.shift = noise.deviation * logs / figures;
+  return noise;
+}
+
+}  // namespace kb
