@@ -170,7 +170,7 @@ class Measured {
   Estimate estimate(const Quantity& quantity) const {
     return {std::exp(quantity.of(fit_)), {std::exp(end(quantity, -1)), std::exp(end(quantity, 1))}};
   }
-  // Of k.
+  // Estimates k.
   Estimate bend() const {
     const auto excess = [&](double log_k) { return least_at(std::exp(log_k)).value; };
     const double here = std::log(fit_.k);
@@ -278,7 +278,7 @@ class Measured {
     return crossing([&](double value) { return profile(quantity, value); }, quantity.of(fit_), side * widest);
   }
 
-  // Where `profile` rises above the limit, from `from` on and not further than `reach`.
+  // Returns the place at which `profile` rises above the limit, from `from` on and not further than `reach`.
   double crossing(const std::function<double(double)>& profile, double from, double reach) const {
     constexpr double kFirst = 0.05, kLonger = 2, kNear = 1e-6;
     constexpr std::uintmax_t kMostSteps = 60;
@@ -337,7 +337,7 @@ double scatter_beyond(std::span<const MeanSteps> measured, const std::vector<dou
   return high;
 }
 
-// Of each minibatch, from a fit that weighs them by the variances of their means alone.
+// Returns a weight for each minibatch, from a fit that weighs them by the variances of their means alone.
 std::vector<double> weights_of(std::span<const MeanSteps> measured, bool k_is_free) {
   std::vector<double> weights(measured.size(), 1);
   const auto is_known = [](const MeanSteps& at) { return at.variance > 0; };

@@ -46,7 +46,7 @@ struct PooledSteps {
 // that of whole steps. `measured` ascends by minibatch. Throws Error of steps that are not above 0.
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured);
 
-// Of values greater than 0.
+// All values are greater than 0.
 double geometric_mean(std::span<const double> values);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Where a run crossed its target, between two evaluations.
+// The crossing of a target: the place between two evaluations at which a run reached it.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Where a run crosses its target, between two evaluations.
+// The crossing of a target, between two evaluations.
 #include "recipes/answer/target_noise.h"
 
 #include <boost/test/unit_test.hpp>
