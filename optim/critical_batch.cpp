@@ -175,8 +175,8 @@ class Measured {
     const auto excess = [&](double log_k) { return least_at(std::exp(log_k)).value; };
     const double here = std::log(fit_.k);
     return {fit_.k,
-            {std::exp(crossing(excess, here, -widest_bend() - here)),
-             std::exp(crossing(excess, here, widest_bend() - here))}};
+            {std::exp(crossing(excess, here, -1, widest_bend() + here)),
+             std::exp(crossing(excess, here, 1, widest_bend() - here))}};
   }
 
   std::vector<double> residuals() const {
@@ -187,7 +187,7 @@ class Measured {
 
  private:
   struct Point {
-    double minibatch, steps, weight;  // logarithms
+    double minibatch, steps, weight;  // logarithms of minibatch and steps
   };
   static constexpr double kRounding = 1e-26;  // squares of logarithms
   static constexpr int kPlacesOfBend = 7, kPlacesOfCritical = 17, kBits = 14, kBitsOfFit = 26;
@@ -275,19 +275,20 @@ class Measured {
   // The end of a quantity's interval on one side; -infinity or infinity where it is open.
   double end(const Quantity& quantity, double side) const {
     const double widest = greatest_critical() - least_critical();
-    return crossing([&](double value) { return profile(quantity, value); }, quantity.of(fit_), side * widest);
+    return crossing([&](double value) { return profile(quantity, value); }, quantity.of(fit_), side, widest);
   }
 
-  // Returns the place at which `profile` rises above the limit, from `from` on and not further than `reach`.
-  double crossing(const std::function<double(double)>& profile, double from, double reach) const {
+  // Returns the place at which `profile` rises above the limit, from `from` on to one side and not further than
+  // `reach`.
+  double crossing(const std::function<double(double)>& profile, double from, double side, double reach) const {
     constexpr double kFirst = 0.05, kLonger = 2, kNear = 1e-6;
     constexpr std::uintmax_t kMostSteps = 60;
-    const double side = reach < 0 ? -1 : 1, most = limit();
-    double inside = 0, outside = kFirst;
+    const double most = limit();
+    double inside = 0, outside = std::min(kFirst, reach);
     while (profile(from + side * outside) <= most) {
-      if (outside >= std::abs(reach)) return side * kInfinity;
+      if (outside >= reach) return side * kInfinity;
       inside = outside;
-      outside = std::min(outside * kLonger, std::abs(reach));
+      outside = std::min(outside * kLonger, reach);
     }
     const auto beyond = [&](double distance) { return profile(from + side * distance) - most; };
     if (beyond(inside) >= 0) return from;  // nothing scatters
@@ -351,6 +352,17 @@ std::vector<double> weights_of(std::span<const MeanSteps> measured, bool k_is_fr
   return weights;
 }
 
+LawTest test_of(const Measured& of_one, const Measured& free) {
+  LawTest test;
+  test.degrees = free.degrees();
+  const double scatter = free.sum_of_squares() / static_cast<double>(test.degrees);
+  const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
+  if (gained == 0) return test;  // nothing scatters, or the fit with k = 1 is the best
+  test.f = gained / scatter;
+  test.p = 1 - student_within(std::sqrt(test.f), test.degrees);  // F(1, n) is t(n) squared
+  return test;
+}
+
 bool bend_is_free(std::span<const MeanSteps> measured) { return measured.size() >= kLeastOfFreeBend; }
 
 }  // namespace
@@ -365,12 +377,7 @@ CriticalBatch fit_critical_batch(std::span<const MeanSteps> measured) {
   const Measured of_one(measured, weights, false);
   if (!bend_is_free(measured)) return {fit_of(of_one, false), std::nullopt, std::nullopt};
   const Measured free(measured, weights, true);
-  CriticalBatch fit{fit_of(free, true), fit_of(of_one, false), LawTest{}};
-  fit.test->degrees = free.degrees();
-  const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
-  fit.test->f = gained / (free.sum_of_squares() / static_cast<double>(free.degrees()));
-  fit.test->p = 1 - student_within(std::sqrt(fit.test->f), free.degrees());  // F(1, n) is t(n) squared
-  return fit;
+  return {fit_of(free, true), fit_of(of_one, false), test_of(of_one, free)};
 }
 
 std::vector<ConfidenceInterval> steps_band(std::span<const MeanSteps> measured, std::span<const double> minibatches) {

@@ -122,6 +122,16 @@ BOOST_AUTO_TEST_CASE(another_bend_is_noticed) {
   BOOST_TEST(fit.of_one.value().rms > fit.answer.rms);
 }
 
+// Bends outside of what is sought: the interval of k is open on that side, and bounded on the other.
+BOOST_AUTO_TEST_CASE(a_bend_at_the_end_of_what_is_sought_is_a_bound) {
+  const ScalingFit sharp = fit_of(test::synthetic_study({{300, 256, 30}, test::doublings(11), 3, 0.01}, 1)).answer;
+  BOOST_TEST(!sharp.k.value().interval.has_high());
+  BOOST_TEST(sharp.k->interval.low > 2);
+  const ScalingFit round = fit_of(test::synthetic_study({{300, 256, 0.06}, test::doublings(11), 3, 1e-4}, 1)).answer;
+  BOOST_TEST(!round.k.value().interval.has_low());
+  BOOST_TEST(round.k->interval.high < 2);
+}
+
 BOOST_AUTO_TEST_CASE(few_minibatches_do_not_test_the_law) {
   const CriticalBatch fit = fit_of(exact_study({300, 16}, 5));
   BOOST_TEST(!fit.test);
