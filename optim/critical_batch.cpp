@@ -51,7 +51,7 @@ struct LogLaw {
 struct LawCurve {
   double k;
   std::function<LogLaw(double)> at;
-  std::function<std::pair<double, double>(const LogLaw&)> slope;  // of s and e over that number
+  std::function<std::pair<double, double>(const LogLaw&)> slope;  // slopes of s and e over that number
 };
 
 // A quantity of the law, as its logarithm: its value, and the laws that have that value.
@@ -208,7 +208,8 @@ class Measured {
   // The best law of a curve, from `free` on, by Gauss and Newton; a step that gains nothing is halved.
   std::pair<LogLaw, double> best_on(const LawCurve& curve, double free) const {
     constexpr int kMostSteps = 30, kMostHalvings = 8;
-    constexpr double kLongest = 2, kSame = 1e-9, kGain = 1e-10;  // of the free number; of the sum of squares
+    constexpr double kLongest = 2, kSame = 1e-9,
+                     kGain = 1e-10;  // ends of the free number; least gain of the sum of squares
     LogLaw law = curve.at(free);
     double least = cost(law);
     for (int i = 0; i < kMostSteps && least > exact_; ++i) {

@@ -20,8 +20,8 @@ struct Estimate {
   ConfidenceInterval interval = {};
 };
 
-inline constexpr size_t kLeastMinibatches = 3;  // of a fit with k = 1; it has two numbers
-inline constexpr size_t kLeastOfFreeBend = 6;   // of a fit with k free
+inline constexpr size_t kLeastMinibatches = 3;  // a fit with k = 1 has two numbers
+inline constexpr size_t kLeastOfFreeBend = 6;   // a fit with k free has three
 
 // B_crit is sought within this factor of the measured minibatches: so far outside them it changes their steps by 1 %.
 // An interval that reaches so far is open there: its end is 0 or infinity.
@@ -49,7 +49,7 @@ struct ScalingFit {
   Estimate b_crit;                     // samples of a step
   Estimate e_min;                      // samples
   Estimate perfect_end, gain_end;      // minibatches
-  std::optional<Estimate> k;           // where it was free
+  std::optional<Estimate> k;           // nothing: it was fixed at 1
   std::vector<double> residuals = {};  // of each minibatch: measured steps over the fitted ones, minus 1
   double rms = 0;                      // of the residuals
 

@@ -20,7 +20,7 @@ void check_steps(int64_t minibatch, std::span<const double> values) {
 
 // phi(z) / (1 - Phi(z)) of the standard normal: by how many deviations the mean above z lies above 0.
 double mean_above(double z) {
-  constexpr double kFar = 30;  // where the tail is too small for a double
+  constexpr double kFar = 30;  // from here on the tail is too small for a double
   if (z > kFar) return z + 1 / z;
   return std::sqrt(2 / std::numbers::pi) * std::exp(-z * z / 2) / std::erfc(z / std::numbers::sqrt2);
 }

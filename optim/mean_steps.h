@@ -16,9 +16,9 @@ namespace kb {
 // Runs of one minibatch at one learning rate, one a seed. A run that diverged is in neither list.
 struct StepsToTarget {
   int64_t minibatch = 0;
-  std::vector<double> steps = {};     // of the runs that reached the target
+  std::vector<double> steps = {};     // those that reached the target took
   std::vector<double> given_up = {};  // steps that the other runs took
-  double resolution = 0;              // of the steps, as a share of them: the distance of evaluations
+  double resolution = 0;              // distance of evaluations, as a share of the steps
 };
 
 // An end that is not known is 0 or infinity.
@@ -31,14 +31,14 @@ struct ConfidenceInterval {
 struct MeanSteps {
   int64_t minibatch = 0;
   double steps = 0;                                 // geometric mean
-  double variance = 0;                              // of its logarithm; 0 where sigma is not known
+  double variance = 0;                              // that of its logarithm; 0 where sigma is not known
   std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing where sigma is not known
 };
 
 struct PooledSteps {
-  std::vector<MeanSteps> means;  // of the minibatches at which a run reached the target, ascending
+  std::vector<MeanSteps> means;  // one a minibatch at which a run reached the target, ascending
   double deviation = 0;          // sigma: of a seed's log steps; 0 where it is not known
-  int64_t degrees = 0;           // of freedom, of sigma
+  int64_t degrees = 0;           // degrees of freedom of sigma
 };
 
 // Returns the means with intervals by Student's t. The variance of a mean is sigma^2 over the runs (less for one that

@@ -20,7 +20,7 @@ struct StoreResults {
   std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
   std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
-  std::optional<TargetNoise> noise;       // of the held-out part
+  std::optional<TargetNoise> noise;       // that of the held-out part
   size_t waiting = 0;                     // trials that are known and not done yet
 };
 

@@ -27,7 +27,7 @@ struct SeedResult {
 struct RateResult {
   std::optional<double> rate;         // nothing: rates were not noted
   std::string setting;                // "momentum=0.95"; empty: the rate alone was varied
-  std::vector<double> steps;          // of the runs that reached the target
+  std::vector<double> steps;          // those of the runs that reached the target
   std::vector<double> given_up = {};  // steps of the runs that neither reached it nor diverged, where they are known
   size_t runs = 0, diverged = 0;
   std::vector<SeedResult> seeds;  // of every run
@@ -56,7 +56,7 @@ struct BestResult {
   bool is_least = false, is_greatest = false;           // of the rates tried, several: a better one may lie beyond
   std::optional<double> diverged_from;                  // least rate above the best at which a run diverged
   double steps = 0;                                     // geometric mean over the runs, those that were given up, too
-  std::optional<ConfidenceInterval> interval;           // of the steps; nothing where no minibatch has two runs
+  std::optional<ConfidenceInterval> interval;           // that of the steps; nothing where no minibatch has two runs
   double samples = 0;                                   // minibatch x steps
   double efficiency = 0;                                // samples of the base minibatch over these; 1: perfect scaling
   std::optional<double> linear_rate, square_root_rate;  // that follow from the base minibatch's best
@@ -73,10 +73,10 @@ struct StudyAnswer {
   std::optional<CriticalBatch> fit;    // residuals are of `best`
   std::optional<LinearBatchFit> line;  // beside it
   std::string no_fit;                  // why there is none
-  std::vector<double> slopes;  // of log steps over log minibatch, from each of `best` to the next; -1 is perfect
+  std::vector<double> slopes;          // log steps over log minibatch, from each of `best` to the next; -1 is perfect
   std::optional<ClusterCost> cluster;  // where a forecast was given
 
-  std::optional<TargetNoise> noise;  // of the part that the target was judged on, where it is known
+  std::optional<TargetNoise> noise;  // that of the part that the target was judged on, where it is known
 
   const BestResult& base_result() const { return best[base]; }
   // Nothing without a fit.
@@ -86,7 +86,7 @@ struct StudyAnswer {
 struct AnswerOptions {
   std::optional<int64_t> base_minibatch;       // nothing: the smallest that reached the target
   std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
-  std::optional<TargetNoise> noise = {};       // of the part that the target was judged on
+  std::optional<TargetNoise> noise = {};       // that of the part that the target was judged on
   std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };
 

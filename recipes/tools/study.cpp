@@ -51,7 +51,7 @@ struct StudySource {
   std::vector<Measurement> runs;
   std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep
   std::vector<AnswerFigure> figures = {};    // beside those of the answer
-  std::optional<TargetNoise> noise = {};     // of the part that the target was judged on
+  std::optional<TargetNoise> noise = {};     // that of the part that the target was judged on
 };
 
 StudySource read_table(const StudyCall& call) {

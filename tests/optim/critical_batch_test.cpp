@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_band_of_the_steps) {
       held += holds(band[i], design.law.steps_at(minibatches[i]));
     }
   }
-  BOOST_TEST(held >= 48);  // of 60
+  BOOST_TEST(held >= 48);  // 60 were looked at
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_fitted_is_refused) {

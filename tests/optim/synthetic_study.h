@@ -11,7 +11,7 @@ struct StudyDesign {
   ScalingLaw law;
   std::vector<int64_t> minibatches;
   int seeds = 3;
-  double deviation = 0.1;  // of a seed's log steps
+  double deviation = 0.1;  // that of a seed's log steps
   double given_up = 0;     // share of the seeds that miss: those whose steps are beyond this quantile from above
   double shared = 0;       // deviation that all seeds of a minibatch have in common
 };
@@ -32,7 +32,7 @@ inline bool holds(const ConfidenceInterval& interval, double value) {
 struct Calibration {
   int64_t studies = 0;
   int64_t s_min = 0, b_crit = 0, e_min = 0, perfect_end = 0, gain_end = 0, rejected = 0;
-  int64_t means = 0, held = 0;  // of minibatches at which a seed hit
+  int64_t means = 0, held = 0;  // minibatches at which a seed hit
 
   double share(int64_t count) const { return 100.0 * static_cast<double>(count) / static_cast<double>(studies); }
   double share_of_means() const { return 100.0 * static_cast<double>(held) / static_cast<double>(means); }
