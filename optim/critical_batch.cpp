@@ -269,7 +269,7 @@ class Measured {
 
   // Sum of squares at an interval's end.
   double limit() const {
-    const double t = student_t(kTail, degrees());
+    const double t = student_t(kTail, static_cast<double>(degrees()));
     return cost_ * (1 + t * t / static_cast<double>(degrees()));
   }
 
@@ -360,7 +360,7 @@ LawTest test_of(const Measured& of_one, const Measured& free) {
   const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
   if (gained == 0) return test;  // nothing scatters, or the fit with k = 1 is the best
   test.f = gained / scatter;
-  test.p = 1 - student_within(std::sqrt(test.f), test.degrees);  // F(1, n) is t(n) squared
+  test.p = 1 - student_within(std::sqrt(test.f), static_cast<double>(test.degrees));  // F(1, n) is t(n) squared
   return test;
 }
 

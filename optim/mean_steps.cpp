@@ -131,7 +131,7 @@ PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
     MeanSteps mean{reached[i]->minibatch, std::exp(runs[i].mean)};
     mean.variance = result.deviation * result.deviation / runs[i].weight(result.deviation) +
                     variance_of_grid(reached[i]->resolution, mean.steps);
-    const double half = student_t(kTail, result.degrees) * std::sqrt(mean.variance);
+    const double half = student_t(kTail, static_cast<double>(result.degrees)) * std::sqrt(mean.variance);
     mean.interval = {mean.steps * std::exp(-half), mean.steps * std::exp(half)};
     result.means.push_back(mean);
   }

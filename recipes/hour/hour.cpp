@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/plan.h"
 #include "recipes/hour/hour_report.h"
+#include "recipes/hour/hour_search.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/interrupt.h"
 #include "recipes/trials/run_study.h"
@@ -24,42 +27,100 @@ constexpr const char* kHourRecipe = "lenet_mnist";
 std::string trial_name(const HourArm& arm, int64_t seed) { return fmt::format("{}-seed-{}", arm.name, seed); }
 
 // Command line of an arm under a seed.
-RunConfig config_of(const Recipe& recipe, const HourRequest& request, const HourArm& arm, int64_t seed) {
-  std::vector<std::string> words = arm.words;
+std::vector<std::string> words_of(const HourRequest& request, std::vector<std::string> words, int64_t seed) {
   words.insert(words.end(), {"--dataset", request.dataset, "--seed", std::to_string(seed)});
   if (!request.data.empty()) words.insert(words.end(), {"--data", request.data});
-  RunConfig config = with_absolute_paths(*parse_flags(recipe, kHourRecipe, words));
-  config.jobs = request.jobs;
-  return config;
-}
-
-StudyRequest study_of(const HourRequest& request, const std::vector<HourArm>& arms) {
   const Recipe recipe = find_recipe(kHourRecipe);
-  const std::string go_on = request.out.empty() ? "the same command again" : request.command;
-  StudyRequest study{"hour-" + request.dataset, request.out, {}, {}, trial_program(kHourRecipe), go_on};
-  for (const HourArm& arm : arms)
-    for (const int64_t seed : request.seeds)
-      study.trials.push_back({trial_name(arm, seed), flag_words(recipe, config_of(recipe, request, arm, seed))});
-  study.resources = resources_of(config_of(recipe, request, arms.front(), 1), study.trials.size());
-  return study;
+  return flag_words(recipe, with_absolute_paths(*parse_flags(recipe, kHourRecipe, words)));
 }
 
-HourReport report_of(const HourRequest& request, const std::vector<HourArm>& arms, const StudyRuns& study) {
+int64_t seed_of(const HourRequest& request, size_t number) {
+  if (number < request.seeds.size()) return request.seeds[number];
+  return *std::max_element(request.seeds.begin(), request.seeds.end()) +
+         static_cast<int64_t>(number - request.seeds.size()) + 1;
+}
+
+// The study as far as its trainings are done.
+struct HourStanding {
   HourReport report;
-  report.title =
-      fmt::format("ImageNet in 1 hour, in small: LeNet with batch norm on {}, {} epochs, {} seed{}", request.dataset,
-                  request.epochs, request.seeds.size(), request.seeds.size() == 1 ? "" : "s");
-  report.command = request.command;
-  report.arms = arms;
-  for (const HourArm& arm : arms) {
-    std::vector<RunReport> runs;
-    for (const int64_t seed : request.seeds)
-      if (const auto run = study.runs.find(trial_name(arm, seed)); run != study.runs.end()) runs.push_back(run->second);
-    const size_t failed = request.seeds.size() - runs.size();
-    if (!runs.empty()) report.results[arm.name] = summary_of(std::move(runs), failed);
+  std::vector<Trial> asked;  // trials that are to be done, those that are done among them
+};
+
+void add_search(HourStanding& standing, const HourRequest& request, const HourArm& arm) {
+  for (const HourTrial& trial : trials_of_search(arm))
+    standing.asked.push_back({trial.name, words_of(request, trial.words, request.seeds.front())});
+}
+
+void add_seeds(HourStanding& standing, const HourRequest& request, const HourArm& arm, size_t seeds) {
+  for (size_t i = 0; i < seeds; ++i)
+    standing.asked.push_back({trial_name(arm, seed_of(request, i)), words_of(request, arm.words, seed_of(request, i))});
+}
+
+void add_result(HourReport& report, const HourRequest& request, const HourArm& arm, const StudyRuns& study) {
+  std::vector<RunReport> runs;
+  size_t asked = 0;
+  for (size_t i = 0; i < std::max(request.seeds.size(), kMostHourSeeds); ++i) {
+    const std::string name = trial_name(arm, seed_of(request, i));
+    asked += std::find(study.names.begin(), study.names.end(), name) != study.names.end();
+    if (const auto run = study.runs.find(name); run != study.runs.end()) runs.push_back(run->second);
   }
-  report.claims = hour_claims(request.plan, report.results);
-  return report;
+  const size_t failed = asked - runs.size();
+  if (!runs.empty()) report.results[arm.name] = summary_of(std::move(runs), failed);
+}
+
+// An arm whose search is done stands at its best values; one whose search has just begun is not among the results.
+HourStanding standing_of(const HourRequest& request, const StudyRuns& study) {
+  HourStanding standing;
+  HourReport& report = standing.report;
+  std::vector<HourArm> settled;
+  for (HourArm& arm : hour_arms(request.plan, request.epochs)) {
+    bool is_settled = true;
+    if (!arm.search.empty()) {
+      add_search(standing, request, arm);
+      const HourChoice choice = choice_of(arm, study.runs);
+      if (choice.done > 0) report.searches.push_back(choice_text(arm, choice));
+      is_settled = choice.is_complete() && choice.best;
+      if (is_settled) arm = at_trial(std::move(arm), *choice.best);
+    }
+    if (is_settled) {
+      add_result(report, request, arm, study);
+      settled.push_back(arm);
+    }
+    report.arms.push_back(std::move(arm));
+  }
+  report.claims = hour_claims(request.plan, report.results, request.seeds.size());
+  for (const HourArm& arm : settled)
+    add_seeds(standing, request, arm, seeds_wanted(report.claims, arm.name, request.seeds.size()));
+  report.command = request.command;
+  report.title = fmt::format("ImageNet in 1 hour, in small: LeNet with batch norm on {}, {} epochs", request.dataset,
+                             request.epochs);
+  return standing;
+}
+
+// Trains what is asked for, and what then follows from it, until nothing does. Returns nothing where a signal stopped
+// it.
+std::optional<StudyRuns> train_all(const HourRequest& request, Console& console) {
+  StudyRuns study;
+  StudyRequest next{"hour-" + request.dataset, request.out, {}, {}, trial_program(kHourRecipe), ""};
+  next.go_on = request.out.empty() ? "the same command again" : request.command;
+  const Recipe recipe = find_recipe(kHourRecipe);
+  std::set<std::string> failed;
+  for (;;) {
+    next.trials.clear();
+    for (Trial& trial : standing_of(request, study).asked)
+      if (!study.runs.contains(trial.name) && !failed.contains(trial.name)) next.trials.push_back(std::move(trial));
+    if (next.trials.empty()) break;
+    RunConfig config = *parse_flags(recipe, kHourRecipe, next.trials.front().words);
+    config.jobs = request.jobs;
+    next.resources = resources_of(config, next.trials.size());
+    std::optional<StudyRuns> done = run_study(next, console);
+    if (!done) return std::nullopt;
+    study = std::move(*done);
+    failed.merge(std::set<std::string>(study.failed));
+    next.out = study.folder.string();
+  }
+  study.failed = failed;
+  return study;
 }
 
 std::string curves_of(const HourReport& report) {
@@ -86,14 +147,12 @@ void write_report(const fs::path& store, const HourReport& report) {
 int run_hour(const HourRequest& request) {
   refuse_launcher();
   Console console(false);
-  const std::vector<HourArm> arms = hour_arms(request.plan, request.epochs);
-  console.line(fmt::format("hour: {} configurations x {} seed{} on {}", arms.size(), request.seeds.size(),
-                           request.seeds.size() == 1 ? "" : "s", request.dataset));
-  const std::optional<StudyRuns> study = run_study(study_of(request, arms), console);
+  const std::optional<StudyRuns> study = train_all(request, console);
   if (!study) return 128 + Interrupt::number();
-  const HourReport report = report_of(request, arms, *study);
+  const HourReport report = standing_of(request, *study).report;
   write_report(study->folder, report);
-  console.line("\n" + report.title + "\n\n" + hour_table(report) + "\n" + hour_claims_text(report));
+  console.line("\n" + report.title + "\n\n" + hour_table(report) + "\n" + hour_searches_text(report) +
+               hour_claims_text(report));
   console.line(fmt::format("study: {} (hour.html, curves.svg, summary.json, a run folder for each training)",
                            study->folder.string()));
   if (const std::string next = hour_next(request.plan); !next.empty()) console.line(next);

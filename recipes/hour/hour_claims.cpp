@@ -3,130 +3,189 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <optional>
+#include <cmath>
+#include <limits>
+
+#include "optim/two_samples.h"
 
 namespace kb {
 namespace {
 
-using ArmSummaries = std::map<std::string, Summary>;
+constexpr double kTail = 0.025;
+constexpr const char* kBaseline = "kn32";
 
-// The mean error of an arm in per cent, over the seeds that did not diverge.
-struct ArmError {
-  bool is_there = false;  // every seed was trained
-  bool diverged = false;  // a seed did
-  bool has_mean = false;  // a seed did not
-  double percent = 0;
-  std::string text = "not trained";
+// A claim before it is judged. The reference is empty where it cannot be tested at this size, for the reason `arm`.
+struct ClaimRow {
+  const char *arm, *reference;
+  bool is_at_most;
+  double margin;  // points
+  const char *claim, *paper;
 };
 
-class Claims {
- public:
-  explicit Claims(const ArmSummaries& arms) : arms_(arms), base_(error_of("kn32")) {}
+constexpr ClaimRow kBrief[] = {
+    {"kn256-gradual", kBaseline, true, 1, "the linear scaling rule keeps the error of a small minibatch",
+     "23.49 at kn 2k, 23.60 at 256 (figure 1)"},
+    {"kn256-fixed", kBaseline, false, 1, "without it, at the small minibatch's rate, the error is worse",
+     "41.67 at kn 8k, 23.60 at 256 (table 2a)"}};
 
-  // Holds where no seed diverged and the mean is at most `points` above the baseline's.
-  void is_within(const std::string& arm, double points, const std::string& claim, const std::string& paper) {
-    judge({arm}, claim, paper, fmt::format("at most {:g} point{} above kn 32", points, points == 1 ? "" : "s"),
-          [=](const ArmError& error, double base) { return !error.diverged && error.percent <= base + points; });
+constexpr ClaimRow kFull[] = {
+    {"kn256-gradual", kBaseline, true, 0.5, "the linear scaling rule with gradual warmup keeps the baseline's error",
+     "23.49 at kn 2k, 23.60 at 256 (figure 1)"},
+    {"kn512-gradual", kBaseline, true, 0.5, "so it does at a minibatch twice as large",
+     "23.74 at kn 8k, 23.60 at 256 (table 1)"},
+    {"kn512-fixed", kBaseline, false, 1, "at the baseline's rate a large minibatch is worse",
+     "41.67 at kn 8k (table 2a)"},
+    {"kn512-no-warmup", kBaseline, false, 3, "without warmup it is worse", "24.84 at kn 8k (table 1)"},
+    {"kn512-constant", kBaseline, false, 3, "with constant warmup it is worse", "25.88 at kn 8k (table 1)"},
+    {"kn1024-gradual", kBaseline, false, 1, "beyond some minibatch the rule breaks",
+     "24.79 at kn 16k, 33.96 at 64k (figure 1)"},
+    {"kn4096-lars", "kn4096-sgd", true, 0, "layer-wise rates (LARS) train a large minibatch better than plain SGD",
+     "You et al. 2017: accuracy of AlexNet at 4k 58.5 % with LARS, 53.1 % without"},
+    {"does not show at this size: both diverge or scatter", "", true, 0, "constant warmup is worse than none",
+     "25.88 against 24.84 at kn 8k (table 1)"},
+    {"does not show at this size", "", true, 0, "the square-root rule is worse than the linear one",
+     "26.22 against 23.74 at kn 8k (table 2a)"}};
+
+// Nothing where a training of the arm is missing.
+std::optional<std::vector<double>> errors_of(const std::map<std::string, Summary>& arms, const std::string& name) {
+  const auto at = arms.find(name);
+  if (at == arms.end() || at->second.failed > 0) return std::nullopt;
+  std::vector<double> errors;
+  for (const RunReport& run : at->second.runs)
+    errors.push_back(run.diverged || !std::isfinite(run.result) ? std::numeric_limits<double>::infinity()
+                                                                : 100 * run.result);
+  return errors;
+}
+
+std::string arm_text(const std::map<std::string, Summary>& arms, const std::string& name) {
+  const auto at = arms.find(name);
+  if (at == arms.end()) return fmt::format("not trained ({})", name);
+  std::string text = goal_text(at->second, at->second.last);
+  if (at->second.failed > 0) text += fmt::format(" ({} not trained)", at->second.failed);
+  return fmt::format("{} ({})", text, name);
+}
+
+std::string evidence_text(const HourEvidence& evidence) {
+  std::string text;
+  if (evidence.is_ranked)
+    text = fmt::format("some diverged: by ranks p {:.3f}", evidence.p);
+  else if (evidence.difference)
+    text = fmt::format("{:+.2f}", *evidence.difference);
+  if (evidence.low < evidence.high) text += fmt::format(" ({:.2f} to {:.2f})", evidence.low, evidence.high);
+  return text + fmt::format(", {} seed{}", evidence.seeds, evidence.seeds == 1 ? "" : "s");
+}
+
+HourClaim judged(const ClaimRow& row, const std::map<std::string, Summary>& arms, size_t first_look) {
+  HourClaim claim{row.claim, row.paper};
+  if (*row.reference == '\0') {
+    claim.ours = row.arm;
+    claim.criterion = "-";
+    return claim;
   }
+  claim.arm = row.arm;
+  claim.reference = row.reference;
+  claim.criterion = row.margin == 0 ? fmt::format("{} {}", row.is_at_most ? "below" : "above", row.reference)
+                                    : fmt::format("at {} {:g} point{} above {}", row.is_at_most ? "most" : "least",
+                                                  row.margin, row.margin == 1 ? "" : "s", row.reference);
+  claim.ours = arm_text(arms, row.arm) + "; " + arm_text(arms, row.reference);
+  const auto errors = errors_of(arms, row.arm), reference = errors_of(arms, row.reference);
+  if (!errors || !reference || std::min(errors->size(), reference->size()) < std::max<size_t>(1, first_look))
+    return claim;
+  claim.evidence = judge_difference(*errors, *reference, row.margin, row.is_at_most, first_look);
+  claim.ours = evidence_text(claim.evidence) + ": " + claim.ours;
+  return claim;
+}
 
-  void is_worse(const std::vector<std::string>& arms, double points, const std::string& claim,
-                const std::string& paper) {
-    judge(arms, claim, paper,
-          fmt::format("at least {:g} point{} above kn 32, or diverged", points, points == 1 ? "" : "s"),
-          [=](const ArmError& error, double base) { return error.diverged || error.percent >= base + points; });
+double mean_of_differences(const std::vector<double>& errors, const std::vector<double>& bound) {
+  double sum = 0;
+  for (size_t i = 0; i < errors.size(); ++i) sum += errors[i] - bound[i];
+  return sum / static_cast<double>(errors.size());
+}
+
+// By so many seeds of each; `bound`: the reference's errors with the margin added.
+HourEvidence look(const std::vector<double>& errors, const std::vector<double>& bound, bool is_at_most) {
+  HourEvidence found{.verdict = Verdict::undecided, .seeds = errors.size()};
+  const auto all_ended = [](const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  };
+  bool is_below = false, is_above = false;  // the bound
+  if (!all_ended(errors) || !all_ended(bound)) {
+    const RankSumTails tails = rank_sum_tails(errors, bound);
+    found.is_ranked = true;
+    found.p = std::min(tails.below, tails.above);
+    is_below = tails.below <= kTail;
+    is_above = tails.above <= kTail;
+  } else if (const auto difference = mean_difference(errors, bound, kTail)) {
+    found.difference = difference->difference;
+    found.low = difference->low;
+    found.high = difference->high;
+    is_below = found.high < 0;
+    is_above = found.low > 0;
+  } else {
+    found.difference = mean_of_differences(errors, bound);
   }
-
-  // The rescue of a minibatch by another optimizer than the best of others.
-  void is_better_than_all(const std::string& arm, const std::vector<std::string>& others, double points,
-                          const std::string& claim, const std::string& paper) {
-    const ArmError error = error_of(arm);
-    std::optional<double> best;
-    std::string ours = fmt::format("{} ({})", error.text, arm);
-    bool is_there = error.is_there;
-    for (const std::string& other : others) {
-      const ArmError its = error_of(other);
-      is_there = is_there && its.is_there;
-      if (its.has_mean) best = std::min(best.value_or(its.percent), its.percent);
-      ours += fmt::format("; {} ({})", its.text, other);
-    }
-    const bool holds = !error.diverged && (!best || error.percent <= *best - points);
-    add(claim, paper, ours, fmt::format("at least {:g} points below the best of the others", points), is_there, holds);
-  }
-
-  void is_not_tested(const std::string& claim, const std::string& paper, const std::string& why) {
-    claims_.push_back({claim, paper, why, "-", Verdict::not_tested});
-  }
-
-  std::vector<HourClaim> take() { return std::move(claims_); }
-
- private:
-  ArmError error_of(const std::string& arm) const {
-    const auto at = arms_.find(arm);
-    if (at == arms_.end() || at->second.runs.empty()) return {};
-    const Summary& summary = at->second;
-    std::string text = goal_text(summary, summary.last);
-    if (summary.failed > 0) text += fmt::format(" ({} not trained)", summary.failed);
-    return {summary.failed == 0, summary.diverged > 0, summary.last.has_value(),
-            summary.last ? 100 * summary.last->mean : 0, std::move(text)};
-  }
-
-  void judge(const std::vector<std::string>& arms, const std::string& claim, const std::string& paper,
-             const std::string& criterion, const std::function<bool(const ArmError&, double)>& holds) {
-    std::string ours = fmt::format("{} (kn32)", base_.text);
-    bool is_there = base_.is_there && !base_.diverged, all_hold = true;
-    for (const std::string& arm : arms) {
-      const ArmError error = error_of(arm);
-      ours += fmt::format("; {} ({})", error.text, arm);
-      is_there = is_there && error.is_there;
-      all_hold = all_hold && is_there && holds(error, base_.percent);
-    }
-    add(claim, paper, ours, criterion, is_there, all_hold);
-  }
-
-  void add(const std::string& claim, const std::string& paper, const std::string& ours, const std::string& criterion,
-           bool is_there, bool holds) {
-    const Verdict verdict = !is_there ? Verdict::not_tested : holds ? Verdict::held : Verdict::not_held;
-    claims_.push_back({claim, paper, ours, criterion, verdict});
-  }
-
-  const ArmSummaries& arms_;
-  const ArmError base_;
-  std::vector<HourClaim> claims_;
-};
+  if (is_below || is_above) found.verdict = is_below == is_at_most ? Verdict::held : Verdict::not_held;
+  if (errors.size() == 1 && errors[0] != bound[0])
+    found.verdict = (errors[0] < bound[0]) == is_at_most ? Verdict::seen : Verdict::not_seen;
+  return found;
+}
 
 }  // namespace
 
 const char* text_of(Verdict verdict) {
-  return verdict == Verdict::held ? "held" : verdict == Verdict::not_held ? "not held" : "not tested";
+  switch (verdict) {
+    case Verdict::held:
+      return "held";
+    case Verdict::not_held:
+      return "not held";
+    case Verdict::undecided:
+      return "undecided";
+    case Verdict::seen:
+      return "seen";
+    case Verdict::not_seen:
+      return "not seen";
+    case Verdict::not_tested:
+      break;
+  }
+  return "not tested";
 }
 
-std::vector<HourClaim> hour_claims(HourPlan plan, const ArmSummaries& arms) {
-  Claims claims(arms);
-  if (plan == HourPlan::brief) {
-    claims.is_within("kn256-gradual", 1, "the linear scaling rule keeps the error of a small minibatch",
-                     "23.49 at kn 2k, 23.60 at 256 (figure 1)");
-    claims.is_worse({"kn256-fixed"}, 1, "without it, at the small minibatch's rate, the error is worse",
-                    "41.67 at kn 8k, 23.60 at 256 (table 2a)");
-    return claims.take();
+HourEvidence judge_difference(const std::vector<double>& errors, const std::vector<double>& reference, double margin,
+                              bool is_at_most, size_t first_look) {
+  const size_t seeds = std::min(errors.size(), reference.size());
+  HourEvidence found;
+  for (size_t count = std::max<size_t>(1, first_look); count <= seeds; ++count) {
+    const auto end = static_cast<std::ptrdiff_t>(count);
+    std::vector<double> bound(reference.begin(), reference.begin() + end);
+    for (double& error : bound) error += margin;
+    found = look({errors.begin(), errors.begin() + end}, bound, is_at_most);
+    if (found.difference) *found.difference += margin;
+    if (found.low < found.high) found.low += margin, found.high += margin;
+    if (found.verdict != Verdict::undecided) break;
   }
-  claims.is_within("kn256-gradual", 0.5, "the linear scaling rule with gradual warmup keeps the baseline's error",
-                   "23.49 at kn 2k, 23.60 at 256 (figure 1)");
-  claims.is_within("kn512-gradual", 0.5, "so it does at a minibatch twice as large",
-                   "23.74 at kn 8k, 23.60 at 256 (table 1)");
-  claims.is_worse({"kn512-fixed"}, 1, "at the baseline's rate a large minibatch is worse", "41.67 at kn 8k (table 2a)");
-  claims.is_worse({"kn512-no-warmup"}, 3, "without warmup it is worse", "24.84 at kn 8k (table 1)");
-  claims.is_worse({"kn512-constant"}, 3, "with constant warmup it is worse", "25.88 at kn 8k (table 1)");
-  claims.is_worse({"kn1024-gradual"}, 1, "beyond some minibatch the rule breaks",
-                  "24.79 at kn 16k, 33.96 at 64k (figure 1)");
-  claims.is_better_than_all("kn4096-lars", {"kn4096-sgd-0.1", "kn4096-sgd-0.2", "kn4096-sgd-0.4"}, 3,
-                            "layer-wise rates (LARS) train minibatches that plain SGD does not",
-                            "You et al. 2017: accuracy of AlexNet at 4k 58.5 % with LARS, 53.1 % without");
-  claims.is_not_tested("constant warmup is worse than none", "25.88 against 24.84 at kn 8k (table 1)",
-                       "does not show at this size: both diverge or scatter");
-  claims.is_not_tested("the square-root rule is worse than the linear one", "26.22 against 23.74 at kn 8k (table 2a)",
-                       "does not show at this size");
-  return claims.take();
+  return found;
+}
+
+std::vector<HourClaim> hour_claims(HourPlan plan, const std::map<std::string, Summary>& arms, size_t first_look) {
+  std::vector<HourClaim> claims;
+  const auto add = [&](const ClaimRow& row) { claims.push_back(judged(row, arms, first_look)); };
+  if (plan == HourPlan::brief)
+    std::for_each(std::begin(kBrief), std::end(kBrief), add);
+  else
+    std::for_each(std::begin(kFull), std::end(kFull), add);
+  return claims;
+}
+
+size_t seeds_wanted(const std::vector<HourClaim>& claims, const std::string& arm, size_t first_look) {
+  size_t wanted = first_look;
+  if (first_look < kFewestHourLooks) return wanted;
+  for (const HourClaim& claim : claims) {
+    if (claim.arm != arm && claim.reference != arm) continue;
+    const bool is_undecided = claim.evidence.verdict == Verdict::undecided;
+    const size_t asked = claim.evidence.seeds + (is_undecided ? 1 : 0);
+    wanted = std::max(wanted, std::min(asked, std::max(first_look, kMostHourSeeds)));
+  }
+  return wanted;
 }
 
 }  // namespace kb

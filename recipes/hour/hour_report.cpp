@@ -40,11 +40,26 @@ std::string results_table(const HourReport& report) {
 std::string claims_table(const HourReport& report) {
   HtmlTable table({"claim", "the paper", "here", "criterion", ""});
   for (const HourClaim& claim : report.claims) {
-    const char* color = claim.verdict == Verdict::held ? "good" : claim.verdict == Verdict::not_held ? "bad" : "quiet";
+    const Verdict verdict = claim.evidence.verdict;
+    const char* color = verdict == Verdict::held ? "good" : verdict == Verdict::not_held ? "bad" : "quiet";
     table.row({xml_text(claim.claim), xml_text(claim.paper), xml_text(claim.ours), xml_text(claim.criterion),
-               fmt::format(R"(<b class="{}">{}</b>)", color, text_of(claim.verdict))});
+               fmt::format(R"(<b class="{}">{}</b>)", color, text_of(verdict))});
   }
   return table.str();
+}
+
+Json claim_json(const HourClaim& claim) {
+  const HourEvidence& evidence = claim.evidence;
+  Json json = {{"claim", claim.claim},
+               {"paper", claim.paper},
+               {"ours", claim.ours},
+               {"criterion", claim.criterion},
+               {"verdict", text_of(evidence.verdict)},
+               {"seeds", evidence.seeds}};
+  if (evidence.is_ranked) json["rank_sum_p"] = evidence.p;
+  if (evidence.difference) json["difference"] = *evidence.difference;
+  if (evidence.low < evidence.high) json["interval"] = {{"low", evidence.low}, {"high", evidence.high}};
+  return json;
 }
 
 }  // namespace
@@ -66,20 +81,30 @@ std::string hour_table(const HourReport& report) {
 std::string hour_claims_text(const HourReport& report) {
   std::string text;
   for (const HourClaim& claim : report.claims) {
-    text += wrapped(fmt::format("{:<10} ", text_of(claim.verdict)), claim.claim) + wrapped("  paper    ", claim.paper) +
-            wrapped("  here     ", claim.ours);
-    if (claim.verdict != Verdict::not_tested) text += wrapped("  held if  ", claim.criterion);
+    text += wrapped(fmt::format("{:<10} ", text_of(claim.evidence.verdict)), claim.claim) +
+            wrapped("  paper    ", claim.paper) + wrapped("  here     ", claim.ours);
+    if (claim.evidence.verdict != Verdict::not_tested) text += wrapped("  held if  ", claim.criterion);
   }
   return text;
 }
 
+std::string hour_searches_text(const HourReport& report) {
+  std::string text;
+  for (const std::string& search : report.searches) text += wrapped("search     ", search);
+  return text;
+}
+
 std::string hour_page(const HourReport& report, const std::string& curves) {
+  std::string searches;
+  for (const std::string& search : report.searches) searches += fmt::format("<p>Search {}.</p>\n", xml_text(search));
   const std::string body = fmt::format(
       "<p>The trainings of Goyal et al. 2017, <i>Accurate, large minibatch SGD: training ImageNet in 1 hour</i>, on a "
       "small net: n = 32 samples a worker, as many workers as the minibatch holds. Errors are of the test set at the "
       "end, mean +- standard deviation of the sample over the seeds.</p>\n<p><code>{}</code></p>\n"
-      "<h2>Trainings</h2>\n{}<h2>Claims</h2>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
-      xml_text(report.command), results_table(report), claims_table(report), curves);
+      "<h2>Trainings</h2>\n{}{}<h2>Claims</h2>\n<p>A claim is judged by where the 95 % interval of the difference of "
+      "the errors (Welch's) lies against its margin; where seeds diverged, by the exact test of ranks. Where it is "
+      "undecided a further seed is trained, up to {}.</p>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
+      xml_text(report.command), results_table(report), searches, kMostHourSeeds, claims_table(report), curves);
   return html_page(report.title, body);
 }
 
@@ -93,12 +118,8 @@ std::string hour_json(const HourReport& report) {
       entry["summary"] = copy_of(parse_json(summary_json(at->second, ""), "summary"));
     json["arms"].push_back(std::move(entry));
   }
-  for (const HourClaim& claim : report.claims)
-    json["claims"].push_back({{"claim", claim.claim},
-                              {"paper", claim.paper},
-                              {"ours", claim.ours},
-                              {"criterion", claim.criterion},
-                              {"verdict", text_of(claim.verdict)}});
+  for (const HourClaim& claim : report.claims) json["claims"].push_back(claim_json(claim));
+  json["searches"] = report.searches;
   return json.dump(2) + "\n";
 }
 

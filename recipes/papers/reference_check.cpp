@@ -82,7 +82,8 @@ ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t mini
 
 double least_mean(const ConvergencePoint& reference, int64_t runs) {
   const double shares = 1 / static_cast<double>(reference.runs) + 1 / static_cast<double>(runs);
-  return reference.mean - student_t(kAlpha, reference.runs + runs - 2) * reference.deviation * std::sqrt(shares);
+  const auto degrees = static_cast<double>(reference.runs + runs - 2);
+  return reference.mean - student_t(kAlpha, degrees) * reference.deviation * std::sqrt(shares);
 }
 
 ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, int64_t minibatch,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "recipes/config/target_figure.h"
-#include "recipes/sweep/search_space.h"
+#include "recipes/trials/search_space.h"
 
 namespace kb {
 

@@ -29,7 +29,7 @@ std::string command_text(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   HourRequest request;
-  std::string seeds = "1", plan;
+  std::string seeds, plan;
   CommandLine line(
       "\"Accurate, large minibatch SGD: training ImageNet in 1 hour\" (Goyal et al. 2017) in small: LeNet with batch "
       "norm, n = 32 samples a worker. Prints a table beside the paper's and what became of its claims, and leaves "
@@ -42,7 +42,10 @@ int main(int argc, char** argv) {
                "brief: the linear rule at kn 256; full: also warmups, 512 to 4096, LARS; brief on glyphs-hour, else "
                "full"},
               plan, {"brief", "full"})
-      .text({"--seeds", "A..B", "seeds of each configuration: a range such as 1..3, or numbers"}, seeds)
+      .text({"--seeds", "A..B",
+             "seeds of each configuration: a range such as 1..3, or numbers; of three and more each claim that they "
+             "leave undecided gets further ones, up to five; 1 for brief, 1..3 for full"},
+            seeds)
       .whole({"--epochs", "E", "passes over the training set"}, request.epochs, 1)
       .whole({"--jobs", "J", "trainings at once, which share the processors; 0: one a core, one on a GPU"},
              request.jobs, 0)
@@ -50,8 +53,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "trial") return command_main("trial", trial_command, argc - 1, argv + 1);
   return guarded_main("hour", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
-    request.seeds = parse_seeds("--seeds", seeds);
     request.plan = plan == "full" || (plan.empty() && request.dataset != kDrawn) ? HourPlan::full : HourPlan::brief;
+    request.seeds = parse_seeds("--seeds", !seeds.empty() ? seeds : request.plan == HourPlan::full ? "1..3" : "1");
     request.command = command_text(argc, argv);
     return run_hour(request);
   });

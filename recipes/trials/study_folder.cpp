@@ -20,11 +20,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStudyFile = "study.json";
 
-std::string study_text(const std::vector<Trial>& trials, int shards) {
+std::string study_text(const Study& study) {
   Json json;
-  json["shards"] = shards;
+  json["shards"] = study.shards;
+  json["first"] = study.first;
   json["trials"] = Json::array();
-  for (const Trial& trial : trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
+  for (const Trial& trial : study.trials) json["trials"].push_back({{"name", trial.name}, {"arguments", trial.words}});
   return json.dump(2) + "\n";
 }
 
@@ -34,13 +35,18 @@ Study read_study(const fs::path& folder) {
   Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
   for (const JsonValue& trial : json.at("trials").items())
     study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
+  study.first = study.trials.size();  // where the file lacks the number, as those of release 0.1 do
+  if (json.has("first")) study.first = std::min(study.first, static_cast<size_t>(json.get<int64_t>("first")));
   return study;
 }
 
-bool are_alike(const std::vector<Trial>& a, const std::vector<Trial>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Trial& x, const Trial& y) {
-    return x.name == y.name && lasting_words(x.words) == lasting_words(y.words);
-  });
+// Whether a study began with just these trials, or has no others.
+bool is_of(const Study& study, const std::vector<Trial>& trials) {
+  const std::vector<Trial>& there = study.trials;
+  return (trials.size() == study.first || trials.size() == there.size()) &&
+         std::equal(trials.begin(), trials.end(), there.begin(), [](const Trial& a, const Trial& b) {
+           return a.name == b.name && lasting_words(a.words) == lasting_words(b.words);
+         });
 }
 
 [[noreturn]] void refuse_other(const fs::path& folder, const std::string& trial, const std::vector<std::string>& there,
@@ -71,11 +77,11 @@ void add_trials(Study& study, const std::vector<Trial>& asked) {
   }
 }
 
-// The newest folder of an unfinished study of just these trials, for a command that is given again; or a new one.
+// The newest folder of an unfinished study that began with just these trials, for a command that is given again; or a
+// new one.
 fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
   for (const fs::path& folder : dated_folders(name))
-    if (is_there(folder / kStudyFile) && !is_there(folder / kStudySummary) &&
-        are_alike(read_study(folder).trials, trials))
+    if (is_there(folder / kStudyFile) && !is_there(folder / kStudySummary) && is_of(read_study(folder), trials))
       return folder;
   return new_dated_folder(name);
 }
@@ -113,7 +119,7 @@ std::vector<fs::path> dated_folders(const std::string& name) {
 
 Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards) {
   const fs::path folder = fs::absolute(out.empty() ? chosen_folder(name, trials) : fs::path(out));
-  Study study{folder, trials, shards};
+  Study study{folder, trials, shards, trials.size()};
   if (is_there(folder / kStudyFile)) {
     study = read_study(folder);
     add_trials(study, trials);
@@ -125,7 +131,7 @@ Study open_study(const std::string& name, const std::string& out, const std::vec
       throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
                               folder.string(), fs::directory_iterator(folder)->path().filename().string()));
   }
-  write_file_atomically(folder / kStudyFile, study_text(study.trials, study.shards));
+  write_file_atomically(folder / kStudyFile, study_text(study));
   return study;
 }
 

@@ -1,5 +1,7 @@
 // The study `hour`: its arms are command lines that the recipe takes, and its claims hold or not as they should.
 #include <boost/test/unit_test.hpp>
+#include <limits>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -7,6 +9,7 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
 #include "recipes/hour/hour_report.h"
+#include "recipes/hour/hour_search.h"
 #include "recipes/papers/table.h"
 
 namespace kb::hour_test {
@@ -69,7 +72,7 @@ BOOST_AUTO_TEST_CASE(arms_are_flags_of_the_recipe) {
         BOOST_TEST(config.milestones.at(2) == 10.667);
       }
     }
-    BOOST_TEST(names.size() == (plan == HourPlan::brief ? 3u : 11u));
+    BOOST_TEST(names.size() == (plan == HourPlan::brief ? 3u : 9u));
   }
 }
 
@@ -88,49 +91,180 @@ BOOST_AUTO_TEST_CASE(rates_are_those_of_the_rule) {
   BOOST_TEST(rate("kn512-gradual", 4.5) == 0.04, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rate("kn512-gradual", 11.9) == 0.0004, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rate("kn1024-gradual", 2) == 0.8, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(rate("kn4096-lars", 3) == 20);
+  const HourTrial first = trials_of_search(arm_of(arms, "kn4096-lars")).front();  // in the middle of its ranges
+  BOOST_TEST(rate_at(at_trial(arm_of(arms, "kn4096-lars"), first), 3.9) == std::stod(first.values.at("lr")));
 }
 
-BOOST_AUTO_TEST_CASE(claims_are_judged_by_their_criteria) {
-  std::map<std::string, Summary> arms = {{"kn32", of_errors({0.09, 0.10})},
-                                         {"kn256-gradual", of_errors({0.0999, 0.0999})},
-                                         {"kn512-gradual", of_errors({0.1001, 0.1001})},
-                                         {"kn512-fixed", of_errors({0.10, 0.12})},
-                                         {"kn512-no-warmup", of_errors({0.09, -1})},
-                                         {"kn512-constant", of_errors({0.12, 0.12})},
-                                         {"kn4096-sgd-0.1", of_errors({0.20})},
-                                         {"kn4096-sgd-0.2", of_errors({-1})},
-                                         {"kn4096-sgd-0.4", of_errors({0.15})},
-                                         {"kn4096-lars", of_errors({0.11})}};
-  const std::vector<HourClaim> claims = hour_claims(HourPlan::full, arms);
-  const auto verdict = [&](const char* part) { return text_of(claim_of(claims, part).verdict); };
+BOOST_AUTO_TEST_CASE(searches_are_equal) {
+  const std::vector<HourArm> arms = hour_arms(HourPlan::full, 12);
+  const HourArm &sgd = arm_of(arms, "kn4096-sgd"), &lars = arm_of(arms, "kn4096-lars");
+  const std::vector<HourTrial> of_sgd = trials_of_search(sgd), of_lars = trials_of_search(lars);
+  BOOST_REQUIRE(of_sgd.size() == 12u);
+  BOOST_REQUIRE(of_lars.size() == 12u);
+  for (size_t i = 0; i < of_sgd.size(); ++i) {
+    BOOST_TEST(of_sgd[i].values.at("warmup-epochs") == of_lars[i].values.at("warmup-epochs"));
+    BOOST_TEST(std::stod(of_lars[i].values.at("lr")) == 40 * std::stod(of_sgd[i].values.at("lr")),
+               boost::test_tools::tolerance(1e-3));  // four digits
+    BOOST_TEST(parse_flags(find_recipe("lenet_mnist"), "lenet_mnist", of_lars[i].words)->validation == 6000);
+  }
+  BOOST_TEST(trials_of_search(arm_of(arms, "kn32")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_search_takes_the_least_error_that_is_held_out) {
+  const std::vector<HourArm> arms = hour_arms(HourPlan::full, 12);
+  const HourArm& arm = arm_of(arms, "kn4096-sgd");
+  const std::vector<HourTrial> trials = trials_of_search(arm);
+  std::map<std::string, RunReport> runs;
+  BOOST_TEST(!choice_of(arm, runs).best);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    RunReport run;
+    run.diverged = i == 0;
+    const double error = i == 5 || i == 7 ? 0.2 : 0.3;
+    if (i > 0) run.evaluations = {{1, 1, 0, 0.1, 0}, {2, 2, 0, error, 0}};  // the last one counts
+    run.result = 0.01 * static_cast<double>(i);                             // the test part does not
+    runs[trials[i].name] = run;
+  }
+  const HourChoice choice = choice_of(arm, runs);
+  BOOST_TEST(choice.is_complete());
+  BOOST_TEST(choice.diverged == 1u);
+  BOOST_REQUIRE(choice.best.has_value());
+  BOOST_TEST(choice.best->name == "kn4096-sgd-t05");
+  BOOST_TEST(choice_text(arm, choice).find("12 trials of lr=0.025:3.2:log warmup-epochs=0:6:linear, 1 diverged") !=
+             std::string::npos);
+  const HourArm chosen = at_trial(arm, *choice.best);
+  BOOST_TEST(chosen.rate == choice.best->values.at("lr"));
+  BOOST_TEST(chosen.words == choice.best->words, boost::test_tools::per_element());
+  runs.erase(trials[3].name);
+  BOOST_TEST(!choice_of(arm, runs).is_complete());
+}
+
+BOOST_AUTO_TEST_CASE(a_difference_is_judged_by_its_interval) {
+  const std::vector<double> base = {8.0, 8.1, 8.2};
+  const auto verdict = [&](const std::vector<double>& errors, double margin, bool is_at_most) {
+    return text_of(judge_difference(errors, base, margin, is_at_most, 3).verdict);
+  };
+  // Both variances 0.01: degrees 4, half of the interval 2.776 sqrt(0.02 / 3) = 0.2267.
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.53, true) == "held");
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.52, true) == "undecided");
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.08, true) == "undecided");
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.07, true) == "not held");
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.53, false) == "not held");
+  BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.07, false) == "held");
+  const HourEvidence evidence = judge_difference({8.3, 8.4, 8.5}, base, 0.5, true, 3);
+  BOOST_TEST(*evidence.difference == 0.3, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(evidence.low == 0.3 - 0.22669, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(evidence.high == 0.3 + 0.22669, boost::test_tools::tolerance(1e-4));
+  // Equal seeds tell no variance.
+  BOOST_TEST(text_of(judge_difference({9, 9, 9}, {8, 8, 8}, 0.5, true, 3).verdict) == "undecided");
+}
+
+BOOST_AUTO_TEST_CASE(one_seed_is_seen_and_decides_nothing) {
+  constexpr double kDiverged = std::numeric_limits<double>::infinity();
+  const auto verdict = [](double error, double base, bool is_at_most) {
+    return text_of(judge_difference({error}, {base}, 0.5, is_at_most, 1).verdict);
+  };
+  BOOST_TEST(verdict(8.4, 8, true) == "seen");
+  BOOST_TEST(verdict(8.6, 8, true) == "not seen");
+  BOOST_TEST(verdict(8.6, 8, false) == "seen");
+  BOOST_TEST(verdict(kDiverged, 8, false) == "seen");
+  BOOST_TEST(verdict(8, kDiverged, true) == "seen");
+  BOOST_TEST(verdict(kDiverged, kDiverged, true) == "undecided");
+}
+
+BOOST_AUTO_TEST_CASE(seeds_that_diverged_are_ranked_last) {
+  constexpr double kDiverged = std::numeric_limits<double>::infinity();
+  const auto judge = [](const std::vector<double>& errors, size_t first_look) {
+    return judge_difference(errors, {8.0, 8.1, 8.2, 8.3, 8.4}, 3, false, first_look);
+  };
+  // Three against three: one in 20, which is more than 2.5 %; four against four: one in 70.
+  const HourEvidence four = judge({kDiverged, kDiverged, 12, kDiverged, 13}, 3);
+  BOOST_TEST(four.is_ranked);
+  BOOST_TEST(text_of(four.verdict) == "held");
+  BOOST_TEST(four.seeds == 4u);
+  BOOST_TEST(four.p == 1.0 / 70);
+  BOOST_TEST(text_of(judge({kDiverged, kDiverged, kDiverged}, 3).verdict) == "undecided");
+  BOOST_TEST(text_of(judge({kDiverged, 8, 8, 8, 8}, 3).verdict) == "undecided");
+}
+
+BOOST_AUTO_TEST_CASE(claims_that_are_undecided_ask_for_seeds) {
+  std::map<std::string, Summary> arms = {
+      {"kn32", of_errors({0.080, 0.081, 0.082})},          {"kn256-gradual", of_errors({0.080, 0.081, 0.082})},
+      {"kn512-gradual", of_errors({0.083, 0.086, 0.089})}, {"kn512-fixed", of_errors({0.10, 0.101, 0.102})},
+      {"kn512-no-warmup", of_errors({0.12, -1, -1})},      {"kn4096-sgd", of_errors({0.20, 0.21, 0.22})},
+      {"kn4096-lars", of_errors({0.11, 0.112, 0.11})}};
+  const std::vector<HourClaim> claims = hour_claims(HourPlan::full, arms, 3);
+  const auto verdict = [&](const char* part) { return text_of(claim_of(claims, part).evidence.verdict); };
   BOOST_TEST(verdict("keeps the baseline's error") == "held");
-  BOOST_TEST(verdict("twice as large") == "not held");
+  BOOST_TEST(verdict("twice as large") == "undecided");
   BOOST_TEST(verdict("at the baseline's rate") == "held");
-  BOOST_TEST(verdict("without warmup") == "held");  // a seed diverged
-  BOOST_TEST(verdict("with constant warmup") == "not held");
+  BOOST_TEST(verdict("without warmup") == "undecided");
   BOOST_TEST(verdict("the rule breaks") == "not tested");  // its arm is missing
   BOOST_TEST(verdict("LARS") == "held");
   BOOST_TEST(verdict("square-root") == "not tested");
-  arms["kn4096-lars"] = of_errors({0.1201});
-  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not held");
-  // SGD at a rate of which one seed diverged counts by the others; an arm that lacks a seed is not judged.
-  arms["kn4096-lars"] = of_errors({0.109});
-  arms["kn4096-sgd-0.4"] = of_errors({0.11, 0.112, -1});
-  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not held");
-  arms["kn4096-sgd-0.4"] = of_errors({0.20});
-  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "held");
+  for (const char* arm : {"kn32", "kn512-gradual", "kn512-no-warmup"}) BOOST_TEST(seeds_wanted(claims, arm, 3) == 4u);
+  for (const char* arm : {"kn256-gradual", "kn512-fixed", "kn4096-lars", "kn1024-gradual"})
+    BOOST_TEST(seeds_wanted(claims, arm, 3) == 3u);
+  // What was decided at the third seed stays so, whatever later ones say.
+  arms["kn32"] = of_errors({0.080, 0.081, 0.082, 0.12, 0.12});
+  arms["kn256-gradual"] = of_errors({0.080, 0.081, 0.082, 0.2, 0.2});
+  arms["kn512-gradual"] = of_errors({0.083, 0.086, 0.089, 0.121, 0.123});
+  const std::vector<HourClaim> later = hour_claims(HourPlan::full, arms, 3);
+  BOOST_TEST(text_of(claim_of(later, "keeps the baseline's error").evidence.verdict) == "held");
+  const HourEvidence& last = claim_of(later, "twice").evidence;
+  BOOST_TEST(text_of(last.verdict) == "undecided");
+  BOOST_TEST(last.seeds == 5u);
+  BOOST_TEST(seeds_wanted(later, "kn512-gradual", 3) == 5u);
+  // An arm that lacks a seed is not judged.
   arms["kn4096-lars"].failed = 1;
-  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "LARS").verdict) == "not tested");
-  arms["kn32"] = of_errors({-1, 0.09});
-  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms), "twice").verdict) == "not tested");
+  BOOST_TEST(text_of(claim_of(hour_claims(HourPlan::full, arms, 3), "LARS").evidence.verdict) == "not tested");
+  // Fewer than three seeds get no further ones.
+  for (auto& [name, summary] : arms) summary = of_errors({0.08, 0.085});
+  BOOST_TEST(seeds_wanted(hour_claims(HourPlan::full, arms, 2), "kn512-gradual", 2) == 2u);
+}
+
+// Studies of two arms whose errors scatter with these deviations, at `off` points from the margin: how many of them end
+// held and not held.
+std::pair<int, int> judged_studies(double deviation, double of_reference, double off, int studies) {
+  std::mt19937_64 random(33);
+  std::normal_distribution<double> noise;
+  std::pair<int, int> counts;
+  for (int study = 0; study < studies; ++study) {
+    std::vector<double> errors, reference;
+    for (size_t seed = 0; seed < kMostHourSeeds; ++seed) {
+      errors.push_back(8.5 + off + deviation * noise(random));
+      reference.push_back(8 + of_reference * noise(random));
+    }
+    const Verdict verdict = judge_difference(errors, reference, 0.5, true, 3).verdict;
+    counts.first += verdict == Verdict::held;
+    counts.second += verdict == Verdict::not_held;
+  }
+  return counts;
+}
+
+BOOST_AUTO_TEST_CASE(at_its_margin_a_claim_is_seldom_decided_and_half_a_point_off_mostly) {
+  constexpr int kStudies = 1000, kWrong = 64;  // 5 % and two standard errors, to each side, all looks together
+  for (const auto& [arm, reference] : {std::pair{0.3, 0.3}, {0.3, 0.1}, {0.1, 0.3}, {0.1, 0.1}}) {
+    const auto [held, not_held] = judged_studies(arm, reference, 0, kStudies);
+    const auto [held_above, above] = judged_studies(arm, reference, 0.5, kStudies);
+    const auto [below, not_held_below] = judged_studies(arm, reference, -0.5, kStudies);
+    BOOST_TEST_MESSAGE("deviations " << arm << " and " << reference << ": at the margin held " << held << ", not held "
+                                     << not_held << "; 0.5 points off decided " << above << ", " << below << " of "
+                                     << kStudies);
+    BOOST_TEST(held <= kWrong);
+    BOOST_TEST(not_held <= kWrong);
+    BOOST_TEST(held_above + not_held_below == 0);
+    if (arm + reference < 0.6) {  // both at 0.3 are printed
+      BOOST_TEST(above >= kStudies * 8 / 10);
+      BOOST_TEST(below >= kStudies * 8 / 10);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_printed_fits_a_terminal_of_80_columns) {
-  HourReport report{"title", "./run hour", hour_arms(HourPlan::full, 12), {}, {}};
+  HourReport report{"title", "./run hour", hour_arms(HourPlan::full, 12), {}, {}, {}};
   for (const HourArm& arm : report.arms) report.results[arm.name] = of_errors({0.09, 0.1234, 0.10});
-  report.claims = hour_claims(HourPlan::full, report.results);
-  std::istringstream lines(hour_table(report) + hour_claims_text(report));
+  report.claims = hour_claims(HourPlan::full, report.results, 3);
+  std::istringstream lines(hour_table(report) + hour_searches_text(report) + hour_claims_text(report));
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
 
@@ -142,11 +276,17 @@ BOOST_AUTO_TEST_CASE(the_brief_study_names_the_full_one) {
 }
 
 BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
-  HourReport report{"title <1>", "./run hour", hour_arms(HourPlan::brief, 12), {}, {}};
+  HourReport report{"title <1>",
+                    "./run hour",
+                    hour_arms(HourPlan::brief, 12),
+                    {"kn4096-lars: 12 trials of lr=1:128:log warmup-epochs=0:6:linear"},
+                    {},
+                    {}};
   report.results["kn32"] = of_errors({0.09, 0.10});
-  report.claims = hour_claims(HourPlan::brief, report.results);
+  report.claims = hour_claims(HourPlan::brief, report.results, 1);
   const std::string page = hour_page(report, "<svg></svg>");
-  for (const char* part : {"title &lt;1&gt;", "9.50 +- 0.71 %", "not trained", "<svg></svg>", "41.67", "not tested"})
+  for (const char* part : {"title &lt;1&gt;", "9.50 +- 0.71 %", "not trained", "<svg></svg>", "41.67", "not tested",
+                           "Search kn4096-lars: 12 trials"})
     BOOST_TEST(page.find(part) != std::string::npos, part);
   for (const char* part : {"http:", "https:", "<script", "@import"})
     BOOST_TEST(page.find(part) == std::string::npos, part);

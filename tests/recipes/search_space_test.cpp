@@ -1,6 +1,6 @@
 // Ranges of a sweep and the points in them: values by closed forms, the first terms of Halton's sequence, what is
 // refused.
-#include "recipes/sweep/search_space.h"
+#include "recipes/trials/search_space.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

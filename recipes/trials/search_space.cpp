@@ -1,4 +1,4 @@
-#include "recipes/sweep/search_space.h"
+#include "recipes/trials/search_space.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

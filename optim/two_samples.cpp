@@ -1,0 +1,80 @@
+#include "optim/two_samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "graph/error.h"
+#include "optim/distributions.h"
+
+namespace kb {
+namespace {
+
+struct SampleMoments {
+  double mean = 0;
+  double share = 0;    // variance of the mean
+  double degrees = 0;  // values less one
+};
+
+SampleMoments sample_moments(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  SampleMoments moments;
+  for (const double value : values) moments.mean += value / count;
+  for (const double value : values) moments.share += (value - moments.mean) * (value - moments.mean);
+  moments.degrees = count - 1;
+  moments.share /= moments.degrees * count;
+  return moments;
+}
+
+// Ranks of the values, doubled, which makes those of equal ones whole.
+std::vector<size_t> doubled_ranks(const std::vector<double>& values) {
+  std::vector<size_t> ranks;
+  for (const double value : values) {
+    const auto below = std::count_if(values.begin(), values.end(), [&](double other) { return other < value; });
+    const auto equal = std::count(values.begin(), values.end(), value);
+    ranks.push_back(static_cast<size_t>(2 * below + equal + 1));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
+                                              double alpha) {
+  if (first.size() < 2 || second.size() < 2) return std::nullopt;
+  const SampleMoments a = sample_moments(first), b = sample_moments(second);
+  const double variance = a.share + b.share;
+  if (!(variance > 0)) return std::nullopt;
+  MeanDifference found{.difference = a.mean - b.mean};
+  found.degrees = variance * variance / (a.share * a.share / a.degrees + b.share * b.share / b.degrees);
+  const double half = student_t(alpha, found.degrees) * std::sqrt(variance);
+  found.low = found.difference - half;
+  found.high = found.difference + half;
+  return found;
+}
+
+RankSumTails rank_sum_tails(std::span<const double> first, std::span<const double> second) {
+  ensure(!first.empty() && !second.empty(), "rank_sum_tails: expected two samples with values");
+  std::vector<double> values(first.begin(), first.end());
+  values.insert(values.end(), second.begin(), second.end());
+  const std::vector<size_t> ranks = doubled_ranks(values);
+  const size_t most = std::accumulate(ranks.begin(), ranks.end(), size_t{0});
+  // ways[n][sum]: to choose n of the ranks looked at so far with this sum.
+  std::vector<std::vector<double>> ways(first.size() + 1, std::vector<double>(most + 1));
+  ways[0][0] = 1;
+  for (const size_t rank : ranks)
+    for (size_t n = first.size(); n >= 1; --n)
+      for (size_t sum = rank; sum <= most; ++sum) ways[n][sum] += ways[n - 1][sum - rank];
+  const size_t seen = std::accumulate(ranks.begin(), ranks.begin() + std::ssize(first), size_t{0});
+  double all = 0, below = 0, above = 0;
+  for (size_t sum = 0; sum <= most; ++sum) {
+    const double here = ways[first.size()][sum];
+    all += here;
+    if (sum <= seen) below += here;
+    if (sum >= seen) above += here;
+  }
+  return {below / all, above / all};
+}
+
+}  // namespace kb

@@ -1,0 +1,93 @@
+// Welch's interval against the formulas with a quantile of a table, and the rank-sum test against its tables.
+#include "optim/two_samples.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "graph/error.h"
+
+namespace kb::two_samples_test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTail = 0.025;
+using Values = std::vector<double>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(two_samples)
+
+BOOST_AUTO_TEST_CASE(welch_with_equal_variances_has_all_degrees) {
+  const auto found = mean_difference(Values{1, 2, 3}, Values{5, 6, 7}, kTail);
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST(found->difference == -4);
+  BOOST_TEST(found->degrees == 4, boost::test_tools::tolerance(1e-12));
+  const double half = 2.7764451051977987 * std::sqrt(2.0 / 3);  // t(0.975, 4), variance 1 over 3 values, twice
+  BOOST_TEST(found->low == -4 - half, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(found->high == -4 + half, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(one_sample_without_scatter_leaves_the_degrees_of_the_other) {
+  const auto found = mean_difference(Values{1, 1, 1, 1}, Values{0, 1, 2}, kTail);
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST(found->degrees == 2, boost::test_tools::tolerance(1e-12));
+  // The quantile of two degrees has a closed form: (2 p - 1) / sqrt(2 p (1 - p)).
+  BOOST_TEST(found->high == 0.95 / std::sqrt(2 * 0.975 * 0.025) / std::sqrt(3.0), boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_told_without_a_variance) {
+  BOOST_TEST(!mean_difference(Values{1}, Values{0, 1, 2}, kTail));
+  BOOST_TEST(!mean_difference(Values{1, 1}, Values{2, 2}, kTail));
+}
+
+BOOST_AUTO_TEST_CASE(the_interval_covers_in_95_of_100) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> noise;
+  constexpr int kStudies = 4000;
+  for (const double ratio : {1.0, 3.0}) {
+    int covered = 0;
+    for (int study = 0; study < kStudies; ++study) {
+      Values a, b;
+      for (int i = 0; i < 4; ++i) a.push_back(1 + ratio * noise(random)), b.push_back(noise(random));
+      const auto found = mean_difference(a, b, kTail);
+      covered += found->low <= 1 && 1 <= found->high;
+    }
+    BOOST_TEST(covered > 0.94 * kStudies, ratio);
+    BOOST_TEST(covered < 0.97 * kStudies, ratio);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_without_ties) {
+  const RankSumTails apart = rank_sum_tails(Values{1, 2, 3, 4}, Values{5, 6, 7, 8});
+  BOOST_TEST(apart.below == 1.0 / 70);
+  BOOST_TEST(apart.above == 1);
+  const RankSumTails three = rank_sum_tails(Values{5, 6, 7}, Values{1, 2, 3});
+  BOOST_TEST(three.above == 1.0 / 20);
+  // U = 2: one way has U = 0, one has 1 and two have 2, of 252.
+  const RankSumTails five = rank_sum_tails(Values{1, 2, 3, 5, 6}, Values{4, 7, 8, 9, 10});
+  BOOST_TEST(five.below == 4.0 / 252);
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_diverged_rank_last_and_equal) {
+  const RankSumTails all = rank_sum_tails(Values{kInfinity, kInfinity, kInfinity, kInfinity}, Values{1, 2, 3, 4});
+  BOOST_TEST(all.above == 1.0 / 70);
+  const RankSumTails same = rank_sum_tails(Values{kInfinity, kInfinity}, Values{kInfinity, kInfinity});
+  BOOST_TEST(same.below == 1);
+  BOOST_TEST(same.above == 1);
+  // {1, inf, inf} of {1, 2, 3, inf, inf, inf}: ranks 1, 5, 5; a sum of 11 or more has 10 of 20: those with two or three
+  // infinite ones, 9 + 1.
+  const RankSumTails some = rank_sum_tails(Values{1, kInfinity, kInfinity}, Values{2, 3, kInfinity});
+  BOOST_TEST(some.above == 10.0 / 20);
+}
+
+BOOST_AUTO_TEST_CASE(samples_that_cannot_be_ranked_are_refused) {
+  BOOST_CHECK_THROW(rank_sum_tails(Values{}, Values{1}), InternalError);
+  BOOST_CHECK_THROW(rank_sum_tails(Values{1}, Values{}), InternalError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::two_samples_test
