@@ -26,6 +26,7 @@ struct SweepArguments {
   SweepFlags sweep;
   std::string store, worker, budget, lease = "60s";
   std::string cap = "3", point_seed = "0";
+  std::string hopeless, least_cap, seed_cap, edge, draws;  // empty: as SweepConstants has it
   int64_t jobs = 0;
 
   std::vector<ToolSwitch> switches();
@@ -61,6 +62,32 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        {},
        {},
        &cap},
+      {{"--seed-cap", "X",
+        "further seeds of the best trial end at X times its steps, with --schedule constant; 0: as trials that search; "
+        "4 where it is not given"},
+       {},
+       {},
+       &seed_cap},
+      {{"--least-cap", "X", "least steps that --cap leaves a trial, times those of the minibatch before; 1.5"},
+       {},
+       {},
+       &least_cap},
+      {{"--hopeless", "X", "a trial is stopped beyond X times the steps of its minibatch's best one; 1.25"},
+       {},
+       {},
+       &hopeless},
+      {{"--draws", "X",
+        "points of a minibatch at most, times --trials, where trials diverge; 2; 1: none is drawn again"},
+       {},
+       {},
+       &draws},
+      {{"--edge", "SHARE", "outer share of a range in which the best trial has it widened; 0.15; 0: its end alone"},
+       {},
+       {},
+       &edge},
+      {{"--widenings", "N", "times that a minibatch's ranges are widened, by a third; 2 where it is not given"},
+       {},
+       &sweep.constants.widenings},
       {{"--store", "DIR", "the sweep's folder, which goes on where it was stopped; runs/sweep-RECIPE-TIME"},
        {},
        {},
@@ -150,6 +177,15 @@ void read_numbers(SweepArguments& given) {
   check_choice("--points", given.sweep.points, {"halton", "even"});
   given.sweep.cap = parse_real("--cap", given.cap, "a number above 0", 1e9);
   if (given.sweep.cap == 0) refuse_value("--cap", "a number above 0", given.cap);
+  const auto read = [](const char* flag, const std::string& text, double& value) {
+    if (!text.empty()) value = parse_real(flag, text, "a number from 0 on", 1e9);
+  };
+  SweepConstants& constants = given.sweep.constants;
+  read("--hopeless", given.hopeless, constants.hopeless);
+  read("--least-cap", given.least_cap, constants.least_cap);
+  read("--seed-cap", given.seed_cap, constants.seed_cap);
+  read("--edge", given.edge, constants.edge);
+  read("--draws", given.draws, constants.draws);
   given.sweep.point_seed = parse_whole("--point-seed", given.point_seed, whole_expectation(0), 0);
   if (given.sweep.grid.empty()) throw UsageError("--grid: expected the minibatches, such as minibatch=8:4096:x2");
 }

@@ -25,17 +25,49 @@ SweepRange read_range(const JsonValue& json) {
   return range;
 }
 
+// A constant by the flag that sets it and its name in sweep.json.
+struct ConstantRow {
+  const char *flag, *name;
+  double SweepConstants::*member;
+  double least, most;
+};
+constexpr ConstantRow kConstants[] = {{"--hopeless", "hopeless", &SweepConstants::hopeless, 1, 1e9},
+                                      {"--least-cap", "least_cap", &SweepConstants::least_cap, 1, 1e9},
+                                      {"--seed-cap", "seed_cap", &SweepConstants::seed_cap, 0, 1e9},
+                                      {"--edge", "edge", &SweepConstants::edge, 0, 0.5},
+                                      {"--draws", "draws", &SweepConstants::draws, 1, 100}};
+constexpr const char *kWideningsFlag = "--widenings", *kWideningsName = "widenings";
+
+SweepConstants read_constants(const JsonValue& json) {
+  SweepConstants constants;
+  for (const ConstantRow& row : kConstants) constants.*row.member = json.get<double>(row.name);
+  constants.widenings = json.get<int64_t>(kWideningsName);
+  return constants;
+}
+
+Json constants_json(const SweepConstants& constants) {
+  Json json;
+  for (const ConstantRow& row : kConstants) json[row.name] = constants.*row.member;
+  json[kWideningsName] = constants.widenings;
+  return json;
+}
+
 // Parts, with their names, that must be the same in a sweep that is gone on with.
 std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefinition& definition) {
   std::vector<std::string> ranges;
   for (const SweepRange& range : definition.ranges) ranges.push_back("--search " + range.range.text());
-  return {{"the recipe", definition.recipe},
-          {"the flags of its trials", fmt::format("{}", fmt::join(lasting_words(definition.words), " "))},
-          {"what is searched", fmt::format("{}", fmt::join(ranges, " "))},
-          {"--points", word_of(kPointKinds, definition.points)},
-          {"--point-seed", fmt::to_string(definition.point_seed)},
-          {"--cap", fmt::format("{}", definition.cap)},
-          {"--seed", fmt::to_string(definition.first_seed)}};
+  std::vector<std::pair<std::string, std::string>> parts = {
+      {"the recipe", definition.recipe},
+      {"the flags of its trials", fmt::format("{}", fmt::join(lasting_words(definition.words), " "))},
+      {"what is searched", fmt::format("{}", fmt::join(ranges, " "))},
+      {"--points", word_of(kPointKinds, definition.points)},
+      {"--point-seed", fmt::to_string(definition.point_seed)},
+      {"--cap", fmt::format("{}", definition.cap)},
+      {"--seed", fmt::to_string(definition.first_seed)},
+      {kWideningsFlag, fmt::to_string(definition.constants.widenings)}};
+  for (const ConstantRow& row : kConstants)
+    parts.emplace_back(row.flag, fmt::format("{}", definition.constants.*row.member));
+  return parts;
 }
 
 [[noreturn]] void refuse_sweep(const std::string& store, const std::string& part, const std::string& there,
@@ -60,12 +92,17 @@ void check_bounds(const SweepDefinition& definition, const std::string& what) {
   check("--seed", definition.first_seed, 0, (int64_t{1} << 32) - definition.seeds);
   check("--point-seed", definition.point_seed, 0, kWholeBelow - 1);
   check("--shards", definition.shards, 0, kWholeBelow - 1);
+  check(kWideningsFlag, definition.constants.widenings, 0, kMostWidenings);
   check("--grid, the number of minibatches", std::ssize(definition.minibatches), 1, kMostMinibatches);
   check("--search, the number of flags", std::ssize(definition.ranges), 0, kMostSearched);
   for (size_t i = 0; i < definition.minibatches.size(); ++i)
     check("--grid", definition.minibatches[i], i == 0 ? 1 : definition.minibatches[i - 1] + 1, kWholeBelow - 1);
   if (!(definition.cap > 0 && std::isfinite(definition.cap)))
     throw UsageError(fmt::format("{}--cap: expected a number above 0, got {}", what, definition.cap));
+  for (const ConstantRow& row : kConstants)
+    if (const double got = definition.constants.*row.member; !(got >= row.least && got <= row.most))
+      throw UsageError(
+          fmt::format("{}{}: expected a number in [{}, {}], got {}", what, row.flag, row.least, row.most, got));
 }
 
 std::string definition_json(const SweepDefinition& definition) {
@@ -85,6 +122,7 @@ std::string definition_json(const SweepDefinition& definition) {
   json["first_seed"] = definition.first_seed;
   json["seeds"] = definition.seeds;
   json["cap"] = definition.cap;
+  json["constants"] = constants_json(definition.constants);
   json["shards"] = definition.shards;
   json["commit"] = definition.commit;
   json["compiler"] = definition.compiler;
@@ -105,6 +143,7 @@ SweepDefinition parse_definition(const std::string& text, const std::string& wha
   definition.first_seed = json.get<int64_t>("first_seed");
   definition.seeds = json.get<int64_t>("seeds");
   definition.cap = json.get<double>("cap");
+  if (json.has("constants")) definition.constants = read_constants(json.at("constants"));
   definition.shards = static_cast<int>(json.get<int64_t>("shards"));
   definition.commit = json.get<std::string>("commit", "");
   definition.compiler = json.get<std::string>("compiler", "");
@@ -116,6 +155,11 @@ TargetFigure target_of(const SweepDefinition& definition) {
   constexpr const char* kTarget = "--target";
   const auto at = std::find(definition.words.begin(), definition.words.end(), kTarget);
   return parse_target(kTarget, at == definition.words.end() ? "" : *(at + 1));
+}
+
+bool has_constant_rate(const SweepDefinition& definition) {
+  const auto at = std::find(definition.words.begin(), definition.words.end(), "--schedule");
+  return at != definition.words.end() && at + 1 != definition.words.end() && *(at + 1) == "constant";
 }
 
 std::optional<BuildDifference> build_difference(const SweepDefinition& definition) {

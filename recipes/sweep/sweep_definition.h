@@ -23,6 +23,19 @@ struct SweepRange {
   bool operator==(const SweepRange&) const = default;
 };
 
+// By which a sweep plans its trials. The values here are those of stores that do not say, of release 0.1; a new sweep
+// has those of its flags (SweepFlags).
+struct SweepConstants {
+  double hopeless = 1.25;  // a trial ends once it took more than so many times the steps of its minibatch's best one
+  double least_cap = 1.5;  // least steps that --cap leaves a trial, times those of the minibatch before's best one
+  double seed_cap = 0;     // steps of the best trial's further seeds, times its own; 0: as of a trial that searches
+  double edge = 0;         // outer share of a range in which the best trial has it widened, and not at its end alone
+  double draws = 1;        // points of a minibatch, times its trials, where some of them diverge
+  int64_t widenings = 2;   // of a minibatch's ranges, by a third of one of them each
+
+  bool operator==(const SweepConstants&) const = default;
+};
+
 struct SweepDefinition {
   std::string recipe;
   std::vector<std::string> words;        // flags of every trial, --target among them
@@ -30,11 +43,12 @@ struct SweepDefinition {
   std::vector<SweepRange> ranges;        // one a flag that is searched
   std::map<std::string, double> centre;  // of the relative ranges by their flags, for the first minibatch
   PointKind points = PointKind::halton;
-  int64_t point_seed = 0;        // see halton_point
-  int64_t trials = 12;           // points of a minibatch, before any range is widened
-  int64_t first_seed = 1;        // of every trial that searches
-  int64_t seeds = 1;             // that the best of each minibatch is trained under, the first one included
-  double cap = 3;                // samples of a trial, times those to the target of the minibatch before
+  int64_t point_seed = 0;  // see halton_point
+  int64_t trials = 12;     // points of a minibatch that do not diverge, before any range is widened
+  int64_t first_seed = 1;  // of every trial that searches
+  int64_t seeds = 1;       // that the best of each minibatch is trained under, the first one included
+  double cap = 3;          // samples of a trial, times those to the target of the minibatch before
+  SweepConstants constants = {};
   int shards = 0;                // of a trial (--shards), as on the machine that the sweep began on
   std::string commit, compiler;  // of the programs that train it (runtime/commit.h); empty: they were not kept
 };
@@ -42,8 +56,12 @@ struct SweepDefinition {
 // The figure that every trial is to reach.
 TargetFigure target_of(const SweepDefinition& definition);
 
-// Most trials of a minibatch, before any range is widened; seeds are at most kMostSeeds (recipes/config/values.h).
-inline constexpr int64_t kMostTrials = 1000;
+// Whether its trials keep one learning rate behind their warmup (--schedule constant).
+bool has_constant_rate(const SweepDefinition& definition);
+
+// Most trials of a minibatch, before any range is widened, and most widenings of its ranges; seeds are at most
+// kMostSeeds (recipes/config/values.h).
+inline constexpr int64_t kMostTrials = 1000, kMostWidenings = 9;
 
 // The first of commit and compiler by which this program is another build than the one that began the sweep; nothing
 // where it is the same, or the definition does not say.

@@ -43,7 +43,9 @@ class MinibatchPlanner {
       : definition_(definition), standings_(standings), plan_(plan) {}
 
   void plan() {
-    add_points();
+    for (std::vector<double>& point : points_of(definition_)) add_point(std::move(point));
+    judge();
+    add_redraws();
     for (const Widening& widening : begun_widenings()) add_widening(widening);
     judge();
     while (std::optional<Widening> widening = due_widening()) {
@@ -74,10 +76,28 @@ class MinibatchPlanner {
     plan_.trials.push_back(std::move(trial));
   }
 
-  void add_points() {
-    int64_t number = 0;
-    for (std::vector<double>& point : points_of(definition_))
-      add(fmt::format("kn{}-p{:02}", plan_.minibatch, number++), std::move(point));
+  void add_point(std::vector<double> point) {
+    add(fmt::format("kn{}-p{:02}", plan_.minibatch, plan_.trials.size()), std::move(point));
+  }
+
+  // For trials that diverged the sequence goes on, once all before are done: which of them are hopeless instead is
+  // known then, whatever their order was.
+  void add_redraws() {
+    if (definition_.points != PointKind::halton || definition_.ranges.empty()) return;
+    const auto most = static_cast<int64_t>(definition_.constants.draws * static_cast<double>(definition_.trials));
+    while (is_closed()) {
+      const int64_t drawn = std::ssize(plan_.trials);
+      const int64_t next = std::min(most, definition_.trials + count_diverged());
+      if (next <= drawn) return;
+      for (int64_t number = drawn; number < next; ++number)
+        add_point(halton_point(number, definition_.ranges.size(), definition_.point_seed));
+      judge();
+    }
+  }
+
+  int64_t count_diverged() const {
+    return std::count_if(plan_.trials.begin(), plan_.trials.end(),
+                         [](const PlannedTrial& trial) { return trial.state == TrialState::diverged; });
   }
 
   void add_widening(const Widening& widening) {
@@ -96,7 +116,7 @@ class MinibatchPlanner {
     std::vector<Widening> begun;
     for (size_t range = 0; range < definition_.ranges.size(); ++range)
       for (const bool is_above : {false, true})
-        for (int number = 1; number <= kMostWidenings; ++number) {
+        for (int number = 1; number <= definition_.constants.widenings; ++number) {
           const Widening widening{range, is_above, number};
           const std::string start = widening_name(definition_, plan_.minibatch, widening) + "-";
           const auto at = standings_.lower_bound(start);
@@ -112,10 +132,20 @@ class MinibatchPlanner {
       if (own.end != TrialStanding::End::reached) continue;
       if (!plan_.best || took_fewer(own, plan_.trials[*plan_.best].standing)) plan_.best = i;
     }
-    for (PlannedTrial& trial : plan_.trials) trial.state = state_of(trial.standing);
+    for (PlannedTrial& trial : plan_.trials)
+      trial.state = is_hopeless(trial.standing) ? TrialState::hopeless : state_of(trial.standing);
   }
 
-  TrialState state_of(const TrialStanding& standing) const {
+  // True also of a trial that ended later than it would have been stopped: that depends on when the best one was done.
+  bool is_hopeless(const TrialStanding& standing) const {
+    using End = TrialStanding::End;
+    if (!plan_.best || (standing.end != End::none && standing.end != End::missed && standing.end != End::diverged))
+      return false;
+    const auto least = static_cast<double>(plan_.trials[*plan_.best].standing.target_step);
+    return static_cast<double>(standing.steps) > definition_.constants.hopeless * least;
+  }
+
+  static TrialState state_of(const TrialStanding& standing) {
     switch (standing.end) {
       case TrialStanding::End::reached:
         return TrialState::reached;
@@ -130,40 +160,73 @@ class MinibatchPlanner {
       case TrialStanding::End::none:
         break;
     }
-    if (!plan_.best) return TrialState::waiting;
-    const auto least = static_cast<double>(plan_.trials[*plan_.best].standing.target_step);
-    return static_cast<double>(standing.steps) > kHopeless * least ? TrialState::hopeless : TrialState::waiting;
+    return TrialState::waiting;
   }
 
   bool is_closed() const { return std::all_of(plan_.trials.begin(), plan_.trials.end(), is_closed_trial); }
 
-  // The ends of ranges at which the best trial lies: no trial, of whatever outcome, lies beyond.
+  int times_widened(size_t range, bool is_above) const {
+    return static_cast<int>(std::count_if(widenings_.begin(), widenings_.end(), [&](const Widening& widening) {
+      return widening.range == range && widening.is_above == is_above;
+    }));
+  }
+
+  // Whether the best trial lies at an end of the range: beyond it none was tried, or it is in the outer share of what
+  // was tried and beyond it not all diverged.
+  bool is_at_end(size_t range, bool is_above) const {
+    const auto place = [&](const PlannedTrial& trial) {
+      return is_above ? trial.point[range] : 1 - trial.point[range];
+    };
+    const double own = place(plan_.trials[*plan_.best]);
+    bool is_any_beyond = false, is_any_trained = false;
+    for (const PlannedTrial& trial : plan_.trials) {
+      if (place(trial) <= own) continue;
+      is_any_beyond = true;
+      is_any_trained |= trial.state != TrialState::diverged && trial.state != TrialState::refused;
+    }
+    if (!is_any_beyond) return true;
+    return is_any_trained && own > 1 + times_widened(range, is_above) / 3.0 - definition_.constants.edge;
+  }
+
   std::vector<RangeBound> bounds() const {
     std::vector<RangeBound> bounds;
     if (!plan_.best || plan_.trials.size() < 2) return bounds;
     for (size_t range = 0; range < definition_.ranges.size(); ++range) {
       if (definition_.ranges[range].range.scale == Scale::list) continue;
-      const double own = plan_.trials[*plan_.best].point[range];
-      const auto none_beyond = [&](auto is_beyond) {
-        return std::none_of(plan_.trials.begin(), plan_.trials.end(),
-                            [&](const PlannedTrial& trial) { return is_beyond(trial.point[range], own); });
-      };
-      if (none_beyond(std::less<double>())) bounds.push_back({definition_.ranges[range].range.flag, false});
-      if (none_beyond(std::greater<double>())) bounds.push_back({definition_.ranges[range].range.flag, true});
+      for (const bool is_above : {false, true})
+        if (is_at_end(range, is_above)) bounds.push_back({definition_.ranges[range].range.flag, is_above});
     }
     return bounds;
   }
 
+  // Where no trial reached the target and some diverged: the end of a range from which those lie furthest, on average.
+  // Where all did, the low end of the first range.
+  std::vector<RangeBound> away_from_divergence() const {
+    const int64_t diverged = count_diverged(), others = std::ssize(plan_.trials) - diverged;
+    if (plan_.best || diverged == 0 || definition_.constants.edge == 0) return {};
+    std::optional<RangeBound> furthest;
+    double most = 0;
+    for (size_t range = 0; range < definition_.ranges.size(); ++range) {
+      if (definition_.ranges[range].range.scale == Scale::list) continue;
+      double distance = 0;  // of those that diverged above the others
+      for (const PlannedTrial& trial : plan_.trials)
+        distance += trial.state == TrialState::diverged ? trial.point[range] / static_cast<double>(diverged)
+                                                        : -trial.point[range] / static_cast<double>(others);
+      if (others == 0) distance = 1;
+      if (std::abs(distance) <= most) continue;
+      most = std::abs(distance);
+      furthest = RangeBound{definition_.ranges[range].range.flag, distance < 0};
+    }
+    return furthest ? std::vector<RangeBound>{*furthest} : std::vector<RangeBound>();
+  }
+
   std::optional<Widening> due_widening() const {
-    if (!is_closed() || std::ssize(widenings_) >= kMostWidenings) return std::nullopt;
-    for (const RangeBound& bound : bounds())
+    if (!is_closed() || std::ssize(widenings_) >= definition_.constants.widenings) return std::nullopt;
+    for (const RangeBound& bound : plan_.best ? bounds() : away_from_divergence())
       for (size_t range = 0; range < definition_.ranges.size(); ++range) {
         const SweepRange& own = definition_.ranges[range];
         if (own.range.flag != bound.flag || !(bound.is_above ? own.widens_above : own.widens_below)) continue;
-        const auto before = std::count_if(widenings_.begin(), widenings_.end(), [&](const Widening& widening) {
-          return widening.range == range && widening.is_above == bound.is_above;
-        });
-        return Widening{range, bound.is_above, static_cast<int>(before) + 1};
+        return Widening{range, bound.is_above, times_widened(range, bound.is_above) + 1};
       }
     return std::nullopt;
   }
@@ -176,12 +239,20 @@ class MinibatchPlanner {
       trial.name = fmt::format("{}-seed-{}", best.name, seed);
       trial.seed = seed;
       trial.is_search = false;
+      trial.most_steps = steps_of_seeds(best);
       const auto standing = standings_.find(trial.name);
       trial.standing = standing == standings_.end() ? TrialStanding() : standing->second;
       // A seed is trained to its end: it says how far chance goes, and is no candidate.
-      trial.state = trial.standing.end == TrialStanding::End::none ? TrialState::waiting : state_of(trial.standing);
+      trial.state = state_of(trial.standing);
       plan_.trials.push_back(std::move(trial));
     }
+  }
+
+  // With another schedule than a constant rate the length of a training is a part of what it learns: it stays.
+  int64_t steps_of_seeds(const PlannedTrial& best) const {
+    const double most = definition_.constants.seed_cap * static_cast<double>(best.standing.target_step);
+    if (most == 0 || !has_constant_rate(definition_)) return best.most_steps;
+    return static_cast<int64_t>(std::min(static_cast<double>(kWholeBelow - 1), std::ceil(most)));
   }
 
   const SweepDefinition& definition_;
@@ -194,7 +265,7 @@ class MinibatchPlanner {
 int64_t capped_steps(const SweepDefinition& definition, const TrialStanding& best, int64_t minibatch) {
   constexpr double kMost = kWholeBelow - 1;
   const double by_samples = definition.cap * best.samples / static_cast<double>(minibatch);
-  const double by_steps = kLeastCap * static_cast<double>(best.target_step);
+  const double by_steps = definition.constants.least_cap * static_cast<double>(best.target_step);
   return static_cast<int64_t>(std::min(kMost, std::ceil(std::max(by_samples, by_steps))));
 }
 
@@ -278,10 +349,11 @@ size_t SweepPlan::closed() const { return count_in(*this, is_closed_trial); }
 size_t SweepPlan::most_trials(const SweepDefinition& definition) const {
   const bool widens = std::any_of(definition.ranges.begin(), definition.ranges.end(),
                                   [](const SweepRange& range) { return range.widens_below || range.widens_above; });
-  const int64_t widened = widens ? kMostWidenings * widened_trials(definition) : 0;
+  const int64_t widened = widens ? definition.constants.widenings * widened_trials(definition) : 0;
   const auto each = static_cast<size_t>(definition.trials + widened + definition.seeds - 1);
   size_t count = 0;
-  for (const MinibatchPlan& plan : minibatches) count += plan.is_searched ? plan.trials.size() : each;
+  for (const MinibatchPlan& plan : minibatches)
+    count += plan.is_searched ? plan.trials.size() : std::max(each, plan.trials.size());
   return count;
 }
 

@@ -37,20 +37,13 @@ struct Opening {
 };
 using Openings = std::map<int64_t, Opening>;  // by minibatches
 
-// hopeless: took more than kHopeless x the steps of its minibatch's best trial, without reaching the target. refused:
+// hopeless: took more than SweepConstants::hopeless x the steps of its minibatch's best trial without reaching the
+// target, however it ended. The best trial's steps only ever become fewer, so that a trial which is hopeless once stays
+// so. refused:
 // the recipe does not take its values, in whatever process. failed: in this process, and another one may do it: no
 // trial has failed for all, and its minibatch is not searched before it is done.
 enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, failed };
 std::string text_of(TrialState state);
-
-// Share of the best trial's steps to the target beyond which another one is stopped. The best trial's steps only ever
-// become fewer, so that a trial which is hopeless once stays so.
-inline constexpr double kHopeless = 1.25;
-// Least share of the steps that the best trial of the last minibatch took, which --cap leaves a trial: where a larger
-// minibatch needs no fewer steps, some trials reach the target all the same.
-inline constexpr double kLeastCap = 1.5;
-// Times that the ranges of a minibatch are widened, by a third of one of them, with a third more trials.
-inline constexpr int kMostWidenings = 2;
 
 struct PlannedTrial {
   std::string name;  // of its run folder: "kn64-p03", "kn64-above1-lr-p00", "kn64-p03-seed-2"
@@ -66,7 +59,8 @@ struct PlannedTrial {
   bool is_final() const;
 };
 
-// A best trial at the edge of what was tried, which is not widened any more: the best value may lie beyond.
+// A best trial at the edge of what was tried, which is not widened any more: the best value may lie beyond. The edge is
+// the outer share SweepConstants::edge of the range, unless all trials beyond the best one diverged.
 struct RangeBound {
   std::string flag;
   bool is_above = false;  // it is the greatest value that was tried; else the least
@@ -94,10 +88,10 @@ struct SweepPlan {
   bool is_done() const;
   size_t count(TrialState state) const;
   size_t closed() const;                                        // trials that are neither waiting nor failed
-  size_t most_trials(const SweepDefinition& definition) const;  // that there may be in the end
+  size_t most_trials(const SweepDefinition& definition) const;  // that there may be in the end, if no more diverge
 };
 
-// Places in the ranges of the trials of each minibatch, before any range is widened.
+// Places in the ranges of the trials of each minibatch, if none diverges and before any range is widened.
 std::vector<std::vector<double>> points_of(const SweepDefinition& definition);
 
 SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings);

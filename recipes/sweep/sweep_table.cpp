@@ -35,11 +35,13 @@ std::string seeds_text(const MinibatchPlan& plan) {
   return fmt::format("{:.0f} ({:.0f}..{:.0f}) {}/{}", median_of(steps), *least, *most, steps.size(), seeds);
 }
 
-// How the trials that search ended: "9 reached, 3 hopeless"; those to do, with further seeds, come last.
+// How the trials that search ended: "9 reached, 3 hopeless, 2 diverged: 12 of 14 feasible"; those to do, with further
+// seeds, come last.
 std::string trials_text(const MinibatchPlan& plan) {
   std::map<TrialState, int> ended;
-  int waiting = 0;
+  int waiting = 0, drawn = 0;
   for (const PlannedTrial& trial : plan.trials) {
+    drawn += trial.is_search;
     if (trial.state == TrialState::waiting)
       ++waiting;
     else if (trial.is_search)
@@ -48,6 +50,8 @@ std::string trials_text(const MinibatchPlan& plan) {
   std::string text;
   for (const auto& [state, count] : ended)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, text_of(state));
+  const auto diverged = ended.find(TrialState::diverged);
+  if (diverged != ended.end()) text += fmt::format(": {} of {} feasible", drawn - diverged->second, drawn);
   if (waiting > 0) text += fmt::format("{}{} to do", text.empty() ? "" : ", ", waiting);
   return text;
 }

@@ -23,8 +23,6 @@ constexpr const char *kRateFlag = "lr", *kMinibatchFlag = "--minibatch", *kSeedF
                      *kHeldOut = "--validation", *kConstantSchedule = "constant";
 constexpr double kHeldOutShare = 0.1;
 constexpr int64_t kMostHeldOut = 10'000;
-// Share of a range by which it is widened beyond each of its ends, after kMostWidenings.
-constexpr double kWidest = kMostWidenings / 3.0;
 
 bool has_word(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -215,8 +213,9 @@ void check_ranges(const Recipe& recipe, SweepDefinition& definition, std::option
     SweepRange& range = definition.ranges[i];
     for (const double u : {0.0, 1.0}) check.take_place(i, u);
     if (range.range.scale == Scale::list) continue;
-    range.widens_below = check.takes_place(i, -kWidest);
-    range.widens_above = check.takes_place(i, 1 + kWidest);
+    const double widest = static_cast<double>(definition.constants.widenings) / 3;
+    range.widens_below = check.takes_place(i, -widest);
+    range.widens_above = check.takes_place(i, 1 + widest);
   }
   check.take_points();
 }
@@ -251,6 +250,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.first_seed = first.seed;
   definition.seeds = flags.seeds;
   definition.cap = flags.cap;
+  definition.constants = flags.constants;
   definition.shards = shards;
   definition.commit = source_commit();
   definition.compiler = build_compiler();

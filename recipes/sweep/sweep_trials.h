@@ -17,6 +17,7 @@ struct SweepFlags {
   std::string points = "halton";
   int64_t point_seed = 0, trials = 12, seeds = 1;
   double cap = 3;
+  SweepConstants constants = {.seed_cap = 4, .edge = 0.15, .draws = 2};
 };
 
 // Returns the sweep that the flags and the recipe's words ask for: every flag that is searched is one of the recipe's,
