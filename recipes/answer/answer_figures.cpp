@@ -240,7 +240,10 @@ std::string rates_figure(const StudyAnswer& answer) {
   return figure.str(legend);
 }
 
-constexpr const char *kDivergedFill = "#f6c9a8", *kNotReachedFill = "#d9d9d9";
+constexpr const char *kDivergedFill = "#f6c9a8", *kNotReachedFill = "#d9d9d9", *kHopelessFill = "#ececec";
+
+// Whether the cell has steps: hopeless trials have none, whenever they were stopped.
+bool has_steps(const RateResult& one) { return !one.steps.empty() && one.hopeless < one.runs; }
 
 MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
   MapCell cell;
@@ -248,10 +251,10 @@ MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
   cell.is_outlined = is_best;
   const std::string runs = fmt::format("rate {:.4g}: {} of {} runs reached the target, {} diverged", *one.rate,
                                        one.steps.size(), one.runs, one.diverged);
-  if (one.steps.empty()) {
-    cell.mark = one.diverged > 0 ? "x" : "-";
-    cell.fill = one.diverged > 0 ? kDivergedFill : kNotReachedFill;
-    cell.tip = runs;
+  if (!has_steps(one)) {
+    cell.mark = one.diverged > 0 ? "x" : one.hopeless > 0 ? ">" : "-";
+    cell.fill = one.diverged > 0 ? kDivergedFill : one.hopeless > 0 ? kHopelessFill : kNotReachedFill;
+    cell.tip = one.hopeless > 0 ? fmt::format("rate {:.4g}: hopeless", *one.rate) : runs;
     return cell;
   }
   cell.value = one.mean_steps() / least_steps;
@@ -266,7 +269,7 @@ std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates
     if (!one.rate) continue;
     if (best.empty() || best.back()->rate != one.rate)
       best.push_back(&one);
-    else if (!one.steps.empty() && (best.back()->steps.empty() || one.mean_steps() < best.back()->mean_steps()))
+    else if (has_steps(one) && (!has_steps(*best.back()) || one.mean_steps() < best.back()->mean_steps()))
       best.back() = &one;
   }
   return best;
@@ -279,7 +282,7 @@ std::string compared_text(const std::vector<MinibatchResults>& compared) {
   for (const MinibatchResults& at : compared) {
     are_alike = are_alike && (at.rates.size() < 2 || !common_seeds(at).empty());
     for (const RateResult* one : best_by_rate(at.rates))
-      if (!one->steps.empty()) runs.take(static_cast<double>(one->steps.size()));
+      if (has_steps(*one)) runs.take(static_cast<double>(one->steps.size()));
   }
   if (are_alike) return "times the fewest of its minibatch, same seeds";
   if (runs.high < 2) return "times the fewest of its minibatch, single runs";
@@ -311,7 +314,7 @@ std::string rate_map(const StudyAnswer& answer) {
       if (!one.steps.empty()) steps.take(one.mean_steps());
     for (const RateResult* one : best_by_rate(at.rates)) {
       column.cells.push_back(map_cell(*one, steps.low, best != answer.best.end() && best->best.rate == one->rate));
-      if (!one->steps.empty()) marks.push_back(one->mean_steps());
+      if (has_steps(*one)) marks.push_back(one->mean_steps());
     }
     if (!column.cells.empty()) columns.push_back(std::move(column));
   }
@@ -320,7 +323,9 @@ std::string rate_map(const StudyAnswer& answer) {
                    kMinibatchTitle,
                    "learning rate",
                    compared_text(compared),
-                   {{"x", kDivergedFill, "diverged"}, {"-", kNotReachedFill, "not reached"}}},
+                   {{"x", kDivergedFill, "diverged"},
+                    {">", kHopelessFill, "hopeless: far beyond the fewest"},
+                    {"-", kNotReachedFill, "not reached"}}},
                   columns);
 }
 

@@ -130,6 +130,14 @@ Json minibatches_json(const StudyAnswer& answer) {
   return list;
 }
 
+Json head_json(const StudyHead& head) {
+  if (head.rows.empty()) return nullptr;
+  Json json;
+  for (const auto& [name, value] : head.rows) json[name] = value;
+  json["notes"] = head.notes;
+  return json;
+}
+
 }  // namespace
 
 std::string answer_csv(const StudyAnswer& answer) {
@@ -155,6 +163,7 @@ std::string answer_csv(const StudyAnswer& answer) {
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
   return Json({{"command", source.command},
                {"source", source.file},
+               {"study", head_json(source.head)},
                {"fit", answer_fit_json(answer)},
                {"fit_with_k_1", answer.fit && answer.fit->of_one ? fit_json(*answer.fit->of_one) : Json(nullptr)},
                {"law_test", test_json(answer)},

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "recipes/answer/study_answer.h"
+#include "recipes/answer/study_head.h"
 
 namespace kb {
 
@@ -16,6 +17,7 @@ std::string answer_csv(const StudyAnswer& answer);
 
 struct AnswerSource {
   std::string command, file;
+  StudyHead head = {};  // of a sweep
 };
 // All of it, every rate of every minibatch too.
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source);

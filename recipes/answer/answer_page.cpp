@@ -59,6 +59,15 @@ std::string fit_table_of_page(const StudyAnswer& answer) {
   return table.str();
 }
 
+std::string head_table(const StudyHead& head) {
+  if (head.rows.empty()) return "";
+  HtmlTable table({"what was studied", ""});
+  for (const auto& [name, value] : head.rows) table.row({xml_text(name), xml_text(value)});
+  std::string notes;
+  for (const std::string& note : head.notes) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
+  return table.str() + notes;
+}
+
 std::string cost_section(const StudyAnswer& answer) {
   if (!answer.cluster) return "";
   HtmlTable table({"workers", "minibatch", "steps", "samples", "step, ms", "time", "worker hours"});
@@ -79,10 +88,10 @@ std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
   for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
   return html_page(
       "Steps to the target against the minibatch: " + std::filesystem::path(source.file).filename().string(),
-      fmt::format("<p><code>{}</code></p>\n{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
+      fmt::format("<p><code>{}</code></p>\n{}{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
                   "<h2>Minibatches at their best rate</h2>\n{}{}",
-                  xml_text(source.command), fit_table_of_page(answer), sentences, drawn, best_table(answer),
-                  cost_section(answer)));
+                  xml_text(source.command), head_table(source.head), fit_table_of_page(answer), sentences, drawn,
+                  best_table(answer), cost_section(answer)));
 }
 
 }  // namespace kb

@@ -31,13 +31,17 @@ std::string setting_of(const PlannedTrial& trial) {
   return text;
 }
 
-Measurement measurement_of(const RunReport& run, const PlannedTrial& trial) {
+// `most_steps`: beyond which a trial that searches is hopeless.
+Measurement measurement_of(const RunReport& run, const PlannedTrial& trial, double most_steps) {
   Measurement measurement;
   measurement.minibatch = trial.minibatch;
   measurement.rate = run.rate;
   measurement.setting = setting_of(trial);
   measurement.seed = trial.seed;
   measurement.diverged = trial.state == TrialState::diverged;
+  measurement.hopeless =
+      trial.state == TrialState::hopeless || (trial.is_search && trial.state == TrialState::reached &&
+                                              static_cast<double>(trial.standing.target_step) > most_steps);
   measurement.samples = static_cast<double>(trial.standing.steps * trial.minibatch);
   measurement.seconds = run.train_seconds;
   if (trial.state != TrialState::reached) return measurement;
@@ -61,8 +65,12 @@ StoreResults read_store(const std::filesystem::path& store) {
   view.refresh();
   StoreResults results;
   results.target = target_of(view.definition());
+  std::vector<RunReport> trained;
   results.waiting = view.plan().waiting().size();
-  for (const MinibatchPlan& plan : view.plan().minibatches)
+  for (const MinibatchPlan& plan : view.plan().minibatches) {
+    const double most_steps = plan.best ? view.definition().constants.hopeless *
+                                              static_cast<double>(plan.trials[*plan.best].standing.target_step)
+                                        : 0;
     for (size_t i = 0; i < plan.trials.size(); ++i) {
       const PlannedTrial& trial = plan.trials[i];
       const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
@@ -70,11 +78,15 @@ StoreResults read_store(const std::filesystem::path& store) {
       const std::optional<RunReport> read = run_or_fault(store / trial.name, results.left_out);
       if (!read || trial.state == TrialState::waiting) continue;
       const RunReport& run = *read;
-      results.measurements.push_back(measurement_of(run, trial));
+      trained.push_back(run);
+      trained.back().evaluations.clear();  // the head needs none
+      results.measurements.push_back(measurement_of(run, trial, most_steps));
       if (plan.best != i) continue;
       results.best[trial.minibatch] = {run.rate, setting_of(trial)};
       results.best_runs.push_back(run);
     }
+  }
+  results.head = study_head(view.definition(), trained);
   results.noise = target_noise(results.target, held_out(view.definition()), results.best_runs);
   return results;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "recipes/answer/measurement.h"
+#include "recipes/answer/study_head.h"
 #include "recipes/answer/target_noise.h"
 #include "recipes/config/target_figure.h"
 #include "recipes/trials/run_reader.h"
@@ -19,6 +20,7 @@ struct StoreResults {
   std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
   std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
+  StudyHead head;                         // what was studied
   std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
   std::optional<TargetNoise> noise;       // that of the held-out part
   size_t waiting = 0;                     // trials that are known and not done yet

@@ -23,8 +23,9 @@ RateResult rate_result(const RateSetting& at, const std::vector<const Measuremen
   result.runs = runs.size();
   std::vector<double> seconds;
   for (const Measurement* run : runs) {
-    result.seeds.push_back({run->seed, run->steps, run->diverged});
+    result.seeds.push_back({run->seed, run->steps, run->diverged, run->hopeless});
     result.diverged += run->diverged;
+    result.hopeless += run->hopeless;
     if (!run->steps && !run->diverged && run->samples)
       result.given_up.push_back(*run->samples / static_cast<double>(run->minibatch));
     if (!run->steps) continue;
@@ -176,9 +177,10 @@ MinibatchResults of_common_seeds(MinibatchResults at) {
     one.steps.clear();
     one.given_up.clear();  // steps of single runs are not compared
     one.runs = one.seeds.size();
-    one.diverged = 0;
+    one.diverged = one.hopeless = 0;
     for (const SeedResult& run : one.seeds) {
       one.diverged += run.diverged;
+      one.hopeless += run.hopeless;
       if (run.steps) one.steps.push_back(*run.steps);
     }
   }

@@ -21,6 +21,7 @@ struct SeedResult {
   std::optional<int64_t> seed;  // nothing: it was not noted
   std::optional<double> steps;  // to the target; nothing: it was not reached
   bool diverged = false;
+  bool hopeless = false;  // see Measurement
 };
 
 // Runs of one minibatch at one learning rate and one setting of whatever else was varied.
@@ -29,7 +30,7 @@ struct RateResult {
   std::string setting;                // "momentum=0.95"; empty: the rate alone was varied
   std::vector<double> steps;          // those of the runs that reached the target
   std::vector<double> given_up = {};  // steps of the runs that neither reached it nor diverged, where they are known
-  size_t runs = 0, diverged = 0;
+  size_t runs = 0, diverged = 0, hopeless = 0;
   std::vector<SeedResult> seeds;  // of every run
   std::optional<double> seconds;  // mean over the runs that reached the target, where all have them
 

@@ -52,24 +52,6 @@ Json constants_json(const SweepConstants& constants) {
   return json;
 }
 
-// Parts, with their names, that must be the same in a sweep that is gone on with.
-std::vector<std::pair<std::string, std::string>> fixed_parts(const SweepDefinition& definition) {
-  std::vector<std::string> ranges;
-  for (const SweepRange& range : definition.ranges) ranges.push_back("--search " + range.range.text());
-  std::vector<std::pair<std::string, std::string>> parts = {
-      {"the recipe", definition.recipe},
-      {"the flags of its trials", fmt::format("{}", fmt::join(lasting_words(definition.words), " "))},
-      {"what is searched", fmt::format("{}", fmt::join(ranges, " "))},
-      {"--points", word_of(kPointKinds, definition.points)},
-      {"--point-seed", fmt::to_string(definition.point_seed)},
-      {"--cap", fmt::format("{}", definition.cap)},
-      {"--seed", fmt::to_string(definition.first_seed)},
-      {kWideningsFlag, fmt::to_string(definition.constants.widenings)}};
-  for (const ConstantRow& row : kConstants)
-    parts.emplace_back(row.flag, fmt::format("{}", definition.constants.*row.member));
-  return parts;
-}
-
 [[noreturn]] void refuse_sweep(const std::string& store, const std::string& part, const std::string& there,
                                const std::string& asked) {
   throw Error(fmt::format(
@@ -151,6 +133,23 @@ SweepDefinition parse_definition(const std::string& text, const std::string& wha
   return definition;
 }
 
+std::vector<std::pair<std::string, std::string>> definition_parts(const SweepDefinition& definition) {
+  std::vector<std::string> ranges;
+  for (const SweepRange& range : definition.ranges) ranges.push_back("--search " + range.range.text());
+  std::vector<std::pair<std::string, std::string>> parts = {
+      {"the recipe", definition.recipe},
+      {"the flags of its trials", fmt::format("{}", fmt::join(lasting_words(definition.words), " "))},
+      {"what is searched", fmt::format("{}", fmt::join(ranges, " "))},
+      {"--points", word_of(kPointKinds, definition.points)},
+      {"--point-seed", fmt::to_string(definition.point_seed)},
+      {"--cap", fmt::format("{}", definition.cap)},
+      {"--seed", fmt::to_string(definition.first_seed)},
+      {kWideningsFlag, fmt::to_string(definition.constants.widenings)}};
+  for (const ConstantRow& row : kConstants)
+    parts.emplace_back(row.flag, fmt::format("{}", definition.constants.*row.member));
+  return parts;
+}
+
 TargetFigure target_of(const SweepDefinition& definition) {
   constexpr const char* kTarget = "--target";
   const auto at = std::find(definition.words.begin(), definition.words.end(), kTarget);
@@ -180,7 +179,7 @@ void check_build(const SweepDefinition& definition, const std::string& store) {
 
 SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition asked, const std::string& store) {
   check_build(there, store);
-  const auto old_parts = fixed_parts(there), new_parts = fixed_parts(asked);
+  const auto old_parts = definition_parts(there), new_parts = definition_parts(asked);
   for (size_t i = 0; i < old_parts.size(); ++i)
     if (old_parts[i].second != new_parts[i].second)
       refuse_sweep(store, old_parts[i].first, old_parts[i].second, new_parts[i].second);

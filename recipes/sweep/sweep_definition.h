@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/config/target_figure.h"
@@ -55,6 +56,10 @@ struct SweepDefinition {
 
 // The figure that every trial is to reach.
 TargetFigure target_of(const SweepDefinition& definition);
+
+// Returns names and values of all that stays as it is in a sweep which is gone on with: the recipe, its flags, what is
+// searched, and how it is planned.
+std::vector<std::pair<std::string, std::string>> definition_parts(const SweepDefinition& definition);
 
 // Whether its trials keep one learning rate behind their warmup (--schedule constant).
 bool has_constant_rate(const SweepDefinition& definition);

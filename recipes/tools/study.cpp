@@ -52,6 +52,7 @@ struct StudySource {
   std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep
   std::vector<AnswerFigure> figures = {};    // beside those of the answer
   std::optional<TargetNoise> noise = {};     // that of the part that the target was judged on
+  StudyHead head = {};                       // of a sweep
 };
 
 StudySource read_table(const StudyCall& call) {
@@ -70,6 +71,8 @@ StudySource read_sweep_store(const StudyCall& call) {
     fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
   StudySource source{std::move(results.measurements), std::move(results.best)};
   source.noise = results.noise;
+  source.head = results.head;
+  for (const std::string& note : results.head.notes) fmt::print("NOTE: {}\n", note);
   if (!results.best_runs.empty()) source.figures.push_back(curves_figure(results));
   return source;
 }
@@ -100,7 +103,8 @@ int study(StudyCall call) {
   fmt::print("\n{}\n", answer_text(answer));
   const fs::path beside = is_store ? fs::path(call.source) / "study"
                                    : fs::path(fs::path(call.source).replace_extension().string() + "-study");
-  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, call.source}, source);
+  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, call.source, source.head},
+               source);
   return 0;
 }
 

@@ -66,7 +66,21 @@ void take_figures(const JsonValue& result, RunReport& report) {
       report.figures.push_back({part, true, best.get<int64_t>("step"), values_in(best.at(part), report)});
 }
 
+// Absent parts, as of a manifest that another program wrote, are passed over.
+void take_origin(const JsonValue& manifest, RunReport& report) {
+  report.device = manifest.get<std::string>("device", "");
+  if (manifest.has("data")) {
+    const JsonValue data = manifest.at("data");
+    report.data = fmt::format("{} {}", data.get<std::string>("name", ""), data.get<std::string>("fingerprint", ""));
+  }
+  if (!manifest.has("versions")) return;
+  const JsonValue versions = manifest.at("versions");
+  report.build =
+      fmt::format("{}, {}", versions.get<std::string>("commit", ""), versions.get<std::string>("compiler", ""));
+}
+
 void take_manifest(const JsonValue& manifest, RunReport& report) {
+  take_origin(manifest, report);
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");

@@ -50,6 +50,9 @@ struct RunReport {
   std::string part = "test";                                 // of the data, that evaluations in its course were made on
   double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
   double train_seconds = 0;                                   // up to the last evaluation, without evaluations
+  std::string data = {};                                      // name and fingerprint, "mnist 56e146cfa797d6cd"
+  std::string build = {};                                     // commit and compiler of the program that trained it
+  std::string device = {};                                    // in words, that it was trained on
   std::string state_sha256;                                   // of parameters and optimizer state at the end
   std::vector<EvaluationPoint> evaluations;
 

@@ -1,5 +1,7 @@
 // The map of a study's steps over minibatches and rates: what it says that its cells compare, and the numbers in them.
 #include <boost/test/unit_test.hpp>
+#include <optional>
+#include <vector>
 
 #include "recipes/answer/answer_figures.h"
 #include "recipes/answer/measurements.h"
@@ -44,6 +46,23 @@ BOOST_AUTO_TEST_CASE(numbers_in_cells_are_of_one_kind) {
   BOOST_TEST(!shows(great, "99999"), great);
   const std::string small = map_of("8,0.1,1,99999\n8,0.2,1,99000\n");
   for (const char* mark : {"99999", "99000"}) BOOST_TEST(shows(small, mark), small);
+}
+
+// A trial that was done before its minibatch's best one is shown as one that was stopped.
+BOOST_AUTO_TEST_CASE(a_hopeless_trial_looks_alike_whenever_it_was_stopped) {
+  const auto map_with = [](std::optional<double> steps) {
+    Measurement best{.minibatch = 8, .rate = 0.1, .seed = 1, .steps = 100, .samples = 800},
+        near{.minibatch = 8, .rate = 0.2, .seed = 1, .steps = 120, .samples = 960},
+        hopeless{.minibatch = 8, .rate = 0.4, .seed = 1, .steps = steps, .samples = 1200, .hopeless = true};
+    for (const AnswerFigure& figure : answer_figures(answer_study(std::vector{best, near, hopeless}, {})))
+      if (figure.name == "rate_map") return figure.svg;
+    return std::string();
+  };
+  const std::string stopped = map_with(std::nullopt), done = map_with(150);
+  BOOST_TEST(stopped == done);
+  BOOST_TEST(shows(stopped, ">"), stopped);
+  BOOST_TEST(shows(stopped, "120"), stopped);
+  BOOST_TEST(!shows(done, "150"), done);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

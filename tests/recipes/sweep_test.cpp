@@ -125,6 +125,10 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
   BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
   const StoreResults results = read_store(whole);
+  BOOST_TEST(results.head.notes.empty());
+  const std::string json = read_file((directory / "answer" / "study.json").string());
+  for (const char* part : {"\"the recipe\": ", "\"--draws\": \"2\"", "\"data\": ", "\"build\": ", "\"device\": \"cpu"})
+    BOOST_TEST(json.find(part) != std::string::npos, part);
   AnswerOptions options;
   options.best = results.best;
   const StudyAnswer answer = answer_study(results.measurements, options);

@@ -1,0 +1,21 @@
+// What a study is of: that which a reader has to know to repeat it, or to hold it against another one.
+#pragma once
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recipes/sweep/sweep_definition.h"
+#include "recipes/trials/run_reader.h"
+
+namespace kb {
+
+struct StudyHead {
+  std::vector<std::pair<std::string, std::string>> rows = {};  // names and values: recipe, data, target, ranges, ..
+  std::vector<std::string> notes = {};                         // builds, devices or data that differ among the trials
+};
+
+// `runs`: the trials that were trained.
+StudyHead study_head(const SweepDefinition& definition, std::span<const RunReport> runs);
+
+}  // namespace kb
