@@ -117,6 +117,8 @@ CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
   CurveRange range;
   take_fit(range, answer,
            [&](double b) { return in_samples ? answer.fit->answer.samples_at(b) : answer.fit->answer.steps_at(b); });
+  for (const MissedResult& one : answer.missed)
+    if (one.least_steps) range.take((in_samples ? static_cast<double>(one.minibatch) : 1) * *one.least_steps);
   for (const BestResult& one : answer.best) {
     const double unit = in_samples ? static_cast<double>(one.minibatch) : 1;
     range.take(unit * one.steps);
@@ -129,6 +131,10 @@ CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
 }
 
 void draw_measured(ScatterChart& chart, const StudyAnswer& answer, bool in_samples) {
+  for (const MissedResult& one : answer.missed)
+    if (one.least_steps)
+      chart.cross(static_cast<double>(one.minibatch),
+                  (in_samples ? static_cast<double>(one.minibatch) : 1) * *one.least_steps, kSecondColor);
   for (const BestResult& one : answer.best) {
     const auto minibatch = static_cast<double>(one.minibatch);
     const double unit = in_samples ? minibatch : 1;
@@ -139,11 +145,14 @@ void draw_measured(ScatterChart& chart, const StudyAnswer& answer, bool in_sampl
   }
 }
 
-std::vector<ChartEntry> measured_legend(const StudyAnswer& answer) {
+std::vector<ChartEntry> measured_legend(const StudyAnswer& answer, bool shows_missed) {
   const bool has_intervals = std::any_of(answer.best.begin(), answer.best.end(),
                                          [](const BestResult& one) { return one.interval.has_value(); });
   std::vector<ChartEntry> legend = {
       {has_intervals ? "measured, 95 %" : "measured", {.color = kSecondColor}, ChartMark::dot}};
+  const bool any_missed = std::any_of(answer.missed.begin(), answer.missed.end(),
+                                      [](const MissedResult& one) { return one.least_steps.has_value(); });
+  if (shows_missed && any_missed) legend.push_back({"not reached", {.color = kSecondColor}, ChartMark::cross});
   if (answer.fit) legend.push_back({"fit, its 95 %", kFitStroke});
   legend.push_back({"perfect scaling", kPerfectStroke});
   return legend;
@@ -151,7 +160,7 @@ std::vector<ChartEntry> measured_legend(const StudyAnswer& answer) {
 
 std::string steps_figure(const StudyAnswer& answer, const FitBand& band) {
   FigureFrame figure(answer, "Steps to the target", logarithmic_values(range_of(answer, false)));
-  std::vector<ChartEntry> legend = measured_legend(answer);
+  std::vector<ChartEntry> legend = measured_legend(answer, true);
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "steps"});
   figure.mark_critical(legend);
@@ -164,7 +173,7 @@ std::string steps_figure(const StudyAnswer& answer, const FitBand& band) {
 
 std::string samples_figure(const StudyAnswer& answer, const FitBand& band) {
   FigureFrame figure(answer, "Samples to the target", linear_values(range_of(answer, true)));
-  std::vector<ChartEntry> legend = measured_legend(answer);
+  std::vector<ChartEntry> legend = measured_legend(answer, true);
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "samples"});
   figure.mark_critical(legend);
@@ -189,7 +198,7 @@ std::string efficiency_figure(const StudyAnswer& answer) {
   FigureFrame figure(answer,
                      fmt::format("Efficiency: samples of minibatch {} over its own", answer.base_result().minibatch),
                      linear_values(range));
-  std::vector<ChartEntry> legend = measured_legend(answer);
+  std::vector<ChartEntry> legend = measured_legend(answer, false);
   figure.shade_regions();
   figure.chart().draw_axes({kMinibatchTitle, "%"});
   figure.mark_critical(legend);

@@ -138,6 +138,16 @@ Json head_json(const StudyHead& head) {
   return json;
 }
 
+Json missed_json(const StudyAnswer& answer) {
+  Json list = Json::array();
+  for (const MissedResult& one : answer.missed)
+    list.push_back({{"minibatch", one.minibatch},
+                    {"runs", one.runs},
+                    {"diverged", one.diverged},
+                    {"least_steps", one.least_steps}});
+  return list;
+}
+
 }  // namespace
 
 std::string answer_csv(const StudyAnswer& answer) {
@@ -157,6 +167,8 @@ std::string answer_csv(const StudyAnswer& answer) {
                        csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
                        csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
+  for (const MissedResult& one : answer.missed)  // steps_low alone is known
+    csv += fmt::format("{},,,,{},,,,,,,,,,{},0,\n", one.minibatch, csv_field(one.least_steps), one.runs);
   return csv;
 }
 
@@ -173,7 +185,7 @@ std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
                {"perfect_excess", kPerfectExcess},
                {"gain_excess", kGainExcess},
                {"slopes", answer.slopes},
-               {"not_reached", answer.not_reached},
+               {"not_reached", missed_json(answer)},
                {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
                {"minibatches", minibatches_json(answer)}})
              .dump(2) +

@@ -42,6 +42,13 @@ std::string best_table(const StudyAnswer& answer) {
                rate_cell(one.linear_rate), rate_cell(one.square_root_rate), rate_cell(one.diverged_from),
                unbroken(fmt::format("{} of {}", one.best.steps.size(), one.best.runs))});
   }
+  for (const MissedResult& one : answer.missed) {
+    std::vector<HtmlCell> cells(13, "-");
+    cells.front() = fmt::to_string(one.minibatch);
+    if (one.least_steps) cells[1] = "&ge;&nbsp;" + count_text(*one.least_steps);
+    cells.back() = unbroken(fmt::format("0 of {}", one.runs));
+    table.row(cells);
+  }
   return table.str();
 }
 

@@ -36,6 +36,11 @@ std::string number_text(double value) {
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
+std::string missed_text(const MissedResult& one) {
+  return fmt::format("{}not reached in {} runs{}", one.least_steps ? "or more: " : "", one.runs,
+                     one.diverged > 0 ? fmt::format(", {} diverged", one.diverged) : "");
+}
+
 std::string steps_table(const StudyAnswer& answer) {
   std::string text = fmt::format("{:>9}  {:>6}  {:<15}  {:>7}  {:>7}  {:>5}  {:>6}  {}\n", "minibatch", "steps", "95 %",
                                  "samples", "effic.", "slope", "resid.", "region");
@@ -48,6 +53,9 @@ std::string steps_table(const StudyAnswer& answer) {
                     interval_text(one.interval), count_text(one.samples), fmt::format("{:.0f} %", 100 * one.efficiency),
                     slope, residual, region_text(answer.region_of(one)));
   }
+  for (const MissedResult& one : answer.missed)
+    text += fmt::format("{:>9}  {:>6}  {}\n", one.minibatch, one.least_steps ? count_text(*one.least_steps) : "-",
+                        missed_text(one));
   return text;
 }
 
@@ -200,9 +208,12 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   }
   if (answer.noise) sentences.push_back(noise_sentence(*answer.noise));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
-  if (!answer.not_reached.empty())
-    sentences.push_back(
-        fmt::format("The target was not reached at minibatch {}.", fmt::join(answer.not_reached, ", ")));
+  std::vector<std::string> missed;
+  for (const MissedResult& one : answer.missed)
+    missed.push_back(fmt::format("{}{}", one.minibatch,
+                                 one.least_steps ? fmt::format(" (>= {} steps)", count_text(*one.least_steps)) : ""));
+  if (!missed.empty())
+    sentences.push_back(fmt::format("The target was not reached at minibatch {}.", fmt::join(missed, ", ")));
   return sentences;
 }
 

@@ -105,6 +105,19 @@ BestResult best_result(const MinibatchResults& at, const RateResult& best) {
   return result;
 }
 
+MissedResult missed_result(const MinibatchResults& at) {
+  MissedResult missed;
+  missed.minibatch = at.minibatch;
+  for (const RateResult& one : at.rates) {
+    missed.runs += one.runs;
+    missed.diverged += one.diverged;
+    if (one.given_up.empty()) continue;
+    const double steps = *std::max_element(one.given_up.begin(), one.given_up.end());
+    missed.least_steps = std::min(missed.least_steps.value_or(steps), steps);
+  }
+  return missed;
+}
+
 void add_steps(StudyAnswer& answer) {
   std::vector<StepsToTarget> runs;
   for (const BestResult& one : answer.best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
@@ -200,7 +213,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
     if (const RateResult* best = best_rate(at, options.best))
       answer.best.push_back(best_result(at, *best));
     else
-      answer.not_reached.push_back(at.minibatch);
+      answer.missed.push_back(missed_result(at));
   }
   if (answer.best.empty())
     throw Error(

@@ -65,10 +65,19 @@ struct BestResult {
   std::optional<double> effective_rate;
 };
 
+// A minibatch at which the target was not reached.
+struct MissedResult {
+  int64_t minibatch = 0;
+  size_t runs = 0, diverged = 0;
+  // Steps that the best of the rates tried takes at least: the fewest, over the rates, to which a run was given up.
+  // Nothing where all diverged or no steps are known.
+  std::optional<double> least_steps;
+};
+
 struct StudyAnswer {
   std::vector<MinibatchResults> all;   // every minibatch, ascending
   std::vector<BestResult> best;        // of minibatches at which the target was reached, ascending
-  std::vector<int64_t> not_reached;    // the other minibatches
+  std::vector<MissedResult> missed;    // the other minibatches, ascending
   size_t base = 0;                     // place in `best` of the minibatch that others are measured against
   std::vector<MeanSteps> measured;     // steps of `best`
   std::optional<CriticalBatch> fit;    // residuals are of `best`

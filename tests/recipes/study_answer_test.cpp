@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_SUITE(study_answer)
 BOOST_AUTO_TEST_CASE(the_best_rate_of_each_minibatch) {
   const StudyAnswer& answer = law_answer();
   BOOST_REQUIRE(answer.best.size() == 9u);
-  BOOST_TEST(answer.not_reached.empty());
+  BOOST_TEST(answer.missed.empty());
   const auto near = boost::test_tools::tolerance(1e-9);
   for (const BestResult& one : answer.best) {
     const double expected = 0.1 * std::sqrt(static_cast<double>(one.minibatch) / 8);
@@ -181,7 +181,9 @@ BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,100\n16,60\n32,\n"), {});
   BOOST_TEST(!answer.fit);
   BOOST_TEST(answer.no_fit.find("here are 2") != std::string::npos, answer.no_fit);
-  BOOST_TEST((answer.not_reached == std::vector<int64_t>{32}));
+  BOOST_REQUIRE(answer.missed.size() == 1u);
+  BOOST_TEST(answer.missed[0].minibatch == 32);
+  BOOST_TEST(!answer.missed[0].least_steps);
   BOOST_TEST(!answer.best[0].linear_rate);
   BOOST_TEST(answer_figures(answer).size() == 3u);
   const std::string text = answer_text(answer);
@@ -189,6 +191,25 @@ BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
     BOOST_TEST(text.find(part) != std::string::npos, text);
   BOOST_TEST(text.find("best rate") == std::string::npos);
   BOOST_TEST(answer_json(answer, kSource).find("\"missing\"") != std::string::npos);
+}
+
+// At rate 0.1 a run went on to 900 steps, at 0.2 to 700: the best takes 700 at least. What diverged bounds nothing.
+BOOST_AUTO_TEST_CASE(where_no_run_reached_the_target_its_steps_are_bounded) {
+  const StudyAnswer answer = answer_study(
+      table_runs("minibatch,rate,seed,steps,reached,diverged\n8,0.1,1,100,1,0\n32,0.1,1,600,0,0\n32,0.1,2,900,0,0\n"
+                 "32,0.2,1,700,0,0\n32,0.4,1,30,0,1\n"),
+      {});
+  BOOST_REQUIRE(answer.missed.size() == 1u);
+  BOOST_TEST(answer.missed[0].least_steps.value() == 700);
+  BOOST_TEST(answer.missed[0].runs == 4u);
+  BOOST_TEST(answer.missed[0].diverged == 1u);
+  const std::string text = answer_text(answer);
+  for (const char* part : {"700  or more: not reached in 4 runs, 1 diverged", "at minibatch 32 (>= 700 steps)"})
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  BOOST_TEST(answer_csv(answer).find("\n32,,,,700,,,,,,,,,,4,0,\n") != std::string::npos, answer_csv(answer));
+  const std::vector<AnswerFigure> figures = answer_figures(answer);
+  BOOST_TEST(figures[0].svg.find(">not reached<") != std::string::npos);
+  BOOST_TEST(answer_page(answer, kSource, figures).find("&ge;&nbsp;700") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_says_nothing_is_refused) {
