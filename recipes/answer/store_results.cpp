@@ -82,7 +82,6 @@ StoreResults read_store(const std::filesystem::path& store) {
       trained.back().evaluations.clear();  // the head needs none
       results.measurements.push_back(measurement_of(run, trial, most_steps));
       if (plan.best != i) continue;
-      results.best[trial.minibatch] = {run.rate, setting_of(trial)};
       results.best_runs.push_back(run);
     }
   }

@@ -18,7 +18,6 @@ namespace kb {
 struct StoreResults {
   TargetFigure target;
   std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
-  std::map<int64_t, RateSetting> best;    // of the minibatches that reached the target
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
   StudyHead head;                         // what was studied
   std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why

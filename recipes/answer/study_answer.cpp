@@ -55,24 +55,22 @@ std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> 
 }
 
 // Null where the target was not reached.
-const RateResult* best_rate(const std::vector<RateResult>& rates) {
-  const auto counts = [](const RateResult& one) { return 2 * one.steps.size() > one.runs; };
+const RateResult* best_rate(const MinibatchResults& at) {
+  const MinibatchResults alike = of_common_seeds(at);
+  const auto counts = [&](size_t i) {
+    return 2 * alike.rates[i].steps.size() > alike.rates[i].runs && 2 * at.rates[i].diverged <= at.rates[i].runs;
+  };
   size_t most = 0;
-  for (const RateResult& one : rates)
-    if (counts(one)) most = std::max(most, one.steps.size());
-  const RateResult* best = nullptr;
-  for (const RateResult& one : rates)
-    if (counts(one) && 2 * one.steps.size() > most && (!best || one.mean_steps() < best->mean_steps())) best = &one;
-  return best;
-}
-
-// Null where the target was not reached.
-const RateResult* best_rate(const MinibatchResults& at, const std::map<int64_t, RateSetting>& known) {
-  const auto best = known.find(at.minibatch);
-  if (best == known.end()) return best_rate(at.rates);
-  for (const RateResult& one : at.rates)
-    if (RateSetting{one.rate, one.setting} == best->second && !one.steps.empty()) return &one;
-  return nullptr;
+  for (size_t i = 0; i < alike.rates.size(); ++i)
+    if (counts(i)) most = std::max(most, alike.rates[i].steps.size());
+  std::optional<size_t> best;
+  const auto is_better = [&](size_t i) {
+    const double steps = alike.rates[i].mean_steps(), least = alike.rates[*best].mean_steps();
+    return steps < least || (steps == least && at.rates[i].runs > at.rates[*best].runs);
+  };
+  for (size_t i = 0; i < alike.rates.size(); ++i)
+    if (counts(i) && 2 * alike.rates[i].steps.size() > most && (!best || is_better(i))) best = i;
+  return best ? &at.rates[*best] : nullptr;
 }
 
 std::optional<double> diverged_from(const std::vector<RateResult>& rates, const RateResult& best) {
@@ -210,7 +208,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
   for (const MinibatchResults& at : answer.all) {
-    if (const RateResult* best = best_rate(at, options.best))
+    if (const RateResult* best = best_rate(at))
       answer.best.push_back(best_result(at, *best));
     else
       answer.missed.push_back(missed_result(at));

@@ -2,7 +2,6 @@
 // target there, the critical minibatch, and where a larger minibatch stops to pay.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -49,8 +48,10 @@ std::set<int64_t> common_seeds(const MinibatchResults& at);
 // its best trial further seeds. Where there is no such seed, keeps all.
 MinibatchResults of_common_seeds(MinibatchResults at);
 
-// A minibatch at its best rate: that which AnswerOptions name; else, of the rates at which more than half of the runs
-// reached the target, and more than half as many as at any other such rate, the one with the fewest steps.
+// A minibatch at its best rate: by the runs under the seeds that all of its rates have, as those of a sweep's search,
+// or by all runs where there is no such seed. Of the rates at which more than half of these reached the target, more
+// than half as many as at any other such rate, and at most half of all runs diverged, it is the one with the fewest
+// steps; of equals the one with more runs.
 struct BestResult {
   int64_t minibatch = 0;
   RateResult best;
@@ -95,7 +96,6 @@ struct StudyAnswer {
 
 struct AnswerOptions {
   std::optional<int64_t> base_minibatch;       // nothing: the smallest that reached the target
-  std::map<int64_t, RateSetting> best = {};    // by minibatches, whose best rate is known, as that of a sweep
   std::optional<TargetNoise> noise = {};       // that of the part that the target was judged on
   std::optional<ScaleForecast> forecast = {};  // of a cluster, on which the target's cost is asked for
 };

@@ -49,10 +49,9 @@ void draw_figures(const fs::path& folder, const std::vector<AnswerFigure>& figur
 // Source of a study: a table of measurements, or the run folders of a sweep.
 struct StudySource {
   std::vector<Measurement> runs;
-  std::map<int64_t, RateSetting> best = {};  // known ones, of a sweep
-  std::vector<AnswerFigure> figures = {};    // beside those of the answer
-  std::optional<TargetNoise> noise = {};     // that of the part that the target was judged on
-  StudyHead head = {};                       // of a sweep
+  std::vector<AnswerFigure> figures = {};  // beside those of the answer
+  std::optional<TargetNoise> noise = {};   // that of the part that the target was judged on
+  StudyHead head = {};                     // of a sweep
 };
 
 StudySource read_table(const StudyCall& call) {
@@ -69,7 +68,7 @@ StudySource read_sweep_store(const StudyCall& call) {
   for (const std::string& line : results.left_out) fmt::print("NOTE: {}\n", line);
   if (results.waiting > 0)
     fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
-  StudySource source{std::move(results.measurements), std::move(results.best)};
+  StudySource source{std::move(results.measurements)};
   source.noise = results.noise;
   source.head = results.head;
   for (const std::string& note : results.head.notes) fmt::print("NOTE: {}\n", note);
@@ -97,7 +96,6 @@ int study(StudyCall call) {
   const bool is_store = fs::is_directory(call.source);
   if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
   const StudySource source = is_store ? read_sweep_store(call) : read_table(call);
-  call.options.best = source.best;
   call.options.noise = source.noise;
   const StudyAnswer answer = answer_study(source.runs, call.options);
   fmt::print("\n{}\n", answer_text(answer));

@@ -125,13 +125,17 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
   BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
   const StoreResults results = read_store(whole);
+  const SweepPlan planned = plan_of(whole);
   BOOST_TEST(results.head.notes.empty());
   const std::string json = read_file((directory / "answer" / "study.json").string());
   for (const char* part : {"\"the recipe\": ", "\"--draws\": \"2\"", "\"data\": ", "\"build\": ", "\"device\": \"cpu"})
     BOOST_TEST(json.find(part) != std::string::npos, part);
-  AnswerOptions options;
-  options.best = results.best;
-  const StudyAnswer answer = answer_study(results.measurements, options);
+  const StudyAnswer answer = answer_study(results.measurements, {});
+  for (const BestResult& one : answer.best) {
+    const MinibatchPlan& plan = *std::find_if(planned.minibatches.begin(), planned.minibatches.end(),
+                                              [&](const auto& at) { return at.minibatch == one.minibatch; });
+    BOOST_TEST(one.best.rate.value() == std::stod(plan.trials[plan.best.value()].values.at("lr")));
+  }
   BOOST_TEST(results.noise.value().samples == 500);
   BOOST_TEST(result.output.find("By the 500 samples that error=0.45 was judged on") != std::string::npos);
   BOOST_TEST(answer_csv(answer) == test::read_file(directory / "answer/study.csv"));
