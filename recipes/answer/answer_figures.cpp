@@ -219,6 +219,8 @@ CurveRange range_of_rates(const StudyAnswer& answer) {
   CurveRange range;
   for (const BestResult& one : answer.best) {
     if (one.best.rate) range.take(*one.best.rate);
+    if (one.rate_interval && one.rate_interval->has_low()) range.take(one.rate_interval->low);
+    if (one.rate_interval && one.rate_interval->has_high()) range.take(one.rate_interval->high);
     if (one.diverged_from) range.take(*one.diverged_from);
   }
   return range;
@@ -234,17 +236,22 @@ std::string rates_figure(const StudyAnswer& answer) {
   const double rate = *answer.base_result().best.rate;
   figure.chart().curve([&](double b) { return rate * b / base; }, linear);
   figure.chart().curve([&](double b) { return rate * std::sqrt(b / base); }, square_root);
-  bool any_diverged = false;
+  bool any_diverged = false, any_interval = false;
   for (const BestResult& one : answer.best) {
     const auto minibatch = static_cast<double>(one.minibatch);
     any_diverged |= one.diverged_from.has_value();
     if (one.diverged_from) figure.chart().cross(minibatch, *one.diverged_from, "#333");
+    any_interval |= one.rate_interval.has_value();
+    if (one.rate_interval)  // to the rate itself where the rates tried end: a better one may lie beyond
+      figure.chart().whisker(minibatch, one.rate_interval->has_low() ? one.rate_interval->low : *one.best.rate,
+                             one.rate_interval->has_high() ? one.rate_interval->high : *one.best.rate, kSecondColor);
     if (one.best.rate)
       figure.chart().dot(minibatch, *one.best.rate, kSecondColor,
                          fmt::format("minibatch {}: {:.4g}", one.minibatch, *one.best.rate));
   }
-  std::vector<ChartEntry> legend = {
-      {"best", {.color = kSecondColor}, ChartMark::dot}, {"linear", linear}, {"square root", square_root}};
+  std::vector<ChartEntry> legend = {{any_interval ? "best, as good" : "best", {.color = kSecondColor}, ChartMark::dot},
+                                    {"linear", linear},
+                                    {"square root", square_root}};
   if (any_diverged) legend.push_back({"diverged above it", {.color = "#333"}, ChartMark::cross});
   return figure.str(legend);
 }

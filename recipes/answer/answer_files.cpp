@@ -80,6 +80,7 @@ Json best_json(const StudyAnswer& answer, size_t i, const ConfidenceInterval& ba
                {"rate_is_bound", one.is_greatest ? "lower"
                                  : one.is_least  ? "upper"
                                                  : "none"},
+               {"rate_interval", one.rate_interval ? interval_json(*one.rate_interval) : Json(nullptr)},
                {"effective_rate", one.effective_rate},
                {"linear_rate", one.linear_rate},
                {"sqrt_rate", one.square_root_rate},
@@ -138,6 +139,17 @@ Json head_json(const StudyHead& head) {
   return json;
 }
 
+Json ranges_json(const StudyAnswer& answer) {
+  Json list = Json::array();
+  for (const SlopeOfSteps& slope : answer.slopes_of_ranges)
+    list.push_back({{"first", slope.first},
+                    {"last", slope.last},
+                    {"minibatches", slope.minibatches},
+                    {"slope", slope.slope},
+                    {"standard_error", slope.standard_error}});
+  return list;
+}
+
 Json missed_json(const StudyAnswer& answer) {
   Json list = Json::array();
   for (const MissedResult& one : answer.missed)
@@ -185,6 +197,7 @@ std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
                {"perfect_excess", kPerfectExcess},
                {"gain_excess", kGainExcess},
                {"slopes", answer.slopes},
+               {"slopes_of_ranges", ranges_json(answer)},
                {"not_reached", missed_json(answer)},
                {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
                {"minibatches", minibatches_json(answer)}})

@@ -34,6 +34,14 @@ std::string number_text(double value) {
   return value < kCounts ? fmt::format("{:.3g}", value) : count_text(value);
 }
 
+// "[0.02, 0.08]"; an end that is open is that of the rates tried.
+std::string rate_interval_text(const BestResult& one) {
+  if (!one.rate_interval) return "";
+  const ConfidenceInterval& interval = *one.rate_interval;
+  return fmt::format("[{}, {}]", interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
+                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
+}
+
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
 std::string missed_text(const MissedResult& one) {
@@ -61,13 +69,13 @@ std::string steps_table(const StudyAnswer& answer) {
 
 std::string rates_table(const StudyAnswer& answer) {
   if (!answer.base_result().best.rate) return "";
-  std::string text = fmt::format("\n{:>9}  {:>12}  {:>8}  {:>11}  {:>13}  {:>14}\n", "minibatch", "best rate", "linear",
-                                 "square root", "diverged from", "reached");
+  std::string text = fmt::format("\n{:>9}  {:>10}  {:<16}  {:>8}  {:>8}  {:>8}  {:>8}\n", "minibatch", "best rate",
+                                 "as good, 95 %", "linear", "sq. root", "diverged", "reached");
   for (const BestResult& one : answer.best)
-    text += fmt::format("{:>9}  {:>12}  {:>8}  {:>11}  {:>13}  {:>14}\n", one.minibatch,
-                        one.best.rate ? best_rate_text(one) : "-", number_or_dash(one.linear_rate),
-                        number_or_dash(one.square_root_rate), number_or_dash(one.diverged_from),
-                        fmt::format("{} of {}", one.best.steps.size(), one.best.runs));
+    text += fmt::format(
+        "{:>9}  {:>10}  {:<16}  {:>8}  {:>8}  {:>8}  {:>8}\n", one.minibatch, one.best.rate ? best_rate_text(one) : "-",
+        rate_interval_text(one), number_or_dash(one.linear_rate), number_or_dash(one.square_root_rate),
+        number_or_dash(one.diverged_from), fmt::format("{} of {}", one.best.steps.size(), one.best.runs));
   return text;
 }
 
@@ -206,6 +214,10 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   } else {
     sentences.push_back(fmt::format("No critical minibatch: {}.", answer.no_fit));
   }
+  for (const SlopeOfSteps& slope : answer.slopes_of_ranges)
+    sentences.push_back(
+        fmt::format("The slope of log S over log B is {:.2f} +- {:.2f} (standard error) from minibatch {} to {}.",
+                    slope.slope, slope.standard_error, slope.first, slope.last));
   if (answer.noise) sentences.push_back(noise_sentence(*answer.noise));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
   std::vector<std::string> missed;

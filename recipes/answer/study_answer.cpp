@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <string_view>
 
 #include "graph/error.h"
+#include "optim/distributions.h"
 #include "optim/scaling.h"
 #include "recipes/trials/statistics.h"
 
@@ -116,15 +119,80 @@ MissedResult missed_result(const MinibatchResults& at) {
   return missed;
 }
 
+// Fewest mean steps of each rate under the seeds that all have, over whatever else was varied; infinity where it was
+// not reached.
+std::map<double, double> steps_by_rate(const MinibatchResults& alike) {
+  std::map<double, double> steps;
+  for (const RateResult& one : alike.rates) {
+    if (!one.rate) continue;
+    double& least = steps.try_emplace(*one.rate, std::numeric_limits<double>::infinity()).first->second;
+    if (!one.steps.empty()) least = std::min(least, one.mean_steps());
+  }
+  return steps;
+}
+
+void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all, const PooledSteps& pooled) {
+  constexpr double kTail = 0.025;
+  if (pooled.degrees == 0 || !one.best.rate) return;
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const MinibatchResults& other) { return other.minibatch == one.minibatch; });
+  const MinibatchResults alike = of_common_seeds(*at);
+  const std::map<double, double> steps = steps_by_rate(alike);
+  if (steps.size() < 2) return;
+  const auto seeds = static_cast<double>(std::max<size_t>(1, common_seeds(*at).size()));
+  const double told = student_t(kTail, static_cast<double>(pooled.degrees)) * pooled.deviation * std::sqrt(2 / seeds);
+  const auto best = steps.find(*one.best.rate);
+  const auto is_alike = [&](const auto& rate) { return std::log(rate.second / best->second) <= told; };
+  auto low = best, high = best;
+  while (low != steps.begin() && is_alike(*std::prev(low))) --low;
+  while (std::next(high) != steps.end() && is_alike(*std::next(high))) ++high;
+  one.rate_interval =
+      ConfidenceInterval{low == steps.begin() ? 0 : low->first,
+                         std::next(high) == steps.end() ? std::numeric_limits<double>::infinity() : high->first};
+}
+
+// Of the minibatches up to `last`; nothing of fewer than three.
+std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
+  constexpr size_t kFewest = 3;
+  std::vector<std::pair<double, double>> points;  // logarithms
+  SlopeOfSteps result{.first = answer.best.front().minibatch};
+  for (const BestResult& one : answer.best) {
+    if (static_cast<double>(one.minibatch) > last) break;
+    points.emplace_back(std::log(static_cast<double>(one.minibatch)), std::log(one.steps));
+    result.last = one.minibatch;
+  }
+  if (points.size() < kFewest) return std::nullopt;
+  const auto count = static_cast<double>(points.size());
+  double x = 0, y = 0, xx = 0, xy = 0, residual = 0;
+  for (const auto& [a, b] : points) x += a / count, y += b / count;
+  for (const auto& [a, b] : points) xx += (a - x) * (a - x), xy += (a - x) * (b - y);
+  result.minibatches = points.size();
+  result.slope = xy / xx;
+  for (const auto& [a, b] : points) residual += std::pow(b - y - result.slope * (a - x), 2);
+  result.standard_error = std::sqrt(residual / (count - 2) / xx);
+  return result;
+}
+
+void add_slopes_of_ranges(StudyAnswer& answer) {
+  std::vector<double> ends = {static_cast<double>(answer.best.back().minibatch)};
+  if (answer.fit) ends.insert(ends.begin(), answer.fit->answer.perfect_end.value);
+  for (const double end : ends)
+    if (const auto slope = slope_up_to(answer, end);
+        slope && (answer.slopes_of_ranges.empty() || answer.slopes_of_ranges.back().last != slope->last))
+      answer.slopes_of_ranges.push_back(*slope);
+}
+
 void add_steps(StudyAnswer& answer) {
   std::vector<StepsToTarget> runs;
   for (const BestResult& one : answer.best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
-  answer.measured = pooled_steps(runs).means;
+  const PooledSteps pooled = pooled_steps(runs);
+  answer.measured = pooled.means;
   for (size_t i = 0; i < answer.best.size(); ++i) {
     BestResult& one = answer.best[i];
     one.steps = answer.measured[i].steps;
     one.interval = answer.measured[i].interval;
     one.samples = one.steps * static_cast<double>(one.minibatch);
+    add_rate_interval(one, answer.all, pooled);
     if (i == 0) continue;
     const BestResult& before = answer.best[i - 1];
     answer.slopes.push_back(std::log(one.steps / before.steps) /
@@ -220,6 +288,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
                     answer.all.size(), runs.size()));
   add_steps(answer);
   add_fit(answer);
+  add_slopes_of_ranges(answer);
   answer.base = place_of_base(answer, options.base_minibatch);
   measure_against(answer.base_result(), answer.best);
   if (options.forecast) add_cost(answer, *options.forecast);

@@ -55,8 +55,12 @@ MinibatchResults of_common_seeds(MinibatchResults at);
 struct BestResult {
   int64_t minibatch = 0;
   RateResult best;
-  bool is_least = false, is_greatest = false;           // of the rates tried, several: a better one may lie beyond
-  std::optional<double> diverged_from;                  // least rate above the best at which a run diverged
+  bool is_least = false, is_greatest = false;  // of the rates tried, several: a better one may lie beyond
+  std::optional<double> diverged_from;         // least rate above the best at which a run diverged
+  // Rates around the best one that seeds do not tell from it, of those tried: their log steps are less than the 95 % of
+  // a difference above the best one's, by the scatter of all seeds. An end is open where the rates tried end. Nothing
+  // without a scatter.
+  std::optional<ConfidenceInterval> rate_interval;
   double steps = 0;                                     // geometric mean over the runs, those that were given up, too
   std::optional<ConfidenceInterval> interval;           // that of the steps; nothing where no minibatch has two runs
   double samples = 0;                                   // minibatch x steps
@@ -75,6 +79,14 @@ struct MissedResult {
   std::optional<double> least_steps;
 };
 
+// Least-squares line of log steps over log minibatch, over a range of minibatches.
+struct SlopeOfSteps {
+  int64_t first = 0, last = 0;  // minibatch
+  size_t minibatches = 0;
+  double slope = 0;           // -1 is perfect scaling
+  double standard_error = 0;  // by the residuals
+};
+
 struct StudyAnswer {
   std::vector<MinibatchResults> all;   // every minibatch, ascending
   std::vector<BestResult> best;        // of minibatches at which the target was reached, ascending
@@ -85,6 +97,9 @@ struct StudyAnswer {
   std::optional<LinearBatchFit> line;  // beside it
   std::string no_fit;                  // why there is none
   std::vector<double> slopes;          // log steps over log minibatch, from each of `best` to the next; -1 is perfect
+  // From the first minibatch to the last that the fit has in perfect scaling, and from the first to the last of all:
+  // those of three minibatches or more.
+  std::vector<SlopeOfSteps> slopes_of_ranges;
   std::optional<ClusterCost> cluster;  // where a forecast was given
 
   std::optional<TargetNoise> noise;  // that of the part that the target was judged on, where it is known

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+#include <tuple>
 
 #include "graph/error.h"
 #include "recipes/answer/answer_page.h"
@@ -175,6 +176,33 @@ BOOST_AUTO_TEST_CASE(rates_are_compared_by_the_seeds_that_all_have) {
   const StudyAnswer equal =
       answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.2,1,100\n8,0.2,2,300\n"), {});
   BOOST_TEST(equal.best[0].best.rate.value() == 0.2);
+}
+
+// Pairs of seeds apart by a factor of e^0.2: sigma = 0.2 / sqrt(2) on two degrees of freedom, of which the 97.5 % point
+// of Student's t is 4.303; of single runs log steps have to differ by 4.303 sigma sqrt(2) = 0.861 to be told apart.
+BOOST_AUTO_TEST_CASE(rates_that_seeds_do_not_tell_from_the_best_are_an_interval) {
+  std::string table = "minibatch,rate,seed,steps\n";
+  for (const int minibatch : {8, 16})
+    for (const auto& [rate, seed, steps] :
+         {std::tuple{0.1, 1, 0.0}, {0.1, 2, 0.2}, {0.05, 1, 0.85}, {0.025, 1, 0.87}, {0.2, 1, 0.8}, {0.4, 1, 0.7}})
+      table += fmt::format("{},{},{},{}\n", minibatch, rate, seed, 100 * std::exp(steps));
+  const BestResult one = answer_study(table_runs(table), {}).best[0];
+  BOOST_TEST(one.best.rate.value() == 0.1);
+  BOOST_TEST(one.rate_interval.value().low == 0.05);
+  BOOST_TEST(!one.rate_interval.value().has_high());  // as far as rates were tried
+  BOOST_TEST(!answer_study(table_runs("minibatch,rate,steps\n8,0.1,100\n8,0.2,120\n"), {}).best[0].rate_interval);
+}
+
+BOOST_AUTO_TEST_CASE(slopes_of_ranges_are_regressions) {
+  // log2 S = 10, 9, 8.3 at minibatches 8, 16, 32: slope -0.85, residuals -0.05, 0.1, -0.05.
+  const StudyAnswer answer =
+      answer_study(table_runs(fmt::format("minibatch,steps\n8,{}\n16,{}\n32,{}\n", 1024.0, 512.0, std::exp2(8.3))), {});
+  BOOST_REQUIRE(!answer.slopes_of_ranges.empty());
+  const SlopeOfSteps& slope = answer.slopes_of_ranges.back();
+  BOOST_TEST(slope.first == 8);
+  BOOST_TEST(slope.last == 32);
+  BOOST_TEST(slope.slope == -0.85, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(slope.standard_error == std::sqrt(0.015 / 2), boost::test_tools::tolerance(1e-9));
 }
 
 BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
