@@ -27,27 +27,6 @@ std::vector<double> minibatches(const StudyAnswer& answer) {
   return all;
 }
 
-// The 95 % of the fitted steps over the axis: minibatches and ends, where both are known.
-struct FitBand {
-  std::vector<std::pair<double, double>> low, high;
-};
-
-FitBand band_of(const StudyAnswer& answer) {
-  FitBand band;
-  if (!answer.fit) return band;
-  constexpr int kPieces = 24;
-  const ValueAxis x = axis_at(minibatches(answer));
-  std::vector<double> at;
-  for (int i = 0; i <= kPieces; ++i) at.push_back(x.low * std::pow(x.high / x.low, i / double{kPieces}));
-  const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured, at);
-  for (size_t i = 0; i < at.size(); ++i) {
-    if (!intervals[i].has_low() || !intervals[i].has_high()) continue;
-    band.low.emplace_back(at[i], intervals[i].low);
-    band.high.emplace_back(at[i], intervals[i].high);
-  }
-  return band;
-}
-
 // The frame of a figure: title, legend, chart over axes, of which x has the measured minibatches.
 class FigureFrame {
  public:
@@ -346,6 +325,22 @@ std::string rate_map(const StudyAnswer& answer) {
 }
 
 }  // namespace
+
+FitBand band_of(const StudyAnswer& answer) {
+  FitBand band;
+  if (!answer.fit) return band;
+  constexpr int kPieces = 24;
+  const ValueAxis x = axis_at(minibatches(answer));
+  std::vector<double> at;
+  for (int i = 0; i <= kPieces; ++i) at.push_back(x.low * std::pow(x.high / x.low, i / double{kPieces}));
+  const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured, at);
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (!intervals[i].has_low() || !intervals[i].has_high()) continue;
+    band.low.emplace_back(at[i], intervals[i].low);
+    band.high.emplace_back(at[i], intervals[i].high);
+  }
+  return band;
+}
 
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
   const FitBand band = band_of(answer);

@@ -4,22 +4,10 @@
 
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
-#include "runtime/json.h"
+#include "recipes/answer/estimate_json.h"
 
 namespace kb {
 namespace {
-
-// An end that is open is null.
-Json interval_json(const ConfidenceInterval& interval) {
-  return {{"low", interval.has_low() ? Json(interval.low) : Json(nullptr)},
-          {"high", interval.has_high() ? Json(interval.high) : Json(nullptr)}};
-}
-
-Json estimate_json(const Estimate& estimate) {
-  Json json = interval_json(estimate.interval);
-  json["value"] = estimate.value;
-  return json;
-}
 
 Json fit_json(const ScalingFit& fit) {
   return {{"k", fit.k ? estimate_json(*fit.k) : Json({{"value", 1}})},

@@ -1,0 +1,68 @@
+#include "optim/law_comparison.h"
+
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <limits>
+
+#include "optim/distributions.h"
+
+namespace kb {
+namespace {
+
+constexpr double kTailOfRatio = 0.025;
+constexpr double kOpenEnd = std::numeric_limits<double>::infinity();
+
+// Distance in logarithms from one value down, or up, to another; infinity where that is 0 or infinite.
+double log_distance(double from, double to) {
+  return to > 0 && to < kOpenEnd ? std::abs(std::log(to / from)) : kOpenEnd;
+}
+
+// Of a fit: minibatches less the numbers that were fitted.
+double degrees_of(const ScalingFit& fit) { return static_cast<double>(fit.residuals.size()) - (fit.k ? 3 : 2); }
+
+struct RatesAt {
+  double log_most = 0, squares = 0;
+};
+
+// The best eta_max of a B_n, and what it leaves.
+RatesAt rates_at(std::span<const std::pair<double, double>> best, double noise_batch) {
+  RatesAt found;
+  const auto count = static_cast<double>(best.size());
+  for (const auto& [minibatch, rate] : best) found.log_most += std::log(rate * (1 + noise_batch / minibatch)) / count;
+  for (const auto& [minibatch, rate] : best)
+    found.squares += std::pow(std::log(rate * (1 + noise_batch / minibatch)) - found.log_most, 2);
+  return found;
+}
+
+}  // namespace
+
+Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate ScalingFit::*estimate) {
+  const Estimate &a = first.*estimate, &b = second.*estimate;
+  const double of_a = degrees_of(first), of_b = degrees_of(second), t = student_t(kTailOfRatio, of_a + of_b);
+  const double scale_a = t / student_t(kTailOfRatio, of_a), scale_b = t / student_t(kTailOfRatio, of_b);
+  const double down = std::hypot(scale_a * log_distance(a.value, a.interval.low),
+                                 scale_b * log_distance(b.value, b.interval.high)),
+               up = std::hypot(scale_a * log_distance(a.value, a.interval.high),
+                               scale_b * log_distance(b.value, b.interval.low));
+  const double ratio = a.value / b.value;
+  return {ratio, {ratio * std::exp(-down), ratio * std::exp(up)}};
+}
+
+std::optional<RateLaw> fit_rate_law(std::span<const std::pair<double, double>> best) {
+  constexpr size_t kFewest = 3;
+  constexpr int kBits = 24;
+  constexpr double kEdge = 1.01;  // so near to the ends of what is sought the least is at the end
+  if (best.size() < kFewest) return std::nullopt;
+  const double low = best.front().first / kWidestCritical, high = best.back().first * kWidestCritical;
+  const auto squares = [&](double log_batch) { return rates_at(best, std::exp(log_batch)).squares; };
+  const double log_batch = boost::math::tools::brent_find_minima(squares, std::log(low), std::log(high), kBits).first;
+  RateLaw law;
+  law.noise_batch = std::exp(log_batch);
+  if (law.noise_batch < low * kEdge || law.noise_batch > high / kEdge) return std::nullopt;
+  const RatesAt found = rates_at(best, law.noise_batch);
+  law.eta_max = std::exp(found.log_most);
+  law.rms = std::sqrt(found.squares / static_cast<double>(best.size()));
+  return law;
+}
+
+}  // namespace kb

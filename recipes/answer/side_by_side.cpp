@@ -1,0 +1,193 @@
+#include "recipes/answer/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "optim/law_comparison.h"
+#include "recipes/answer/answer_text.h"
+#include "recipes/answer/estimate_json.h"
+#include "recipes/report/count_text.h"
+#include "recipes/report/html_page.h"
+#include "recipes/report/svg.h"
+#include "recipes/trials/wrapped.h"
+
+namespace kb {
+namespace {
+
+// Figures of fits that are held against each other.
+struct ComparedFigure {
+  const char *name, *key;
+  Estimate ScalingFit::*estimate;
+};
+constexpr ComparedFigure kCompared[] = {{"S_min, steps", "s_min", &ScalingFit::s_min},
+                                        {"B_crit, samples", "b_crit", &ScalingFit::b_crit},
+                                        {"E_min, samples", "e_min", &ScalingFit::e_min},
+                                        {"largest useful", "gain_ends", &ScalingFit::gain_end}};
+
+std::string value_of(const StudyHead& head, const std::string& name) {
+  for (const auto& [row, value] : head.rows)
+    if (row == name) return value;
+  return "";
+}
+
+std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
+  std::vector<std::pair<double, double>> best;
+  for (const BestResult& one : answer.best) {
+    if (!one.best.rate) continue;
+    best.emplace_back(static_cast<double>(one.minibatch), one.effective_rate.value_or(*one.best.rate));
+  }
+  return fit_rate_law(best);
+}
+
+std::string rate_law_text(const StudyAnswer& answer) {
+  const std::optional<RateLaw> law = rate_law_of(answer);
+  if (!law) return "not told by these rates";
+  return fmt::format("eta_max {:.3g}, B_n {}", law->eta_max, count_text(law->noise_batch, 3));
+}
+
+// "1.32 [1.1, 1.6]"; an end that is open is "..".
+std::string ratio_text(const Estimate& ratio) {
+  const ConfidenceInterval& interval = ratio.interval;
+  return fmt::format("{:.3g} [{}, {}]", ratio.value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
+                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
+}
+
+std::string effort_text(const StudyEffort& effort) {
+  return fmt::format("{} runs, {} diverged, {} hopeless, {} samples", effort.runs, effort.diverged, effort.hopeless,
+                     count_text(effort.samples));
+}
+
+std::string study_block(const NamedStudy& study, const NamedStudy& first) {
+  std::string text = study.name + "\n";
+  for (const ComparedFigure& figure : kCompared) {
+    if (!study.answer.fit) continue;
+    const Estimate& own = study.answer.fit->answer.*figure.estimate;
+    const std::string ratio =
+        &study == &first || !first.answer.fit
+            ? ""
+            : ratio_text(ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate));
+    text += fmt::format("  {:<16} {:<28} {}\n", figure.name, estimate_text(own), ratio);
+  }
+  if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
+  text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
+  return text + wrapped("  effort           ", effort_text(study.effort));
+}
+
+Json study_json(const NamedStudy& study, const NamedStudy& first) {
+  Json json = {{"name", study.name},
+               {"runs", study.effort.runs},
+               {"diverged", study.effort.diverged},
+               {"hopeless", study.effort.hopeless},
+               {"samples", study.effort.samples}};
+  if (study.answer.fit)
+    for (const ComparedFigure& figure : kCompared) {
+      const Estimate& own = study.answer.fit->answer.*figure.estimate;
+      json[figure.key] = estimate_json(own);
+      if (&study != &first && first.answer.fit)
+        json[std::string("ratio_of_") + figure.key] =
+            estimate_json(ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate));
+    }
+  if (const std::optional<RateLaw> law = rate_law_of(study.answer))
+    json["rate_law"] = {{"eta_max", law->eta_max}, {"noise_batch", law->noise_batch}, {"rms", law->rms}};
+  return json;
+}
+
+std::string fits_table(const std::vector<NamedStudy>& studies) {
+  const NamedStudy& first = studies.front();
+  HtmlTable table({"study", "S_min", "x " + first.name, "B_crit", "x " + first.name, "E_min", "x " + first.name,
+                   "largest useful minibatch", "x " + first.name, "best rates", "runs", "diverged", "samples spent"});
+  for (const NamedStudy& study : studies) {
+    std::vector<HtmlCell> cells = {xml_text(study.name)};
+    for (const ComparedFigure& figure : kCompared) {
+      const bool has_ratio = study.answer.fit && first.answer.fit && &study != &first;
+      cells.push_back(study.answer.fit ? xml_text(estimate_text(study.answer.fit->answer.*figure.estimate)) : "-");
+      cells.push_back(has_ratio ? xml_text(ratio_text(
+                                      ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate)))
+                                : "-");
+    }
+    cells.push_back(xml_text(rate_law_text(study.answer)));
+    cells.push_back(fmt::to_string(study.effort.runs));
+    cells.push_back(fmt::to_string(study.effort.diverged));
+    cells.push_back(count_text(study.effort.samples));
+    table.row(cells);
+  }
+  return table.str();
+}
+
+// What the sweeps do not have in common.
+std::string differences_table(const std::vector<NamedStudy>& studies) {
+  std::vector<std::string> heads = {"where they differ"};
+  for (const NamedStudy& study : studies) heads.push_back(xml_text(study.name));
+  HtmlTable table(heads);
+  bool any = false;
+  for (const auto& [name, value] : studies.front().head.rows) {
+    std::vector<HtmlCell> cells = {xml_text(name)};
+    bool differs = false;
+    for (const NamedStudy& study : studies) {
+      cells.push_back(xml_text(value_of(study.head, name)));
+      differs |= value_of(study.head, name) != value;
+    }
+    if (differs) table.row(cells);
+    any |= differs;
+  }
+  return any ? table.str() : "";
+}
+
+}  // namespace
+
+StudyEffort effort_of(std::span<const Measurement> runs) {
+  StudyEffort effort;
+  effort.runs = runs.size();
+  for (const Measurement& run : runs) {
+    effort.diverged += run.diverged;
+    effort.hopeless += run.hopeless;
+    effort.samples += run.samples.value_or(0);
+  }
+  return effort;
+}
+
+std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studies) {
+  std::vector<std::string> notes;
+  const NamedStudy* first = nullptr;
+  for (const NamedStudy& study : studies) {
+    if (study.head.rows.empty()) {
+      notes.push_back(study.name + ": a table says neither its target nor its data");
+      continue;
+    }
+    if (!first) first = &study;
+    for (const char* part : {"target", "data"})
+      if (value_of(study.head, part) != value_of(first->head, part))
+        throw Error(
+            fmt::format("{} and {} differ in their {}\n  expected: {}\n  got:      {}\n  hint:     steps to "
+                        "other targets or on other data are not comparable",
+                        first->name, study.name, part, value_of(first->head, part), value_of(study.head, part)));
+  }
+  return notes;
+}
+
+std::string side_by_side_text(const std::vector<NamedStudy>& studies) {
+  std::string text = fmt::format("{:<18} {:<28} x {}, 95 %\n", "", "95 %", studies.front().name);
+  for (const NamedStudy& study : studies) text += study_block(study, studies.front());
+  return text;
+}
+
+std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std::string& command) {
+  Json json = {{"command", command}, {"studies", Json::array()}};
+  for (const NamedStudy& study : studies) json["studies"].push_back(study_json(study, studies.front()));
+  return json.dump(2) + "\n";
+}
+
+std::string side_by_side_page(const std::vector<NamedStudy>& studies, const std::string& command,
+                              const std::vector<AnswerFigure>& figures) {
+  std::string drawn;
+  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
+  return html_page("Studies side by side",
+                   fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
+                               "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
+                               "searched.</p>\n{}<div class=\"charts\">\n{}</div>\n{}",
+                               xml_text(command), fits_table(studies), drawn, differences_table(studies)));
+}
+
+}  // namespace kb

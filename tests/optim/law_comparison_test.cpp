@@ -1,0 +1,95 @@
+// Ratios of two studies hold the truth as often as they say, and the law of best rates is found again.
+#include "optim/law_comparison.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/optim/synthetic_study.h"
+
+namespace kb::law_comparison_test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Of four minibatches, with k = 1.
+ScalingFit fit_with(const Estimate& s_min) {
+  ScalingFit fit{};
+  fit.s_min = s_min;
+  fit.residuals.assign(4, 0);
+  return fit;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(law_comparison)
+
+BOOST_AUTO_TEST_CASE(distances_of_ends_add_up_as_squares) {
+  // In logarithms to base 2: 3 (2 to 5) and 1 (-1 to 1.5): 2, down by hypot(1, 0.5), up by hypot(2, 2); two degrees of
+  // freedom each, whose 97.5 % point of Student's t is 4.303, and four together: 2.776.
+  const ScalingFit first = fit_with({8, {4, 32}}), second = fit_with({2, {0.5, std::exp2(1.5)}});
+  const Estimate ratio = ratio_of(first, second, &ScalingFit::s_min);
+  const double scale = 2.7764451052 / 4.3026527297;
+  BOOST_TEST(ratio.value == 4);
+  BOOST_TEST(std::log2(ratio.interval.low) == 2 - scale * std::sqrt(1.25), boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(std::log2(ratio.interval.high) == 2 + scale * std::sqrt(8), boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(open_ends_stay_open) {
+  const ScalingFit known = fit_with({8, {4, 16}}), open_above = fit_with({8, {4, kInfinity}}),
+                   open_below = fit_with({8, {0, 16}});
+  const auto interval = [](const ScalingFit& a, const ScalingFit& b) {
+    return ratio_of(a, b, &ScalingFit::s_min).interval;
+  };
+  BOOST_TEST(!interval(open_above, known).has_high());
+  BOOST_TEST(interval(open_above, known).has_low());
+  BOOST_TEST(!interval(known, open_above).has_low());
+  BOOST_TEST(!interval(known, open_below).has_high());
+}
+
+// 96 % of many pairs; of 200 one standard error is 1.4.
+BOOST_AUTO_TEST_CASE(ratios_of_two_laws_hold_the_truth) {
+  constexpr int kPairs = 200;
+  for (const double factor : {1.0, 2.0}) {
+    const ScalingLaw law{150, 200, 1.5}, other{150 * factor, 200, 1.5};
+    int s_min = 0, b_crit = 0, gain = 0;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const auto fitted = [&](const ScalingLaw& of, uint64_t seed) {
+        const std::vector<StepsToTarget> runs =
+            test::synthetic_study({.law = of, .minibatches = test::doublings(10)}, seed);
+        return fit_critical_batch(pooled_steps(runs).means).answer;
+      };
+      const ScalingFit a = fitted(other, 2 * static_cast<uint64_t>(pair) + 1),
+                       b = fitted(law, 2 * static_cast<uint64_t>(pair) + 2);
+      s_min += test::holds(ratio_of(a, b, &ScalingFit::s_min).interval, factor);
+      b_crit += test::holds(ratio_of(a, b, &ScalingFit::b_crit).interval, 1);
+      gain += test::holds(ratio_of(a, b, &ScalingFit::gain_end).interval, 1);
+    }
+    BOOST_TEST_MESSAGE("ratio " << factor << ": S_min " << s_min << ", B_crit " << b_crit << ", gain's end " << gain
+                                << " of " << kPairs);
+    for (const int held : {s_min, b_crit, gain}) {
+      BOOST_TEST(held >= kPairs * 91 / 100);
+      BOOST_TEST(held <= kPairs * 995 / 1000);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_law_of_best_rates_is_found_again) {
+  std::vector<std::pair<double, double>> best;
+  for (const double minibatch : {8.0, 32.0, 128.0, 512.0}) best.emplace_back(minibatch, 0.5 / (1 + 100 / minibatch));
+  const std::optional<RateLaw> law = fit_rate_law(best);
+  BOOST_REQUIRE(law.has_value());
+  BOOST_TEST(law->noise_batch == 100, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(law->eta_max == 0.5, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(law->rms < 1e-4);
+  BOOST_TEST(law->rate_at(100) == 0.25, boost::test_tools::tolerance(1e-3));
+  for (auto& [minibatch, rate] : best) rate = 0.001 * minibatch;  // in proportion throughout: B_n is not told
+  BOOST_TEST(!fit_rate_law(best));
+  best.resize(2);
+  BOOST_TEST(!fit_rate_law(best));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::law_comparison_test
