@@ -17,7 +17,7 @@ double log_distance(double from, double to) {
   return to > 0 && to < kOpenEnd ? std::abs(std::log(to / from)) : kOpenEnd;
 }
 
-// Of a fit: minibatches less the numbers that were fitted.
+// Returns minibatches less the numbers that were fitted.
 double degrees_of(const ScalingFit& fit) { return static_cast<double>(fit.residuals.size()) - (fit.k ? 3 : 2); }
 
 struct RatesAt {

@@ -19,7 +19,7 @@ Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate Sc
 struct RateLaw {
   double eta_max = 0;
   double noise_batch = 0;  // B_n, samples: the minibatch at which the rate is half of the greatest one
-  double rms = 0;          // of the residuals of log eta
+  double rms = 0;          // root mean square of the residuals of log eta
   double rate_at(double minibatch) const { return eta_max / (1 + noise_batch / minibatch); }
 };
 

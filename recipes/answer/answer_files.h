@@ -17,7 +17,7 @@ std::string answer_csv(const StudyAnswer& answer);
 
 struct AnswerSource {
   std::string command, file;
-  StudyHead head = {};  // of a sweep
+  StudyHead head = {};  // empty unless the source is a sweep
 };
 // All of it, every rate of every minibatch too.
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source);

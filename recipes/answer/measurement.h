@@ -15,7 +15,7 @@ struct Measurement {
   bool diverged = false;               // never of a run that reached the target
   std::optional<double> samples = {};  // that the run saw in all: to the target, or until it was given up
   std::optional<double> seconds = {};  // likewise
-  std::string setting = {};            // of whatever else was varied: "momentum=0.95"
+  std::string setting = {};            // whatever else was varied: "momentum=0.95"
   // A sweep's trial that took more than SweepConstants::hopeless x the steps of its minibatch's best one: it was
   // stopped there, or would have been, had the best one been done before.
   bool hopeless = false;

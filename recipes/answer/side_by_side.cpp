@@ -116,7 +116,7 @@ std::string fits_table(const std::vector<NamedStudy>& studies) {
   return table.str();
 }
 
-// What the sweeps do not have in common.
+// Rows of the heads in which the sweeps differ.
 std::string differences_table(const std::vector<NamedStudy>& studies) {
   std::vector<std::string> heads = {"where they differ"};
   for (const NamedStudy& study : studies) heads.push_back(xml_text(study.name));

@@ -10,17 +10,17 @@
 
 namespace kb {
 
-// What a study took: all of its trials, searches and seeds.
+// Cost of a study: all of its trials, searches and seeds.
 struct StudyEffort {
   size_t runs = 0, diverged = 0, hopeless = 0;
-  double samples = 0;  // of the runs that say how many they saw
+  double samples = 0;  // sum over the runs that say how many they saw
 };
 StudyEffort effort_of(std::span<const Measurement> runs);
 
 struct NamedStudy {
   std::string name;  // "momentum"
   StudyAnswer answer;
-  StudyHead head;  // of a sweep
+  StudyHead head;  // empty unless the study is a sweep's
   StudyEffort effort;
 };
 

@@ -19,7 +19,7 @@ struct StoreResults {
   TargetFigure target;
   std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
   std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
-  StudyHead head;                         // what was studied
+  StudyHead head;                         // recipe, data, ranges, constants
   std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
   std::optional<TargetNoise> noise;       // that of the held-out part
   size_t waiting = 0;                     // trials that are known and not done yet

@@ -151,7 +151,7 @@ void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all
                          std::next(high) == steps.end() ? std::numeric_limits<double>::infinity() : high->first};
 }
 
-// Of the minibatches up to `last`; nothing of fewer than three.
+// Takes the minibatches up to `last`; returns nothing for fewer than three.
 std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
   constexpr size_t kFewest = 3;
   std::vector<std::pair<double, double>> points;  // logarithms

@@ -55,7 +55,7 @@ MinibatchResults of_common_seeds(MinibatchResults at);
 struct BestResult {
   int64_t minibatch = 0;
   RateResult best;
-  bool is_least = false, is_greatest = false;  // of the rates tried, several: a better one may lie beyond
+  bool is_least = false, is_greatest = false;  // end of several rates tried: a better one may lie beyond
   std::optional<double> diverged_from;         // least rate above the best at which a run diverged
   // Rates around the best one that seeds do not tell from it, of those tried: their log steps are less than the 95 % of
   // a difference above the best one's, by the scatter of all seeds. An end is open where the rates tried end. Nothing
@@ -84,7 +84,7 @@ struct SlopeOfSteps {
   int64_t first = 0, last = 0;  // minibatch
   size_t minibatches = 0;
   double slope = 0;           // -1 is perfect scaling
-  double standard_error = 0;  // by the residuals
+  double standard_error = 0;  // follows from the residuals
 };
 
 struct StudyAnswer {

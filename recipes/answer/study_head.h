@@ -1,4 +1,4 @@
-// What a study is of: that which a reader has to know to repeat it, or to hold it against another one.
+// Head of a study: all that a reader has to know to repeat it, or to hold it against another one.
 #pragma once
 #include <span>
 #include <string>

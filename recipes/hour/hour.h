@@ -11,7 +11,7 @@ namespace kb {
 struct HourRequest {
   std::string dataset = "glyphs-hour";
   std::string data;                  // folder of the data set; empty: $KB_DATA
-  std::vector<int64_t> seeds = {1};  // of every configuration; three or more: further ones where a claim asks for them
+  std::vector<int64_t> seeds = {1};  // every configuration has them; three or more: claims may ask for further ones
   int64_t jobs = 0, epochs = 12;
   HourPlan plan = HourPlan::brief;
   std::string out;      // folder of the study; empty: one below runs/

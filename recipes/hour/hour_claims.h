@@ -24,13 +24,13 @@ enum class Verdict : uint8_t { held, not_held, undecided, seen, not_seen, not_te
 
 const char* text_of(Verdict verdict);  // "held", "not held", ..
 
-// What the errors of two configurations say of a margin.
+// Judgement of a margin by the errors of two configurations.
 struct HourEvidence {
   Verdict verdict = Verdict::not_tested;
-  size_t seeds = 0;        // of each, by which it is judged
+  size_t seeds = 0;        // seeds of each configuration that it is judged by
   bool is_ranked = false;  // seeds diverged: `p` is the smaller tail's
   double p = 1;
-  std::optional<double> difference = {};  // of the means, in points of the error; nothing where seeds diverged
+  std::optional<double> difference = {};  // difference of the means, points of the error; nothing where seeds diverged
   double low = 0, high = 0;               // its interval; both 0 where no variance is known
 };
 

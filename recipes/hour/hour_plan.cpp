@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kBaseMinibatch = 32;
 constexpr double kBaseRate = 0.025;
 constexpr double kLarsTrust = 0.001;   // the paper's
-constexpr double kLarsSkipRate = 0.1;  // of biases and norms, which layer-wise rates leave alone
+constexpr double kLarsSkipRate = 0.1;  // rate of biases and norms, which layer-wise rates leave alone
 
 // Searches of both optimizers at kn 4096: ranges of one width, a factor of 128, up to the linear rule's rate for SGD;
 // warmups up to half of the training; a tenth of the training samples is held out.
@@ -80,7 +80,7 @@ class Arms {
     return arm;
   }
 
-  const double half_;  // of the epochs
+  const double half_;  // half of the epochs
   const std::vector<std::string> shared_;
 };
 

@@ -14,11 +14,11 @@ struct HourArm {
   std::string name;                      // "kn512-gradual": begins the names of its trials
   int64_t minibatch = 32;                // kn
   std::string rate;                      // learning rate behind the warmup, in words: "0.4 = 0.025 x 16"
-  std::string start;                     // of the training: "gradual warmup"
+  std::string start;                     // how the training begins: "gradual warmup"
   std::vector<std::string> words;        // flags of lenet_mnist
   std::string paper;                     // configuration in the paper that it stands for: "kn 8k, no warmup"
   std::string paper_error;               // there, %: "24.84 +- 0.37"
-  std::string source;                    // of it: "table 1"
+  std::string source;                    // place of that error: "table 1"
   std::vector<SearchRange> search = {};  // flags whose values are searched before its seeds (hour_search.h)
 };
 

@@ -12,7 +12,7 @@ struct HourReport {
   std::string title;                       // "ImageNet in 1 hour, in small: LeNet on fashion-mnist, 3 seeds"
   std::string command;                     // that repeats it
   std::vector<HourArm> arms;               // those that were searched at the values that were chosen
-  std::vector<std::string> searches;       // what each search gave (choice_text)
+  std::vector<std::string> searches;       // a line a search (choice_text)
   std::map<std::string, Summary> results;  // by the arms' names; those that are not trained are missing
   std::vector<HourClaim> claims;
 };

@@ -12,12 +12,12 @@
 
 namespace kb {
 
-inline constexpr int64_t kHourTrials = 12;  // of an arm that is searched
+inline constexpr int64_t kHourTrials = 12;  // trials of an arm that is searched
 
 // A point of an arm's ranges.
 struct HourTrial {
   std::string name;                           // "kn4096-lars-t03"
-  std::map<std::string, std::string> values;  // by flags, without dashes
+  std::map<std::string, std::string> values;  // flags without dashes, and their values
   std::vector<std::string> words;             // flags of lenet_mnist
 };
 
@@ -28,7 +28,7 @@ std::vector<HourTrial> trials_of_search(const HourArm& arm);
 struct HourChoice {
   size_t done = 0, diverged = 0;       // trials
   std::optional<HourTrial> best = {};  // the one with the least error on the held-out samples, the first of equals
-  double error = 0;                    // of it
+  double error = 0;                    // its share of wrong answers there
   bool is_complete() const { return done == kHourTrials; }
 };
 

@@ -32,7 +32,7 @@ struct SweepConstants {
   double seed_cap = 0;     // steps of the best trial's further seeds, times its own; 0: as of a trial that searches
   double edge = 0;         // outer share of a range in which the best trial has it widened, and not at its end alone
   double draws = 1;        // points of a minibatch, times its trials, where some of them diverge
-  int64_t widenings = 2;   // of a minibatch's ranges, by a third of one of them each
+  int64_t widenings = 2;   // times that a minibatch's ranges are widened, by a third of one of them each
 
   bool operator==(const SweepConstants&) const = default;
 };
@@ -46,7 +46,7 @@ struct SweepDefinition {
   PointKind points = PointKind::halton;
   int64_t point_seed = 0;  // see halton_point
   int64_t trials = 12;     // points of a minibatch that do not diverge, before any range is widened
-  int64_t first_seed = 1;  // of every trial that searches
+  int64_t first_seed = 1;  // seed of every trial that searches
   int64_t seeds = 1;       // that the best of each minibatch is trained under, the first one included
   double cap = 3;          // samples of a trial, times those to the target of the minibatch before
   SweepConstants constants = {};

@@ -199,8 +199,8 @@ class MinibatchPlanner {
     return bounds;
   }
 
-  // Where no trial reached the target and some diverged: the end of a range from which those lie furthest, on average.
-  // Where all did, the low end of the first range.
+  // Returns, if no trial reached the target and some diverged, the end of the range that lies furthest from those on
+  // average; if all diverged, the low end of the first range.
   std::vector<RangeBound> away_from_divergence() const {
     const int64_t diverged = count_diverged(), others = std::ssize(plan_.trials) - diverged;
     if (plan_.best || diverged == 0 || definition_.constants.edge == 0) return {};
@@ -208,7 +208,7 @@ class MinibatchPlanner {
     double most = 0;
     for (size_t range = 0; range < definition_.ranges.size(); ++range) {
       if (definition_.ranges[range].range.scale == Scale::list) continue;
-      double distance = 0;  // of those that diverged above the others
+      double distance = 0;  // distance of the mean of those that diverged above that of the others
       for (const PlannedTrial& trial : plan_.trials)
         distance += trial.state == TrialState::diverged ? trial.point[range] / static_cast<double>(diverged)
                                                         : -trial.point[range] / static_cast<double>(others);

@@ -54,7 +54,7 @@ struct StudySource {
   std::vector<Measurement> runs;
   std::vector<AnswerFigure> figures = {};  // beside those of the answer
   std::optional<TargetNoise> noise = {};   // that of the part that the target was judged on
-  StudyHead head = {};                     // of a sweep
+  StudyHead head = {};                     // empty unless it is a sweep
 };
 
 StudySource read_table(const StudyCall& call, const std::string& file) {

@@ -35,7 +35,7 @@ Study read_study(const fs::path& folder) {
   Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
   for (const JsonValue& trial : json.at("trials").items())
     study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
-  study.first = study.trials.size();  // where the file lacks the number, as those of release 0.1 do
+  study.first = study.trials.size();  // files of release 0.1 lack the number
   if (json.has("first")) study.first = std::min(study.first, static_cast<size_t>(json.get<int64_t>("first")));
   return study;
 }

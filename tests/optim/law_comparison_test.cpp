@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of four minibatches, with k = 1.
+// A fit of four minibatches, with k = 1.
 ScalingFit fit_with(const Estimate& s_min) {
   ScalingFit fit{};
   fit.s_min = s_min;

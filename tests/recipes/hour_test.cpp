@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(claims_that_are_undecided_ask_for_seeds) {
   for (const char* arm : {"kn32", "kn512-gradual", "kn512-no-warmup"}) BOOST_TEST(seeds_wanted(claims, arm, 3) == 4u);
   for (const char* arm : {"kn256-gradual", "kn512-fixed", "kn4096-lars", "kn1024-gradual"})
     BOOST_TEST(seeds_wanted(claims, arm, 3) == 3u);
-  // What was decided at the third seed stays so, whatever later ones say.
+  // A decision at the third seed stays, whatever later ones say.
   arms["kn32"] = of_errors({0.080, 0.081, 0.082, 0.12, 0.12});
   arms["kn256-gradual"] = of_errors({0.080, 0.081, 0.082, 0.2, 0.2});
   arms["kn512-gradual"] = of_errors({0.083, 0.086, 0.089, 0.121, 0.123});

@@ -172,14 +172,14 @@ BOOST_AUTO_TEST_CASE(rates_are_compared_by_the_seeds_that_all_have) {
   BOOST_TEST(answer.best[0].steps == std::sqrt(100.0 * 300), boost::test_tools::tolerance(1e-9));
   BOOST_TEST(!answer.best[0].interval);
   BOOST_TEST(answer.best[0].best.runs == 2u);
-  // Of equals the one with further seeds.
+  // Equal rates: the one with further seeds is the best.
   const StudyAnswer equal =
       answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.2,1,100\n8,0.2,2,300\n"), {});
   BOOST_TEST(equal.best[0].best.rate.value() == 0.2);
 }
 
-// Pairs of seeds apart by a factor of e^0.2: sigma = 0.2 / sqrt(2) on two degrees of freedom, of which the 97.5 % point
-// of Student's t is 4.303; of single runs log steps have to differ by 4.303 sigma sqrt(2) = 0.861 to be told apart.
+// Pairs of seeds apart by a factor of e^0.2: sigma = 0.2 / sqrt(2) on two degrees of freedom, whose 97.5 % point in
+// Student's t is 4.303; of single runs log steps have to differ by 4.303 sigma sqrt(2) = 0.861 to be told apart.
 BOOST_AUTO_TEST_CASE(rates_that_seeds_do_not_tell_from_the_best_are_an_interval) {
   std::string table = "minibatch,rate,seed,steps\n";
   for (const int minibatch : {8, 16})
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(rates_that_seeds_do_not_tell_from_the_best_are_an_interval)
   const BestResult one = answer_study(table_runs(table), {}).best[0];
   BOOST_TEST(one.best.rate.value() == 0.1);
   BOOST_TEST(one.rate_interval.value().low == 0.05);
-  BOOST_TEST(!one.rate_interval.value().has_high());  // as far as rates were tried
+  BOOST_TEST(!one.rate_interval.value().has_high());  // rates were tried no further
   BOOST_TEST(!answer_study(table_runs("minibatch,rate,steps\n8,0.1,100\n8,0.2,120\n"), {}).best[0].rate_interval);
 }
 

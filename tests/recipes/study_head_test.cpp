@@ -1,4 +1,4 @@
-// What a study says that it is of, and that it tells trials of several builds or devices.
+// The head of a study: its rows, and that it tells trials of several builds or devices.
 #include "recipes/answer/study_head.h"
 
 #include <algorithm>
