@@ -10,9 +10,10 @@ constexpr double kBaseRate = 0.025;
 constexpr double kLarsTrust = 0.001;   // the paper's
 constexpr double kLarsSkipRate = 0.1;  // rate of biases and norms, which layer-wise rates leave alone
 
-// Searches of both optimizers at kn 4096: ranges of one width, a factor of 128, up to the linear rule's rate for SGD;
-// warmups up to half of the training; a tenth of the training samples is held out.
-constexpr const char *kSgdRates = "lr=0.025:3.2:log", *kLarsRates = "lr=1:128:log", *kHeldOut = "6000";
+// Searches of both optimizers at kn 4096: ranges of one width, a factor of 128, around what trains; of SGD on
+// Fashion-MNIST rates from 0.03 to 0.1 were the best and 0.8 diverged, far below the linear rule's 3.2. Warmups up to
+// half of the training; a tenth of the training samples is held out.
+constexpr const char *kSgdRates = "lr=0.00625:0.8:log", *kLarsRates = "lr=1:128:log", *kHeldOut = "6000";
 
 struct PaperError {
   const char *percent, *source;

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(searches_are_equal) {
   BOOST_REQUIRE(of_lars.size() == 12u);
   for (size_t i = 0; i < of_sgd.size(); ++i) {
     BOOST_TEST(of_sgd[i].values.at("warmup-epochs") == of_lars[i].values.at("warmup-epochs"));
-    BOOST_TEST(std::stod(of_lars[i].values.at("lr")) == 40 * std::stod(of_sgd[i].values.at("lr")),
+    BOOST_TEST(std::stod(of_lars[i].values.at("lr")) == 160 * std::stod(of_sgd[i].values.at("lr")),
                boost::test_tools::tolerance(1e-3));  // four digits
     BOOST_TEST(parse_flags(find_recipe("lenet_mnist"), "lenet_mnist", of_lars[i].words)->validation == 6000);
   }
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_search_takes_the_least_error_that_is_held_out) {
   BOOST_TEST(choice.diverged == 1u);
   BOOST_REQUIRE(choice.best.has_value());
   BOOST_TEST(choice.best->name == "kn4096-sgd-t05");
-  BOOST_TEST(choice_text(arm, choice).find("12 trials of lr=0.025:3.2:log warmup-epochs=0:6:linear, 1 diverged") !=
+  BOOST_TEST(choice_text(arm, choice).find("12 trials of lr=0.00625:0.8:log warmup-epochs=0:6:linear, 1 diverged") !=
              std::string::npos);
   const HourArm chosen = at_trial(arm, *choice.best);
   BOOST_TEST(chosen.rate == choice.best->values.at("lr"));
