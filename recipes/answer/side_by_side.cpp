@@ -59,16 +59,19 @@ std::string effort_text(const StudyEffort& effort) {
                      count_text(effort.samples));
 }
 
+// Nothing of the first study itself, and where one of both has no fit.
+std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& study, const ComparedFigure& figure) {
+  if (&study == &first || !study.answer.fit || !first.answer.fit) return std::nullopt;
+  return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
+}
+
 std::string study_block(const NamedStudy& study, const NamedStudy& first) {
   std::string text = study.name + "\n";
   for (const ComparedFigure& figure : kCompared) {
     if (!study.answer.fit) continue;
     const Estimate& own = study.answer.fit->answer.*figure.estimate;
-    const std::string ratio =
-        &study == &first || !first.answer.fit
-            ? ""
-            : ratio_text(ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate));
-    text += fmt::format("  {:<16} {:<28} {}\n", figure.name, estimate_text(own), ratio);
+    const std::optional<Estimate> ratio = ratio_to(first, study, figure);
+    text += fmt::format("  {:<16} {:<28} {}\n", figure.name, estimate_text(own), ratio ? ratio_text(*ratio) : "");
   }
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
@@ -85,9 +88,8 @@ Json study_json(const NamedStudy& study, const NamedStudy& first) {
     for (const ComparedFigure& figure : kCompared) {
       const Estimate& own = study.answer.fit->answer.*figure.estimate;
       json[figure.key] = estimate_json(own);
-      if (&study != &first && first.answer.fit)
-        json[std::string("ratio_of_") + figure.key] =
-            estimate_json(ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate));
+      if (const std::optional<Estimate> ratio = ratio_to(first, study, figure))
+        json[std::string("ratio_of_") + figure.key] = estimate_json(*ratio);
     }
   if (const std::optional<RateLaw> law = rate_law_of(study.answer))
     json["rate_law"] = {{"eta_max", law->eta_max}, {"noise_batch", law->noise_batch}, {"rms", law->rms}};
@@ -96,16 +98,15 @@ Json study_json(const NamedStudy& study, const NamedStudy& first) {
 
 std::string fits_table(const std::vector<NamedStudy>& studies) {
   const NamedStudy& first = studies.front();
-  HtmlTable table({"study", "S_min", "x " + first.name, "B_crit", "x " + first.name, "E_min", "x " + first.name,
-                   "largest useful minibatch", "x " + first.name, "best rates", "runs", "diverged", "samples spent"});
+  const std::string times = "x " + xml_text(first.name);
+  HtmlTable table({"study", "S_min", times, "B_crit", times, "E_min", times, "largest useful minibatch", times,
+                   "best rates", "runs", "diverged", "samples spent"});
   for (const NamedStudy& study : studies) {
     std::vector<HtmlCell> cells = {xml_text(study.name)};
     for (const ComparedFigure& figure : kCompared) {
-      const bool has_ratio = study.answer.fit && first.answer.fit && &study != &first;
+      const std::optional<Estimate> ratio = ratio_to(first, study, figure);
       cells.push_back(study.answer.fit ? xml_text(estimate_text(study.answer.fit->answer.*figure.estimate)) : "-");
-      cells.push_back(has_ratio ? xml_text(ratio_text(
-                                      ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate)))
-                                : "-");
+      cells.push_back(ratio ? xml_text(ratio_text(*ratio)) : "-");
     }
     cells.push_back(xml_text(rate_law_text(study.answer)));
     cells.push_back(fmt::to_string(study.effort.runs));

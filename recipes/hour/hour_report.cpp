@@ -125,7 +125,7 @@ std::string hour_json(const HourReport& report) {
 
 std::string hour_next(HourPlan plan) {
   if (plan == HourPlan::full) return "";
-  return "next: all claims of the paper, on photographs (about 40 minutes on 2 cores)\n"
+  return "next: all claims of the paper, on photographs (more than an hour on 2 cores)\n"
          "      ./run get fashion-mnist datasets\n"
          "      ./run hour --dataset fashion-mnist --data datasets --seeds 1..3";
 }

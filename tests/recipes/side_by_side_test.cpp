@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_every_study_and_what_differs) {
   const std::string page = side_by_side_page(studies, "./run study A B", figures);
   for (const char* part : {"a &lt;1&gt;", "Best learning rate", "Steps to the target", "where they differ", "--draws"})
     BOOST_TEST(page.find(part) != std::string::npos, part);
+  BOOST_TEST(page.find("<1>") == std::string::npos);
   BOOST_TEST(page.find("mnist 01") == std::string::npos);  // they have it in common
 }
 
