@@ -1,14 +1,41 @@
 // Prints how often the intervals of a study hold the truth, and how often its test rejects a law with k = 1: over
 // synthetic studies of known laws, 2, 3 and 5 seeds, none and a fifth of them given up, k 1 and 2, seeds that scatter
-// by 5 and 17 %; and the power of the test against k = 1.5. Argument: studies of each kind; default: 1000.
+// by 5 and 17 %; the power of the test against k = 1.5; and how often ratios of two studies do. Argument: studies of
+// each kind; default: 1000.
 #include <fmt/format.h>
 
 #include <cstdlib>
 
+#include "optim/law_comparison.h"
 #include "tests/optim/synthetic_study.h"
 
+namespace {
+
+using namespace kb;
+
+// Ratios of two studies of laws whose S_min differ by a factor of 2, and nothing else.
+void print_ratios(double k, int minibatches, int64_t pairs) {
+  const ScalingLaw law{150, 200, k}, other{300, 200, k};
+  const auto fitted = [&](const ScalingLaw& of, int64_t seed) {
+    const auto runs =
+        test::synthetic_study({.law = of, .minibatches = test::doublings(minibatches)}, static_cast<uint64_t>(seed));
+    return fit_critical_batch(pooled_steps(runs).means).answer;
+  };
+  int64_t s_min = 0, b_crit = 0, gain = 0;
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const ScalingFit a = fitted(other, 2 * pair + 1), b = fitted(law, 2 * pair + 2);
+    s_min += test::holds(ratio_of(a, b, &ScalingFit::s_min).interval, 2);
+    b_crit += test::holds(ratio_of(a, b, &ScalingFit::b_crit).interval, 1);
+    gain += test::holds(ratio_of(a, b, &ScalingFit::gain_end).interval, 1);
+  }
+  const auto share = [&](int64_t held) { return 100 * static_cast<double>(held) / static_cast<double>(pairs); };
+  fmt::print("{:>3} {:>3} minibatches: {:.1f} {:.1f} {:.1f} %\n", k, minibatches, share(s_min), share(b_crit),
+             share(gain));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace kb;
   const int64_t studies = argc > 1 ? std::atoll(argv[1]) : 1000;
   constexpr int kMinibatches = 11;
   fmt::print("{:>3} {:>6} {:>9} {:>8} | {:>6} {:>6} {:>6} {:>6} {:>8} {:>6} | {:>8}\n", "k", "seeds", "given up",
@@ -39,5 +66,8 @@ int main(int argc, char** argv) {
     fmt::print("{:>3} minibatches {:>6} to {:>6}: {:.1f} %\n", minibatches, around.front(), around.back(),
                c.share(c.rejected));
   }
+  fmt::print("\nratios of two studies, 3 seeds that scatter by 10 %: S_min, B_crit, end of gain\n");
+  for (const double k : {1.0, 1.5, 2.0})
+    for (const int minibatches : {8, 10}) print_ratios(k, minibatches, studies * 2 / 5);
   return 0;
 }
