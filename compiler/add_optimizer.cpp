@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "compiler/loss_scale.h"
@@ -49,6 +50,14 @@ Variable flat_variable(const ParameterSpace& space, const std::string& name, Var
   variable.type = {space.dtype, {space.length}, ""};
   variable.kind = kind;
   return variable;
+}
+
+bool is_offset_parameters(const Graph& graph, const Node& node) {
+  const auto is = [&](Value value, VariableKind kind) {
+    const Node& read = graph.node(value);
+    return read.op == Op::variable && graph.find_variable(read.attrs.text("name"))->kind == kind;
+  };
+  return node.op == Op::add && is(node.inputs[0], VariableKind::parameter) && is(node.inputs[1], VariableKind::slot);
 }
 
 Value segment_view(Graph& graph, Value flat, const Segment& segment) {
@@ -106,6 +115,12 @@ class RuleProbe {
     };
     context.spread = [this](Tensor) { return fresh("spread", {kBlocks, 1}); };
     context.slot = [this](const std::string& name) { return vector("slot." + name); };
+    context.gradient_offset = [this](const std::string& name) {
+      if (!offset_.empty() && offset_ != name)
+        throw Error(fmt::format("the update rule takes its gradient at two offsets, '{}' and '{}'", offset_, name));
+      offset_ = name;
+      return vector("slot." + name);
+    };
     context.set_slot = [](const std::string&, Tensor) {};
     context.scalar = [this](const std::string& name) {
       return once("scalar." + name, [&] { return scalar_input(graph_, name, DType::f32); });
@@ -121,6 +136,8 @@ class RuleProbe {
 
   // Whether the rule asks for norms, which shape the space that it works on.
   bool takes_norms() const { return takes_norms_; }
+  // The slot at which the rule takes its gradient; "" = none.
+  const std::string& offset() const { return offset_; }
 
  private:
   static constexpr int64_t kLayers = 3, kBlocks = 5;
@@ -170,6 +187,7 @@ class RuleProbe {
   Graph graph_{"rule"};
   std::map<std::string, Tensor> made_;
   bool takes_norms_ = false;
+  std::string offset_;
 };
 
 class Optimize {
@@ -179,6 +197,7 @@ class Optimize {
 
   Graph run() {
     gradients_ = gradients_of(from_);
+    if (state_.options.optimizer) probe_.emplace(state_.options.optimizer);
     if (state_.options.space)
       take_dtype_of_graph();
     else
@@ -192,10 +211,7 @@ class Optimize {
   }
 
  private:
-  bool looks_at_layers() const {
-    const UpdateRule& rule = state_.options.optimizer;
-    return (rule && RuleProbe(rule).takes_norms()) || state_.options.log_layers;
-  }
+  bool looks_at_layers() const { return (probe_ && probe_->takes_norms()) || state_.options.log_layers; }
 
   // The precision pass of the training graph may have widened the space; here stands a graph before that pass.
   void take_dtype_of_graph() {
@@ -208,9 +224,9 @@ class Optimize {
     std::unordered_map<std::string, const Segment*> segments;
     for (const Segment& segment : state_.space.segments) segments[segment.name] = &segment;
     flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
-    if (const std::string& offset = state_.options.offset; !offset.empty())
-      flat_ = to_.add(Op::add,
-                      {flat_, to_.add_variable(flat_variable(state_.space, "flat." + offset, VariableKind::slot))}, {});
+    Value weights = flat_;
+    if (const std::string& offset = probe_ ? probe_->offset() : state_.options.offset; !offset.empty())
+      weights = to_.add(Op::add, {flat_, add_slot(offset)}, {});
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
       const Node& node = from_.nodes[static_cast<size_t>(n)];
       if (node.op != Op::variable) continue;
@@ -221,7 +237,7 @@ class Optimize {
         throw Error(fmt::format(
             "parameter {} is not in the training graph: both declarations of a model must have the same parameters",
             name));
-      rewriter_.replace({n, 0}, segment_view(to_, flat_, *at->second));
+      rewriter_.replace({n, 0}, segment_view(to_, weights, *at->second));
     }
   }
 
@@ -336,11 +352,13 @@ class Optimize {
                     {"names", std::string()}});
   }
 
+  Value add_slot(const std::string& name) {
+    return to_.add_variable(flat_variable(state_.space, "flat." + name, VariableKind::slot));
+  }
+
   Tensor slot(const std::string& name) {
     std::string full = "flat." + name;
-    Value read = to_.find_variable(full) ? to_.read(full)
-                                         : to_.add_variable(flat_variable(state_.space, full, VariableKind::slot));
-    return Tensor(to_, as_blocks(read));
+    return Tensor(to_, as_blocks(to_.find_variable(full) ? to_.read(full) : add_slot(name)));
   }
 
   void set_slot(const std::string& name, Tensor value) {
@@ -376,6 +394,7 @@ class Optimize {
     context.spread = [this](Tensor x) { return spread(x); };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
+    context.gradient_offset = context.slot;
     context.scalar = [this](const std::string& name) { return scalar(name); };
     if (state_.options.log_layers) report_layers(context);
     write_flat(kFlatParameters, state_.options.optimizer(context));
@@ -404,6 +423,7 @@ class Optimize {
   CompileState& state_;
   Graph to_;
   Rewriter rewriter_;
+  std::optional<RuleProbe> probe_;  // of the rule, in training
   Value flat_;
   std::map<std::string, Value> gradients_;
   std::map<std::string, Value> scalars_;
@@ -413,5 +433,7 @@ class Optimize {
 }  // namespace
 
 Graph add_optimizer(Graph graph, CompileState& state) { return Optimize(graph, state).run(); }
+
+std::string gradient_offset(const UpdateRule& rule) { return RuleProbe(rule).offset(); }
 
 }  // namespace kb

@@ -7,6 +7,7 @@
 #include <bit>
 #include <map>
 
+#include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
 #include "compiler/views.h"
 
@@ -14,11 +15,11 @@ namespace kb {
 namespace {
 
 bool is_prepared_op(const Graph& graph, const Node& node) {
-  return node.op == Op::pack_weights || node.op == Op::transpose ||
+  return node.op == Op::pack_weights || node.op == Op::transpose || is_offset_parameters(graph, node) ||
          (node.op == Op::cast && is_low_precision(node.type().dtype) && graph.type(node.inputs[0]).dtype == DType::f32);
 }
 
-// By node: depends on parameters alone, over at least one parameter.
+// By node: depends on parameters, as they are or at an offset, alone, over at least one.
 std::vector<uint8_t> parameter_only(const Graph& graph) {
   std::vector<uint8_t> result(graph.nodes.size(), 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -28,7 +29,7 @@ std::vector<uint8_t> parameter_only(const Graph& graph) {
     if (node.inputs.empty()) continue;
     bool all = true;
     for (Value input : node.inputs) all &= result[static_cast<size_t>(input.node)] != 0;
-    result[n] = all;
+    result[n] = all || is_offset_parameters(graph, node);
   }
   return result;
 }

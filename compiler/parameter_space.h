@@ -10,6 +10,9 @@ inline constexpr int64_t kSegmentBlock = 16;  // elements: segments start at mul
 // by 0.3 % with it.
 inline constexpr int64_t kNormBlock = 1024;
 inline constexpr const char* kFlatParameters = "flat.parameters";
+// Whether a node is the sum of the flat parameters and a slot: the point at which a rule takes its gradient
+// (UpdateContext::gradient_offset) or an inference program evaluates (CompileOptions::offset).
+bool is_offset_parameters(const Graph& graph, const Node& node);
 
 // Segments for `parameters` in the order given.
 ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<Role>& no_decay,

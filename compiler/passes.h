@@ -82,6 +82,8 @@ Graph differentiate(Graph graph, CompileState& state);  // output "loss" [] -> g
                                                         // a worker_sum, as outputs "grad.NAME"
 Graph add_optimizer(Graph graph,
                     CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
+// Returns the slot at which a rule takes its gradient (UpdateContext::gradient_offset); "" = none.
+std::string gradient_offset(const UpdateRule& rule);
 Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewrites only
 Graph apply_precision(Graph graph, CompileState& state);
 Graph space_to_depth(Graph graph, CompileState& state);  // a GPU's convolutions over images of few channels

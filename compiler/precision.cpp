@@ -95,19 +95,19 @@ class Mixed {
 
   // A parameter is a view of the flat vector; its low-precision copy is the same view of one cast of the whole vector.
   bool is_parameter_part(Value old) const {
-    const Variable* variable = variable_below(old);
-    return variable && variable->name == kFlatParameters;
-  }
-
-  const Variable* variable_below(Value old) const {
     const Node* node = &from_.node(old);
     while (node->op == Op::reshape || node->op == Op::slice) node = &from_.node(node->inputs[0]);
-    return node->op == Op::variable ? from_.find_variable(node->attrs.text("name")) : nullptr;
+    return is_flat_parameters(*node);
+  }
+
+  // At an offset or without one: a graph's weights are views of one of both.
+  bool is_flat_parameters(const Node& node) const {
+    return node.op == Op::variable ? node.attrs.text("name") == kFlatParameters : is_offset_parameters(from_, node);
   }
 
   Value low_parameter(Value old) {
     const Node& node = from_.node(old);
-    if (node.op == Op::variable) {
+    if (is_flat_parameters(node)) {
       if (!flat_low_.valid()) flat_low_ = to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", low_}});
       return flat_low_;
     }

@@ -28,6 +28,9 @@ struct UpdateContext {
   // it. A slot that is read is also set, once.
   std::function<Tensor(const std::string& name)> slot;
   std::function<void(const std::string& name, Tensor value)> set_slot;
+  // A slot too, which is added to the parameters where a step computes its loss and gradient; an evaluation reads the
+  // parameters alone. A rule has one such slot at most.
+  std::function<Tensor(const std::string& name)> gradient_offset;
   // Notes one value a layer, (layers, 1), under a name for who looks on ("trust"); it changes nothing.
   std::function<void(const std::string& name, Tensor layers)> report = [](const std::string&, Tensor) {};
   // A scalar input of the step in the parameters' dtype (learning_rate, ...): never folded, so that another value

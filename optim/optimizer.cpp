@@ -45,6 +45,11 @@ constexpr DerivedScalar kOwnBias1{
 constexpr DerivedScalar kOwnBias2{
     "bias2", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta2"], at.updates) : 1; }};
 
+// Defazio et al. 2024: their beta, or beta_1 of AdamW, and c_{t+1}.
+constexpr HyperParameter kBeta{"beta", 0.9, "share of the mean point where the gradient is taken"};
+constexpr DerivedScalar kOneMinusBeta{"one_minus_beta", [](const StepFacts& at) { return 1 - at["beta"]; }};
+constexpr DerivedScalar kMeanShare{"mean_share", [](const StepFacts& at) { return at.rate_share; }};
+
 // Akiba et al. 2017: exponential up to one half at the center, then linear to 1 (the paper prints the
 // slope 2 / period, which does not meet 1; their code has 1 / period).
 double plain_share(const StepFacts& at) {
@@ -102,6 +107,20 @@ constexpr Optimizer kOptimizers[] = {
       {"beta2", 0.99, "share of the mean gradient kept each step"},
       weight_decay(0)},
      {kOneMinusBeta1, kOneMinusBeta2}},
+    {"schedule-free",
+     "SGD whose mean point needs no falling learning rate (Defazio et al. 2024)",
+     schedule_free_update,
+     1,
+     {kBeta, weight_decay(0)},
+     {kOneMinusBeta, kMeanShare},
+     true},
+    {"schedule-free-adamw",
+     "the same of AdamW (Defazio et al. 2024, algorithm 1)",
+     schedule_free_adamw_update,
+     2.5e-3,
+     {kBeta, kBeta2, kEpsilon, weight_decay(0)},
+     {kOneMinusBeta, kOneMinusBeta2, kBias2, kMeanShare},
+     true},
     {"lars",
      "layer-wise rates, rate and trust inside the velocity (You et al. 2017, algorithm 1)",
      lars_update,
@@ -236,6 +255,12 @@ StepScalars::StepScalars(LearningRate rate, const Optimizer& optimizer, std::spa
   for (const NamedScalar& scalar : hyper_values(optimizer, hyper)) scalars_[at++].value = scalar.value;
 }
 
+double StepScalars::rate_share(int64_t step) {
+  if (step + 1 < summed_) summed_ = 0, squares_ = 0;
+  for (; summed_ <= step; ++summed_) squares_ += rate_.at(summed_) * rate_.at(summed_);
+  return squares_ > 0 ? rate_.at(step) * rate_.at(step) / squares_ : 1;
+}
+
 std::span<const NamedScalar> StepScalars::at(int64_t step) {
   return at(step, {.step = step}, {.step = step > 0 ? step - 1 : 0});
 }
@@ -248,6 +273,7 @@ std::span<const NamedScalar> StepScalars::at(int64_t step, const SchedulePlace& 
                         static_cast<double>(step + 1),
                         spec.learning_rate,
                         static_cast<double>(place.step) / static_cast<double>(spec.steps_per_epoch),
+                        optimizer_.schedule_free ? rate_share(step) : 1,
                         std::span(scalars_).subspan(common, hyper)};
   scalars_[0].value = facts.learning_rate;
   scalars_[1].value = facts.previous_learning_rate;

@@ -34,6 +34,7 @@ struct StepFacts {
   double learning_rate = 0, previous_learning_rate = 0;
   double updates = 1;          // t of the papers: 1 in the first step
   double peak = 0, epoch = 0;  // the schedule's reference learning rate; epochs done before this step
+  double rate_share = 1;       // of the squares of all learning rates so far, that of this step; 1 where all are 0
   std::span<const NamedScalar> hyper;
   double operator[](std::string_view hyper_parameter) const;
 };
@@ -53,6 +54,9 @@ struct Optimizer {
   double learning_rate = 0.1;  // a usual one; optimizers with the same can take each other's
   HyperParameter hyper[8] = {};
   DerivedScalar derived[6] = {};
+  // It averages the points of all steps in place of a learning rate that falls: that is constant where nobody asks for
+  // another shape, and known before the run.
+  bool schedule_free = false;
 
   std::span<const HyperParameter> hyper_parameters() const;
   std::span<const DerivedScalar> derived_scalars() const;
@@ -84,8 +88,12 @@ class StepScalars {
   const LearningRate& rate() const { return rate_; }
 
  private:
+  double rate_share(int64_t step);
+
   LearningRate rate_;
   Optimizer optimizer_;
+  int64_t summed_ = 0;  // steps whose squared rates are in `squares_`
+  double squares_ = 0;
   std::vector<NamedScalar> scalars_;  // those that every rule may read, then its hyper-parameters, then the derived
 };
 

@@ -31,16 +31,35 @@ Tensor mean_of(UpdateContext& c, Tensor gradient) {
   return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
 }
 
-// eta m^ / (sqrt(v^) + epsilon) of a mean m; the moments are kept under PyTorch's names.
-Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
+// sqrt(v^) + epsilon; the moments are kept under PyTorch's names.
+Tensor root_mean_square(UpdateContext& c, Tensor gradient) {
   Tensor square = moving_mean(c, "exp_avg_sq", "beta2", "one_minus_beta2", gradient * gradient);
+  return sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
+}
+
+// eta m^ / (sqrt(v^) + epsilon) of a mean m.
+Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
   Tensor size = c.scalar("learning_rate") / c.scalar("bias1");
-  return size * mean / (sqrt(square / c.scalar("bias2")) + c.scalar("epsilon"));
+  return size * mean / root_mean_square(c, gradient);
 }
 
 // (1 - eta lambda d) w: weight decay beside the step.
 Tensor decayed_parameter(UpdateContext& c) {
   return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decay()) * c.parameter;
+}
+
+constexpr const char* kAhead = "ahead";  // y - x
+
+// y, where the gradient is taken.
+Tensor point_of_gradient(UpdateContext& c) { return c.parameter + c.gradient_offset(kAhead); }
+
+// A step of z against `direction`, and of x, the mean of its points.
+Tensor schedule_free_step(UpdateContext& c, Tensor direction) {
+  Tensor base = c.gradient_offset(kAhead) / c.scalar("one_minus_beta");
+  Tensor to_base = base - c.scalar("learning_rate") * direction;  // from x to the new z
+  Tensor share = c.scalar("mean_share");
+  c.set_slot(kAhead, ((1.0 - share) * c.scalar("one_minus_beta")) * to_base);
+  return c.parameter + share * to_base;
 }
 
 }  // namespace
@@ -89,6 +108,17 @@ Tensor lion_update(UpdateContext& c) {
   moving_mean(c, "exp_avg", "beta2", "one_minus_beta2", c.gradient);
   Tensor sign = select(ahead > 0.0, 1.0, select(ahead < 0.0, -1.0, ahead));  // which keeps what is not a number
   return decayed_parameter(c) - c.scalar("learning_rate") * sign;
+}
+
+Tensor schedule_free_update(UpdateContext& c) {
+  Tensor decay = c.scalar("weight_decay") * c.decay();
+  return schedule_free_step(c, c.gradient + decay * point_of_gradient(c));
+}
+
+Tensor schedule_free_adamw_update(UpdateContext& c) {
+  Tensor decay = c.scalar("weight_decay") * c.decay();
+  Tensor direction = c.gradient / root_mean_square(c, c.gradient);
+  return schedule_free_step(c, direction + decay * point_of_gradient(c));
 }
 
 }  // namespace kb

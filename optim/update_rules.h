@@ -43,4 +43,13 @@ Tensor nadamw_update(UpdateContext& c);
 // algorithm 2. A sum of 0 has the sign 0.
 Tensor lion_update(UpdateContext& c);
 
+// z <- z - eta g; x <- (1 - s) x + s z, s = eta^2 / (the sum of eta^2 over the steps so far); g is the gradient, with
+// weight decay, at y = (1 - beta) z + beta x. Defazio et al. 2024 (arXiv 2405.15682), algorithm 1, of SGD. The
+// parameters are x, the point that is evaluated; the slot `ahead` is y - x, from which z = x + ahead / (1 - beta).
+Tensor schedule_free_update(UpdateContext& c);
+
+// z <- z - eta (g / (sqrt(v^) + epsilon) + lambda d y), v^ as in adam; x and y as in schedule_free_update. Defazio et
+// al. 2024, algorithm 1, with the correction of v inside v^ and not in the rate, as in their package from 1.3 on.
+Tensor schedule_free_adamw_update(UpdateContext& c);
+
 }  // namespace kb

@@ -54,6 +54,7 @@ void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, Run
   config.lr = alike ? d.lr : chosen.learning_rate;
   config.base_minibatch = alike ? d.base_minibatch : 0;
   config.hyper = hyper_values(chosen, given);
+  config.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
 }
 
 RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
@@ -63,7 +64,6 @@ RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
   config.epochs = d.epochs;
   use_optimizer(d, own, config, d.optimizer);
   config.scaling = d.scaling;
-  config.schedule = d.schedule;
   config.milestones = d.milestones;
   config.power = d.power;
   config.warmup = d.warmup;

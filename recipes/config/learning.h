@@ -19,7 +19,8 @@ std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own);
 Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& name);
 
 // Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
-// where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch.
+// where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch. The
+// schedule is the recipe's too, but constant for an optimizer that is schedule-free.
 void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, RunConfig& config,
                    const std::string& name);
 

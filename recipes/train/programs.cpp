@@ -87,6 +87,17 @@ void check_target(const RunConfig& config, const std::vector<NamedMetric>& metri
                           config.target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
+// Running statistics gathered at the point of the gradient are not those of the parameters.
+void check_statistics(const Task& task, const RunConfig& config, const Graph& training) {
+  if (config.recompute_bn > 0 || training.writes.empty()) return;
+  if (find_optimizer(task.optimizers, config.optimizer).schedule_free)
+    throw Error(
+        fmt::format("--recompute-bn: expected a number above 0 beside --optimizer {} and batch norm, got 0: training "
+                    "gathers running "
+                    "statistics at another point than the one that is evaluated\n  hint: --recompute-bn 20",
+                    config.optimizer));
+}
+
 UpdateRule rule_of(const Task& task, const RunConfig& config) {
   UpdateRule rule = update_rule(find_optimizer(task.optimizers, config.optimizer));
   if (config.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
@@ -135,6 +146,7 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
   options.target = target;
   options.precision = training.precision;
   options.space = &space;
+  options.offset = gradient_offset(training.optimizer);
   check.compiled = compile(with_probes(check.probes), options);
   return check;
 }
@@ -178,6 +190,7 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   std::optional<Graph> statistics;
   if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_target(config, programs.metrics.test);
+  check_statistics(task, config, training);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
   programs.unused = unused_parameters(training);

@@ -9,8 +9,15 @@
 namespace kb {
 namespace {
 
-std::optional<AdaScale> make_adascale(const RunConfig& config, int64_t step, const std::string& state) {
+// `optimizer`: the run's.
+std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const RunConfig& config, int64_t step,
+                                      const std::string& state) {
   const bool has_gains = reference_rate(config).has_gains();
+  if (has_gains && optimizer.schedule_free)
+    throw Error(fmt::format(
+        "--scaling: expected learning rates that are known before the run beside --optimizer {}, whose mean weighs "
+        "steps by them, got adascale\n  hint: --scaling linear",
+        optimizer.name));
   if (has_gains != !state.empty() && (step > 0 || !state.empty()))
     throw Error(fmt::format("--scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
                             has_gains ? "with" : "without", has_gains ? "without" : "with", step));
@@ -56,7 +63,7 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
 
 RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan,
                               int64_t step, const std::string& state) {
-  return {make_scalars(own, config, plan), make_adascale(config, step, state)};
+  return {make_scalars(own, config, plan), make_adascale(find_optimizer(own, config.optimizer), config, step, state)};
 }
 
 }  // namespace kb

@@ -88,6 +88,31 @@ void lion(PlainLayer& l) {
   }
 }
 
+// Defazio et al. 2024, algorithm 1, with w as x and w + a as z; `direction` gives that of a step from y.
+template <class Direction>
+void schedule_free(PlainLayer& l, Direction&& direction) {
+  const double beta = l.s["beta"], c = l.s.eta * l.s.eta / l.s.squares;
+  for (size_t i = 0; i < l.p.size(); ++i) {
+    const double x = l.p[i].w, z = x + l.p[i].a, y = (1 - beta) * z + beta * x;
+    const double next_z = z - l.s.eta * direction(i, y), next_x = (1 - c) * x + c * next_z;
+    l.p[i].w = next_x;
+    l.p[i].a = next_z - next_x;
+  }
+}
+
+void schedule_free_sgd(PlainLayer& l) {
+  schedule_free(l, [&](size_t i, double y) { return l.g[i] + l.s["weight_decay"] * l.d[i] * y; });
+}
+
+void schedule_free_adamw(PlainLayer& l) {
+  schedule_free(l, [&](size_t i, double y) {
+    double& v = l.p[i].b;
+    v = l.s["beta2"] * v + (1 - l.s["beta2"]) * l.g[i] * l.g[i];
+    const double corrected = v / (1 - std::pow(l.s["beta2"], l.s.t));
+    return l.g[i] / (std::sqrt(corrected) + l.s["epsilon"]) + l.s["weight_decay"] * l.d[i] * y;
+  });
+}
+
 void lars_mlperf(PlainLayer& l) {
   const double m = l.s["momentum"], trust = l.trust(l.s["trust"], 0, l.s["epsilon"]);
   for (size_t i = 0; i < l.p.size(); ++i) {
@@ -162,6 +187,8 @@ const std::map<std::string, void (*)(PlainLayer&)>& formulas() {
        }},
       {"nadamw", nadamw},
       {"lion", lion},
+      {"schedule-free", schedule_free_sgd},
+      {"schedule-free-adamw", schedule_free_adamw},
       {"lars", [](PlainLayer& l) { l.scaled(l.trust(l.s["trust"])); }},
       {"lars-mlperf", lars_mlperf},
       {"lars-unscaled", [](PlainLayer& l) { l.unscaled(l.trust(l.s["trust"])); }},

@@ -18,6 +18,7 @@ struct PlainStep {
   std::span<const NamedScalar> hyper;
   bool adapted = true;                               // layer-wise
   double peak = 0, epoch = 0;                        // greatest learning rate; epochs done before this step
+  double squares = 0;                                // sum of the squared learning rates, this one's among them
   double operator[](const std::string& name) const;  // a hyper-parameter
 };
 

@@ -81,7 +81,9 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
   const std::vector<NamedScalar> all = hyper_values(optimizer, given);
   StepScalars scalars(rate, optimizer, given);
   std::vector<double> x, c;
+  double squares = 0;
   for (int64_t t = 0; t < kSteps; ++t) {
+    squares += rate.at(t) * rate.at(t);
     fill(session, "x", kSamples * kInputs, 100 * t, x);
     fill(session, "c", kSamples * kOutputs, 100 * t + 50, c);
     for (const NamedScalar& scalar : scalars.at(t)) session.set_scalar(scalar.name, scalar.value);
@@ -93,7 +95,7 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
       test::plain_update(std::string(optimizer.name), std::span(plain).subspan(first, count),
                          std::span(g).subspan(first, count), std::vector<double>(count, is_weight ? 1.0 : 0.0),
                          {rate.at(t), rate.at(std::max<int64_t>(t - 1, 0)), static_cast<double>(t + 1), all, is_weight,
-                          rate.spec().learning_rate, static_cast<double>(t) / 8});
+                          rate.spec().learning_rate, static_cast<double>(t) / 8, squares});
     }
   }
   double most = 0;

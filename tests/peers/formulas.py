@@ -67,6 +67,24 @@ def lion(w, g, s, h):  # Chen et al. 2023, algorithm 2
     return w - h.eta * ((h.beta1 * m + (1 - h.beta1) * g).sign() + h.wd * w)
 
 
+def schedule_free(y, g, s, h):  # Defazio et al. 2024, algorithm 1, of SGD
+    return mean_point_step(y, g + h.wd * y, s, h)
+
+
+def schedule_free_adamw(y, g, s, h):  # algorithm 1; the correction stands inside the root, as in their package
+    s["v"] = h.beta2 * kept(s, "v", g) + (1 - h.beta2) * g**2
+    return mean_point_step(y, g / ((s["v"] / (1 - h.beta2**h.t)).sqrt() + h.epsilon) + h.wd * y, s, h)
+
+
+def mean_point_step(y, direction, s, h):
+    """The net holds y, where the next gradient is taken; x, which is evaluated, and z begin where y does."""
+    z, x = s.get("z", y.clone()) - h.eta * direction, s.get("x", y.clone())
+    s["squares"] = s.get("squares", 0.0) + h.eta**2
+    share = h.eta**2 / s["squares"]
+    s["z"], s["x"] = z, (1 - share) * x + share * z
+    return (1 - h.beta) * z + h.beta * s["x"]
+
+
 def length(x):
     return x.square().sum().sqrt()
 
@@ -135,8 +153,8 @@ def rmsprop_warmup(w, g, s, h):  # Akiba et al. 2017; the slope of the second pa
 
 
 RULES = {rule.__name__.replace("_", "-"): rule
-         for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, nadamw, lion, lars,
-                      lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup)}
+         for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, nadamw, lion,
+                      schedule_free, schedule_free_adamw, lars, lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup)}
 
 
 class Formula:
@@ -164,6 +182,12 @@ class Formula:
         for name, parameter in self.parameters.items():
             state = self.states.setdefault(name, {})
             parameter.copy_(self.rule(parameter, parameter.grad, state, self.numbers_for(name)))
+
+    @torch.no_grad()
+    def eval(self):
+        """Leaves in the net the point that is evaluated, where that is another than the gradient's."""
+        for name, parameter in self.parameters.items():
+            parameter.copy_(self.states[name].get("x", parameter))
 
 
 def set_rate(formula, rate):

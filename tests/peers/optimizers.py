@@ -6,7 +6,8 @@
     optimizers.py --list            what the cases are
 
 Each peer takes the steps by itself from our initial weights: `formula` is the update rule of the paper, tensor by
-tensor (formulas.py), `torch` is torch.optim's, `timm` is timm's (left out where that is not installed, and said so).
+tensor (formulas.py), `torch` is torch.optim's, `timm` is timm's, `schedulefree` is that package's (each left out where it is
+not installed, and said so).
 In f64 the formulas take whole steps: PyTorch's gradients, of our batches, where its steps have led. The others, and
 all in f32, take our gradients of each step: in f32 the gradients themselves differ by more than the bar, whatever the
 optimizer. A difference is that of a parameter tensor after the last step, relative to the tensor's greatest absolute
@@ -29,6 +30,10 @@ try:
     import timm.optim
 except ImportError:
     timm = None
+try:
+    import schedulefree
+except ImportError:
+    schedulefree = None
 
 NET = {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--steps": "10"}
 # The rate of the last of ten steps is a fortieth of the first one's, so that it matters whether a velocity holds the
@@ -65,6 +70,10 @@ CASES = [
     Case("adamw", ADAM, ("formula", "torch")),
     Case("nadamw", ADAM, ("formula", "timm")),
     Case("lion", ADAM, ("formula", "timm")),
+    Case("schedule-free", SGD),
+    Case("schedule-free", SGD, ("formula", "schedulefree"), constant_rate=True),
+    Case("schedule-free-adamw", ADAM),
+    Case("schedule-free-adamw", ADAM, ("formula", "schedulefree"), constant_rate=True),
     Case("lars", LAYER_WISE),
     Case("lars", LAYER_WISE, ("formula", "timm"), constant_rate=True),
     Case("lars", {**LAYER_WISE, "--weight-decay": "0"}, ("formula", "timm"), constant_rate=True),
@@ -138,12 +147,26 @@ def timm_optimizer(net, trace):
                            trust_clip=trace["optimizer"] == "larc")
 
 
+def schedulefree_optimizer(net, trace):
+    """The package weighs points by the greatest rate so far, the paper by the step's: they agree while it does not
+    fall. Its warmup is off, as the rate is set from outside."""
+    hyper, groups, rate = trace["hyper_parameters"], groups_of(net, trace), trace["learning_rate"]
+    if trace["optimizer"] == "schedule-free":
+        optimizer = schedulefree.SGDScheduleFree(groups, lr=rate, momentum=hyper["beta"])
+    else:
+        optimizer = schedulefree.AdamWScheduleFree(groups, lr=rate, betas=(hyper["beta"], hyper["beta2"]),
+                                                   eps=hyper["epsilon"])
+    optimizer.train()
+    return optimizer
+
+
 def formula_optimizer(net, trace):
     return formulas.Formula(net.named_parameters(), trace)
 
 
 PEERS = {"formula": (formula_optimizer, formulas.set_rate), "torch": (torch_optimizer, set_rate),
-         "timm": (timm_optimizer, set_rate)}
+         "timm": (timm_optimizer, set_rate), "schedulefree": (schedulefree_optimizer, set_rate)}
+MISSING = {name for name, package in (("timm", timm), ("schedulefree", schedulefree)) if package is None}
 
 
 def take_steps_of(gradients, net, trace, optimizer, rate_setter):
@@ -164,6 +187,8 @@ def difference_of(peer, folder):
         compare.run_torch(net, trace, batches, torch.float64, optimizer, rate_setter)
     else:
         take_steps_of(safetensors_file.read(folder / "gradients.safetensors"), net, trace, optimizer, rate_setter)
+    if hasattr(optimizer, "eval"):
+        optimizer.eval()
     worst = compare.Worst()
     for name, parameter in net.named_parameters():
         worst.note(name, final[name], parameter.detach())
@@ -186,12 +211,12 @@ def run_case(case, programs, precision):
         compare.trace_steps(programs, "resnet_cifar", flags, ["--gradients"])
         change = moved(folder)
         for peer in case.peers:
-            if peer == "timm" and timm is None:
+            if peer in MISSING:
                 continue
             worst = difference_of(peer, folder)
             kept = worst.value <= bar
             keeps = keeps and kept
-            print(f"{case.name:<74} {precision} {peer:<8} {worst.value:7.1e} {'<=' if kept else '> BAR'} {bar:.0e}  "
+            print(f"{case.name:<74} {precision} {peer:<12} {worst.value:7.1e} {'<=' if kept else '> BAR'} {bar:.0e}  "
                   f"{worst.name}; moved by {change:.0e}", flush=True)
     return keeps
 
@@ -213,8 +238,8 @@ def main():
         print("\n".join(f"{case.name}: {', '.join(case.peers)}" for case in cases))
         return
     torch.set_num_threads(arguments.threads)
-    print(f"PyTorch {torch.__version__}, "
-          + (f"timm {timm.__version__}" if timm else "timm is not installed (pip install timm): its rows are left out"))
+    print(f"PyTorch {torch.__version__}" + "".join(f", {name} is not installed (pip install {name}): its rows are left "
+                                                   "out" for name in sorted(MISSING)))
     keeps = [run_case(case, arguments.bin, precision) for case in cases
              for precision in ([arguments.precision] if arguments.precision else compare.BARS)]
     sys.exit(0 if all(keeps) else 1)

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <functional>
 
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
+#include "recipes/train/run_schedule.h"
 #include "tests/support.h"
 
 namespace kb::learning_test {
@@ -32,6 +34,15 @@ std::string usage_error(const std::vector<std::string>& words) {
   try {
     parse(lenet_mnist(), words);
   } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
     return error.what();
   }
   return "(nothing thrown)";
@@ -161,6 +172,39 @@ BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
                  .starts_with("--half-life, --minibatch-schedule: expected one of them"));
 }
 
+// lenet_mnist's own schedule falls.
+BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_keeps_its_rate_unless_asked) {
+  Recipe falling = lenet_mnist();
+  falling.defaults.schedule = "cosine";
+  BOOST_TEST(parse(falling, {}).schedule == "cosine");
+  BOOST_TEST(parse(falling, {"--optimizer", "schedule-free"}).schedule == "constant");
+  BOOST_TEST(
+      parse(falling, {"--schedule", "step", "--milestones", "1", "--optimizer", "schedule-free-adamw"}).schedule ==
+      "step");
+}
+
+BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
+  const RunConfig config =
+      parse(lenet_mnist(), {"--optimizer", "schedule-free", "--base-lr", "0.1", "--base-minibatch", "64", "--minibatch",
+                            "256", "--per-worker", "64", "--scaling", "adascale"});
+  BOOST_TEST(error_of([&] { make_run_schedule({}, config, make_plan(config, 60000), 0, ""); }) ==
+             "--scaling: expected learning rates that are known before the run beside --optimizer schedule-free, whose "
+             "mean weighs steps by them, got adascale\n  hint: --scaling linear");
+}
+
+BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_parameters) {
+  const auto compile_with = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--optimizer", "schedule-free", "--depth", "8", "--minibatch", "8"});
+    const RunConfig config = parse(resnet_cifar(), words);
+    return compiled(resnet_cifar(), config).statistics.has_value();
+  };
+  BOOST_TEST(compile_with({"--recompute-bn", "2"}));
+  BOOST_TEST(
+      error_of([&] { compile_with({}); }) ==
+      "--recompute-bn: expected a number above 0 beside --optimizer schedule-free and batch norm, got 0: training "
+      "gathers running statistics at another point than the one that is evaluated\n  hint: --recompute-bn 20");
+}
+
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
   BOOST_TEST(usage_error({"--beta1", "0.5"}) ==
              "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, lamb");
@@ -170,8 +214,8 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "nadamw, lion, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, rmsprop-warmup, got 'adm'; did you mean "
-      "'adam'?");
+      "nadamw, lion, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, "
+      "rmsprop-warmup, got 'adm'; did you mean 'adam'?");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
 }

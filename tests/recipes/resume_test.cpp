@@ -56,6 +56,16 @@ BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
   BOOST_TEST(contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
 }
 
+// The share of a step in the mean follows from all learning rates before it.
+BOOST_AUTO_TEST_CASE(a_mean_over_all_steps_goes_on) {
+  train({"--optimizer", "schedule-free", "--lr", "0.3", "--recompute-bn", "2"});
+  for (const int64_t step : {1, 13}) {
+    die_after(step);
+    BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+    BOOST_TEST(state_sha256(out) == state_sha256(whole));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(means_of_training_metrics_go_on) {
   train({"--train-metrics"});
   for (const Json& line : lines_of(whole)) {
