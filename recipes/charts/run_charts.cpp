@@ -22,18 +22,20 @@ struct RunsPlot {
   std::string title = {};
   double logarithmic_ratio = kAlwaysLinear;  // see values_of_range
   double outliers = 0;                       // share of a curve's points that may leave the chart on either side
-  double least_share = 0;                    // of the least of the runs' greatest values, below which no axis begins
-  bool holds_all = false;                    // runs far above the others, too
-  bool has_dots = false;                     // a dot an evaluation, where runs are few
-  bool is_spread = false;                    // a row a run, where they are many: see spread_chart
-  std::vector<Curve> curves = {};            // of every run; empty where it has none
+  double least_share = 0;                    // of the least of the lines' greatest values, below which no axis begins
+  bool holds_all = false;                    // lines far above the others, too
+  bool has_dots = false;                     // a dot an evaluation, where lines are few
+  bool is_spread = false;                    // a row a line, where they are many: see SpreadChart
+  std::vector<CurveBand> curves = {};        // of every line; empty where it has none
 };
 
 CurveRange range_of(const RunsPlot& plot) {
   CurveRange range;
   std::vector<double> greatest;
-  for (const Curve& curve : plot.curves) {
-    const CurveRange own = range_of_most(curve, plot.outliers);
+  for (const CurveBand& band : plot.curves) {
+    CurveRange own = range_of_most(band.mean, plot.outliers);
+    own.take(band.low);
+    own.take(band.high);
     if (own.is_empty()) continue;
     range.take(own.low);
     range.take(own.high);
@@ -48,11 +50,11 @@ CurveRange range_of(const RunsPlot& plot) {
   return range;
 }
 
-std::string drawn(const RunsPlot& plot, const std::vector<ChartedRun>& runs, double CurvePoint::*place,
+std::string drawn(const RunsPlot& plot, const std::vector<ChartedLine>& lines, double CurvePoint::*place,
                   const char* axis) {
   CurveRange ends;
-  for (const Curve& curve : plot.curves)
-    if (!curve.empty()) ends.take(curve.back().*place);
+  for (const CurveBand& band : plot.curves)
+    if (!band.mean.empty()) ends.take(band.mean.back().*place);
   const CourseAxis course(ends, place);
   Svg svg(kRunsWidth, kRunsHeight);
   const double down = kRunsHeight - kRunsTop - kRunsBelow, across = kRunsWidth - kRunsLeft - kRunsRight;
@@ -60,12 +62,13 @@ std::string drawn(const RunsPlot& plot, const std::vector<ChartedRun>& runs, dou
                    course);
   chart.draw_axes(plot.title);
   svg.text(kRunsWidth - kRunsRight, kRunsHeight - 6, axis, {.anchor = "end", .color = kQuietColor});
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const Curve& curve = plot.curves[i];
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto& [curve, low, high] = plot.curves[i];
     if (curve.empty()) continue;
-    svg.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), runs[i].name);
-    if (plot.has_dots && (runs.size() <= kFewRuns || curve.size() == 1))
-      chart.evaluations(curve, numbered_stroke(i), runs[i].name + ": " + plot.title);
+    svg.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), lines[i].name);
+    chart.band(averaged(low, kChartColumns), averaged(high, kChartColumns), numbered_stroke(i).color);
+    if (plot.has_dots && (lines.size() <= kFewRuns || curve.size() == 1))
+      chart.evaluations(curve, numbered_stroke(i), lines[i].name + ": " + plot.title);
     else
       chart.line(decimated(curve, kChartColumns), numbered_stroke(i));
     svg.end_group();
@@ -73,20 +76,20 @@ std::string drawn(const RunsPlot& plot, const std::vector<ChartedRun>& runs, dou
   return svg.str();
 }
 
-// A row a run, named: a line over nine tenths of the values, a dot at the median. Higher with many runs.
+// A row a line, named: a stroke over nine tenths of the values, a dot at the median. Higher with many runs.
 class SpreadChart {
  public:
-  SpreadChart(const RunsPlot& plot, const std::vector<ChartedRun>& runs)
+  SpreadChart(const RunsPlot& plot, const std::vector<ChartedLine>& lines)
       : plot_(plot),
-        runs_(runs),
+        lines_(lines),
         x_(axis_of(plot)),
-        row_(std::max(kLeastRow, (kRunsHeight - kAround) / static_cast<double>(runs.size()))),
+        row_(std::max(kLeastRow, (kRunsHeight - kAround) / static_cast<double>(lines.size()))),
         svg_(kRunsWidth, kAround + down()) {}
 
   std::string str() {
     draw_frame();
-    for (size_t i = 0; i < runs_.size(); ++i)
-      if (!plot_.curves[i].empty()) draw_run(i);
+    for (size_t i = 0; i < lines_.size(); ++i)
+      if (!plot_.curves[i].mean.empty()) draw_line(i);
     return svg_.str();
   }
 
@@ -97,14 +100,14 @@ class SpreadChart {
   static ValueAxis axis_of(const RunsPlot& plot) {
     constexpr double kDecade = 10;
     CurveRange range;
-    for (const Curve& curve : plot.curves) {
-      const CurveRange own = range_of_most(curve, kOutside);
+    for (const CurveBand& band : plot.curves) {
+      const CurveRange own = range_of_most(band.mean, kOutside);
       if (!own.is_empty()) range.take(own.low), range.take(own.high);
     }
     return values_of_range(range, kDecade);
   }
 
-  double down() const { return row_ * static_cast<double>(runs_.size()); }
+  double down() const { return row_ * static_cast<double>(lines_.size()); }
   double x_at(double value) const { return kNamesLeft + (kRunsWidth - kRunsRight - kNamesLeft) * x_.part(value); }
 
   void draw_frame() {
@@ -121,89 +124,91 @@ class SpreadChart {
     svg_.line(kNamesLeft, kRunsTop, kNamesLeft, kRunsTop + down(), {});
   }
 
-  void draw_run(size_t i) {
+  void draw_line(size_t i) {
     constexpr double kLetters = 9.5;
     const double y = kRunsTop + row_ * (static_cast<double>(i) + 0.5);
-    const CurveRange most = range_of_most(plot_.curves[i], kOutside);
-    const double median = median_of_curve(plot_.curves[i]);
+    const CurveRange most = range_of_most(plot_.curves[i].mean, kOutside);
+    const double median = median_of_curve(plot_.curves[i].mean);
     const Svg::Stroke stroke = numbered_stroke(i);
-    svg_.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), runs_[i].name);
-    svg_.text(kNamesLeft - 6, y + 3.5, shortened(runs_[i].name, kNamesLeft - 10, kLetters),
+    svg_.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), lines_[i].name);
+    svg_.text(kNamesLeft - 6, y + 3.5, shortened(lines_[i].name, kNamesLeft - 10, kLetters),
               {.size = kLetters, .anchor = "end", .color = kQuietColor});
     svg_.line(x_at(most.low), y, x_at(most.high), y, {.color = stroke.color, .width = 3});
     svg_.circle(x_at(median), y, 3.5, stroke.color,
-                fmt::format("{}: {:.4g}, nine tenths of the steps {:.4g} to {:.4g}", runs_[i].name, median, most.low,
+                fmt::format("{}: {:.4g}, nine tenths of the steps {:.4g} to {:.4g}", lines_[i].name, median, most.low,
                             most.high));
     svg_.end_group();
   }
 
   const RunsPlot& plot_;
-  const std::vector<ChartedRun>& runs_;
+  const std::vector<ChartedLine>& lines_;
   const ValueAxis x_;
   const double row_;
   Svg svg_;
 };
 
-RunChart chart_of(const RunsPlot& plot, const std::vector<ChartedRun>& runs) {
-  if (plot.is_spread && runs.size() > kFewRuns) {
-    const std::string spread = SpreadChart(plot, runs).str();
+RunChart chart_of(const RunsPlot& plot, const std::vector<ChartedLine>& lines) {
+  if (plot.is_spread && lines.size() > kFewRuns) {
+    const std::string spread = SpreadChart(plot, lines).str();
     return {spread, spread};
   }
-  return {drawn(plot, runs, &CurvePoint::epoch, "epochs"), drawn(plot, runs, &CurvePoint::step, "steps")};
+  return {drawn(plot, lines, &CurvePoint::epoch, "epochs"), drawn(plot, lines, &CurvePoint::step, "steps")};
 }
 
 bool is_blank(const RunsPlot& plot) {
-  return std::all_of(plot.curves.begin(), plot.curves.end(), [](const Curve& curve) { return curve.empty(); });
+  return std::all_of(plot.curves.begin(), plot.curves.end(), [](const CurveBand& band) { return band.mean.empty(); });
 }
 
-// A plot for each title that `title_of` gives to a run, in the order in which they come.
+// A plot for each title that `title_of` gives to a line, in the order in which they come.
 template <class TitleOf, class CurveOf>
-std::vector<RunsPlot> plots_of(const std::vector<ChartedRun>& runs, const RunsPlot& kind, TitleOf title_of,
+std::vector<RunsPlot> plots_of(const std::vector<ChartedLine>& lines, const RunsPlot& kind, TitleOf title_of,
                                CurveOf curve_of) {
   std::vector<RunsPlot> plots;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const std::string title = title_of(runs[i]);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string title = title_of(lines[i]);
     auto plot = std::find_if(plots.begin(), plots.end(), [&](const RunsPlot& p) { return p.title == title; });
     if (plot == plots.end()) {
       plot = plots.insert(plots.end(), kind);
       plot->title = title;
-      plot->curves.resize(runs.size());
+      plot->curves.resize(lines.size());
     }
-    plot->curves[i] = curve_of(runs[i].curves);
+    std::vector<Curve> seeds;
+    for (const RunCurves& curves : lines[i].seeds) seeds.push_back(curve_of(curves));
+    plot->curves[i] = band_of(std::move(seeds));
   }
   return plots;
 }
 
 }  // namespace
 
-std::vector<RunChart> run_charts(const std::vector<ChartedRun>& runs) {
+std::vector<RunChart> run_charts(const std::vector<ChartedLine>& lines) {
   constexpr double kLossDecades = 100, kGoalDecade = 10, kRateShare = 0.01;
-  const auto always = [](const char* title) { return [title](const ChartedRun&) { return std::string(title); }; };
+  const auto always = [](const char* title) { return [title](const ChartedLine&) { return std::string(title); }; };
   std::vector<RunsPlot> plots;
   const auto add = [&](const RunsPlot& kind, const auto& title_of, const auto& curve_of) {
-    for (RunsPlot& plot : plots_of(runs, kind, title_of, curve_of)) plots.push_back(std::move(plot));
+    for (RunsPlot& plot : plots_of(lines, kind, title_of, curve_of)) plots.push_back(std::move(plot));
   };
   add(
       {.logarithmic_ratio = kGoalDecade, .has_dots = true},
-      [](const ChartedRun& run) { return goal_label(run.curves.goal); },
+      [](const ChartedLine& line) { return goal_label(line.seeds.front().goal); },
       [](const RunCurves& curves) { return scaled(curves.judged_goal, curves.goal.is_share ? 100 : 1); });
   add({.logarithmic_ratio = kLossDecades, .outliers = 0.002}, always("training loss"),
       [](const RunCurves& curves) { return smoothed(curves.training_loss); });
   add(
       {.logarithmic_ratio = kLossDecades, .has_dots = true},
-      [](const ChartedRun& run) { return run.curves.goal.part + " loss"; },
+      [](const ChartedLine& line) { return line.seeds.front().goal.part + " loss"; },
       [](const RunCurves& curves) { return curves.judged_loss; });
-  // Logarithmic where the greatest rates of two runs differ by more than a factor of ten.
+  // Logarithmic where the greatest rates of two lines differ by more than a factor of ten.
   add({.logarithmic_ratio = 10 / kRateShare, .least_share = kRateShare, .holds_all = true}, always("learning rate"),
       [](const RunCurves& curves) { return column_ends(curves.learning_rate, 200); });
-  const bool is_spread = runs.size() > kFewRuns;
+  const bool is_spread = lines.size() > kFewRuns;
   const auto shown = [&](const Curve& curve) { return is_spread ? curve : medians(curve, kMedians); };
   add({.is_spread = true}, always("samples/s"), [&](const RunCurves& curves) { return shown(curves.samples_per_s); });
   add({.is_spread = true}, always("wait for data, ms a step"),
       [&](const RunCurves& curves) { return shown(curves.data_wait_ms); });
   std::vector<RunChart> charts;
   for (const RunsPlot& plot : plots)
-    if (!is_blank(plot)) charts.push_back(chart_of(plot, runs));
+    if (!is_blank(plot)) charts.push_back(chart_of(plot, lines));
   return charts;
 }
 

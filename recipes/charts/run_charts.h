@@ -7,9 +7,10 @@
 
 namespace kb {
 
-struct ChartedRun {
+// A run, or several that differ by their seeds alone.
+struct ChartedLine {
   std::string name;
-  RunCurves curves;
+  std::vector<RunCurves> seeds;
 };
 
 // One chart over either axis: self-contained SVGs.
@@ -17,15 +18,15 @@ struct RunChart {
   std::string by_epochs, by_steps;
 };
 
-// Run number i has numbered_stroke(i), and is a group `class="run" data-run="i"` with its name as its tip. Curves of
-// steps are means over a hundredth of the steps, of which kChartColumns columns keep the first and the last point, the
-// least and the greatest: see smoothed and decimated. Samples/s and waits, which jump from step to step, are medians
-// over a kMedians-th of the steps; those of more than kFewRuns runs are a row a run, with its median and the range of
-// nine tenths of its steps. Runs whose greatest value is more than kFarRatio times the median of the runs' greatest
-// leave their chart at the top: they diverged. That of learning rates holds all. Charts that no run has a point for are
-// left out.
+// Line number i has numbered_stroke(i), and is a group `class="run" data-run="i"` with its name as its tip. Several
+// seeds are their mean and a band from the least to the greatest of them, see band_of. Curves of steps are means over a
+// hundredth of the steps, of which kChartColumns columns keep the first and the last point, the least and the greatest:
+// see smoothed and decimated. Samples/s and waits, which jump from step to step, are medians over a kMedians-th of the
+// steps; those of more than kFewRuns lines are a row a line, with its median and the range of nine tenths of its steps.
+// Lines whose greatest value is more than kFarRatio times the median of the lines' greatest leave their chart at the
+// top: they diverged. That of learning rates holds all. Charts that no line has a point for are left out.
 inline constexpr size_t kChartColumns = 120, kMedians = 40, kFewRuns = 10;
 inline constexpr double kFarRatio = 10;
-std::vector<RunChart> run_charts(const std::vector<ChartedRun>& runs);
+std::vector<RunChart> run_charts(const std::vector<ChartedLine>& lines);
 
 }  // namespace kb

@@ -9,13 +9,14 @@
 #include "recipes/charts/heat_map.h"
 #include "recipes/charts/run_charts.h"
 #include "recipes/compare/report_table.h"
+#include "recipes/compare/seed_lines.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
 
 namespace kb {
 namespace {
 
-// A run is picked out by resting on its name, or kept picked by a tap: curves of the others fade.
+// A line is picked out by resting on its name or a run's, or kept picked by a tap: curves of the others fade.
 constexpr const char* kPickingScript = R"(
 (() => {
   let kept = null;
@@ -34,7 +35,7 @@ constexpr const char* kPickingScript = R"(
 
 // The table of several runs is sorted by a tap on a column's name, the other way round by a second one, with cells
 // without a value last; and filtered by words, or by comparisons with the first column of that name, or whose name
-// holds it: runs that are out leave the legend and the charts too.
+// holds it: lines whose runs are all out leave the legend and the charts too.
 constexpr const char* kTableScript = R"(
 (() => {
   const table = document.querySelector('.runs table');
@@ -81,9 +82,10 @@ constexpr const char* kTableScript = R"(
   count.className = 'quiet';
   input.addEventListener('input', () => {
     const asked = input.value.toLowerCase().split(/\s+/).filter(word => word);
-    const out = new Set(rows.filter(row => !asked.every(word => holds(row, word))).map(row => row.dataset.run));
-    for (const part of document.querySelectorAll('[data-run]')) part.classList.toggle('out', out.has(part.dataset.run));
-    count.textContent = out.size ? `${rows.length - out.size} of ${rows.length} runs` : '';
+    const left = rows.filter(row => asked.every(word => holds(row, word))), lines = new Set(left.map(row => row.dataset.run));
+    for (const part of document.querySelectorAll('[data-run]')) part.classList.toggle('out', !lines.has(part.dataset.run));
+    for (const row of rows) row.classList.toggle('out', !left.includes(row));
+    count.textContent = left.length < rows.length ? `${left.length} of ${rows.length} runs` : '';
   });
   const place = document.createElement('div');
   place.className = 'filter';
@@ -92,25 +94,28 @@ constexpr const char* kTableScript = R"(
 })();
 )";
 
-std::string legend(const std::vector<ReportedRun>& runs) {
+std::string legend(const std::vector<SeedLine>& lines) {
   std::string html = "<div class=\"legend\">";
-  for (size_t i = 0; i < runs.size(); ++i)
+  for (size_t i = 0; i < lines.size(); ++i)
     html += fmt::format(R"(<button type="button" {}>{}<span>{}</span></button>)", picked_by(i), key_of(i),
-                        xml_text(runs[i].name));
+                        xml_text(lines[i].name));
   return html + "</div>\n";
 }
 
-std::string results_section(const std::vector<ReportedRun>& runs) {
-  return "<h2>Results</h2>\n<div class=\"runs\">" + results_table(runs) + "</div>\n" +
+std::string results_section(const std::vector<ReportedRun>& runs, const std::vector<SeedLine>& lines) {
+  return "<h2>Results</h2>\n<div class=\"runs\">" + results_table(runs, line_numbers(lines)) + "</div>\n" +
          "<p class=\"quiet\">Final and best are states of the run: the last one, or the last so far, and the best by "
          "the part of the data that it was judged on. The training loss is the mean since the evaluation before; "
          "samples/s and the wait for data are medians over the steps; memory is what the process took at most, or will "
          "take where it has not ended; the time is that of the process that ended the run.</p>\n";
 }
 
-std::string curves_section(const std::vector<ReportedRun>& runs) {
-  std::vector<ChartedRun> charted;
-  for (const ReportedRun& run : runs) charted.push_back({run.name, run.curves});
+std::string curves_section(const std::vector<ReportedRun>& runs, const std::vector<SeedLine>& lines) {
+  std::vector<ChartedLine> charted;
+  for (const SeedLine& line : lines) {
+    charted.push_back({line.name, {}});
+    for (const size_t run : line.runs) charted.back().seeds.push_back(runs[run].curves);
+  }
   std::string figures;
   for (const RunChart& chart : run_charts(charted))
     figures += fmt::format("<figure class=\"by-epochs\">{}</figure><figure class=\"by-steps\">{}</figure>\n",
@@ -121,15 +126,19 @@ std::string curves_section(const std::vector<ReportedRun>& runs) {
       R"(<input class="axis" type="radio" name="axis" id="by-epochs" checked><label for="by-epochs">over epochs</label> )"
       R"(<input class="axis" type="radio" name="axis" id="by-steps"><label for="by-steps">over steps</label>)"
       "\n<div class=\"charts\">\n{}</div>\n"
-      "<p class=\"quiet\">Curves of steps are means over a hundredth of the steps; of those {} columns keep the first "
+      "<p class=\"quiet\">Runs that differ by their seeds alone are one line: the mean of those that have not ended, "
+      "in "
+      "a band from the least to the greatest. Curves of steps are means over a hundredth of the steps; of those {} "
+      "columns keep the first "
       "and the last point, the least and the greatest. Samples/s and waits are medians over a {}th of the steps; of "
       "more "
-      "than {} runs they are a row a run: its median, and the range that nine tenths of its steps lie in. A run whose "
-      "greatest value is more than {:g} times the median of the runs' greatest leaves its chart at the top.</p>\n",
+      "than {} lines they are a row a line: its median, and the range that nine tenths of its steps lie in. A line "
+      "whose greatest value is more than {:g} times the median of the lines' greatest leaves its chart at the "
+      "top.</p>\n",
       figures, kChartColumns, kMedians, kFewRuns, kFarRatio);
 }
 
-std::string trust_section(const std::vector<ReportedRun>& runs) {
+std::string trust_section(const std::vector<ReportedRun>& runs, const std::vector<size_t>& lines) {
   const auto logged = static_cast<size_t>(
       std::count_if(runs.begin(), runs.end(), [](const ReportedRun& run) { return !run.norms.empty(); }));
   std::string html;
@@ -141,7 +150,7 @@ std::string trust_section(const std::vector<ReportedRun>& runs) {
     const std::string map = heat_map(runs[i].layers, columns, std::min(kTrustCellsOfRun, kTrustCells / logged));
     if (map.empty()) continue;
     html += fmt::format("<details{}><summary>{}{}</summary><div class=\"scroll wide\">{}</div></details>\n",
-                        html.empty() ? " open" : "", key_of(i), xml_text(runs[i].name), map);
+                        html.empty() ? " open" : "", key_of(lines[i]), xml_text(runs[i].name), map);
   }
   if (html.empty()) return "";
   return "<h2>Trust ratios of layers</h2>\n<p class=\"quiet\">What the learning rate of each layer is multiplied by, "
@@ -179,9 +188,11 @@ std::string report_page(const ReportedRuns& reported) {
                                                     ", "));
   const std::string title = runs.size() == 1 ? fmt::format("{}: {}", recipes, runs[0].name)
                                              : fmt::format("{}: {} runs", recipes, runs.size());
+  const std::vector<SeedLine> lines = seed_lines(runs);
   return html_page(title,
-                   legend(runs) + results_section(runs) + curves_section(runs) + trust_section(runs) +
-                       common_flags(runs) + left_out_section(reported.left_out),
+                   legend(lines) + results_section(runs, lines) + curves_section(runs, lines) +
+                       trust_section(runs, line_numbers(lines)) + common_flags(runs) +
+                       left_out_section(reported.left_out),
                    std::string(kPickingScript) + kTableScript);
 }
 

@@ -146,16 +146,16 @@ std::vector<std::string> differing_flags(const std::vector<ReportedRun>& runs) {
   return names;
 }
 
-std::string key_of(size_t number) {
-  const Svg::Stroke stroke = numbered_stroke(number);
+std::string key_of(size_t line) {
+  const Svg::Stroke stroke = numbered_stroke(line);
   return fmt::format(
       R"(<svg class="key" viewBox="0 0 24 10"><line x1="0" y1="5" x2="24" y2="5" stroke="{}" stroke-width="3"{}/></svg>)",
       stroke.color, stroke.dashes.empty() ? "" : fmt::format(R"( stroke-dasharray="{}")", stroke.dashes));
 }
 
-std::string picked_by(size_t number) { return fmt::format(R"(class="pick" data-run="{}")", number); }
+std::string picked_by(size_t line) { return fmt::format(R"(class="pick" data-run="{}")", line); }
 
-std::string results_table(const std::vector<ReportedRun>& runs) {
+std::string results_table(const std::vector<ReportedRun>& runs, const std::vector<size_t>& lines) {
   const std::vector<std::string> flags = differing_flags(runs);
   std::vector<RunFigures> figures;
   for (const ReportedRun& run : runs) figures.push_back(figures_of(run));
@@ -169,7 +169,7 @@ std::string results_table(const std::vector<ReportedRun>& runs) {
   HtmlTable table(columns);
   for (size_t i = 0; i < runs.size(); ++i) {
     const ReportedRun& r = runs[i];
-    std::vector<HtmlCell> cells = {key_of(i) + xml_text(r.name)};
+    std::vector<HtmlCell> cells = {key_of(lines[i]) + xml_text(r.name)};
     for (const std::string& flag : flags) cells.push_back(flag_cell(flag_of(r, flag)));
     cells.push_back(ending(r));
     for (const FigureColumn& column : found) cells.push_back(figure_cell(r, figures[i], column));
@@ -177,7 +177,7 @@ std::string results_table(const std::vector<ReportedRun>& runs) {
     cells.insert(cells.end(), {number_cell(train_loss), HtmlCell(std::to_string(r.done_steps), r.done_steps),
                                rate_cell(r.samples_per_s), wait_cell(r.data_wait_ms), memory_cell(r.process_bytes),
                                memory_cell(r.program_bytes), time_cell(r.run.seconds)});
-    table.row(cells, picked_by(i));
+    table.row(cells, picked_by(lines[i]));
   }
   return table.str();
 }

@@ -12,21 +12,28 @@ Tensor padded_shortcut(Tensor x, int64_t channels, int64_t stride) {
   return missing == 0 ? x : pad(x, {0, missing / 2, 0, 0}, {0, missing - missing / 2, 0, 0});
 }
 
-Tensor block(const std::string& name, Tensor x, int64_t channels, int64_t stride) {
+// A 3x3 convolution with batch norm, or with a bias in its place: "conv1" and "bn1".
+Tensor convolution(const std::string& number, Tensor x, int64_t channels, int64_t stride, bool normed) {
+  x = conv2d("conv" + number, x, channels, {.kernel = 3, .stride = stride, .padding = 1, .bias = !normed});
+  return normed ? batch_norm("bn" + number, x) : x;
+}
+
+Tensor block(const std::string& name, Tensor x, int64_t channels, int64_t stride, bool normed) {
   Scope scope(name);
-  Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));
-  y = batch_norm("bn2", conv2d("conv2", y, channels, {.kernel = 3, .padding = 1}));
+  Tensor y = relu(convolution("1", x, channels, stride, normed));
+  y = convolution("2", y, channels, 1, normed);
   return relu(y + padded_shortcut(x, channels, stride));
 }
 
 ModelOutput resnet_cifar_model(Batch& batch) {
   const int64_t blocks = (batch.options.whole("depth") - 2) / 6;
+  const bool normed = batch.options.word("norm") == "batch";
   int64_t channels = 16 * batch.options.whole("width");
-  Tensor x = relu(batch_norm("bn1", conv2d("conv1", batch.images, channels, {.kernel = 3, .padding = 1})));
+  Tensor x = relu(convolution("1", batch.images, channels, 1, normed));
   for (int64_t stage = 1; stage <= 3; ++stage) {
     Scope scope("layer" + std::to_string(stage));
     if (stage > 1) channels *= 2;
-    for (int64_t b = 0; b < blocks; ++b) x = block(std::to_string(b), x, channels, stage > 1 && b == 0 ? 2 : 1);
+    for (int64_t b = 0; b < blocks; ++b) x = block(std::to_string(b), x, channels, stage > 1 && b == 0 ? 2 : 1, normed);
   }
   return classification(batch, linear("linear", global_avg_pool(x), batch.classes, {.init = he_normal(fan_in)}));
 }
@@ -51,7 +58,10 @@ Recipe resnet_cifar() {
                        .augment = "crop,flip"},
           .synthetic = {.shape = {3, 32, 32}},
           .options = {{.name = "depth", .value = 20, .doc = "layers", .choices = {8, 20, 32, 44, 56, 110}},
-                      {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"}}};
+                      {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"},
+                      word_option("norm", {"batch", "none"},
+                                  "normalisation behind the convolutions; none: they have a bias in its place, as in "
+                                  "Shallue et al. 2018, whose ResNet-8 has no batch norm")}};
 }
 
 }  // namespace kb

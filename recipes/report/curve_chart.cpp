@@ -112,6 +112,17 @@ void CurveChart::line(const Curve& curve, const Svg::Stroke& stroke) {
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
+void CurveChart::band(const Curve& low, const Curve& high, const std::string& color) {
+  constexpr double kOpacity = 0.18;
+  Svg::Points corners;
+  const auto add = [&](const CurvePoint& point) {
+    if (std::isfinite(point.*course_.at)) corners.emplace_back(x(point.*course_.at), y(point.value));
+  };
+  std::for_each(low.begin(), low.end(), add);
+  std::for_each(high.rbegin(), high.rend(), add);
+  if (corners.size() > 2) svg_.area(corners, color, kOpacity);
+}
+
 void CurveChart::evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what) {
   constexpr double kRadius = 2.5;
   line(decimated(curve, kMostCurvePoints / 2), stroke);

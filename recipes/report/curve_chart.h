@@ -60,6 +60,8 @@ class CurveChart {
 
   void draw_axes(const std::string& title);
   void line(const Curve& curve, const Svg::Stroke& stroke);
+  // The area between two curves with the same places.
+  void band(const Curve& low, const Curve& high, const std::string& color);
   // A line with a dot an evaluation; `what`: of the values, in the dots' tips.
   void evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what);
   // The dots alone, of this radius.

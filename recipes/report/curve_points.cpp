@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 namespace kb {
@@ -76,6 +77,42 @@ Curve averaged(const Curve& curve, size_t parts) { return by_parts(curve, parts,
 Curve medians(const Curve& curve, size_t parts) { return by_parts(curve, parts, median_value); }
 
 double median_of_curve(const Curve& curve) { return median_value(curve); }
+
+namespace {
+
+// The value at a step, straight between points; nothing before the first and behind the last one.
+std::optional<double> value_at(const Curve& curve, double step) {
+  const auto after = std::lower_bound(curve.begin(), curve.end(), step,
+                                      [](const CurvePoint& point, double at) { return point.step < at; });
+  if (after == curve.end()) return std::nullopt;
+  if (after->step == step) return after->value;
+  if (after == curve.begin()) return std::nullopt;
+  const CurvePoint& before = *std::prev(after);
+  return before.value + (after->value - before.value) * (step - before.step) / (after->step - before.step);
+}
+
+}  // namespace
+
+CurveBand band_of(std::vector<Curve> curves) {
+  std::erase_if(curves, [](const Curve& curve) { return curve.empty(); });
+  if (curves.empty()) return {};
+  const auto ends_before = [](const Curve& a, const Curve& b) { return a.back().step < b.back().step; };
+  CurveBand band{*std::max_element(curves.begin(), curves.end(), ends_before), {}, {}};
+  if (curves.size() == 1) return band;
+  band.low = band.high = band.mean;
+  for (size_t i = 0; i < band.mean.size(); ++i) {
+    double sum = 0, least = std::numeric_limits<double>::infinity(), greatest = -least, count = 0;
+    for (const Curve& curve : curves) {
+      const std::optional<double> value = value_at(curve, band.mean[i].step);
+      if (!value) continue;
+      sum += *value, ++count;
+      least = std::min(least, *value), greatest = std::max(greatest, *value);
+    }
+    band.mean[i].value = sum / count;
+    band.low[i].value = least, band.high[i].value = greatest;
+  }
+  return band;
+}
 
 Curve scaled(Curve curve, double factor) {
   for (CurvePoint& point : curve) point.value *= factor;

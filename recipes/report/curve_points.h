@@ -26,6 +26,15 @@ double median_of_curve(const Curve& curve);
 
 Curve scaled(Curve curve, double factor);
 
+// Several curves as one.
+struct CurveBand {
+  Curve mean;
+  Curve low, high;  // least and greatest value, at the points of `mean`; empty: of one curve
+};
+// Returns, at the points of the curve that goes furthest, mean, least and greatest value of the curves that have begun
+// and not ended there, each straight between its points. Empty curves are passed over.
+CurveBand band_of(std::vector<Curve> curves);
+
 // The first and the last point of each of `columns` equal parts of the epochs, those left out that lie between two
 // equal values: a learning rate is flat, but for its drops.
 Curve column_ends(const Curve& curve, size_t columns);

@@ -15,6 +15,12 @@ std::string stroke_text(const Svg::Stroke& stroke) {
                      stroke.dashes.empty() ? "" : fmt::format(R"( stroke-dasharray="{}")", stroke.dashes));
 }
 
+std::string places_of(const Svg::Points& points) {
+  std::string places;
+  for (const auto& [x, y] : points) places += fmt::format("{}{:.2f},{:.2f}", places.empty() ? "" : " ", x, y);
+  return places;
+}
+
 }  // namespace
 
 std::vector<double> round_ticks(double most) {
@@ -107,12 +113,14 @@ void Svg::line(double x1, double y1, double x2, double y2, const Stroke& stroke)
                        x1, y1, x2, y2, stroke_text(stroke));
 }
 
+void Svg::area(const Points& corners, const std::string& fill, double opacity) {
+  closed(fmt::format(R"(polygon points="{}" fill-opacity="{:g}")", places_of(corners), opacity), fill, "");
+}
+
 void Svg::lines(const Points& points, const Stroke& stroke) {
-  std::string places;
-  for (const auto& [x, y] : points) places += fmt::format("{}{:.2f},{:.2f}", places.empty() ? "" : " ", x, y);
   text_ += fmt::format(R"(<polyline fill="none" points="{}" {}/>)"
                        "\n",
-                       places, stroke_text(stroke));
+                       places_of(points), stroke_text(stroke));
 }
 
 void Svg::boxes(const Points& corners, double width, double height, const std::string& fill) {

@@ -29,7 +29,8 @@ class Svg {
   void rect(double x, double y, double width, double height, const std::string& fill, const std::string& tip = "");
   void circle(double x, double y, double radius, const std::string& fill, const std::string& tip = "");
   void line(double x1, double y1, double x2, double y2, const Stroke& stroke);
-  void lines(const Points& points, const Stroke& stroke);  // from each to the next
+  void lines(const Points& points, const Stroke& stroke);                     // from each to the next
+  void area(const Points& corners, const std::string& fill, double opacity);  // opacity in [0, 1]
   void text(double x, double y, const std::string& text, const Letters& letters);
   // Boxes of one size and one colour, in little text; no tips.
   void boxes(const Points& corners, double width, double height, const std::string& fill);

@@ -10,6 +10,7 @@
 #include "recipes/charts/heat_map.h"
 #include "recipes/charts/run_charts.h"
 #include "recipes/compare/report_table.h"
+#include "recipes/compare/seed_lines.h"
 #include "recipes/report/curve_points.h"
 #include "recipes/sweep/sweep_store.h"
 #include "tests/few_threads.h"
@@ -296,11 +297,53 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   BOOST_TEST(page_has(damaged.left_out[0], "which trials are hopeless is not told"), damaged.left_out[0]);
 }
 
+// Of two seeds and a third that ended early, straight between points.
+BOOST_AUTO_TEST_CASE(a_band_holds_every_seed_that_is_there) {
+  const auto curve = [](std::vector<std::pair<double, double>> points) {
+    Curve made;
+    for (const auto& [step, value] : points) made.push_back({step / 10, value, step});
+    return made;
+  };
+  const CurveBand band = band_of({curve({{0, 4}, {10, 2}}), {}, curve({{0, 2}, {20, 6}}), curve({{0, 3}, {20, 1}})});
+  BOOST_REQUIRE(band.mean.size() == 2u);
+  BOOST_TEST(band.mean[0].value == 3);
+  BOOST_TEST((band.low[0].value == 2 && band.high[0].value == 4));
+  BOOST_TEST(band.mean[1].value == 3.5);  // the first one ended at step 10
+  BOOST_TEST((band.low[1].value == 1 && band.high[1].value == 6));
+  const CurveBand between = band_of({curve({{0, 4}, {20, 2}}), curve({{0, 0}, {5, 8}, {20, 8}})});
+  BOOST_REQUIRE(between.mean.size() == 2u);
+  BOOST_TEST(between.mean[1].value == 5);
+  const CurveBand alone = band_of({curve({{0, 4}, {10, 2}})});
+  BOOST_TEST((alone.mean.size() == 2u && alone.low.empty() && alone.high.empty()));
+  BOOST_TEST(band_of(std::vector<Curve>()).mean.empty());
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_differ_by_their_seeds_are_one_line) {
+  const auto seed = [&](const std::string& name, const char* rate, int number, const std::string& more = "") {
+    write_run(directory / name, fmt::format(R"(, "lr": {}, "seed": {})", rate, number), step_lines(20, 2 + number),
+              more);
+  };
+  for (int number = 1; number <= 3; ++number) seed(fmt::format("kn8-seed-{}", number), "0.1", number);
+  seed("kn8-seed-4", "0.1", 4, R"(, "ended": {"how": "diverged", "step": 3}, "result": {"diverged": true})");
+  seed("other", "0.2", 1);
+  const ReportedRuns reported = read_runs({directory.path()});
+  const std::vector<SeedLine> lines = seed_lines(reported.runs);
+  std::vector<std::string> names;
+  for (const SeedLine& line : lines) names.push_back(line.name);
+  BOOST_TEST(names == (std::vector<std::string>{"kn8, 3 seeds", "kn8-seed-4", "other"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(line_numbers(lines) == (std::vector<size_t>{0, 0, 0, 1, 2}), boost::test_tools::per_element());
+  const std::string text = report_page(reported);
+  BOOST_TEST(count_of(text, "<polygon") > 0u);
+  BOOST_TEST(page_has(text, "<tr class=\"pick\" data-run=\"2\">"));
+  check_self_contained(text);
+}
+
 // Throughput of many runs is a row a run; of few a line of medians over the course.
 BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
   const auto throughput = [](size_t count) {
-    std::vector<ChartedRun> runs;
-    for (size_t i = 0; i < count; ++i) runs.push_back({fmt::format("run-{}", i), read_curves(step_lines(400, 2))});
+    std::vector<ChartedLine> runs;
+    for (size_t i = 0; i < count; ++i) runs.push_back({fmt::format("run-{}", i), {read_curves(step_lines(400, 2))}});
     for (const RunChart& chart : run_charts(runs))
       if (page_has(chart.by_steps, ">samples/s</text>")) return chart;
     return RunChart{};
@@ -336,10 +379,10 @@ BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
 
 // One that diverged leaves the chart; the others' curves are as high as without it.
 BOOST_AUTO_TEST_CASE(a_run_that_diverged_does_not_flatten_the_others) {
-  std::vector<ChartedRun> runs;
-  for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), read_curves(step_lines(50, 2))});
+  std::vector<ChartedLine> runs;
+  for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), {read_curves(step_lines(50, 2))}});
   const std::string tame = run_charts(runs).at(0).by_steps;
-  runs.push_back({"wild", read_curves(step_lines(50, 1e30))});
+  runs.push_back({"wild", {read_curves(step_lines(50, 1e30))}});
   const std::string wild = run_charts(runs).at(0).by_steps;
   const auto least_y = [](const std::string& svg, const std::string& of) {
     const std::regex group("data-run=\"" + of + "\"[^]*?points=\"([^\"]*)\"");

@@ -1,0 +1,67 @@
+#include "recipes/compare/seed_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace kb {
+namespace {
+
+constexpr std::string_view kSeeds[] = {"seed", "seed-weights", "seed-order"};
+
+using Flags = std::vector<std::pair<std::string, std::string>>;
+
+Flags without_seeds(Flags flags) {
+  std::erase_if(flags, [](const auto& flag) { return std::ranges::find(kSeeds, flag.first) != std::end(kSeeds); });
+  return flags;
+}
+
+// "kn512-seed-1" and "kn512-seed-2": "kn512"; whole words alone. "" where the names have none in common.
+std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<size_t>& numbers) {
+  constexpr std::string_view kSeparators = "-_./ ", kWord = "seed";
+  std::string name = runs[numbers.front()].name;
+  for (const size_t number : numbers)
+    name.resize(static_cast<size_t>(std::ranges::mismatch(name, runs[number].name).in1 - name.begin()));
+  name.resize(name.find_last_of(kSeparators) + 1);
+  name.resize(name.find_last_not_of(kSeparators) + 1);
+  if (!name.ends_with(kWord)) return name;
+  name.resize(name.size() - kWord.size());
+  name.resize(name.find_last_not_of(kSeparators) + 1);
+  return name;
+}
+
+}  // namespace
+
+std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs) {
+  std::vector<SeedLine> lines;
+  std::map<Flags, size_t> known;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    size_t line = lines.size();
+    if (!runs[i].run.diverged) line = known.try_emplace(without_seeds(runs[i].flags), line).first->second;
+    if (line == lines.size()) lines.push_back({runs[i].name, {}});
+    lines[line].runs.push_back(i);
+  }
+  std::set<std::string> taken;
+  for (SeedLine& line : lines) {
+    if (line.runs.size() == 1) continue;
+    const std::string common = common_name(runs, line.runs);
+    // A second line of that name is called by its first run.
+    if (!common.empty() && taken.insert(common).second) line.name = common;
+    line.name += fmt::format(", {} seeds", line.runs.size());
+  }
+  return lines;
+}
+
+std::vector<size_t> line_numbers(const std::vector<SeedLine>& lines) {
+  size_t count = 0;
+  for (const SeedLine& line : lines) count += line.runs.size();
+  std::vector<size_t> numbers(count);
+  for (size_t i = 0; i < lines.size(); ++i)
+    for (const size_t run : lines[i].runs) numbers[run] = i;
+  return numbers;
+}
+
+}  // namespace kb
