@@ -30,8 +30,9 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
         at->value = parse_real(flag, value, expected, row.below);
       },
       [=](const RunConfig& config) {
+        const bool follows = row.name == kBeta2Name && config.half_life > 0;  // from --half-life
         auto at = find_hyper(config.hyper, row.name);
-        return at == config.hyper.end() ? "" : fmt::format("{}", at->value);
+        return follows || at == config.hyper.end() ? "" : fmt::format("{}", at->value);
       }};
 }
 

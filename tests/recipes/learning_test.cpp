@@ -220,6 +220,15 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
 }
 
+// A trial of a sweep reads the words of its run.
+BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_half_life) {
+  const Recipe recipe = lenet_mnist();
+  const RunConfig config = parse(recipe, {"--optimizer", "nadamw", "--half-life", "44000", "--minibatch", "128"});
+  const RunConfig again = parse(recipe, flag_words(recipe, config));
+  BOOST_TEST(again.half_life == 44000);
+  BOOST_TEST(optimizer_text(again) == optimizer_text(config));
+}
+
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
   const Recipe recipe = faded();
   for (const char* optimizer : {"fading", "adamw", "sgd"}) {
