@@ -36,6 +36,9 @@ StudyHead study_head(const SweepDefinition& definition, std::span<const RunRepor
   head.rows.emplace_back("--trials", fmt::to_string(definition.trials));
   head.rows.emplace_back("--seeds", fmt::to_string(definition.seeds));
   for (auto& part : definition_parts(definition)) head.rows.push_back(std::move(part));
+  if (const std::string centre = centre_text(definition); !centre.empty())
+    head.rows.emplace_back("the centre of the search", centre + ", then the best of the minibatch before");
+  if (std::string note = beta2_note(definition); !note.empty()) head.notes.push_back(std::move(note));
   add_of_runs(head, "data", runs, &RunReport::data);
   add_of_runs(head, "build", runs, &RunReport::build);
   add_of_runs(head, "device", runs, &RunReport::device);

@@ -207,6 +207,7 @@ int sweep_command(const ToolArguments& arguments) {
   SweepWork work = work_of(given, arguments, call->recipe.name);
   work.quiet = call->config.quiet;
   const auto say = [&](const std::string& line) { Console(work.quiet).line(line); };
+  if (const std::string note = beta2_note(sweep); !note.empty()) say("NOTE: " + note);
   const std::filesystem::path store =
       given.store.empty() ? default_sweep_folder(sweep, say) : std::filesystem::path(given.store);
   open_sweep(store, sweep);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/config/learning.h"
 #include "recipes/config/values.h"
 #include "recipes/trials/study_folder.h"
 #include "runtime/commit.h"
@@ -150,15 +151,42 @@ std::vector<std::pair<std::string, std::string>> definition_parts(const SweepDef
   return parts;
 }
 
+std::string centre_text(const SweepDefinition& definition) {
+  std::vector<std::string> texts;
+  for (const auto& [flag, centre] : definition.centre) texts.push_back(fmt::format("{} {:.4g}", flag, centre));
+  if (texts.empty()) return "";
+  return fmt::format("{} at minibatch {}", fmt::join(texts, ", "), definition.minibatches.front());
+}
+
+namespace {
+
+// Returns the value behind a flag among the words; "" where there is none.
+std::string value_behind(const SweepDefinition& definition, std::string_view flag) {
+  const auto at = std::find(definition.words.begin(), definition.words.end(), flag);
+  return at == definition.words.end() || at + 1 == definition.words.end() ? "" : *(at + 1);
+}
+
+}  // namespace
+
 TargetFigure target_of(const SweepDefinition& definition) {
   constexpr const char* kTarget = "--target";
-  const auto at = std::find(definition.words.begin(), definition.words.end(), kTarget);
-  return parse_target(kTarget, at == definition.words.end() ? "" : *(at + 1));
+  return parse_target(kTarget, value_behind(definition, kTarget));
 }
 
 bool has_constant_rate(const SweepDefinition& definition) {
-  const auto at = std::find(definition.words.begin(), definition.words.end(), "--schedule");
-  return at != definition.words.end() && at + 1 != definition.words.end() && *(at + 1) == "constant";
+  return value_behind(definition, "--schedule") == "constant";
+}
+
+std::string beta2_note(const SweepDefinition& definition) {
+  const std::string name = value_behind(definition, "--optimizer");
+  const auto reads_beta2 = [&](const Optimizer& row) { return row.name == name && row.reads(kBeta2Name); };
+  const bool has_beta2 = std::any_of(optimizers().begin(), optimizers().end(), reads_beta2);
+  const std::string half_life = value_behind(definition, "--half-life");
+  if (!has_beta2 || definition.minibatches.size() < 2 || (!half_life.empty() && half_life != "0")) return "";
+  return fmt::format(
+      "--optimizer {} has one beta2 at every minibatch, and averages squared gradients over more samples at a larger "
+      "one; --half-life K keeps the samples (Marek et al. 2025)",
+      name);
 }
 
 std::optional<BuildDifference> build_difference(const SweepDefinition& definition) {
@@ -183,6 +211,9 @@ SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition a
   for (size_t i = 0; i < old_parts.size(); ++i)
     if (old_parts[i].second != new_parts[i].second)
       refuse_sweep(store, old_parts[i].first, old_parts[i].second, new_parts[i].second);
+  // A smaller first minibatch brings a centre of its own.
+  if (asked.minibatches.front() == there.minibatches.front() && asked.centre != there.centre)
+    refuse_sweep(store, "the centre of the search", centre_text(there), centre_text(asked));
   const bool has_all = std::includes(asked.minibatches.begin(), asked.minibatches.end(), there.minibatches.begin(),
                                      there.minibatches.end());
   if (!has_all)

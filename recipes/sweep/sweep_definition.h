@@ -60,6 +60,12 @@ TargetFigure target_of(const SweepDefinition& definition);
 // Returns names and values of all that stays as it is in a sweep which is gone on with: the recipe, its flags, what is
 // searched, and how it is planned.
 std::vector<std::pair<std::string, std::string>> definition_parts(const SweepDefinition& definition);
+// "lr 0.0125 at minibatch 8", what relative ranges lie around at the first minibatch; at each other one that is the
+// best of the minibatch before. "" where no range is relative.
+std::string centre_text(const SweepDefinition& definition);
+
+// A sentence where an optimizer keeps one beta2 over several minibatches, which then cannot be compared; "" elsewhere.
+std::string beta2_note(const SweepDefinition& definition);
 
 // Whether its trials keep one learning rate behind their warmup (--schedule constant).
 bool has_constant_rate(const SweepDefinition& definition);

@@ -537,6 +537,11 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_kept_and_grows_but_never_changes) {
           "--target error=0.03", "--target error=0.02");
   refused([](SweepDefinition& d) { d.ranges[0].range.high = 4; }, "what is searched differs", "--search lr=x0.125:8",
           "--search lr=x0.125:4");
+  refused(
+      [](SweepDefinition& d) {
+        d.centre = {{"lr", 0.5}};
+      },
+      "the centre of the search differs", "lr 0.008 at minibatch 8", "lr 0.5 at minibatch 8");
   refused([](SweepDefinition& d) { d.trials = 4; }, "--trials differ", "12 or more", "4");
   refused([](SweepDefinition& d) { d.minibatches = {8}; }, "the minibatches differ", "all of 8,32", "8");
   refused([](SweepDefinition& d) { d.cap = 2; }, "--cap differs", "3", "2");
