@@ -423,7 +423,7 @@ class Optimize {
   CompileState& state_;
   Graph to_;
   Rewriter rewriter_;
-  std::optional<RuleProbe> probe_;  // of the rule, in training
+  std::optional<RuleProbe> probe_;  // empty in inference
   Value flat_;
   std::map<std::string, Value> gradients_;
   std::map<std::string, Value> scalars_;

@@ -19,7 +19,7 @@ bool is_prepared_op(const Graph& graph, const Node& node) {
          (node.op == Op::cast && is_low_precision(node.type().dtype) && graph.type(node.inputs[0]).dtype == DType::f32);
 }
 
-// By node: depends on parameters, as they are or at an offset, alone, over at least one.
+// Tells of each node whether it depends on parameters alone, as they are or at an offset, and on one at least.
 std::vector<uint8_t> parameter_only(const Graph& graph) {
   std::vector<uint8_t> result(graph.nodes.size(), 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

@@ -115,7 +115,7 @@ constexpr Optimizer kOptimizers[] = {
      {kOneMinusBeta, kMeanShare},
      true},
     {"schedule-free-adamw",
-     "the same of AdamW (Defazio et al. 2024, algorithm 1)",
+     "AdamW whose mean point needs no falling learning rate (Defazio et al. 2024, algorithm 1)",
      schedule_free_adamw_update,
      2.5e-3,
      {kBeta, kBeta2, kEpsilon, weight_decay(0)},

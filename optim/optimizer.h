@@ -34,7 +34,7 @@ struct StepFacts {
   double learning_rate = 0, previous_learning_rate = 0;
   double updates = 1;          // t of the papers: 1 in the first step
   double peak = 0, epoch = 0;  // the schedule's reference learning rate; epochs done before this step
-  double rate_share = 1;       // of the squares of all learning rates so far, that of this step; 1 where all are 0
+  double rate_share = 1;       // this step's share of the sum of squared learning rates so far; 1 where all are 0
   std::span<const NamedScalar> hyper;
   double operator[](std::string_view hyper_parameter) const;
 };

@@ -12,7 +12,8 @@ namespace kb {
 
 struct StudyHead {
   std::vector<std::pair<std::string, std::string>> rows = {};  // names and values: recipe, data, target, ranges, ..
-  std::vector<std::string> notes = {};  // what makes trials hard to compare: another build, device, data, one beta2
+  std::vector<std::string> notes =
+      {};  // reasons that make trials hard to compare: another build, device, data, one beta2
 };
 
 // `runs`: the trials that were trained.

@@ -22,11 +22,11 @@ struct RunsPlot {
   std::string title = {};
   double logarithmic_ratio = kAlwaysLinear;  // see values_of_range
   double outliers = 0;                       // share of a curve's points that may leave the chart on either side
-  double least_share = 0;                    // of the least of the lines' greatest values, below which no axis begins
-  bool holds_all = false;                    // lines far above the others, too
-  bool has_dots = false;                     // a dot an evaluation, where lines are few
-  bool is_spread = false;                    // a row a line, where they are many: see SpreadChart
-  std::vector<CurveBand> curves = {};        // of every line; empty where it has none
+  double least_share = 0;              // no axis begins below this share of the least of the lines' greatest values
+  bool holds_all = false;              // lines far above the others, too
+  bool has_dots = false;               // a dot an evaluation, where lines are few
+  bool is_spread = false;              // a row a line, where they are many: see SpreadChart
+  std::vector<CurveBand> curves = {};  // one a line; empty where it has none
 };
 
 CurveRange range_of(const RunsPlot& plot) {

@@ -356,6 +356,10 @@ BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
   BOOST_TEST(compile_message(update_rule(own)) ==
              "optimizer own reads the scalar 'lr', which nothing sets; it has learning_rate, previous_learning_rate, "
              "updates, rho");
+  BOOST_TEST(compile_message([](UpdateContext& c) {
+               const Tensor ahead = c.gradient_offset("ahead");
+               return ahead + c.gradient_offset("far");
+             }) == "the update rule takes its gradient at two offsets, 'ahead' and 'far'");
   BOOST_TEST(compile_message([](UpdateContext& c) { return c.parameter - c.slot("mean"); }) ==
              "the update rule reads its slot 'mean' but never sets it: it would stay zero");
   BOOST_TEST(compile_message([](UpdateContext& c) {

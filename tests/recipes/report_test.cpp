@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   BOOST_TEST(page_has(damaged.left_out[0], "which trials are hopeless is not told"), damaged.left_out[0]);
 }
 
-// Of two seeds and a third that ended early, straight between points.
+// A seed has ended early; curves are straight between their points.
 BOOST_AUTO_TEST_CASE(a_band_holds_every_seed_that_is_there) {
   const auto curve = [](std::vector<std::pair<double, double>> points) {
     Curve made;
