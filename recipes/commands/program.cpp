@@ -33,7 +33,7 @@ const Command* find_command(const std::string& name) {
 int train_or_study(const Recipe& recipe, const std::vector<std::string>& words) {
   const std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), words);
   if (!config) return 0;
-  return config->seeds.empty() ? train_recipe(recipe, words) : train_seeds(recipe, *config, words);
+  return config->looking.seeds.empty() ? train_recipe(recipe, words) : train_seeds(recipe, *config, words);
 }
 
 }  // namespace

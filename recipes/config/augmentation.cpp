@@ -9,31 +9,31 @@ namespace kb {
 namespace {
 
 bool asks_for(const RunConfig& config, AugmentKind kind) {
-  return std::find(config.augment.begin(), config.augment.end(), kind) != config.augment.end();
+  return std::find(config.data.augment.begin(), config.data.augment.end(), kind) != config.data.augment.end();
 }
 
 }  // namespace
 
 AugmentSpec augment_spec(const RunConfig& config) {
   AugmentSpec spec{
-      .crop = asks_for(config, AugmentKind::crop), .flip = asks_for(config, AugmentKind::flip), .pad = config.pad};
+      .crop = asks_for(config, AugmentKind::crop), .flip = asks_for(config, AugmentKind::flip), .pad = config.data.pad};
   spec.resized_crop = asks_for(config, AugmentKind::resized_crop);
   spec.jitter = asks_for(config, AugmentKind::jitter);
   spec.lighting = asks_for(config, AugmentKind::lighting);
-  if (asks_for(config, AugmentKind::cutout)) spec.cutout = config.cutout_size;
-  if (asks_for(config, AugmentKind::mixup)) spec.mixup = config.mixup_alpha;
+  if (asks_for(config, AugmentKind::cutout)) spec.cutout = config.data.cutout_size;
+  if (asks_for(config, AugmentKind::mixup)) spec.mixup = config.data.mixup_alpha;
   return spec;
 }
 
 AugmentSpec graph_augment(const RunConfig& config) {
   AugmentSpec all = augment_spec(config);
   all.resized_crop = all.jitter = all.lighting = false;
-  return config.augment_in == AugmentPlace::loader ? AugmentSpec{.mixup = all.mixup} : all;
+  return config.data.augment_in == AugmentPlace::loader ? AugmentSpec{.mixup = all.mixup} : all;
 }
 
 Augmentation loader_augment(const RunConfig& config, const InputSpec& input) {
-  return {augment_spec(config), static_cast<uint64_t>(config.seed), mean_pixel(input.mean),
-          config.augment_in == AugmentPlace::loader};
+  return {augment_spec(config), static_cast<uint64_t>(config.arithmetic.seed), mean_pixel(input.mean),
+          config.data.augment_in == AugmentPlace::loader};
 }
 
 void check_augment(const RunConfig& config, const InputSpec& input) {
@@ -59,7 +59,7 @@ std::string describe_augment(const RunConfig& config) {
   const std::string in_loader = loaders.empty() ? "" : fmt::format("{}; in the loader", fmt::join(loaders, ", "));
   if (kinds.empty()) return in_loader.empty() ? "none" : in_loader;
   if (!in_loader.empty()) kinds[0] = in_loader + "; " + kinds[0];
-  return fmt::format("{}; in the {}", fmt::join(kinds, ", "), word_of(kAugmentPlaces, config.augment_in));
+  return fmt::format("{}; in the {}", fmt::join(kinds, ", "), word_of(kAugmentPlaces, config.data.augment_in));
 }
 
 }  // namespace kb

@@ -8,8 +8,8 @@ namespace kb {
 // another flag to have an effect; other members have values whether anybody asks for them or not.
 void check_values(const RunConfig& config, const std::vector<Optimizer>& optimizers) {
   RunConfig given = config;
-  given.dataset.clear();
-  if (!given.warmup_from) given.warmup_from = given.warmup_start;
+  given.data.dataset.clear();
+  if (!given.learning.warmup_from) given.learning.warmup_from = given.learning.warmup_start;
   Recipe recipe;
   recipe.optimizers = optimizers;
   RunConfig read = given;

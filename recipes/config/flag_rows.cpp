@@ -11,21 +11,22 @@ namespace {
 constexpr const char* kSeedExpected = "a whole number in [0, 2^32)";
 constexpr int64_t kSeedsBelow = int64_t{1} << 32;
 
-FlagRow whole_row(FlagText text, int64_t RunConfig::*member, std::string expected, int64_t least, int64_t below) {
+FlagRow whole_row(FlagText text, Member<int64_t> member, std::string expected, int64_t least, int64_t below) {
   std::string name = text.name;
   return {std::move(text),
           [=](RunConfig& config, const std::string& value) {
-            config.*member = parse_whole(name, value, expected, least, below);
+            member.in(config) = parse_whole(name, value, expected, least, below);
           },
-          [=](const RunConfig& config) { return fmt::format("{}", config.*member); }};
+          [=](const RunConfig& config) { return fmt::format("{}", member.in(config)); }};
 }
 
-FlagRow real_row(FlagText text, double RunConfig::*member, std::string expected, double below) {
+FlagRow real_row(FlagText text, Member<double> member, std::string expected, double below) {
   std::string name = text.name;
-  return {
-      std::move(text),
-      [=](RunConfig& config, const std::string& value) { config.*member = parse_real(name, value, expected, below); },
-      [=](const RunConfig& config) { return fmt::format("{}", config.*member); }};
+  return {std::move(text),
+          [=](RunConfig& config, const std::string& value) {
+            member.in(config) = parse_real(name, value, expected, below);
+          },
+          [=](const RunConfig& config) { return fmt::format("{}", member.in(config)); }};
 }
 
 }  // namespace
@@ -60,46 +61,46 @@ FlagRow FlagRow::needs(std::string expected, std::string flag, std::function<boo
   return std::move(*this);
 }
 
-FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero) {
+FlagRow whole(FlagText text, Member<int64_t> member, bool may_be_zero) {
   const int64_t least = may_be_zero ? 0 : 1;
   return whole_row(std::move(text), member, whole_expectation(least), least, kWholeBelow);
 }
 
-FlagRow seed_row(FlagText text, int64_t RunConfig::*member) {
+FlagRow seed_row(FlagText text, Member<int64_t> member) {
   return whole_row(std::move(text), member, kSeedExpected, 0, kSeedsBelow);
 }
 
-FlagRow seed_row(FlagText text, std::optional<int64_t> RunConfig::*member) {
+FlagRow seed_row(FlagText text, Member<std::optional<int64_t>> member) {
   return {text,
           [=](RunConfig& config, const std::string& value) {
-            config.*member = parse_whole(text.name, value, kSeedExpected, 0, kSeedsBelow);
+            member.in(config) = parse_whole(text.name, value, kSeedExpected, 0, kSeedsBelow);
           },
-          [=](const RunConfig& config) { return config.*member ? fmt::to_string(*(config.*member)) : ""; }};
+          [=](const RunConfig& config) { return member.in(config) ? fmt::to_string(*member.in(config)) : ""; }};
 }
 
-FlagRow real(FlagText text, double RunConfig::*member) {
+FlagRow real(FlagText text, Member<double> member) {
   return real_row(std::move(text), member, "a number >= 0", std::numeric_limits<double>::infinity());
 }
 
-FlagRow positive(FlagText text, double RunConfig::*member) {
+FlagRow positive(FlagText text, Member<double> member) {
   FlagRow row = real_row(text, member, "a number > 0", std::numeric_limits<double>::infinity());
   row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
     read(config, value);
-    if (config.*member == 0) refuse_value(text.name, "a number > 0", value);
+    if (member.in(config) == 0) refuse_value(text.name, "a number > 0", value);
   };
   return row;
 }
 
-FlagRow optional_real(FlagText text, std::optional<double> RunConfig::*member) {
+FlagRow optional_real(FlagText text, Member<std::optional<double>> member) {
   std::string name = text.name;
   return {std::move(text),
           [=](RunConfig& config, const std::string& value) {
-            config.*member = parse_real(name, value, "a number >= 0", std::numeric_limits<double>::infinity());
+            member.in(config) = parse_real(name, value, "a number >= 0", std::numeric_limits<double>::infinity());
           },
-          [=](const RunConfig& config) { return config.*member ? fmt::format("{}", *(config.*member)) : ""; }};
+          [=](const RunConfig& config) { return member.in(config) ? fmt::format("{}", *member.in(config)) : ""; }};
 }
 
-FlagRow fraction(FlagText text, double RunConfig::*member) {
+FlagRow fraction(FlagText text, Member<double> member) {
   return real_row(std::move(text), member, "a number in [0, 1)", 1);
 }
 
@@ -107,37 +108,37 @@ std::string with_words(std::string doc, const std::vector<std::string>& words) {
   return fmt::format("{}; one of {}", doc, fmt::join(words, ", "));
 }
 
-FlagRow choice(FlagText text, std::string RunConfig::*member, const std::vector<std::string>& choices) {
+FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices) {
   std::string name = text.name;
   text.doc = with_words(std::move(text.doc), choices);
   return {std::move(text),
           [=](RunConfig& config, const std::string& value) {
             check_choice(name, value, choices);
-            config.*member = value;
+            member.in(config) = value;
           },
-          [=](const RunConfig& config) { return config.*member; }};
+          [=](const RunConfig& config) { return member.in(config); }};
 }
 
-FlagRow path(FlagText text, std::string RunConfig::*member, const char* what) {
+FlagRow path(FlagText text, Member<std::string> member, const char* what) {
   std::string name = text.name;
   return {std::move(text),
           [=](RunConfig& config, const std::string& value) {
             if (value.empty()) refuse_value(name, what, value);
-            config.*member = value;
+            member.in(config) = value;
           },
-          [=](const RunConfig& config) { return config.*member; }};
+          [=](const RunConfig& config) { return member.in(config); }};
 }
 
-FlagRow period(FlagText text, Period RunConfig::*member, Period::Unit plain) {
+FlagRow period(FlagText text, Member<Period> member, Period::Unit plain) {
   std::string name = text.name;
   return {std::move(text),
-          [=](RunConfig& config, const std::string& value) { config.*member = parse_period(name, value, plain); },
-          [=](const RunConfig& config) { return (config.*member).text(plain); }};
+          [=](RunConfig& config, const std::string& value) { member.in(config) = parse_period(name, value, plain); },
+          [=](const RunConfig& config) { return member.in(config).text(plain); }};
 }
 
-FlagRow toggle(FlagText text, bool RunConfig::*member) {
-  return {std::move(text), [=](RunConfig& config, const std::string&) { config.*member = true; },
-          [=](const RunConfig& config) { return config.*member ? "true" : "false"; }};
+FlagRow toggle(FlagText text, Member<bool> member) {
+  return {std::move(text), [=](RunConfig& config, const std::string&) { member.in(config) = true; },
+          [=](const RunConfig& config) { return member.in(config) ? "true" : "false"; }};
 }
 
 }  // namespace kb

@@ -23,13 +23,24 @@ struct FlagNeed {
   std::function<bool(const RunConfig&)> is_met = {};  // empty: the flag always has an effect
 };
 
+// A member of RunConfig, and its path for messages: "batch.per_worker".
+template <class Value>
+struct Member {
+  std::string path;
+  Value& (*find)(RunConfig&) = nullptr;
+
+  Value& in(RunConfig& config) const { return find(config); }
+  const Value& in(const RunConfig& config) const { return find(const_cast<RunConfig&>(config)); }
+};
+
 // All facts of a flag.
 struct FlagRow {
   FlagText text;
   std::function<void(RunConfig&, const std::string&)> read;  // throws UsageError
   std::function<std::string(const RunConfig&)> print;        // empty: nothing to say
   FlagEffect effect = FlagEffect::computed;
-  bool differs = false;  // between processes of a run; what data and weights it names is compared once they are read
+  std::string member = {};  // path of the member that it sets, "batch.per_worker"
+  bool differs = false;     // between processes of a run; what data and weights it names is compared once they are read
   FlagNeed need = {};
   bool is_of_images = false;  // a recipe with a task of its own does not have the flag
   std::string heading = {};   // of the help, above this flag and those behind it; empty: as the flag before
@@ -53,28 +64,28 @@ std::vector<FlagRow> flag_table(const Recipe& recipe);
 // The row of "--lr". Throws UsageError with the nearest name there is.
 FlagRow find_flag(const Recipe& recipe, const std::string& name);
 
-FlagRow whole(FlagText text, int64_t RunConfig::*member, bool may_be_zero);
-FlagRow seed_row(FlagText text, int64_t RunConfig::*member);  // in [0, 2^32)
-FlagRow seed_row(FlagText text, std::optional<int64_t> RunConfig::*member);
-FlagRow real(FlagText text, double RunConfig::*member);      // >= 0
-FlagRow positive(FlagText text, double RunConfig::*member);  // > 0
-FlagRow fraction(FlagText text, double RunConfig::*member);  // in [0, 1)
+FlagRow whole(FlagText text, Member<int64_t> member, bool may_be_zero);
+FlagRow seed_row(FlagText text, Member<int64_t> member);  // in [0, 2^32)
+FlagRow seed_row(FlagText text, Member<std::optional<int64_t>> member);
+FlagRow real(FlagText text, Member<double> member);      // >= 0
+FlagRow positive(FlagText text, Member<double> member);  // > 0
+FlagRow fraction(FlagText text, Member<double> member);  // in [0, 1)
 // A name of a list that is no closed set: data sets, optimizers' schedules.
-FlagRow choice(FlagText text, std::string RunConfig::*member, const std::vector<std::string>& choices);
+FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices);
 std::string with_words(std::string doc, const std::vector<std::string>& words);  // "doc; one of a, b"
 template <class Value, size_t count>
-FlagRow choice(FlagText text, Value RunConfig::*member, const Choice<Value> (&choices)[count]) {
+FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choices)[count]) {
   const std::string name = text.name;
   text.doc = with_words(std::move(text.doc), words_of(choices));
   return {
       std::move(text),
-      [=, &choices](RunConfig& config, const std::string& word) { config.*member = choice_of(name, choices, word); },
-      [=, &choices](const RunConfig& config) { return word_of(choices, config.*member); }};
+      [=, &choices](RunConfig& config, const std::string& word) { member.in(config) = choice_of(name, choices, word); },
+      [=, &choices](const RunConfig& config) { return word_of(choices, member.in(config)); }};
 }
-FlagRow path(FlagText text, std::string RunConfig::*member, const char* what = "a folder");
-FlagRow toggle(FlagText text, bool RunConfig::*member);
+FlagRow path(FlagText text, Member<std::string> member, const char* what = "a folder");
+FlagRow toggle(FlagText text, Member<bool> member);
 // `plain`: unit of a number without one.
-FlagRow period(FlagText text, Period RunConfig::*member, Period::Unit plain);
-FlagRow optional_real(FlagText text, std::optional<double> RunConfig::*member);  // >= 0
+FlagRow period(FlagText text, Member<Period> member, Period::Unit plain);
+FlagRow optional_real(FlagText text, Member<std::optional<double>> member);  // >= 0
 
 }  // namespace kb

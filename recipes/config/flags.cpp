@@ -21,7 +21,7 @@ namespace {
 
 // Words separated by commas, each a choice; `none` stands for no word where it is not null.
 template <class Value, size_t count>
-FlagRow list(FlagText text, std::vector<Value> RunConfig::*member, const Choice<Value> (&choices)[count],
+FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choice<Value> (&choices)[count],
              const char* none = nullptr) {
   const std::string name = text.name;
   return {std::move(text),
@@ -29,48 +29,50 @@ FlagRow list(FlagText text, std::vector<Value> RunConfig::*member, const Choice<
             std::vector<Value> values;
             if (!none || value != none)
               for (const std::string& word : comma_separated(value)) values.push_back(choice_of(name, choices, word));
-            config.*member = std::move(values);
+            member.in(config) = std::move(values);
           },
           [=, &choices](const RunConfig& config) {
             std::vector<std::string> words;
-            for (const Value value : config.*member) words.push_back(word_of(choices, value));
+            for (const Value value : member.in(config)) words.push_back(word_of(choices, value));
             return words.empty() && none ? none : fmt::format("{}", fmt::join(words, ","));
           }};
 }
 
-FlagRow dump() {
+FlagRow dump(Member<std::vector<Dump>> member) {
   return list({"--dump", "WHAT",
                fmt::format("write into the run folder, separated by commas (kernels: cpp of a CPU, cuda of a GPU): {}",
                            fmt::join(words_of(kDumps), ", "))},
-              &RunConfig::dump, kDumps);
+              member, kDumps);
 }
 
-FlagRow augment() {
+FlagRow augment(Member<std::vector<AugmentKind>> member) {
   return list({"--augment", "KINDS",
                fmt::format("augmentations of training images, separated by commas: {}; or none",
                            fmt::join(words_of(kAugmentKinds), ", "))},
-              &RunConfig::augment, kAugmentKinds, "none");
+              member, kAugmentKinds, "none");
 }
 
 FlagRow loader_threads() {
   static constexpr const char* kName = "--loader-threads";
-  return {
-      {kName, "N", "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
-      [](RunConfig& config, const std::string& value) {
-        config.loader_threads.reset();
-        if (value != "auto") config.loader_threads = parse_whole(kName, value, "auto, or 0 to 256", 0, 257);
-      },
-      [](const RunConfig& config) { return config.loader_threads ? fmt::to_string(*config.loader_threads) : "auto"; }};
+  return {{kName, "N", "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
+          [](RunConfig& config, const std::string& value) {
+            config.arithmetic.loader_threads.reset();
+            if (value != "auto")
+              config.arithmetic.loader_threads = parse_whole(kName, value, "auto, or 0 to 256", 0, 257);
+          },
+          [](const RunConfig& config) {
+            return config.arithmetic.loader_threads ? fmt::to_string(*config.arithmetic.loader_threads) : "auto";
+          }};
 }
 
 FlagRow threads() {
   static constexpr const char* kName = "--threads";
   return {{kName, "N", "threads; 0: one a core, of those that this process may use"},
           [](RunConfig& config, const std::string& value) {
-            config.threads =
+            config.machine.threads =
                 parse_whole(kName, value, fmt::format("a whole number in [0, {}]", kMostThreads), 0, kMostThreads + 1);
           },
-          [](const RunConfig& config) { return fmt::to_string(config.threads); }};
+          [](const RunConfig& config) { return fmt::to_string(config.machine.threads); }};
 }
 
 FlagRow seeds_row() {
@@ -78,8 +80,8 @@ FlagRow seeds_row() {
       {"--seeds", "A..B",
        "train once under each seed, by itself, and tell mean and standard deviation: a range such as 1..5, or numbers "
        "separated by commas"},
-      [](RunConfig& config, const std::string& value) { config.seeds = parse_seeds("--seeds", value); },
-      [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.seeds, ",")); }};
+      [](RunConfig& config, const std::string& value) { config.looking.seeds = parse_seeds("--seeds", value); },
+      [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.looking.seeds, ",")); }};
 }
 
 FlagRow bucket_mb() {
@@ -88,18 +90,20 @@ FlagRow bucket_mb() {
            "part of the gradient that processes sum together while the rest is computed, in units of 1e6 bytes; the "
            "same bits; auto: the least step that a cost model finds"},
           [](RunConfig& config, const std::string& value) {
-            if (value == "auto") return void(config.bucket_mb = 0);
-            config.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
-            if (config.bucket_mb == 0) refuse_value(kName, "auto, or a number > 0", value);
+            if (value == "auto") return void(config.arithmetic.bucket_mb = 0);
+            config.arithmetic.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
+            if (config.arithmetic.bucket_mb == 0) refuse_value(kName, "auto, or a number > 0", value);
           },
-          [](const RunConfig& config) { return config.bucket_mb == 0 ? "auto" : fmt::to_string(config.bucket_mb); }};
+          [](const RunConfig& config) {
+            return config.arithmetic.bucket_mb == 0 ? "auto" : fmt::to_string(config.arithmetic.bucket_mb);
+          }};
 }
 
 FlagRow net() {
   return {
       {"--net", "L,B", "a network to run over as if it lay between the processes: latency and bandwidth, 50us,1GB/s"},
-      [](RunConfig& config, const std::string& value) { config.net = parse_network(value); },
-      [](const RunConfig& config) { return config.net ? network_words(*config.net) : ""; }};
+      [](RunConfig& config, const std::string& value) { config.machine.net = parse_network(value); },
+      [](const RunConfig& config) { return config.machine.net ? network_words(*config.machine.net) : ""; }};
 }
 
 FlagRow print_schedule() {
@@ -109,9 +113,9 @@ FlagRow print_schedule() {
            "into too"},
           [](RunConfig& config, const std::string& value) {
             if (value != kTableAlone && !value.ends_with(".svg")) refuse_value(kName, "table or FILE.svg", value);
-            config.print_schedule = value;
+            config.looking.print_schedule = value;
           },
-          [](const RunConfig& config) { return config.print_schedule; }};
+          [](const RunConfig& config) { return config.looking.print_schedule; }};
 }
 
 // ghost(M) and sync(K) of the text; worker of anything else.
@@ -135,58 +139,62 @@ FlagRow batch_norm() {
            "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), "
            "K virtual workers' as one"},
           [](RunConfig& config, const std::string& value) {
-            config.batch_norm = group_of(kName, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
+            config.batch.batch_norm =
+                group_of(kName, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
           },
-          [](const RunConfig& config) { return to_string(config.batch_norm); }};
+          [](const RunConfig& config) { return to_string(config.batch.batch_norm); }};
 }
 
 FlagRow recipe_option(const RecipeOption& option) {
   const std::string flag = "--" + option.name;
   if (option.is_switch)
     return {{flag, "", option.doc},
-            [=](RunConfig& config, const std::string&) { config.options.set(option.name, 1); },
-            [=](const RunConfig& config) { return config.options.real(option.name) == 0 ? "false" : "true"; }};
+            [=](RunConfig& config, const std::string&) { config.data.options.set(option.name, 1); },
+            [=](const RunConfig& config) { return config.data.options.real(option.name) == 0 ? "false" : "true"; }};
   if (!option.words.empty())
     return {{flag, "WORD", fmt::format("{}: {}", option.doc, option.expectation())},
             [=](RunConfig& config, const std::string& text) {
               check_choice(flag, text, option.words);
-              config.options.set(option.name, text);
+              config.data.options.set(option.name, text);
             },
-            [=](const RunConfig& config) { return config.options.word(option.name); }};
+            [=](const RunConfig& config) { return config.data.options.word(option.name); }};
   return {{flag, option.whole ? "N" : "X", fmt::format("{}: {}", option.doc, option.expectation())},
           [=](RunConfig& config, const std::string& text) {
             const double value = parse_finite(flag, text, option.expectation());
             if (!option.allows(value)) refuse_value(flag, option.expectation(), text);
-            config.options.set(option.name, value);
+            config.data.options.set(option.name, value);
           },
-          [=](const RunConfig& config) { return fmt::format("{}", config.options.real(option.name)); }};
+          [=](const RunConfig& config) { return fmt::format("{}", config.data.options.real(option.name)); }};
 }
 
 std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   return [=](const RunConfig& config) {
-    return std::find(config.augment.begin(), config.augment.end(), kind) != config.augment.end();
+    return std::find(config.data.augment.begin(), config.data.augment.end(), kind) != config.data.augment.end();
   };
 }
 
 // Whether a step is shared by several processes. A launcher's processes are not in the flags.
 bool has_processes(const RunConfig& config) {
-  return config.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
+  return config.machine.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
 }
 
 bool has_workers(const RunConfig& config) {
-  const bool has_groups = config.batch_norm.kind == NormGroup::Kind::ghost && config.batch_norm.size < config.minibatch;
-  return has_groups || (config.per_worker > 0 && config.per_worker < config.minibatch) || has_processes(config);
+  const bool has_groups =
+      config.batch.batch_norm.kind == NormGroup::Kind::ghost && config.batch.batch_norm.size < config.batch.minibatch;
+  return has_groups || (config.batch.per_worker > 0 && config.batch.per_worker < config.batch.minibatch) ||
+         has_processes(config);
 }
 
 // The flags that every recipe has, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   std::vector<FlagRow> rows;
-#define KB_FLAG(type, name, initial, ...)                      \
-  {                                                            \
-    [[maybe_unused]] constexpr auto member = &RunConfig::name; \
-    rows.push_back(__VA_ARGS__);                               \
+#define KB_FLAG(place, ...)                                                                       \
+  {                                                                                               \
+    using Value = std::remove_reference_t<decltype((std::declval<RunConfig&>().place))>;          \
+    const Member<Value> member{#place, [](RunConfig& config) -> Value& { return config.place; }}; \
+    rows.push_back(__VA_ARGS__);                                                                  \
+    rows.back().member = member.path;                                                             \
   }
-#define KB_ROW(...) rows.push_back(__VA_ARGS__);
 #define KB_ROWS(...) \
   for (FlagRow & row : __VA_ARGS__) rows.push_back(std::move(row));
 #include "recipes/config/flags.inc"
@@ -324,8 +332,8 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   if (!split.others.empty()) refuse_extra(split.others.front(), forms);
   // The flags of a run that is resumed or branched from, or of a manifest, are the base of a second reading, which
   // judges.
-  const bool has_own = (config.resume.empty() || config.resume == kResumeAuto) && config.branch.empty();
-  const bool is_whole = base || (has_own && config.config.empty());
+  const bool has_own = (config.resume.run.empty() || config.resume.run == kResumeAuto) && config.resume.branch.empty();
+  const bool is_whole = base || (has_own && config.resume.config.empty());
   if (is_whole) check_learning_flags(config, [&](const std::string& flag) { return given.contains(flag); });
   for (const FlagRow& row : table)
     if (is_whole && given.contains(row.text.name) && !row.has_effect(config)) refuse_without_effect(row, table, config);

@@ -14,16 +14,17 @@ namespace {
 
 // False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
 bool has_warmup(const RunConfig& config) {
-  const bool is_within_base = config.base_minibatch > 0 && reference_rate(config).at(config.minibatch) <= config.lr;
-  return config.warmup_from || !is_within_base;
+  const bool is_within_base =
+      config.learning.base_minibatch > 0 && reference_rate(config).at(config.batch.minibatch) <= config.learning.lr;
+  return config.learning.warmup_from || !is_within_base;
 }
 
 // " x the gain of the step, 1 to 8 = 512/64, in steps of 64"; "" where steps have none.
 std::string gains_text(const RunConfig& config) {
   if (!reference_rate(config).has_gains()) return "";
   return fmt::format(" x the gain of the step, 1 to {:.6g} = {}/{}, in steps of {}",
-                     static_cast<double>(config.minibatch) / static_cast<double>(config.base_minibatch),
-                     config.minibatch, config.base_minibatch, config.base_minibatch);
+                     static_cast<double>(config.batch.minibatch) / static_cast<double>(config.learning.base_minibatch),
+                     config.batch.minibatch, config.learning.base_minibatch, config.learning.base_minibatch);
 }
 
 }  // namespace
@@ -50,51 +51,53 @@ void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, Run
   const bool alike = chosen.learning_rate == own.learning_rate;
   for (NamedScalar& scalar : recipes)
     if (alike && chosen.reads(scalar.name)) given.push_back(std::move(scalar));
-  config.optimizer = name;
-  config.lr = alike ? d.lr : chosen.learning_rate;
-  config.base_minibatch = alike ? d.base_minibatch : 0;
-  config.hyper = hyper_values(chosen, given);
-  config.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
+  config.learning.optimizer = name;
+  config.learning.lr = alike ? d.lr : chosen.learning_rate;
+  config.learning.base_minibatch = alike ? d.base_minibatch : 0;
+  config.learning.hyper = hyper_values(chosen, given);
+  config.learning.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
 }
 
 RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
   RunConfig config;
-  config.dataset = d.dataset;
-  config.minibatch = d.minibatch;
-  config.epochs = d.epochs;
+  config.data.dataset = d.dataset;
+  config.batch.minibatch = d.minibatch;
+  config.length.epochs = d.epochs;
   use_optimizer(d, own, config, d.optimizer);
-  config.scaling = d.scaling;
-  config.milestones = d.milestones;
-  config.power = d.power;
-  config.warmup = d.warmup;
-  config.warmup_epochs = d.warmup_epochs;
-  config.warmup_start = d.warmup_start;
-  config.label_smoothing = d.label_smoothing;
+  config.learning.scaling = d.scaling;
+  config.learning.milestones = d.milestones;
+  config.learning.power = d.power;
+  config.learning.warmup = d.warmup;
+  config.learning.warmup_epochs = d.warmup_epochs;
+  config.learning.warmup_start = d.warmup_start;
+  config.learning.label_smoothing = d.label_smoothing;
   if (d.augment != "none")
     for (const std::string& kind : comma_separated(d.augment))
-      config.augment.push_back(choice_of("augment", kAugmentKinds, kind));
+      config.data.augment.push_back(choice_of("augment", kAugmentKinds, kind));
   return config;
 }
 
 std::vector<NamedScalar> hyper_of_run(const RunConfig& config) {
-  std::vector<NamedScalar> hyper = config.hyper;
-  if (config.half_life == 0) return hyper;
+  std::vector<NamedScalar> hyper = config.learning.hyper;
+  if (config.learning.half_life == 0) return hyper;
   for (NamedScalar& scalar : hyper)
-    if (scalar.name == kBeta2Name) scalar.value = std::exp2(-static_cast<double>(config.minibatch) / config.half_life);
+    if (scalar.name == kBeta2Name)
+      scalar.value = std::exp2(-static_cast<double>(config.batch.minibatch) / config.learning.half_life);
   return hyper;
 }
 
 LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   ScheduleSpec spec;
-  spec.shape = config.schedule;
+  spec.shape = config.learning.schedule;
   const RunPlan along = schedule_plan(config, plan);
-  spec.learning_rate = reference_rate(config).at(config.minibatch);
-  spec.warmup = has_warmup(config) ? config.warmup : "none";
-  spec.warmup_epochs = config.warmup_epochs;
-  spec.warmup_start = config.warmup_from.value_or(config.base_minibatch > 0 ? config.lr : config.warmup_start);
-  spec.milestones = config.milestones;
-  spec.power = config.power;
-  spec.end_rate = config.end_lr;
+  spec.learning_rate = reference_rate(config).at(config.batch.minibatch);
+  spec.warmup = has_warmup(config) ? config.learning.warmup : "none";
+  spec.warmup_epochs = config.learning.warmup_epochs;
+  spec.warmup_start = config.learning.warmup_from.value_or(
+      config.learning.base_minibatch > 0 ? config.learning.lr : config.learning.warmup_start);
+  spec.milestones = config.learning.milestones;
+  spec.power = config.learning.power;
+  spec.end_rate = config.learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;
   for (const MinibatchPhase& now : along.grown)
@@ -104,14 +107,14 @@ LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
 }
 
 StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan) {
-  return {make_rate(config, plan), find_optimizer(own, config.optimizer), hyper_of_run(config)};
+  return {make_rate(config, plan), find_optimizer(own, config.learning.optimizer), hyper_of_run(config)};
 }
 
 std::string rate_derivation(const RunConfig& config, const RunPlan& plan) {
-  const bool left_out = !has_warmup(config) && config.warmup != "none" && config.warmup_epochs > 0;
+  const bool left_out = !has_warmup(config) && config.learning.warmup != "none" && config.learning.warmup_epochs > 0;
   const ReferenceRate rate = reference_rate(config);
   const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
-  return fmt::format("lr {}{}, {}{}", rate.derivation(config.minibatch), gains_text(config),
+  return fmt::format("lr {}{}, {}{}", rate.derivation(config.batch.minibatch), gains_text(config),
                      left_out ? fmt::format("no warmup ({}), ", why) : "", make_rate(config, plan).description());
 }
 
@@ -125,31 +128,32 @@ std::string rate_note(const RunConfig& config, const RunPlan& plan) {
 }
 
 std::string optimizer_text(const RunConfig& config) {
-  std::string text = "optimizer " + config.optimizer;
+  std::string text = "optimizer " + config.learning.optimizer;
   const std::vector<NamedScalar> hyper = hyper_of_run(config);
   for (size_t i = 0; i < hyper.size(); ++i) {
     std::string words = hyper[i].name;
     std::replace(words.begin(), words.end(), '_', ' ');
     text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, hyper[i].value);
-    if (config.half_life > 0 && hyper[i].name == kBeta2Name)
-      text += fmt::format(" (half-life {} samples)", config.half_life);
+    if (config.learning.half_life > 0 && hyper[i].name == kBeta2Name)
+      text += fmt::format(" (half-life {} samples)", config.learning.half_life);
   }
-  if (config.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", config.clip_norm);
-  if (config.ema > 0) text += fmt::format("; parameters averaged with {}", config.ema);
+  if (config.learning.clip_norm > 0)
+    text += fmt::format("; gradient clipped at a norm of {}", config.learning.clip_norm);
+  if (config.learning.ema > 0) text += fmt::format("; parameters averaged with {}", config.learning.ema);
   return text;
 }
 
 std::string adaptation_text(const RunConfig& config, const StepScalars& scalars, const ParameterSpace& space) {
-  const auto skip = std::find_if(config.hyper.begin(), config.hyper.end(),
+  const auto skip = std::find_if(config.learning.hyper.begin(), config.learning.hyper.end(),
                                  [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
-  if (skip == config.hyper.end()) return "";
+  if (skip == config.learning.hyper.end()) return "";
   const auto adapted =
       std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
   const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
   std::string text = fmt::format("layers with rates of their own: {}", adapted);
   if (others == 0) return text;
   std::vector<std::string_view> roles;
-  for (const Role role : config.no_adapt) roles.push_back(name(role));
+  for (const Role role : config.learning.no_adapt) roles.push_back(name(role));
   const double peak = scalars.rate().spec().learning_rate;
   text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
   if (skip->value > 0) return text + fmt::format("at most {} (--skip-lr), in the shape of the schedule", skip->value);

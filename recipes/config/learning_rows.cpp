@@ -21,19 +21,19 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
   std::string flag = fmt::format("--{}", row.name);
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
-  return {
-      {flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
-      [=](RunConfig& config, const std::string& value) {
-        auto at = find_hyper(config.hyper, row.name);
-        if (at == config.hyper.end())
-          throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag, config.optimizer, readers));
-        at->value = parse_real(flag, value, expected, row.below);
-      },
-      [=](const RunConfig& config) {
-        const bool follows = row.name == kBeta2Name && config.half_life > 0;  // from --half-life
-        auto at = find_hyper(config.hyper, row.name);
-        return follows || at == config.hyper.end() ? "" : fmt::format("{}", at->value);
-      }};
+  return {{flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
+          [=](RunConfig& config, const std::string& value) {
+            auto at = find_hyper(config.learning.hyper, row.name);
+            if (at == config.learning.hyper.end())
+              throw UsageError(
+                  fmt::format("{}: {} does not read it; those that do: {}", flag, config.learning.optimizer, readers));
+            at->value = parse_real(flag, value, expected, row.below);
+          },
+          [=](const RunConfig& config) {
+            const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;  // from --half-life
+            auto at = find_hyper(config.learning.hyper, row.name);
+            return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
+          }};
 }
 
 constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
@@ -46,9 +46,9 @@ FlagRow optimizer_row(const Recipe& recipe) {
   return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
           [=, &recipe](RunConfig& config, const std::string& value) {
             check_choice(kName, value, names);
-            if (value != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
+            if (value != config.learning.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
           },
-          [](const RunConfig& config) { return config.optimizer; }};
+          [](const RunConfig& config) { return config.learning.optimizer; }};
 }
 
 std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe) {
@@ -72,80 +72,85 @@ FlagRow milestones_row() {
   static constexpr const char* kName = "--milestones";
   return {{kName, "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
           [](RunConfig& config, const std::string& value) {
-            config.milestones.clear();
+            config.learning.milestones.clear();
             for (const std::string& word : comma_separated(value))
-              config.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
-                                                     std::numeric_limits<double>::infinity()));
+              config.learning.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
+                                                              std::numeric_limits<double>::infinity()));
           },
-          [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.milestones, ",")); }};
+          [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.learning.milestones, ",")); }};
 }
 
-FlagRow rate_row(FlagText text, bool is_base) {
-  FlagRow row = real(std::move(text), &RunConfig::lr);
+FlagRow rate_row(FlagText text, Member<double> member, bool is_base) {
+  FlagRow row = real(std::move(text), member);
   row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
     read(config, value);
-    if (!is_base) config.base_minibatch = 0;
+    if (!is_base) config.learning.base_minibatch = 0;
   };
   row.print = [=, print = row.print](const RunConfig& config) {
-    return (config.base_minibatch > 0) == is_base ? print(config) : "";
+    return (config.learning.base_minibatch > 0) == is_base ? print(config) : "";
   };
   return row;
 }
 
-FlagRow roles_row(FlagText text, std::vector<Role> RunConfig::*member) {
+FlagRow roles_row(FlagText text, Member<std::vector<Role>> member) {
   std::vector<std::string> names;
   for (const Role role : kRoles) names.emplace_back(name(role));
   text.doc += fmt::format(", separated by commas: {}; or none", fmt::join(names, ", "));
   return {text,
           [=](RunConfig& config, const std::string& value) {
-            (config.*member).clear();
+            member.in(config).clear();
             for (const std::string& word : comma_separated(value)) {
               if (value == "none") break;
               check_choice(text.name, word, names);
-              (config.*member).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
+              member.in(config).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
             }
           },
           [=](const RunConfig& config) {
             std::vector<std::string_view> words;
-            for (const Role role : config.*member) words.push_back(name(role));
+            for (const Role role : member.in(config)) words.push_back(name(role));
             return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
           }};
 }
 
 std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes) {
   return [shapes = std::move(shapes)](const RunConfig& config) {
-    return std::find(shapes.begin(), shapes.end(), config.schedule) != shapes.end();
+    return std::find(shapes.begin(), shapes.end(), config.learning.schedule) != shapes.end();
   };
 }
 
 bool reads_end_rate(const RunConfig& config) {
   const auto& shapes = schedule_shapes();
-  return std::any_of(shapes.begin(), shapes.end(),
-                     [&](const ScheduleShape& shape) { return shape.name == config.schedule && shape.has_end_rate; });
+  return std::any_of(shapes.begin(), shapes.end(), [&](const ScheduleShape& shape) {
+    return shape.name == config.learning.schedule && shape.has_end_rate;
+  });
 }
 
-bool asks_for_warmup(const RunConfig& config) { return config.warmup != "none"; }
+bool asks_for_warmup(const RunConfig& config) { return config.learning.warmup != "none"; }
 
-bool has_beta2(const RunConfig& config) { return find_hyper(config.hyper, kBeta2Name) != config.hyper.end(); }
+bool has_beta2(const RunConfig& config) {
+  return find_hyper(config.learning.hyper, kBeta2Name) != config.learning.hyper.end();
+}
 
-bool scales_from_a_base(const RunConfig& config) { return config.base_minibatch > 0 || config.scaling == "none"; }
+bool scales_from_a_base(const RunConfig& config) {
+  return config.learning.base_minibatch > 0 || config.learning.scaling == "none";
+}
 
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given) {
   constexpr const char* kMeaning =
       "--lr X is the learning rate after the warmup as it is; --base-lr X is that of --base-minibatch B samples, from "
       "which --scaling derives it";
   for (const char* base : {"--base-lr", "--base-minibatch"})
-    if (given("--lr") && given(base) && (config.base_minibatch > 0 || base == std::string_view("--base-lr")))
+    if (given("--lr") && given(base) && (config.learning.base_minibatch > 0 || base == std::string_view("--base-lr")))
       throw UsageError(fmt::format("--lr, {}: expected one of them, got both\n  hint:     {}", base, kMeaning));
-  if (given("--base-lr") && config.base_minibatch == 0)
+  if (given("--base-lr") && config.learning.base_minibatch == 0)
     throw UsageError(
         fmt::format("--base-lr: expected --base-minibatch B beside it, got none\n  hint:     {}", kMeaning));
-  if (config.half_life == 0) return;
+  if (config.learning.half_life == 0) return;
   if (given("--beta2"))
     throw UsageError(
         "--half-life, --beta2: expected one of them, got both\n  hint:     --half-life K sets beta2 to 2^(-minibatch / "
         "K)");
-  if (!config.minibatch_schedule.empty())
+  if (!config.batch.growths.empty())
     throw UsageError(
         "--half-life, --minibatch-schedule: expected one of them, got both\n  hint:     beta2 follows from one "
         "minibatch");

@@ -19,9 +19,9 @@ std::vector<std::string> names_of(const Rows& rows) {
 
 FlagRow optimizer_row(const Recipe& recipe);
 // The learning rate as it is, or that of the base minibatch: one number, under the name that says which.
-FlagRow rate_row(FlagText text, bool is_base);
+FlagRow rate_row(FlagText text, Member<double> member, bool is_base);
 FlagRow milestones_row();
-FlagRow roles_row(FlagText text, std::vector<Role> RunConfig::*member);
+FlagRow roles_row(FlagText text, Member<std::vector<Role>> member);
 // One flag for every name of a hyper-parameter, whichever optimizers read it.
 std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe);
 

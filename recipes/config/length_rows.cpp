@@ -8,9 +8,9 @@ FlagRow stop_at() {
            "epochs, 8.5% at the first evaluation of at most that error"},
           [](RunConfig& config, const std::string& value) {
             if (value.empty()) refuse_value("--stop-at", "500st, 30ep or 8.5%", value);
-            config.stop_at = parse_stop_at(value);
+            config.length.stop_at = parse_stop_at(value);
           },
-          [](const RunConfig& config) { return config.stop_at.text(); }};
+          [](const RunConfig& config) { return config.length.stop_at.text(); }};
 }
 
 FlagRow target() {
@@ -20,10 +20,10 @@ FlagRow target() {
            "end the run at the first evaluation in its course by which a metric is better than X, not as good: "
            "error=0.03, error=3%, loss=0.1; none"},
           [](RunConfig& config, const std::string& value) {
-            config.target.reset();
-            if (value != kNone) config.target = parse_target(kName, value);
+            config.length.target.reset();
+            if (value != kNone) config.length.target = parse_target(kName, value);
           },
-          [](const RunConfig& config) { return config.target ? config.target->text() : ""; }};
+          [](const RunConfig& config) { return config.length.target ? config.length.target->text() : ""; }};
 }
 
 FlagRow minibatch_schedule() {
@@ -32,8 +32,8 @@ FlagRow minibatch_schedule() {
            "let the minibatch grow in place of a decay of the learning rate, which a growth leaves as it is: "
            "30ep:x5,60ep:x5 "
            "has five times as many workers, of as many samples, from the begin of epoch 30 on, and again from 60 on"},
-          [](RunConfig& config, const std::string& value) { config.minibatch_schedule = parse_growths(kName, value); },
-          [](const RunConfig& config) { return growths_text(config.minibatch_schedule); }};
+          [](RunConfig& config, const std::string& value) { config.batch.growths = parse_growths(kName, value); },
+          [](const RunConfig& config) { return growths_text(config.batch.growths); }};
 }
 
 FlagRow log_layers() {
@@ -43,8 +43,8 @@ FlagRow log_layers() {
        "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "
        "(steps) or 1ep (epochs), draw them into layers.svg at the end, and give TensorBoard histograms of both; the "
        "same bits"},
-      [](RunConfig& config, const std::string& value) { config.log_layers = parse_duration(kName, value); },
-      [](const RunConfig& config) { return config.log_layers ? config.log_layers->text() : ""; }};
+      [](RunConfig& config, const std::string& value) { config.judging.log_layers = parse_duration(kName, value); },
+      [](const RunConfig& config) { return config.judging.log_layers ? config.judging.log_layers->text() : ""; }};
 }
 
 }  // namespace kb

@@ -9,25 +9,30 @@
 namespace kb {
 
 RunConfig with_absolute_paths(RunConfig config) {
-  for (std::string* path : {&config.data, &config.init})
+  for (std::string* path : {&config.data.path, &config.resume.init})
     if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
-  if (const size_t at = config.branch.rfind('@'); at != std::string::npos)
-    config.branch =
-        std::filesystem::absolute(config.branch.substr(0, at)).lexically_normal().string() + config.branch.substr(at);
+  if (const size_t at = config.resume.branch.rfind('@'); at != std::string::npos)
+    config.resume.branch = std::filesystem::absolute(config.resume.branch.substr(0, at)).lexically_normal().string() +
+                           config.resume.branch.substr(at);
   return config;
 }
 
-ReferenceRate reference_rate(const RunConfig& config) { return {config.lr, config.base_minibatch, config.scaling}; }
+ReferenceRate reference_rate(const RunConfig& config) {
+  return {config.learning.lr, config.learning.base_minibatch, config.learning.scaling};
+}
 
-bool reads_gradient_norms(const RunConfig& config) { return config.noise_scale || reference_rate(config).has_gains(); }
+bool reads_gradient_norms(const RunConfig& config) {
+  return config.judging.noise_scale || reference_rate(config).has_gains();
+}
 
 BatchPlan batch_plan(const RunConfig& config) {
-  return make_batch_plan(config.minibatch, config.per_worker, config.processes, config.batch_norm);
+  return make_batch_plan(config.batch.minibatch, config.batch.per_worker, config.machine.processes,
+                         config.batch.batch_norm);
 }
 
 RunConfig with_plan(RunConfig config) {
-  config.per_worker = batch_plan(config).per_worker;
-  config.batch_norm = {};
+  config.batch.per_worker = batch_plan(config).per_worker;
+  config.batch.batch_norm = {};
   return config;
 }
 
@@ -38,27 +43,27 @@ int64_t bucket_bytes(double megabytes) {
 
 RunConfig with_minibatch(RunConfig config, int64_t minibatch) {
   config = with_plan(std::move(config));
-  config.minibatch = minibatch;
+  config.batch.minibatch = minibatch;
   return config;
 }
 
 namespace {
 
 std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan& plan) {
-  const std::string flag = "--minibatch-schedule " + growths_text(config.minibatch_schedule);
+  const std::string flag = "--minibatch-schedule " + growths_text(config.batch.growths);
   std::vector<MinibatchPhase> phases;
   MinibatchPhase now{0, 0, plan.minibatch, plan.steps_per_epoch};
-  for (const Growth& growth : config.minibatch_schedule) {
-    if (config.steps == 0 && growth.epoch >= config.epochs)
+  for (const Growth& growth : config.batch.growths) {
+    if (config.length.steps == 0 && growth.epoch >= config.length.epochs)
       throw Error(fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {}",
-                              flag, config.epochs, growth.epoch));
-    if (config.warmup != "none" && static_cast<double>(growth.epoch) < config.warmup_epochs)
+                              flag, config.length.epochs, growth.epoch));
+    if (config.learning.warmup != "none" && static_cast<double>(growth.epoch) < config.learning.warmup_epochs)
       throw Error(fmt::format("{}: expected growths behind the warmup, of {} epochs, got one at epoch {}", flag,
-                              config.warmup_epochs, growth.epoch));
+                              config.learning.warmup_epochs, growth.epoch));
     const int64_t grown = now.minibatch * growth.factor;
     if (grown > plan.samples)
       throw Error(fmt::format("{}: expected minibatches of at most the {} samples of {}, got {} from epoch {} on", flag,
-                              plan.samples, config.dataset, grown, growth.epoch));
+                              plan.samples, config.data.dataset, grown, growth.epoch));
     now = {now.begin_step + (growth.epoch - now.begin_epoch) * now.steps_per_epoch, growth.epoch, grown,
            plan.samples / grown};
     phases.push_back(now);
@@ -67,54 +72,54 @@ std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan&
 }
 
 void check_workers(const RunConfig& config, int64_t per_worker) {
-  if (!reads_gradient_norms(config) || per_worker < config.minibatch) return;
+  if (!reads_gradient_norms(config) || per_worker < config.batch.minibatch) return;
   throw Error(
       fmt::format("{}: expected two workers or more, whose gradients it compares, got one of {} samples\n"
                   "  hint:     --per-worker {}",
-                  config.noise_scale ? "--noise-scale" : "--scaling adascale", per_worker,
+                  config.judging.noise_scale ? "--noise-scale" : "--scaling adascale", per_worker,
                   per_worker % 2 == 0 ? per_worker / 2 : 1));
 }
 
 void check_gains(const RunConfig& config) {
   if (!reference_rate(config).has_gains()) return;
-  if (config.minibatch < config.base_minibatch)
+  if (config.batch.minibatch < config.learning.base_minibatch)
     throw Error(
         fmt::format("--scaling adascale: expected a --minibatch of at least the --base-minibatch, {}, got {}\n"
                     "  hint:     --scaling linear",
-                    config.base_minibatch, config.minibatch));
-  if (!config.minibatch_schedule.empty())
+                    config.learning.base_minibatch, config.batch.minibatch));
+  if (!config.batch.growths.empty())
     throw Error(
         fmt::format("--minibatch-schedule: expected none beside --scaling adascale, whose gains are averages over "
                     "steps of one minibatch, got {}",
-                    growths_text(config.minibatch_schedule)));
+                    growths_text(config.batch.growths)));
 }
 
 }  // namespace
 
 RunPlan schedule_plan(const RunConfig& config, const RunPlan& plan) {
   if (!reference_rate(config).has_gains()) return plan;
-  return {plan.samples, config.base_minibatch, plan.samples / config.base_minibatch, plan.steps};
+  return {plan.samples, config.learning.base_minibatch, plan.samples / config.learning.base_minibatch, plan.steps};
 }
 
 RunPlan make_plan(const RunConfig& config, int64_t samples) {
-  if (config.minibatch > samples)
-    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, config.dataset,
-                            config.minibatch));
+  if (config.batch.minibatch > samples)
+    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, config.data.dataset,
+                            config.batch.minibatch));
   const int64_t n = batch_plan(config).per_worker;
-  if (config.recompute_bn > samples / n)
+  if (config.judging.recompute_bn > samples / n)
     throw Error(
         fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
-                    samples / n, n, samples, config.dataset, config.recompute_bn));
+                    samples / n, n, samples, config.data.dataset, config.judging.recompute_bn));
   check_workers(config, n);
   check_gains(config);
-  RunPlan plan{samples, config.minibatch, samples / config.minibatch, config.steps};
+  RunPlan plan{samples, config.batch.minibatch, samples / config.batch.minibatch, config.length.steps};
   plan.grown = grown_phases(config, plan);
-  if (plan.steps == 0) plan.steps = schedule_plan(config, plan).steps_in(static_cast<double>(config.epochs));
+  if (plan.steps == 0) plan.steps = schedule_plan(config, plan).steps_in(static_cast<double>(config.length.epochs));
   return plan;
 }
 
 void check_plan(RunConfig config, int64_t samples) {
-  if (config.fit) config.per_worker = 1;
+  if (config.batch.fit) config.batch.per_worker = 1;
   make_plan(config, samples);
 }
 
@@ -199,8 +204,9 @@ namespace {
 std::string gains_derivation(const RunConfig& config, const RunPlan& plan) {
   const RunPlan base = schedule_plan(config, plan);
   const std::string iterations =
-      config.steps > 0 ? fmt::format("--steps {} of {}", plan.steps, base.minibatch)
-                       : fmt::format("{} epochs x {} steps of {}", config.epochs, base.steps_per_epoch, base.minibatch);
+      config.length.steps > 0
+          ? fmt::format("--steps {} of {}", plan.steps, base.minibatch)
+          : fmt::format("{} epochs x {} steps of {}", config.length.epochs, base.steps_per_epoch, base.minibatch);
   return fmt::format("; AdaScale: {} = {} scale-invariant iterations, in {} to {} steps", iterations, plan.steps,
                      least_steps(config, plan), plan.steps);
 }
@@ -219,8 +225,8 @@ std::string RunPlan::derivation(const RunConfig& config) const {
     text +=
         fmt::format("; from epoch {} on {} / {} = {}", now.begin_epoch, samples, now.minibatch, now.steps_per_epoch);
   if (reference_rate(config).has_gains()) return text + gains_derivation(config, *this);
-  if (config.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
-  return text + fmt::format("; x {} epochs = {} steps", config.epochs, steps);
+  if (config.length.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
+  return text + fmt::format("; x {} epochs = {} steps", config.length.epochs, steps);
 }
 
 }  // namespace kb

@@ -18,10 +18,10 @@ GivenFlags pairs(const std::vector<std::string>& words) {
 RunConfig unset_config(const Recipe& recipe) {
   RunConfig config = config_of(recipe.defaults, recipe.optimizers);
   if (recipe.task)
-    config.dataset = recipe.name;
+    config.data.dataset = recipe.name;
   else
-    config.data = RuntimeOptions::from_environment().data_dir.string();
-  config.options = OptionValues(recipe.options);
+    config.data.path = RuntimeOptions::from_environment().data_dir.string();
+  config.data.options = OptionValues(recipe.options);
   return config;
 }
 
@@ -34,10 +34,10 @@ void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunC
 
 RunConfig preset_config(const Recipe& recipe, const PresetChoice& choice) {
   RunConfig config = unset_config(recipe);
-  config.options = choice.options;
+  config.data.options = choice.options;
   if (recipe.preset) read_flags(flag_table(recipe), pairs(recipe.preset(choice).flags), config);
-  if (choice.minibatch) config.minibatch = *choice.minibatch;
-  config.dataset = choice.dataset;
+  if (choice.minibatch) config.batch.minibatch = *choice.minibatch;
+  config.data.dataset = choice.dataset;
   return config;
 }
 
@@ -49,14 +49,14 @@ RunConfig preset_config(const Recipe& recipe, const GivenFlags& given) {
     if (const auto at = given.find(name); at != given.end()) choosing.insert(*at);
   RunConfig chosen = unset_config(recipe);
   read_flags(flag_table(recipe), choosing, chosen);
-  PresetChoice choice{chosen.options, {}, chosen.dataset};
-  if (choosing.contains(kMinibatch)) choice.minibatch = chosen.minibatch;
+  PresetChoice choice{chosen.data.options, {}, chosen.data.dataset};
+  if (choosing.contains(kMinibatch)) choice.minibatch = chosen.batch.minibatch;
   return preset_config(recipe, choice);
 }
 
 std::vector<std::string> preset_notes(const Recipe& recipe, const RunConfig& config) {
   if (!recipe.preset) return {};
-  return recipe.preset({config.options, config.minibatch, config.dataset}).notes;
+  return recipe.preset({config.data.options, config.batch.minibatch, config.data.dataset}).notes;
 }
 
 }  // namespace kb

@@ -17,7 +17,7 @@ std::string why_images_are_sent(const RunConfig& config, const InputSpec& input)
   const AugmentSpec spec = augment_spec(config);
   if (input.noise) return "--data synthetic is one minibatch of noise and no data set";
   if (input.in_files) return "the images lie in files, which the loader reads one by one";
-  const bool moves = config.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
+  const bool moves = config.data.augment_in == AugmentPlace::loader && (spec.moves() || spec.cutout > 0);
   return moves ? "with --augment-in loader the host moves the pixels" : "";
 }
 
@@ -54,10 +54,10 @@ LoadedTask load_images(const Recipe& recipe, const RunConfig& config) {
 }
 
 Task own_task(const Recipe& recipe, const RunConfig& config) {
-  if (config.data == kNoise)
+  if (config.data.path == kNoise)
     throw Error(
         fmt::format("--data synthetic: noise stands for images alone\n  expected: the data of {}", recipe.name));
-  Task task = recipe.task({config.data, config.options});
+  Task task = recipe.task({config.data.path, config.data.options});
   if (task.name.empty()) task.name = recipe.name;
   task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
   return checked_task(std::move(task));
@@ -112,25 +112,25 @@ LoadedTask held_out(LoadedTask loaded, int64_t count) {
 
 Task task_of(const Recipe& recipe, const RunConfig& config, const InputSpec& input) {
   check_augment(config, input);
-  Task task = image_task(recipe, input, config.options, graph_augment(config));
+  Task task = image_task(recipe, input, config.data.options, graph_augment(config));
   task.sent_because = why_images_are_sent(config, input);
   return task;
 }
 
 ImageSource image_source(const Recipe& recipe, const RunConfig& config) {
   if (recipe.task) throw Error(fmt::format("recipe {}: expected labelled images, got a task of its own", recipe.name));
-  return {config.dataset, recipe.synthetic, config.data, recipe.load, config.image};
+  return {config.data.dataset, recipe.synthetic, config.data.path, recipe.load, config.data.image};
 }
 
 std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {
   if (recipe.task || known_from_data_alone(image_source(recipe, config))) return std::nullopt;
   InputSpec input = input_spec(image_source(recipe, config));
-  input.noise = config.data == kNoise;
-  return with_validation(task_of(recipe, config, input), config.validation);
+  input.noise = config.data.path == kNoise;
+  return with_validation(task_of(recipe, config, input), config.judging.validation);
 }
 
 LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
-  return held_out(recipe.task ? load_own(recipe, config) : load_images(recipe, config), config.validation);
+  return held_out(recipe.task ? load_own(recipe, config) : load_images(recipe, config), config.judging.validation);
 }
 
 Task declared_task(const Recipe& recipe, const RunConfig& config) {

@@ -111,7 +111,7 @@ std::optional<StudyRuns> train_all(const HourRequest& request, Console& console)
       if (!study.runs.contains(trial.name) && !failed.contains(trial.name)) next.trials.push_back(std::move(trial));
     if (next.trials.empty()) break;
     RunConfig config = *parse_flags(recipe, kHourRecipe, next.trials.front().words);
-    config.jobs = request.jobs;
+    config.looking.jobs = request.jobs;
     next.resources = resources_of(config, next.trials.size());
     std::optional<StudyRuns> done = run_study(next, console);
     if (!done) return std::nullopt;

@@ -121,10 +121,10 @@ void print_json(const RunConfig& config, const StepTimes& times, int threads, co
                 const Compiled& compiled) {
   Json object = {{"step_ms_min", times.min()},
                  {"step_ms_median", times.median()},
-                 {"samples_per_s", 1e3 * static_cast<double>(config.minibatch) / times.median()},
+                 {"samples_per_s", 1e3 * static_cast<double>(config.batch.minibatch) / times.median()},
                  {"peak_bytes", peak_bytes(compiled, backend.target())},
                  {"threads", threads},
-                 {"precision", word_of(kPrecisions, config.precision)},
+                 {"precision", word_of(kPrecisions, config.arithmetic.precision)},
                  {"library", backend.library()},
                  {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
@@ -163,21 +163,21 @@ int bench_command(const ToolArguments& arguments) {
   if (!call) return 0;
   const RunConfig& config = call->config;
   Device device = choose_device(config);
-  const int threads = Pool(static_cast<int>(config.threads)).threads();
+  const int threads = Pool(static_cast<int>(config.machine.threads)).threads();
   const Task task = timed_task(call->recipe, config);
   Programs programs = compile_programs(task, config, device.backend->target());
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
-  store.initialise(static_cast<uint32_t>(config.seed));
+  store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
-  const StepTimes times = time_steps(session, config.steps);
+  const StepTimes times = time_steps(session, config.length.steps);
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
   const std::string note = precision_note(*device.backend, config);
   fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
-             config.minibatch, word_of(kPrecisions, config.precision));
+             config.batch.minibatch, word_of(kPrecisions, config.arithmetic.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
-             1e3 * static_cast<double>(config.minibatch) / median,
+             1e3 * static_cast<double>(config.batch.minibatch) / median,
              times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
   if (device.backend->target().processor == Processor::gpu) {

@@ -52,7 +52,7 @@ int inspect_command(const ToolArguments& arguments) {
   if (!options.rates.empty() && options.target.empty())
     throw UsageError("--rates: expected --target ARCH, the GPU that they are of");
   check_picture(call->config, options);
-  if (call->config.explain_overlap) {
+  if (call->config.looking.explain_overlap) {
     if (options.json || options.predict || !options.target.empty())
       throw UsageError(
           "--explain-overlap: it times the training step on this machine and prints a table, so --json, "

@@ -16,20 +16,21 @@
 namespace kb {
 
 void explain_overlap(ToolCall call) {
-  const std::optional<Network> network = call.config.net;
-  if (!network || call.config.processes == 1)
+  const std::optional<Network> network = call.config.machine.net;
+  if (!network || call.config.machine.processes == 1)
     throw UsageError("--explain-overlap: expected --processes P and --net LATENCY,BANDWIDTH, of which it predicts");
-  if (call.config.all_reduce != Algorithm::halving_doubling)
+  if (call.config.machine.all_reduce != Algorithm::halving_doubling)
     throw UsageError("--explain-overlap: expected --all-reduce halving-doubling, of which its model is");
   World world(make_local_communicator());
   Device device = choose_device(call.config, &world);
   const Task task = timed_task(call.recipe, call.config);
   const Target& target = device.backend->target();
-  if (call.config.bucket_mb == 0 && target.processor == Processor::gpu) call.config.bucket_mb = kGpuBucketMb;
-  if (call.config.bucket_mb == 0) {
+  if (call.config.arithmetic.bucket_mb == 0 && target.processor == Processor::gpu)
+    call.config.arithmetic.bucket_mb = kGpuBucketMb;
+  if (call.config.arithmetic.bucket_mb == 0) {
     const BucketChoice choice = choose_bucket(compile_finely(task, call.config, target, {}), *network,
-                                              measure_rates(static_cast<int>(call.config.threads)));
-    call.config.bucket_mb = choice.megabytes;
+                                              measure_rates(static_cast<int>(call.config.machine.threads)));
+    call.config.arithmetic.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);

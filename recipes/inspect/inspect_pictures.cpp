@@ -30,10 +30,10 @@ void check_picture(const RunConfig& config, const InspectOptions& options) {
     throw UsageError(
         "--picture, --trace: a step is timed, which needs the GPU that --target has not\n  hint:     --rates "
         "h200 or BYTES,OPERATIONS a second predicts it; --device cuda on a machine with one measures");
-  if (config.processes == 1) return check_picture_files(config);
-  if (!options.target.empty() && !config.net)
+  if (config.machine.processes == 1) return check_picture_files(config);
+  if (!options.target.empty() && !config.machine.net)
     throw UsageError("--picture, --trace: expected --net LATENCY,BANDWIDTH, the network between the processes");
-  if (options.target.empty() && !config.explain_overlap)
+  if (options.target.empty() && !config.looking.explain_overlap)
     throw UsageError(
         "--picture, --trace: of several processes inspect runs one, and predicts what lies between them\n  hint:     "
         "--explain-overlap --net LATENCY,BANDWIDTH; or --picture with the recipe itself, which measures");
@@ -42,8 +42,8 @@ void check_picture(const RunConfig& config, const InspectOptions& options) {
 
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const Task& task) {
   Programs programs = compile_programs(task, call.config, device.backend->target());
-  auto loaded =
-      std::make_unique<LoadedPrograms>(*device.backend, std::move(programs), static_cast<uint32_t>(call.config.seed));
+  auto loaded = std::make_unique<LoadedPrograms>(*device.backend, std::move(programs),
+                                                 static_cast<uint32_t>(call.config.arithmetic.seed));
   for (Session* session : {&loaded->training, &loaded->inference}) fill_timed_inputs(*session, task, call.config);
   return loaded;
 }
@@ -55,13 +55,13 @@ std::string draw(const ToolCall& call, const Session& session, const Profile& pr
 
 std::string draw_from_rates(const ToolCall& call, const InspectOptions& options, const Compiled& compiled,
                             const StepModel& model) {
-  const std::optional<Network> network = call.config.net;
+  const std::optional<Network> network = call.config.machine.net;
   const std::vector<const Schedule*> programs = last_routine(compiled);
   std::vector<double> seconds;
   for (const LaunchModel& launch : model.launches) seconds.push_back(1e-3 * launch.total_ms);
   const Profile profile =
       predicted_profile(programs, seconds, reduction_seconds(compiled, network.value_or(Network{})));
-  const std::string what = options.predict ? fmt::format("minibatch {}: an evaluation", call.config.minibatch)
+  const std::string what = options.predict ? fmt::format("minibatch {}: an evaluation", call.config.batch.minibatch)
                                            : batch_plan(call.config).derivation() + ": a step";
   return draw(
       call, compiled, programs, profile,
@@ -76,7 +76,7 @@ std::string draw_measured(const ToolCall& call, const InspectOptions& options) {
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
   Session& session = options.predict ? loaded->inference : loaded->training;
   return draw(call, session, median_profile(session),
-              options.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.minibatch)
+              options.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.batch.minibatch)
                               : batch_plan(call.config).derivation() + ": a step, measured",
               device);
 }

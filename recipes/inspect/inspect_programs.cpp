@@ -19,8 +19,8 @@ Programs compiled_for(const ToolCall& call, const Target& target) {
 }
 
 void print_heading(const ToolCall& call, const std::string& where, const std::string& reason) {
-  fmt::print("{} on {}\n{}\nminibatch {}, {}\n\n", call.recipe.name, where, reason, call.config.minibatch,
-             word_of(kPrecisions, call.config.precision));
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n\n", call.recipe.name, where, reason, call.config.batch.minibatch,
+             word_of(kPrecisions, call.config.arithmetic.precision));
 }
 
 std::vector<const Schedule*> last_routine(const Compiled& compiled) {

@@ -18,7 +18,8 @@ Inspected inspect_for_target(const ToolCall& call, const InspectOptions& options
   target.library = library.query;
   Inspected result{compiled_for(call, target), std::nullopt};
   const Compiled& compiled = chosen(result.programs, options);
-  const int jobs = call.config.threads > 0 ? static_cast<int>(call.config.threads) : usable_processors();
+  const int jobs =
+      call.config.machine.threads > 0 ? static_cast<int>(call.config.machine.threads) : usable_processors();
   const RuntimeOptions runtime = RuntimeOptions::from_environment();
   const DeviceKernels kernels = compile_device_kernels(compiled.program, target.isa, runtime.cache_dir.string(), jobs,
                                                        options.rates.empty() ? "" : runtime.cuobjdump);

@@ -43,7 +43,7 @@ struct Worker {
   Worker(const Task& task, const RunConfig& config)
       : device(choose_device(config, &world)),
         loaded(*device.backend, compile_programs(task, config, device.backend->target()),
-               static_cast<uint32_t>(config.seed)) {
+               static_cast<uint32_t>(config.arithmetic.seed)) {
     fill_timed_inputs(loaded.training, task, config);
   }
 };
@@ -85,14 +85,15 @@ std::string milliseconds_text(double seconds) {
 // Returns the flags of a run of two processes, a worker each, of which one is timed.
 RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
   RunConfig config = call.config;
-  const BatchPlan one = make_batch_plan(config.minibatch, config.per_worker, 1);
+  const BatchPlan one = make_batch_plan(config.batch.minibatch, config.batch.per_worker, 1);
   if (one.virtual_workers != 1)
     throw UsageError(
         "--per-worker: expected one virtual worker, whose samples are --minibatch\n  hint:     leave it out");
-  config.processes = 2;
-  config.minibatch = 2 * one.per_worker;
-  if (config.bucket_mb == 0) config.bucket_mb = kBucketMb;
-  if (options.cores > 0 && config.threads == 0) config.threads = std::max<int64_t>(1, options.cores / options.per_node);
+  config.machine.processes = 2;
+  config.batch.minibatch = 2 * one.per_worker;
+  if (config.arithmetic.bucket_mb == 0) config.arithmetic.bucket_mb = kBucketMb;
+  if (options.cores > 0 && config.machine.threads == 0)
+    config.machine.threads = std::max<int64_t>(1, options.cores / options.per_node);
   return config;
 }
 
@@ -100,7 +101,7 @@ RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
 void time_steps(Timed& timed, const Task& task, const RunConfig& config, const ScaleOptions& options) {
   timed.workers.push_back(std::make_unique<Worker>(task, config));
   ScaleWorker& one = timed.one;
-  one.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_processors();
+  one.threads = config.machine.threads > 0 ? static_cast<int>(config.machine.threads) : usable_processors();
   one.cores = static_cast<int>(options.cores);
   if (one.cores > 0 && timed.workers[0]->device.backend->target().processor != Processor::cpu)
     throw UsageError("--cores: expected workers that are processes on a CPU, got a GPU\n  hint:     --device cpu");
@@ -119,7 +120,7 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
   const RunConfig config = flags_of_worker(call, options);
   Timed timed;
   time_steps(timed, task, config, options);
-  timed.one.samples = static_cast<double>(config.minibatch) / 2;
+  timed.one.samples = static_cast<double>(config.batch.minibatch) / 2;
   timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
   const double alone = timed.one.steps.at(1).sum();
   timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
@@ -131,7 +132,7 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
     timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
   }
-  timed.text += fmt::format("; buckets of {:.3g} MB", config.bucket_mb);
+  timed.text += fmt::format("; buckets of {:.3g} MB", config.arithmetic.bucket_mb);
   return timed;
 }
 
@@ -164,7 +165,7 @@ int scale_command(const ToolArguments& arguments) {
   const Cluster cluster{static_cast<int>(options.per_node),
                         options.inside.empty() ? Network{} : parse_network(options.inside, "--inside"),
                         parse_network(options.between, "--between")};
-  if (!call->config.trace.empty())
+  if (!call->config.out.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
   check_picture_files(call->config);
   const Task task = timed_task(call->recipe, call->config);
@@ -176,16 +177,16 @@ int scale_command(const ToolArguments& arguments) {
   std::vector<ScaleLine> lines;
   for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
     lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
-    fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.epochs));
+    fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.length.epochs));
   }
   const ScaleWords words{title, timed.text, nodes};
   if (!options.json.empty()) {
     write_file_atomically(options.json, scale_json(lines, epoch, words));
     fmt::print("\nforecast: {}\n", options.json);
   }
-  if (!call->config.picture.empty()) {
-    write_file_atomically(call->config.picture, scale_picture(lines, epoch, words));
-    fmt::print("\npicture: {}\n", call->config.picture);
+  if (!call->config.out.picture.empty()) {
+    write_file_atomically(call->config.out.picture, scale_picture(lines, epoch, words));
+    fmt::print("\npicture: {}\n", call->config.out.picture);
   }
   return 0;
 }

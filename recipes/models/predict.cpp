@@ -63,7 +63,7 @@ RunConfig config_to_predict(const Recipe& recipe, const JsonValue& manifest, con
 InputSpec recorded_input(const JsonValue& data, const RunConfig& config) {
   const auto shape = data.at("shape").list<int64_t>();
   InputSpec spec;
-  spec.dataset = config.dataset;
+  spec.dataset = config.data.dataset;
   spec.classes = std::ssize(data.at("class_names").items());
   spec.mean = data.at("mean").list<double>();
   spec.stddev = data.at("stddev").list<double>();
@@ -87,7 +87,7 @@ InputSpec input_to_predict(const Recipe& recipe, const RunConfig& config, const 
                            const fs::path& run) {
   const ImageSource source = image_source(recipe, config);
   const JsonValue data = manifest.at("data");
-  const bool is_recorded = !is_known_by_name(config.dataset) && config.data != kNoise && data.has("shape");
+  const bool is_recorded = !is_known_by_name(config.data.dataset) && config.data.path != kNoise && data.has("shape");
   InputSpec input = is_recorded ? recorded_input(data, config) : input_spec(source);
   check_channels(input, run);
   return input;
@@ -130,8 +130,8 @@ void load_model_weights(StateStore& store, const std::vector<NamedTensor>& tenso
 Compiled compiled_logits(const Task& task, const RunConfig& config, const Target& target, int64_t rows) {
   CompileOptions options;
   options.target = target;
-  options.precision = config.precision;
-  return compile(build_logits_graph(task, rows, graph_dtype(config.precision)), options);
+  options.precision = config.arithmetic.precision;
+  return compile(build_logits_graph(task, rows, graph_dtype(config.arithmetic.precision)), options);
 }
 
 }  // namespace
@@ -146,10 +146,10 @@ struct Predictor::Parts {
         input(input_to_predict(recipe, config, manifest, request.run)),
         names(names_of_classes(manifest, input.classes)),
         rows(std::min(batch_plan(config).per_worker, kMostRows)),
-        backend(make_cpu_backend({.shards = static_cast<int>(config.shards), .cache_directory = ""})),
+        backend(make_cpu_backend({.shards = static_cast<int>(config.arithmetic.shards), .cache_directory = ""})),
         store(*backend),
         session(*backend, store,
-                compiled_logits(image_task(recipe, input, config.options), config, backend->target(), rows)) {
+                compiled_logits(image_task(recipe, input, config.data.options), config, backend->target(), rows)) {
     const Checkpoint checkpoint = checkpoint_to_predict(request, say);
     load_model_weights(store, exported_tensors(checkpoint, request.averaged), checkpoint.path);
     description = fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());

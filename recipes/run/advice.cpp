@@ -12,24 +12,27 @@ namespace {
 
 // The defaults that hold beside `config`: of its options and its minibatch, and what its optimizer brings by itself.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
-  RunConfig defaults = preset_config(recipe, {config.options, config.minibatch, config.dataset});
-  const std::string own = defaults.optimizer;
-  if (own != config.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.optimizer);
-  defaults.optimizer = own;
-  defaults.options = OptionValues(recipe.options);
-  defaults.minibatch = preset_config(recipe, {config.options, {}, config.dataset}).minibatch;
-  defaults.dataset = default_config(recipe).dataset;
+  RunConfig defaults = preset_config(recipe, {config.data.options, config.batch.minibatch, config.data.dataset});
+  const std::string own = defaults.learning.optimizer;
+  if (own != config.learning.optimizer)
+    use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.learning.optimizer);
+  defaults.learning.optimizer = own;
+  defaults.data.options = OptionValues(recipe.options);
+  defaults.batch.minibatch = preset_config(recipe, {config.data.options, {}, config.data.dataset}).batch.minibatch;
+  defaults.data.dataset = default_config(recipe).data.dataset;
   return defaults;
 }
 
 std::map<std::string, std::string> linear_rule(const Recipe& recipe, const RunConfig& config) {
-  const int64_t base = config.base_minibatch > 0 ? config.base_minibatch : config.minibatch;
-  std::map<std::string, std::string> changes = {
-      {"--minibatch", fmt::to_string(4 * config.minibatch)}, {"--base-minibatch", fmt::to_string(base)}, {"--lr", ""}};
-  if (config.lr != defaults_beside(recipe, config).lr) changes["--base-lr"] = fmt::format("{}", config.lr);
-  if (config.scaling != "linear") changes["--scaling"] = "linear";
-  if (config.warmup == "none") changes["--warmup"] = "gradual";
-  if (config.warmup_epochs == 0) changes["--warmup-epochs"] = "1";
+  const int64_t base = config.learning.base_minibatch > 0 ? config.learning.base_minibatch : config.batch.minibatch;
+  std::map<std::string, std::string> changes = {{"--minibatch", fmt::to_string(4 * config.batch.minibatch)},
+                                                {"--base-minibatch", fmt::to_string(base)},
+                                                {"--lr", ""}};
+  if (config.learning.lr != defaults_beside(recipe, config).learning.lr)
+    changes["--base-lr"] = fmt::format("{}", config.learning.lr);
+  if (config.learning.scaling != "linear") changes["--scaling"] = "linear";
+  if (config.learning.warmup == "none") changes["--warmup"] = "gradual";
+  if (config.learning.warmup_epochs == 0) changes["--warmup-epochs"] = "1";
   return changes;
 }
 
@@ -39,7 +42,7 @@ std::string command_with(const Recipe& recipe, const RunConfig& config,
                          const std::map<std::string, std::string>& changes) {
   RunConfig changed = config;
   if (const auto minibatch = changes.find("--minibatch"); minibatch != changes.end())
-    changed.minibatch = parse_whole("--minibatch", minibatch->second, whole_expectation(1), 1);
+    changed.batch.minibatch = parse_whole("--minibatch", minibatch->second, whole_expectation(1), 1);
   const RunConfig defaults = defaults_beside(recipe, changed);
   std::string text = start_words(recipe);
   for (const FlagRow& row : flag_table(recipe)) {
@@ -62,9 +65,10 @@ std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPl
   const auto add = [&](const std::string& command, const char* why) {
     text += fmt::format("{}{}   {}", text.empty() ? "next: " : "\n      ", command, why);
   };
-  if (4 * config.minibatch <= plan.samples)
+  if (4 * config.batch.minibatch <= plan.samples)
     add(command_with(recipe, config, linear_rule(recipe, config)), "the linear scaling rule");
-  add(command_with(recipe, config, {{"--seed", fmt::to_string(config.seed + 1)}}), "how much of the error is chance");
+  add(command_with(recipe, config, {{"--seed", fmt::to_string(config.arithmetic.seed + 1)}}),
+      "how much of the error is chance");
   add(command_with(recipe, config, {{"--dry-run", "true"}, {"--dump", "schedule"}}), "what was compiled");
   return text;
 }

@@ -92,8 +92,8 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
 void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
   const auto text = [](const RunConfig& config) {
     if (!reference_rate(config).has_gains()) return std::string("another --scaling");
-    return fmt::format("--scaling adascale --base-minibatch {} --minibatch {}", config.base_minibatch,
-                       config.minibatch);
+    return fmt::format("--scaling adascale --base-minibatch {} --minibatch {}", config.learning.base_minibatch,
+                       config.batch.minibatch);
   };
   if (text(run) == text(branch)) return;
   throw UsageError(
@@ -107,27 +107,27 @@ void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
 std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::string& usage,
                                            const std::vector<std::string>& arguments) {
   std::optional<RunConfig> given = parse_flags(recipe, usage, arguments);
-  if (!given || (given->config.empty() && given->branch.empty())) return given;
-  if (!given->config.empty() && !given->branch.empty())
+  if (!given || (given->resume.config.empty() && given->resume.branch.empty())) return given;
+  if (!given->resume.config.empty() && !given->resume.branch.empty())
     throw UsageError("--config: the flags of a branch are those of the run that --branch names; leave one of them out");
   RunConfig base;
-  if (!given->config.empty()) {
-    base = origin_flags(recipe, "--config", given->config);
+  if (!given->resume.config.empty()) {
+    base = origin_flags(recipe, "--config", given->resume.config);
   } else {
-    if (!given->init.empty()) throw UsageError("--init: --branch begins with the weights of its run already");
-    base = origin_flags(recipe, kBranchFlag, branch_words(given->branch).run);
-    base.stop_at = {};
-    base.target = {};
-    base.init.clear();
-    base.init_partial = false;
+    if (!given->resume.init.empty()) throw UsageError("--init: --branch begins with the weights of its run already");
+    base = origin_flags(recipe, kBranchFlag, branch_words(given->resume.branch).run);
+    base.length.stop_at = {};
+    base.length.target = {};
+    base.resume.init.clear();
+    base.resume.init_partial = false;
   }
   std::optional<RunConfig> config = parse_flags(recipe, usage, arguments, {}, &base);
-  if (!given->branch.empty()) check_gains_of_branch(base, *config);
-  if (!given->branch.empty() && config->validation > base.validation)
+  if (!given->resume.branch.empty()) check_gains_of_branch(base, *config);
+  if (!given->resume.branch.empty() && config->judging.validation > base.judging.validation)
     throw UsageError(
         fmt::format("--validation: the state that --branch names was trained on samples that would be held out\n  "
                     "expected: at most {}, as its run has\n  got:      {}",
-                    base.validation, config->validation));
+                    base.judging.validation, config->judging.validation));
   return config;
 }
 

@@ -38,7 +38,7 @@ std::string number(double value) { return fmt::format("{}", value); }
 std::string epoch_number(double epoch) { return fmt::format("\"epoch_num\": {}", std::llround(epoch)); }
 
 double hyper_or_zero(const RunConfig& config, const char* name) {
-  for (const NamedScalar& scalar : config.hyper)
+  for (const NamedScalar& scalar : config.learning.hyper)
     if (scalar.name == name) return scalar.value;
   return 0;
 }
@@ -47,24 +47,25 @@ double hyper_or_zero(const RunConfig& config, const char* name) {
 
 void check_mlperf_file(const RunConfig& config, bool goes_on) {
   std::error_code error;
-  if (!config.mllog.empty() && reference_rate(config).has_gains())
+  if (!config.out.mllog.empty() && reference_rate(config).has_gains())
     throw Error("--mllog: MLPerf's log has no key for AdaScale's gains\n  hint:     another --scaling, or no --mllog");
-  if (config.mllog.empty() || config.mllog == kStandardOutput) return;
-  const bool is_old = std::filesystem::exists(config.mllog, error);
-  if (goes_on && is_old && !read_file(config.mllog).starts_with(kLineBegin))
-    throw Error(fmt::format("--mllog: {}: expected a log of the run that goes on, which begins with {}", config.mllog,
-                            kLineBegin));
+  if (config.out.mllog.empty() || config.out.mllog == kStandardOutput) return;
+  const bool is_old = std::filesystem::exists(config.out.mllog, error);
+  if (goes_on && is_old && !read_file(config.out.mllog).starts_with(kLineBegin))
+    throw Error(fmt::format("--mllog: {}: expected a log of the run that goes on, which begins with {}",
+                            config.out.mllog, kLineBegin));
   if (!goes_on && is_old)
-    throw Error(fmt::format(
-        "--mllog: {}: expected a file that is not there yet\n  hint:     another name, or remove it", config.mllog));
-  const std::filesystem::path folder = std::filesystem::path(config.mllog).parent_path();
+    throw Error(
+        fmt::format("--mllog: {}: expected a file that is not there yet\n  hint:     another name, or remove it",
+                    config.out.mllog));
+  const std::filesystem::path folder = std::filesystem::path(config.out.mllog).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-    throw Error(fmt::format("--mllog: {}: there is no folder {}", config.mllog, folder.string()));
+    throw Error(fmt::format("--mllog: {}: there is no folder {}", config.out.mllog, folder.string()));
 }
 
-MlperfLog::MlperfLog(MlperfFacts facts) : facts_(std::move(facts)), is_on_(!facts_.config.mllog.empty()) {
+MlperfLog::MlperfLog(MlperfFacts facts) : facts_(std::move(facts)), is_on_(!facts_.config.out.mllog.empty()) {
   if (!is_on_) return;
-  const std::string& file = facts_.config.mllog;
+  const std::string& file = facts_.config.out.mllog;
   if (facts_.goes_on && file != kStandardOutput && is_there(file)) text_ = read_file(file);
   settings();
 }
@@ -77,7 +78,7 @@ void MlperfLog::line(const char* type, const char* key, const std::string& value
       "\"metadata\": {{\"file\": {}, \"lineno\": {}{}{}}}}}\n",
       kLineBegin, time_ms_ > 0 ? time_ms_ : milliseconds_now(), type, key, value, json_string(place.file_name()),
       place.line(), more.empty() ? "" : ", ", more);
-  if (facts_.config.mllog != kStandardOutput) {
+  if (facts_.config.out.mllog != kStandardOutput) {
     text_ += text;
     return;
   }
@@ -98,7 +99,7 @@ void MlperfLog::event(const char* key, const std::string& value, const std::stri
 }
 
 void MlperfLog::write() const {
-  if (is_on_ && facts_.config.mllog != kStandardOutput) write_file_atomically(facts_.config.mllog, text_);
+  if (is_on_ && facts_.config.out.mllog != kStandardOutput) write_file_atomically(facts_.config.out.mllog, text_);
 }
 
 void MlperfLog::settings() {
@@ -112,7 +113,7 @@ void MlperfLog::settings() {
   event("cache_clear", "false");  // the system's caches stay as they are
   start("init_start");
   time_ms_ = 0;
-  event("seed", fmt::to_string(config.seed));
+  event("seed", fmt::to_string(config.arithmetic.seed));
   event("global_batch_size", fmt::to_string(facts_.plan.minibatch));
   event("train_samples", fmt::to_string(facts_.plan.samples));
   event("eval_samples", fmt::to_string(facts_.eval_samples));
@@ -124,26 +125,27 @@ void MlperfLog::settings() {
 // The keys that the rules have for LARS and for SGD; those of a decay that is no polynomial are its epochs.
 void MlperfLog::optimizer_settings() {
   const RunConfig& config = facts_.config;
-  const bool is_lars = config.optimizer.starts_with("lars");
-  const bool is_sgd = config.optimizer == "sgd" || config.optimizer.find("momentum") != std::string::npos ||
-                      config.optimizer == "nesterov";
-  const std::string name = is_lars ? "lars" : is_sgd ? "sgd" : config.optimizer;
+  const bool is_lars = config.learning.optimizer.starts_with("lars");
+  const bool is_sgd = config.learning.optimizer == "sgd" ||
+                      config.learning.optimizer.find("momentum") != std::string::npos ||
+                      config.learning.optimizer == "nesterov";
+  const std::string name = is_lars ? "lars" : is_sgd ? "sgd" : config.learning.optimizer;
   const auto setting = [&](const char* key, const std::string& value) {
     event(fmt::format("{}_{}", name, key).c_str(), value);
   };
-  const bool is_polynomial = config.schedule == "polynomial" || config.schedule == "mlperf";
+  const bool is_polynomial = config.learning.schedule == "polynomial" || config.learning.schedule == "mlperf";
   const double warmup_epochs = facts_.schedule.warmup == "none" ? 0 : facts_.schedule.warmup_epochs;
   const double warmup = warmup_epochs * static_cast<double>(facts_.plan.steps_per_epoch);
-  const int64_t rest = facts_.plan.steps - std::llround(warmup) + (config.schedule == "mlperf" ? 1 : 0);
+  const int64_t rest = facts_.plan.steps - std::llround(warmup) + (config.learning.schedule == "mlperf" ? 1 : 0);
   event("opt_name", json_string(name));
   setting("opt_base_learning_rate", number(facts_.schedule.learning_rate));
-  setting("opt_end_learning_rate", number(config.end_lr));
+  setting("opt_end_learning_rate", number(config.learning.end_lr));
   if (is_polynomial) {
-    setting("opt_learning_rate_decay_poly_power", number(config.power));
+    setting("opt_learning_rate_decay_poly_power", number(config.learning.power));
     setting("opt_learning_rate_decay_steps", fmt::to_string(rest));
   }
-  if (config.schedule == "step")
-    event("opt_learning_rate_decay_boundary_epochs", fmt::format("[{}]", fmt::join(config.milestones, ", ")));
+  if (config.learning.schedule == "step")
+    event("opt_learning_rate_decay_boundary_epochs", fmt::format("[{}]", fmt::join(config.learning.milestones, ", ")));
   if (is_lars) event("lars_epsilon", number(hyper_or_zero(config, "epsilon")));
   if (is_lars) setting("opt_learning_rate_warmup_epochs", number(warmup_epochs));
   if (!is_lars) event("opt_learning_rate_warmup_epochs", number(warmup_epochs));
@@ -162,7 +164,7 @@ void MlperfLog::begin_block(int64_t steps) {
   const RunPlan& plan = facts_.plan;
   if (steps >= plan.steps || is_reached_) return;
   int64_t end = steps + 1;
-  while (end < plan.steps && !is_due(facts_.config.eval_every, plan, end)) ++end;
+  while (end < plan.steps && !is_due(facts_.config.judging.eval_every, plan, end)) ++end;
   block_ = static_cast<int64_t>(std::floor(plan.epochs(steps))) + 1;
   start("block_start", fmt::format("\"first_epoch_num\": {}, \"epoch_count\": {}", block_,
                                    std::max<int64_t>(1, std::llround(plan.epochs(end) - plan.epochs(steps)))));
@@ -190,9 +192,9 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
   if (goal) {
     const bool is_error = goal->kind.is_share && !goal->kind.higher_is_better;
     event("eval_accuracy", number(is_error ? 1 - goal->value : goal->value), epoch);
-    is_reached_ = goal->kind.is_share && facts_.config.stop_at.is_reached(goal->value);
+    is_reached_ = goal->kind.is_share && facts_.config.length.stop_at.is_reached(goal->value);
   }
-  if (const std::optional<TargetFigure>& target = facts_.config.target) {
+  if (const std::optional<TargetFigure>& target = facts_.config.length.target) {
     const std::optional<Figure> figure = report.evaluation.figure(target->metric);
     is_reached_ |= figure && target->is_reached_by(figure->value, figure->kind.higher_is_better);
   }
@@ -202,7 +204,7 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
 }
 
 void MlperfLog::run_ends(bool finished) {
-  const bool has_goal = facts_.config.stop_at.percent || facts_.config.target;
+  const bool has_goal = facts_.config.length.stop_at.percent || facts_.config.length.target;
   const bool success = finished && (is_reached_ || !has_goal);
   end_block();
   end_evaluation();

@@ -26,9 +26,9 @@ struct MlperfFacts {
 class MlperfLog {
  public:
   MlperfLog() = default;  // writes nothing
-  // Logs the start of the program and the settings. The file is that of facts.config.mllog, "-" standard output; it is
-  // there whole after every evaluation, and a run that goes on has its lines behind those that it holds. Throws Error
-  // where it cannot be read or written.
+  // Logs the start of the program and the settings. The file is that of facts.config.out.mllog, "-" standard output; it
+  // is there whole after every evaluation, and a run that goes on has its lines behind those that it holds. Throws
+  // Error where it cannot be read or written.
   explicit MlperfLog(MlperfFacts facts);
 
   // Epochs are counted from the start of the run; the log's numbers of epochs begin at 1.

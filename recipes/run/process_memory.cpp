@@ -72,10 +72,10 @@ std::string memory_line(const ProcessMemory& memory, int64_t of_programs) {
 
 // With programs on a GPU --memory bounds the device's memory, and says nothing of the process.
 std::string over_memory_note(const ProcessMemory& memory, const RunConfig& config) {
-  const bool is_bound = config.memory > 0 && memory.programs > 0;
+  const bool is_bound = config.arithmetic.memory > 0 && memory.programs > 0;
   if (!is_bound || memory.total() <= run_memory(config, 0)) return "";
   return fmt::format("NOTE: --memory {} holds the programs, which take {}, but not this process, which takes {}",
-                     config.memory, bytes_text(memory.programs), bytes_text(memory.total()));
+                     config.arithmetic.memory, bytes_text(memory.programs), bytes_text(memory.total()));
 }
 
 // A line or more a program.
@@ -87,10 +87,9 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
   more("evaluation takes", programs.inference);
   if (programs.averaged) more("evaluation of the averaged parameters takes", *programs.averaged);
   if (programs.statistics) more("running statistics of batch norm anew take", *programs.statistics);
-  int64_t minibatch = config.minibatch;
+  int64_t minibatch = config.batch.minibatch;
   for (size_t i = 0; i < programs.grown.size(); ++i)
-    more(fmt::format("steps of minibatch {} take", minibatch *= config.minibatch_schedule.at(i).factor),
-         *programs.grown[i]);
+    more(fmt::format("steps of minibatch {} take", minibatch *= config.batch.growths.at(i).factor), *programs.grown[i]);
   return lines;
 }
 
@@ -100,7 +99,7 @@ std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory
   const LoadedPrograms& programs = *setup.programs;
   const int64_t of_programs = total_memory(all_of(programs));
   std::vector<std::string> lines;
-  if (setup.config.memory_report || setup.config.dry_run) {
+  if (setup.config.looking.memory_report || setup.config.looking.dry_run) {
     lines = lines_of_programs(programs, setup.config);
     lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
     lines.push_back(to_text(memory));

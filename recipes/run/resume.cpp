@@ -57,25 +57,25 @@ RunConfig flags_of(const Recipe& recipe, const JsonValue& manifest) {
 RunConfig flags_again(const Recipe& recipe, const RunConfig& own, const std::vector<std::string>& arguments,
                       int64_t processes) {
   RunConfig wanted = with_absolute_paths(*parse_with_origin(recipe, recipe.name, arguments));
-  wanted.processes = processes;
-  wanted.fit = false;  // the run has the n that it chose
-  if (wanted.shards == 0) wanted.shards = own.shards;
-  if (wanted.per_worker > 0 || wanted.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
-  wanted.per_worker = own.per_worker;
+  wanted.machine.processes = processes;
+  wanted.batch.fit = false;  // the run has the n that it chose
+  if (wanted.arithmetic.shards == 0) wanted.arithmetic.shards = own.arithmetic.shards;
+  if (wanted.batch.per_worker > 0 || wanted.batch.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
+  wanted.batch.per_worker = own.batch.per_worker;
   return wanted;
 }
 
 RunConfig flags_beside(const Recipe& recipe, const RunConfig& own, const std::vector<std::string>& arguments,
                        int64_t processes) {
   RunConfig wanted = *parse_flags(recipe, recipe.name, arguments, {}, &own);
-  wanted.processes = processes;
-  if (!wanted.out.empty())
-    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", wanted.resume));
-  return wanted.batch_norm != own.batch_norm ? with_plan(std::move(wanted)) : wanted;
+  wanted.machine.processes = processes;
+  if (!wanted.out.folder.empty())
+    throw UsageError(fmt::format("--resume goes on in {}; there is no --out beside it", wanted.resume.run));
+  return wanted.batch.batch_norm != own.batch.batch_norm ? with_plan(std::move(wanted)) : wanted;
 }
 
 void check_flags(const Recipe& recipe, const RunConfig& own, const RunConfig& wanted, const fs::path& folder) {
-  const bool again = wanted.resume == kResumeAuto;
+  const bool again = wanted.resume.run == kResumeAuto;
   const auto before = flag_values(recipe, own), now = flag_values(recipe, wanted);
   std::string differences;
   for (size_t i = 0; i < before.size(); ++i)
@@ -173,11 +173,11 @@ int64_t steps_of_schedule(const JsonValue& manifest) {
 std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
                       const RunConfig& wanted) {
   if (!manifest.has("ended")) return "";  // it died, however far it was
-  const bool has_target = wanted.target && own.target == wanted.target;
+  const bool has_target = wanted.length.target && own.length.target == wanted.length.target;
   if (has_target && manifest.at("ended").get<std::string>("how") == kTargetEnding)
     return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
-                       own.target->text());
-  const bool same_length = own.epochs == wanted.epochs && own.steps == wanted.steps;
+                       own.length.target->text());
+  const bool same_length = own.length.epochs == wanted.length.epochs && own.length.steps == wanted.length.steps;
   if (!same_length || ended_after(folder.file("metrics.jsonl")) != steps_of_schedule(manifest)) return "";
   return "all its steps are done, and nothing is left to do\nhint: more --epochs go on with it where the schedule does "
          "not depend on its length (constant, step)";
@@ -209,37 +209,38 @@ std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
 
 ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
                         RunFolder::Use use) {
-  const bool again = given.resume == kResumeAuto;
-  RunFolder folder = RunFolder::open(again ? given.out : given.resume, use);
+  const bool again = given.resume.run == kResumeAuto;
+  RunFolder folder = RunFolder::open(again ? given.out.folder : given.resume.run, use);
   const auto [manifest, text] = read_manifest(folder);
   check_recipe(recipe, manifest, folder.path());
   const RunConfig own = flags_of(recipe, manifest);
-  const RunConfig wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.processes);
+  const RunConfig wanted = (again ? flags_again : flags_beside)(recipe, own, arguments, given.machine.processes);
   check_flags(recipe, own, wanted, folder.path());
-  const std::string ended = wanted.checkpoint.empty() ? why_ended(folder, manifest, own, wanted) : "";
+  const std::string ended = wanted.resume.checkpoint.empty() ? why_ended(folder, manifest, own, wanted) : "";
   const int64_t begins_at = manifest.has("branch") ? manifest.at("branch").get<int64_t>("begins_at") : 0;
   ResumedRun run{std::move(folder), wanted, text, std::nullopt, ended, begins_at};
   if (!ended.empty()) return run;
   if (use == RunFolder::Use::own) run.folder.remove_leftovers();
   if (again)
-    run.checkpoint = newest_whole_checkpoint(run.folder, use == RunFolder::Use::own && !wanted.dry_run, run.notes);
-  else if (wanted.checkpoint.empty())
+    run.checkpoint =
+        newest_whole_checkpoint(run.folder, use == RunFolder::Use::own && !wanted.looking.dry_run, run.notes);
+  else if (wanted.resume.checkpoint.empty())
     run.checkpoint = newest_checkpoint(run.folder);
   else
-    run.checkpoint = read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.checkpoint));
+    run.checkpoint = read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.resume.checkpoint));
   if (use == RunFolder::Use::share) run.notes.clear();  // the owner tells them
   if (!run.checkpoint) run.branch = recorded_branch(text);
   return run;
 }
 
 bool goes_on(const RunConfig& config) {
-  if (config.resume != kResumeAuto) return !config.resume.empty();
-  if (config.out.empty())
+  if (config.resume.run != kResumeAuto) return !config.resume.run.empty();
+  if (config.out.folder.empty())
     throw UsageError("--resume auto: expected the run's folder, which it begins or goes on with: --out DIR");
-  if (!config.checkpoint.empty())
+  if (!config.resume.checkpoint.empty())
     throw UsageError(
         "--resume auto: it goes on from the newest checkpoint; from another one: --resume RUN --checkpoint FILE");
-  return is_there(fs::path(config.out) / "manifest.json");
+  return is_there(fs::path(config.out.folder) / "manifest.json");
 }
 
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,

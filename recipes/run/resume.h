@@ -26,7 +26,7 @@ struct ResumedRun {
 // Whether there is a run to go on with: as --resume says, or with --resume auto where --out holds one. Throws
 // UsageError where flags do not go together.
 bool goes_on(const RunConfig& config);
-// Opens the folder that given.resume names; with --resume auto that of --out, where the run must be the same.
+// Opens the folder that given.resume.run names; with --resume auto that of --out, where the run must be the same.
 // `arguments` are the words of the command line. Throws Error for a folder without a run of this recipe, for a flag
 // that would change what is computed, and for a checkpoint that is damaged, naming the newest that is whole. With
 // --resume auto it goes on from that one, and damaged ones are kept under another name: nobody is there to choose. One

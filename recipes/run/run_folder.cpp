@@ -134,7 +134,7 @@ Json manifest_of(const ManifestFacts& facts) {
   manifest["arguments"] = words;
   for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
     if (effect != FlagEffect::call) manifest["flags"][name] = scalar_json(value);
-  manifest["seed"] = facts.config.seed;
+  manifest["seed"] = facts.config.arithmetic.seed;
   manifest["data"] = {
       {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
       {"test", facts.task.test_count}, {"valid", facts.task.valid_count},       {"class_names", facts.data.class_names},
@@ -168,7 +168,7 @@ Json manifest_of(const ManifestFacts& facts) {
                        {"bytes", facts.fit->bytes},
                        {"memory", facts.fit->memory},
                        {"recomputed", facts.fit->recomputed}};
-  if (facts.config.log_layers)
+  if (facts.config.judging.log_layers)
     for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
   manifest["host"] = host_name();
@@ -203,7 +203,8 @@ const char* ending_text(const LoopResult& result) {
 
 std::string manifest_text(const ManifestFacts& facts) {
   Json manifest = manifest_of(facts);
-  if (!facts.config.init.empty()) manifest["init_sha256"] = sha256_hex(read_file(init_file(facts.config.init)));
+  if (!facts.config.resume.init.empty())
+    manifest["init_sha256"] = sha256_hex(read_file(init_file(facts.config.resume.init)));
   if (facts.branch)
     manifest["branch"] = {{"run", facts.branch->run.string()},
                           {"checkpoint", facts.branch->checkpoint.path.filename().string()},

@@ -24,7 +24,7 @@ World& with_equal_flags(World& world, const Recipe& recipe, const RunConfig& con
 
 RunConfig settled_config(const RunConfig& given, const Target& target) {
   RunConfig config = with_plan(with_absolute_paths(given));
-  if (config.shards == 0) config.shards = target.shards;
+  if (config.arithmetic.shards == 0) config.arithmetic.shards = target.shards;
   return config;
 }
 
@@ -51,20 +51,20 @@ void RunSetup::tell_device() {
   if (world.size() > 1) console.line(world.communicator().description());
   if (!device.sums.empty()) console.line("GPUs sum their gradients: " + device.sums);
   const std::string choices = from ? use_algorithm_choices(*device.backend, from->fact(kAlgorithmChoices)) : "";
-  for (const std::string& note : {world.note(), threads_note(given.threads, world.processors()),
+  for (const std::string& note : {world.note(), threads_note(given.machine.threads, world.processors()),
                                   precision_note(backend, given), without_effect_note(backend, given), choices})
     if (!note.empty()) console.line(note);
 }
 
 // Returns the flags with this process's share of the threads of a machine, which other processes may use too.
 RunConfig RunSetup::own_part(RunConfig of) const {
-  of.threads = threads_of(of, world);
+  of.machine.threads = threads_of(of, world);
   return of;
 }
 
 RunConfig RunSetup::with_bucket() const {
   RunConfig result = config;
-  result.bucket_mb = bucket_mb_;
+  result.arithmetic.bucket_mb = bucket_mb_;
   return result;
 }
 
@@ -85,16 +85,16 @@ void RunSetup::check_plan_for(const Task& known) const {
 // Every process finds the same: they have the same task, and the least memory of all counts.
 RunConfig RunSetup::fitted_config() {
   RunConfig result = given;
-  if (!given.fit) return result;
-  if (given.per_worker > 0 || given.batch_norm != NormGroup{})
+  if (!given.batch.fit) return result;
+  if (given.batch.per_worker > 0 || given.batch.batch_norm != NormGroup{})
     throw UsageError("--fit: it chooses --per-worker itself: leave --per-worker and --batch-norm out");
   int64_t memory = run_memory(given, device.backend->memory_bytes());
   for (const std::string& other : world.communicator().all_gather(fmt::to_string(memory)))
     memory = std::min<int64_t>(memory, std::stoll(other));
-  const Task known = with_validation(declared_task(recipe, given), given.validation);
+  const Task known = with_validation(declared_task(recipe, given), given.judging.validation);
   check_plan_for(known);
   fit = fit_per_worker(known, given, target, residency_of(known, given), memory);
-  result.per_worker = fit->per_worker;
+  result.batch.per_worker = fit->per_worker;
   return result;
 }
 
@@ -112,7 +112,7 @@ void RunSetup::load_and_compile() {
     Programs compiled =
         compile_alike(world, *device.backend, [&] { return compile_programs(of, with_bucket(), target, at); });
     check_memory(compiled, config);
-    return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), weights_seed(config));
+    return std::make_unique<LoadedPrograms>(*device.backend, std::move(compiled), weights_seed(config.arithmetic));
   };
   std::future<std::unique_ptr<LoadedPrograms>> compiling;
   Residency expected;
@@ -144,8 +144,9 @@ void RunSetup::load_and_compile() {
 void RunSetup::load_state(const std::function<void(const std::string&)>& say) const {
   if (from)
     load_checkpoint(programs->store, *from);
-  else if (!config.init.empty())
-    init_weights(programs->store, config.init, config.init_partial ? InitExtent::partial : InitExtent::whole, say);
+  else if (!config.resume.init.empty())
+    init_weights(programs->store, config.resume.init,
+                 config.resume.init_partial ? InitExtent::partial : InitExtent::whole, say);
 }
 
 std::string RunSetup::algorithm_choices() const {
@@ -155,7 +156,7 @@ std::string RunSetup::algorithm_choices() const {
 
 void RunSetup::check_alike(const std::map<std::string, std::string>& facts) const {
   if (world.size() == 1) return;
-  World::Facts all{{"shards", std::to_string(config.shards)},
+  World::Facts all{{"shards", std::to_string(config.arithmetic.shards)},
                    {"the library of convolutions and matmuls", device.backend->library()},
                    {"graph", facts.at("graph")}};
   std::string schedule;

@@ -76,15 +76,16 @@ std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan
   const BatchPlan batch = batch_plan(config);
   lines.push_back(task.is_noise ? data.text : data.text + "; " + loader_text(loader_threads, residency));
   if (!data.note.empty()) lines.push_back(data.note);
-  if (!config.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
+  if (!config.data.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
   lines.push_back("plan " + plan.derivation(config));
   if (batch.workers() > 1 || batch.per_worker != batch.asked) lines.push_back("workers " + batch.derivation());
   lines.push_back(rate_derivation(config, plan));
   if (const std::string note = rate_note(config, plan); !note.empty()) lines.push_back(note);
-  const std::string smoothing = task.classes > 0 ? fmt::format("label smoothing {}, ", config.label_smoothing) : "";
-  std::string seeds = fmt::format("seed {}", config.seed);
-  if (config.seed_weights) seeds += fmt::format(", of the weights {}", *config.seed_weights);
-  if (config.seed_order) seeds += fmt::format(", of the order {}", *config.seed_order);
+  const std::string smoothing =
+      task.classes > 0 ? fmt::format("label smoothing {}, ", config.learning.label_smoothing) : "";
+  std::string seeds = fmt::format("seed {}", config.arithmetic.seed);
+  if (config.arithmetic.seed_weights) seeds += fmt::format(", of the weights {}", *config.arithmetic.seed_weights);
+  if (config.arithmetic.seed_order) seeds += fmt::format(", of the order {}", *config.arithmetic.seed_order);
   lines.push_back(fmt::format("{}; {}{}", optimizer_text(config), smoothing, seeds));
   return lines;
 }
@@ -105,7 +106,7 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Run
   if (programs.statistics)
     lines.push_back(
         fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples",
-                    config.recompute_bn, batch_plan(config).per_worker));
+                    config.judging.recompute_bn, batch_plan(config).per_worker));
   return lines;
 }
 

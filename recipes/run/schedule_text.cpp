@@ -64,7 +64,7 @@ std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& st
 }
 
 double hyper_of(const RunConfig& config, std::string_view name) {
-  for (const NamedScalar& scalar : config.hyper)
+  for (const NamedScalar& scalar : config.learning.hyper)
     if (scalar.name == name) return scalar.value;
   return 0;
 }
@@ -151,9 +151,9 @@ void print_schedule(const Recipe& recipe, const RunConfig& config) {
     fmt::print("steps, epochs, samples and rates of the base minibatch {}: AdaScale's gains are known as it trains\n",
                plan.minibatch);
   fmt::print("{}", schedule_text(recipe, config, plan));
-  if (config.print_schedule == kTableAlone) return;
-  write_file_atomically(config.print_schedule, schedule_picture(recipe, config, plan));
-  fmt::print("drawn into {}\n", config.print_schedule);
+  if (config.looking.print_schedule == kTableAlone) return;
+  write_file_atomically(config.looking.print_schedule, schedule_picture(recipe, config, plan));
+  fmt::print("drawn into {}\n", config.looking.print_schedule);
 }
 
 }  // namespace kb

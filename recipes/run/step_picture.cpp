@@ -45,12 +45,12 @@ std::string beside_the_arena(const Compiled& compiled) {
 
 }  // namespace
 
-bool wants_picture(const RunConfig& config) { return !config.picture.empty() || !config.trace.empty(); }
+bool wants_picture(const RunConfig& config) { return !config.out.picture.empty() || !config.out.trace.empty(); }
 
 void check_picture_files(const RunConfig& config) {
-  for (const std::string& file : {config.picture, config.trace}) {
+  for (const std::string& file : {config.out.picture, config.out.trace}) {
     if (file.empty()) continue;
-    for (const std::string& run : {config.out, config.resume})
+    for (const std::string& run : {config.out.folder, config.resume.run})
       if (!run.empty() && is_own_file(run, file))
         throw UsageError(fmt::format("--picture, --trace: {} is a file of the run's own; name another", file));
     AtomicFile probe(file);
@@ -69,13 +69,13 @@ Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const
 
 std::string write_pictures(const RunConfig& config, const Timeline& timeline, const std::vector<std::string>& events) {
   std::vector<std::string> where;
-  if (!config.picture.empty()) {
-    write_file_atomically(config.picture, picture_svg(timeline));
-    where.push_back("picture " + config.picture);
+  if (!config.out.picture.empty()) {
+    write_file_atomically(config.out.picture, picture_svg(timeline));
+    where.push_back("picture " + config.out.picture);
   }
-  if (!config.trace.empty()) {
-    write_file_atomically(config.trace, trace_json(events));
-    where.push_back(fmt::format("trace {} (for ui.perfetto.dev)", config.trace));
+  if (!config.out.trace.empty()) {
+    write_file_atomically(config.out.trace, trace_json(events));
+    where.push_back(fmt::format("trace {} (for ui.perfetto.dev)", config.out.trace));
   }
   return fmt::format("{}: {}", timeline.title, fmt::join(where, ", "));
 }
@@ -93,7 +93,7 @@ void StepPicture::draw(const Session& session, const Profile& profile) const {
                            rank + device_};
   const Timeline timeline = step_timeline(session.compiled(), session.profiled(), profile, words);
   std::vector<std::string> events;
-  if (!config_.trace.empty()) events = world_.communicator().all_gather(trace_events(timeline, world_.rank()));
+  if (!config_.out.trace.empty()) events = world_.communicator().all_gather(trace_events(timeline, world_.rank()));
   if (world_.leads()) console_.line(write_pictures(config_, timeline, events));
 }
 

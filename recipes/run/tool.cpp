@@ -53,12 +53,12 @@ std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const st
 }
 
 void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps) {
-  if (!config.out.empty()) std::filesystem::create_directories(config.out);
+  if (!config.out.folder.empty()) std::filesystem::create_directories(config.out.folder);
   for (const DumpFile& dump : dumps) {
-    if (config.out.empty())
+    if (config.out.folder.empty())
       fmt::print("\n==> {} <==\n{}", dump.name, dump.text);
     else
-      write_file_atomically(std::filesystem::path(config.out) / dump.name, dump.text);
+      write_file_atomically(std::filesystem::path(config.out.folder) / dump.name, dump.text);
   }
 }
 

@@ -42,7 +42,7 @@ class Run {
         world_(world),
         resumed_(std::move(resumed)),
         branch_(std::move(branch)),
-        console_(config.quiet || !world.leads(), world.size() == 1),
+        console_(config.out.quiet || !world.leads(), world.size() == 1),
         setup_(recipe, config, world, console_, origin()) {}
 
   int go() {
@@ -62,14 +62,14 @@ class Run {
       console_.line(text);
     setup_.load_state([&](const std::string& line) { console_.line(line); });
     setup_.check_alike(facts);
-    if (world_.leads() && (!config_.dry_run || !programs_.dumps.empty()))
+    if (world_.leads() && (!config_.looking.dry_run || !programs_.dumps.empty()))
       open_folder(training.compiled(), inference.compiled(), memory.total());
-    if (config_.dry_run) return 0;
+    if (config_.looking.dry_run) return 0;
     Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
     const LoopStart start = loop_start();
     const auto say_line = [this](const std::string& line) { console_.line(line); };
     RunRecord record = folder_ ? RunRecord(*folder_, resumed_.has_value(), start.step, store, hyperparameters(), facts,
-                                           config_.keep, say_line)
+                                           config_.out.keep, say_line)
                                : RunRecord();
     if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
     const StepPicture picture(recipe_, config_, setup_.device.backend->description(), world_, console_, start.step,
@@ -165,14 +165,14 @@ class Run {
                               process_bytes,
                               setup_.target.processor == Processor::cpu ? 0 : setup_.device.backend->memory_bytes()};
     if (!resumed_) {
-      folder_.emplace(recipe_.name, config_.out);
+      folder_.emplace(recipe_.name, config_.out.folder);
       if (branch_)
         console_.line(fmt::format("branch of {} at {}: {} of {} steps are done", branch_->run.string(),
                                   branch_->checkpoint.path.filename().string(), first_step(), plan_.steps));
       write_file_atomically(folder_->file(kManifest), manifest_text(facts));
     } else {
       folder_.emplace(resumed_->folder);
-      if (!config_.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
+      if (!config_.looking.dry_run) write_file_atomically(folder_->file(kManifest), describe_resumed(facts));
     }
     for (const DumpFile& dump : programs_.dumps) write_file_atomically(folder_->file(dump.name), dump.text);
     if (!programs_.dumps.empty())
@@ -208,7 +208,8 @@ class Run {
     if (result.best)
       if (const std::string text = best_text(*result.best, result, judged_part_name(setup_.task)); !text.empty())
         console_.line(text);
-    if (config_.target && result.ending == Ending::finished) console_.line(target_text(*config_.target, result));
+    if (config_.length.target && result.ending == Ending::finished)
+      console_.line(target_text(*config_.length.target, result));
     if (result.iterations) console_.line(iterations_text(config_, plan_, result));
     for (const std::string& line : replaced_lines(setup_.task)) say_of_this_process(line);
     console_.line(fmt::format("trained {} steps in {:.1f} s, {:.0f} samples/s", steps, result.train_seconds,
@@ -226,8 +227,8 @@ class Run {
         "run folder: {} (curves.svg, metrics.csv, metrics.jsonl, manifest.json, model.safetensors, checkpoints)",
         folder_->path().string()));
     if (result.is_cut)
-      console_.line(
-          fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps, config_.stop_at.text()));
+      console_.line(fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan_.steps,
+                                config_.length.stop_at.text()));
     if (const std::string next = closing_advice(result); !next.empty()) console_.line(next);
     return code;
   }
@@ -236,7 +237,7 @@ class Run {
   int exit_code(const LoopResult& result) const {
     if (result.ending == Ending::interrupted) return 128 + world_.stop_reason();
     if (!result.reason.empty() && world_.leads()) print_error(recipe_.name + ": " + result.reason);
-    const bool goes_on = config_.keep_going && result.ending != Ending::diverged;
+    const bool goes_on = config_.judging.keep_going && result.ending != Ending::diverged;
     return result.is_diverged && !goes_on ? kDivergedExitCode : 0;
   }
 
@@ -244,7 +245,7 @@ class Run {
   void say_of_this_process(const std::string& line) {
     if (!world_.leads())
       fmt::print(stderr, "rank {}: {}\n", world_.rank(), line);
-    else if (config_.quiet)
+    else if (config_.out.quiet)
       print_error(recipe_.name + ": " + line);
     else
       console_.line(line);
@@ -258,11 +259,12 @@ class Run {
   }
 
   void draw_layers() {
-    if (!config_.log_layers) return;
+    if (!config_.judging.log_layers) return;
     const std::vector<LoggedLayer> layers = logged_layers(programs_.store.space());
     const std::vector<LayerNorms> norms = read_layer_norms(folder_->file(kMetrics), layers.size());
     if (norms.empty()) return;
-    const std::string title = fmt::format("{}, optimizer {}, kn {}", recipe_.name, config_.optimizer, plan_.minibatch);
+    const std::string title =
+        fmt::format("{}, optimizer {}, kn {}", recipe_.name, config_.learning.optimizer, plan_.minibatch);
     write_file_atomically(folder_->file(kLayerPicture), layer_picture(title, layers, norms));
     console_.line(fmt::format("norms of {} layers at {} steps: {}", layers.size(), norms.size(),
                               folder_->file(kLayerPicture).string()));
@@ -270,7 +272,7 @@ class Run {
 
   // `flags`: those that the run did not have.
   std::string how_to_go_on(const std::string& flags = "") const {
-    if (config_.resume == kResumeAuto && flags.empty()) return "go on: the same command again";
+    if (config_.resume.run == kResumeAuto && flags.empty()) return "go on: the same command again";
     return fmt::format("go on: {} --resume {}{}", start_words(recipe_), shell_quoted(folder_->path().string()), flags);
   }
 
@@ -291,15 +293,15 @@ class Run {
 void check_files(const RunConfig& config, bool resumes) {
   check_picture_files(config);
   check_mlperf_file(config, resumes);
-  const bool has_folder = !config.dry_run || !config.dump.empty();
-  if (!resumes && has_folder && !config.out.empty()) check_unused(config.out);
+  const bool has_folder = !config.looking.dry_run || !config.looking.dump.empty();
+  if (!resumes && has_folder && !config.out.folder.empty()) check_unused(config.out.folder);
 }
 
 int resume(const Recipe& recipe, const RunConfig& given, World& world, const std::vector<std::string>& arguments) {
   ResumedRun run = open_resumed(recipe, given, arguments, world.leads() ? RunFolder::Use::own : RunFolder::Use::share);
-  run.config.processes = world.size();
+  run.config.machine.processes = world.size();
   if (!run.ended.empty()) {
-    Console(run.config.quiet || !world.leads())
+    Console(run.config.out.quiet || !world.leads())
         .line(fmt::format("{} has ended: {}", run.folder.path().string(), run.ended));
     return 0;
   }
@@ -314,17 +316,17 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
                  const std::vector<std::string>& program) {
   std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), arguments);
   if (!config) return 0;
-  if (!config->print_schedule.empty()) {
+  if (!config->looking.print_schedule.empty()) {
     print_schedule(recipe, *config);
     return 0;
   }
   const bool resumes = goes_on(*config);
-  if (config->resume.empty() && !config->checkpoint.empty())
+  if (config->resume.run.empty() && !config->resume.checkpoint.empty())
     throw UsageError("--checkpoint: it names what --resume goes on from; to begin with its weights: --init FILE");
   std::vector<std::string> command{own_program()};
   command.insert(command.end(), program.begin(), program.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
-  if (config->dry_run && wants_picture(*config))
+  if (config->looking.dry_run && wants_picture(*config))
     throw UsageError("--picture, --trace: a dry run takes no step to time\n  hint:     ./run inspect RECIPE times one");
   if (const std::optional<int> code = launch_processes(*config, resumes, command)) return *code;
   const Interrupt interrupt;
@@ -334,7 +336,7 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   const bool all_resume = world->broadcast(resumes ? "resume" : "") == "resume";  // as the first sees the folder
   if (all_resume) return resume(recipe, *config, *world, arguments);
   std::optional<BranchPoint> branch;
-  if (!config->branch.empty()) branch = open_branch(with_absolute_paths(*config).branch);
+  if (!config->resume.branch.empty()) branch = open_branch(with_absolute_paths(*config).resume.branch);
   return Run(recipe, *config, *world, std::nullopt, std::move(branch)).go();
 }
 

@@ -205,7 +205,7 @@ int sweep_command(const ToolArguments& arguments) {
   const int shards = resources_of(call->config, 1).shards;
   const SweepDefinition sweep = define_sweep(call->recipe, given.sweep, words_without(switches, words), shards);
   SweepWork work = work_of(given, arguments, call->recipe.name);
-  work.quiet = call->config.quiet;
+  work.quiet = call->config.out.quiet;
   const auto say = [&](const std::string& line) { Console(work.quiet).line(line); };
   if (const std::string note = beta2_note(sweep); !note.empty()) say("NOTE: " + note);
   const std::filesystem::path store =

@@ -29,7 +29,7 @@ std::optional<int> jobs_in_memory(const Recipe& recipe, const SweepView& view, c
   largest.minibatch = definition.minibatches.back();
   // Then the largest minibatch has other trials, and nothing is known of them.
   if (!refusal_of(recipe, definition, largest).empty()) return std::numeric_limits<int>::max();
-  const int64_t processes = config_of_trial(recipe, definition, largest).processes;
+  const int64_t processes = config_of_trial(recipe, definition, largest).machine.processes;
   const ScratchFolder scratch(view.folder());
   const std::optional<TrialMemory> memory =
       trial_memory(machine.program, trial_of(recipe, definition, largest), scratch.path(), machine.wants_to_stop);
@@ -43,7 +43,7 @@ std::optional<int> jobs_in_memory(const Recipe& recipe, const SweepView& view, c
 
 // Trials at once, of which the machine leaves each process a processor.
 int most_jobs(const RunConfig& config, size_t trials) {
-  const int64_t processors = std::max<int64_t>(1, usable_processors() / config.processes);
+  const int64_t processors = std::max<int64_t>(1, usable_processors() / config.machine.processes);
   return static_cast<int>(std::min<int64_t>(processors, static_cast<int64_t>(trials)));
 }
 
@@ -52,7 +52,7 @@ int most_jobs(const RunConfig& config, size_t trials) {
 // Processes of one trial have a GPU each.
 bool may_share_gpu(const Recipe& recipe, const SweepView& view, int64_t jobs) {
   const RunConfig config = first_config(recipe, view);
-  return takes_gpu(config) && config.processes == 1 && jobs != 1;
+  return takes_gpu(config) && config.machine.processes == 1 && jobs != 1;
 }
 
 std::optional<TrialResources> choose_resources(const Recipe& recipe, const SweepView& view,
@@ -60,17 +60,17 @@ std::optional<TrialResources> choose_resources(const Recipe& recipe, const Sweep
   const size_t trials = view.plan().most_trials(view.definition());
   RunConfig config = first_config(recipe, view);
   const auto resources = [&](int64_t jobs) {
-    config.jobs = jobs;
+    config.looking.jobs = jobs;
     return resources_of(config, trials);
   };
   if (machine.jobs > 0) return resources(machine.jobs);
   const bool on_gpu = takes_gpu(config);
-  int most = on_gpu && config.processes > 1 ? 1 : most_jobs(config, trials);
+  int most = on_gpu && config.machine.processes > 1 ? 1 : most_jobs(config, trials);
   if (most < 2) return resources(1);
   const std::optional<int> in_memory = jobs_in_memory(recipe, view, machine);
   if (!in_memory) return std::nullopt;
   most = std::min(most, *in_memory);
-  if (config.threads > 0 && !on_gpu) return resources(most);
+  if (config.machine.threads > 0 && !on_gpu) return resources(most);
   const ScratchFolder scratch(view.folder());
   const Trial trial = trial_of(recipe, view.definition(), first_trial(view));
   const std::vector<int> packings = packings_to_try(most, on_gpu);

@@ -60,10 +60,10 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
   const RunConfig config = *parse_flags(recipe, recipe.name, words);
   refuse_flags_of_one("sweep", "the same command and --store", config);
   refuse_other_flags(recipe, words);
-  if (!config.target)
+  if (!config.length.target)
     throw UsageError(
         "--target: expected the figure that every trial is to reach, such as --target error=0.03, got none");
-  if (config.data == kNoise)
+  if (config.data.path == kNoise)
     throw UsageError(
         "--data synthetic: expected a data set, by whose held-out samples the trials of a sweep are judged, got noise\n"
         "  hint:     --data DIR, the folder of the data set");
@@ -91,7 +91,8 @@ std::vector<SweepRange> ranges_of(const Recipe& recipe, const Words& texts) {
 // The value that a relative range of the first minibatch is around: what the flag is without the search.
 double centre_of(const Recipe& recipe, const RunConfig& config, const std::string& flag) {
   const bool is_rate = flag == kRateFlag;
-  const double rate = ReferenceRate{config.lr, config.base_minibatch, config.scaling}.at(config.minibatch);
+  const double rate = ReferenceRate{config.learning.lr, config.learning.base_minibatch, config.learning.scaling}.at(
+      config.batch.minibatch);
   const std::string value = is_rate ? fmt::format("{}", rate) : find_flag(recipe, "--" + flag).print(config);
   const std::string expected = fmt::format("a value above 0 of --{}, which the range is relative to", flag);
   const double centre = parse_finite("--search", value, expected);
@@ -109,7 +110,7 @@ int64_t samples_there(const Recipe& recipe, const RunConfig& config) {
 // Nothing where the set's name tells as much: of one that is drawn, and of one that is not on this machine.
 std::optional<int64_t> samples_if_there(const Recipe& recipe, const RunConfig& config) {
   constexpr const char* kDrawn[] = {"glyphs", "glyphs-hour", kSynthetic};
-  if (!recipe.task && std::find(std::begin(kDrawn), std::end(kDrawn), config.dataset) != std::end(kDrawn))
+  if (!recipe.task && std::find(std::begin(kDrawn), std::end(kDrawn), config.data.dataset) != std::end(kDrawn))
     return std::nullopt;
   try {
     return samples_there(recipe, config);
@@ -124,8 +125,8 @@ std::optional<int64_t> add_defaults(const Recipe& recipe, const RunConfig& confi
   for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "2"}})
     if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
   const RunConfig absolute = with_absolute_paths(config);
-  if (!absolute.data.empty()) set_word(words, "--data", absolute.data);
-  if (!absolute.init.empty()) set_word(words, "--init", absolute.init);
+  if (!absolute.data.path.empty()) set_word(words, "--data", absolute.data.path);
+  if (!absolute.resume.init.empty()) set_word(words, "--init", absolute.resume.init);
   if (has_word(words, kHeldOut)) return samples_if_there(recipe, config);
   const int64_t count = samples_there(recipe, config);
   const auto held_out = std::min(kMostHeldOut, static_cast<int64_t>(kHeldOutShare * static_cast<double>(count)));
@@ -191,7 +192,7 @@ class RangeCheck {
   // Throws Error where no run can be planned by it, as far as that is known.
   void check_plan(const RunConfig& config) const {
     if (samples_)
-      make_plan(config, std::max<int64_t>(0, *samples_ - config.validation));
+      make_plan(config, std::max<int64_t>(0, *samples_ - config.judging.validation));
     else if (const std::optional<Task> task = task_before_data(recipe_, config))
       make_plan(config, task->train_count);
     else
@@ -247,7 +248,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.points = flags.points == "even" ? PointKind::even : PointKind::halton;
   definition.point_seed = flags.point_seed;
   definition.trials = definition.ranges.empty() ? 1 : flags.trials;
-  definition.first_seed = first.seed;
+  definition.first_seed = first.arithmetic.seed;
   definition.seeds = flags.seeds;
   definition.cap = flags.cap;
   definition.constants = flags.constants;
@@ -263,13 +264,13 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
 
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial) {
   RunConfig config = with_plan(recorded_config(recipe, words_with(definition.words, trial.minibatch, trial.values)));
-  config.seed = trial.seed;
+  config.arithmetic.seed = trial.seed;
   if (trial.most_steps == 0) return config;
   // A constant rate is the same however long the training is: it ends by the cap alone.
-  if (config.schedule == kConstantSchedule)
-    config.steps = trial.most_steps;
+  if (config.learning.schedule == kConstantSchedule)
+    config.length.steps = trial.most_steps;
   else
-    config.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
+    config.length.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
   return config;
 }
 

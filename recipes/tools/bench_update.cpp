@@ -112,10 +112,10 @@ int bench_update(const std::vector<std::string>& arguments) {
   const Task task = timed_task(call->recipe, config);
   StateStore store(*device.backend);
   Session session(*device.backend, store, compile_training(task, config, device.backend->target(), {}));
-  store.initialise(static_cast<uint32_t>(config.seed));
+  store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
 
-  const int threads = Pool(static_cast<int>(config.threads)).threads();
+  const int threads = Pool(static_cast<int>(config.machine.threads)).threads();
   const Schedule& schedule = session.compiled().program.final;
   const std::vector<size_t> steps = update_steps(schedule);
   ensure(!steps.empty(), "a training step without an update");
@@ -124,12 +124,12 @@ int bench_update(const std::vector<std::string>& arguments) {
   session.step();
   for (int i = 0; i < kRounds; ++i) rounds.push_back(measure(session, steps, copy));
 
-  const auto least = static_cast<double>(least_bytes(session.compiled(), config.optimizer));
+  const auto least = static_cast<double>(least_bytes(session.compiled(), config.learning.optimizer));
   const double update = median(rounds, [](const Round& round) { return round.update(); });
   const double copied = median(rounds, [](const Round& round) { return round.copy; });
   const double ratio = median(rounds, [&](const Round& round) { return 1e3 * least / round.update() / round.copy; });
   if (json) {
-    const Json object = {{"optimizer", config.optimizer},
+    const Json object = {{"optimizer", config.learning.optimizer},
                          {"threads", threads},
                          {"launches", steps.size()},
                          {"update_ms", update},
@@ -140,8 +140,8 @@ int bench_update(const std::vector<std::string>& arguments) {
     return 0;
   }
   fmt::print("{}: {} by {} in {} launches, {} threads; medians of {} rounds\n", call->recipe.name,
-             bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)), config.optimizer,
-             steps.size(), threads, kRounds);
+             bytes_text(session.compiled().space.length * size_of(session.compiled().space.dtype)),
+             config.learning.optimizer, steps.size(), threads, kRounds);
   print_launches(schedule, steps, rounds);
   fmt::print(
       "update {:.2f} ms, must move {:.0f} MB; copy {:.1f} GB/s (read + write)\nshare of copy bandwidth {:.3f}{}\n",

@@ -40,7 +40,7 @@ UpdateRule tracing(UpdateRule rule) {
 }
 
 RunConfig with_steps(RunConfig config) {
-  if (config.steps == 0) config.steps = kDefaultSteps;
+  if (config.length.steps == 0) config.length.steps = kDefaultSteps;
   return config;
 }
 
@@ -65,22 +65,22 @@ class Trace {
         recipe_(call.recipe),
         config_(with_steps(call.config)),
         input_(load_input(image_source(recipe_, config_))),
-        task_(image_task(recipe_, input_.spec, config_.options)),
+        task_(image_task(recipe_, input_.spec, config_.data.options)),
         plan_(make_plan(without_gains(config_), input_.data.train.count())),
         scalars_(make_scalars(recipe_.optimizers, config_, plan_)),
         device_(choose_device(config_)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
         batch_(session_, task_.fields),
-        rows_(gather_rows(input_.data.train, whole_order(plan_.steps * config_.minibatch))),
-        weights_(static_cast<size_t>(config_.minibatch)) {}
+        rows_(gather_rows(input_.data.train, whole_order(plan_.steps * config_.batch.minibatch))),
+        weights_(static_cast<size_t>(config_.batch.minibatch)) {}
 
   void run() {
-    std::filesystem::create_directories(config_.out);
-    store_.initialise(weights_seed(config_));
+    std::filesystem::create_directories(config_.out.folder);
+    store_.initialise(weights_seed(config_.arithmetic));
     write("initial", store_.canonical(false));
-    session_.set_scalar("label_smoothing", config_.label_smoothing);
-    session_.set_scalar("seed", static_cast<double>(config_.seed));
+    session_.set_scalar("label_smoothing", config_.learning.label_smoothing);
+    session_.set_scalar("seed", static_cast<double>(config_.arithmetic.seed));
     for (int64_t step = 0; step < plan_.steps; ++step) {
       feed_rows(step);
       set_scalars(step);
@@ -96,8 +96,8 @@ class Trace {
     write("final", state);
     if (has_logits_) write("logits", {logits_of(plan_.steps - 1)});
     write_file_atomically(path("trace.json"), description().dump(1) + "\n");
-    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, config_.out, losses_.front(),
-               losses_.back());
+    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, config_.out.folder,
+               losses_.front(), losses_.back());
   }
 
  private:
@@ -106,10 +106,10 @@ class Trace {
     options.optimizer = tracing(std::move(options.optimizer));
     options.workers = {};  // one takes the whole minibatch
     const DType real = graph_dtype(options.precision);
-    return compile(build_training_graph(task_, config_.minibatch, real), options);
+    return compile(build_training_graph(task_, config_.batch.minibatch, real), options);
   }
 
-  std::filesystem::path path(const std::string& name) const { return std::filesystem::path(config_.out) / name; }
+  std::filesystem::path path(const std::string& name) const { return std::filesystem::path(config_.out.folder) / name; }
   void write(const std::string& name, const std::vector<NamedTensor>& tensors) const {
     write_safetensors(path(name + ".safetensors"), views_of(tensors));
   }
@@ -123,7 +123,7 @@ class Trace {
   Order whole_order(int64_t rows) const {
     std::vector<int64_t> samples(static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row) samples[static_cast<size_t>(row)] = row % input_.data.train.count();
-    return Order::evaluation(rows, config_.minibatch)
+    return Order::evaluation(rows, config_.batch.minibatch)
         .within(std::make_shared<const std::vector<int64_t>>(std::move(samples)));
   }
 
@@ -135,7 +135,7 @@ class Trace {
   }
 
   void feed_rows(int64_t step) {
-    const int64_t n = config_.minibatch;
+    const int64_t n = config_.batch.minibatch;
     fill_rows(batch_, step);
     batch_.feed(session_);
     // A weight has the program's own precision, which a loader's f32 weights have not.
@@ -152,9 +152,9 @@ class Trace {
   NamedTensor logits_of(int64_t step) {
     CompileOptions options;
     options.target = device_.backend->target();
-    options.precision = config_.precision;
+    options.precision = config_.arithmetic.precision;
     options.space = &store_.space();
-    const Graph graph = build_logits_graph(task_, config_.minibatch, graph_dtype(config_.precision));
+    const Graph graph = build_logits_graph(task_, config_.batch.minibatch, graph_dtype(config_.arithmetic.precision));
     Session session(*device_.backend, store_, compile(graph, options));
     HostBatch batch(session, task_.fields);
     fill_rows(batch, step);
@@ -162,7 +162,7 @@ class Trace {
     session.step();
     std::vector<double> values;
     session.read("logits", values);
-    return tensor_of("logits", {DType::f64, {config_.minibatch, input_.spec.classes}, ""}, values.data());
+    return tensor_of("logits", {DType::f64, {config_.batch.minibatch, input_.spec.classes}, ""}, values.data());
   }
 
   std::vector<NamedTensor> gradients() const {
@@ -200,13 +200,13 @@ class Trace {
             {"flags", config},
             {"steps", plan_.steps},
             {"steps_per_epoch", plan_.steps_per_epoch},
-            {"minibatch", config_.minibatch},
-            {"precision", word_of(kPrecisions, config_.precision)},
-            {"optimizer", config_.optimizer},
+            {"minibatch", config_.batch.minibatch},
+            {"precision", word_of(kPrecisions, config_.arithmetic.precision)},
+            {"optimizer", config_.learning.optimizer},
             {"hyper_parameters", hyper},
             {"learning_rate", scalars_.rate().spec().learning_rate},
             {"learning_rates", learning_rates()},
-            {"label_smoothing", config_.label_smoothing},
+            {"label_smoothing", config_.learning.label_smoothing},
             {"decays", decays},
             {"adapts", adapts},
             {"classes", input_.spec.classes},
@@ -242,7 +242,7 @@ int trace_steps(const std::vector<std::string>& arguments) {
                        {{"--gradients", "", "write the gradients of all steps"}, &every_gradient},
                        {{"--logits", "", "write the logits of the last images in evaluation"}, &logits}});
   if (!call) return 0;
-  if (call->config.out.empty()) throw UsageError("--out: the folder to write is not given");
+  if (call->config.out.folder.empty()) throw UsageError("--out: the folder to write is not given");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;
   Trace(*call, every_gradient, logits).run();
   return 0;

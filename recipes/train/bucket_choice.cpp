@@ -62,7 +62,7 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
 }
 
 Compiled compile_finely(const Task& task, RunConfig config, const Target& target, const Residency& residency) {
-  config.bucket_mb = kFinestMb;
+  config.arithmetic.bucket_mb = kFinestMb;
   return compile_training(task, config, target, residency);
 }
 
@@ -94,13 +94,13 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
 
 BucketChoice bucket_of_run(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
                            World& world) {
-  if (world.size() == 1 || config.bucket_mb > 0) return {config.bucket_mb, ""};
+  if (world.size() == 1 || config.arithmetic.bucket_mb > 0) return {config.arithmetic.bucket_mb, ""};
   if (target.processor == Processor::gpu)
     return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
   // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
-  if (config.all_reduce != Algorithm::halving_doubling) return {config.bucket_mb, ""};
-  const Network network = config.net ? *config.net : measure_network(world.communicator());
-  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(config.threads)), world.communicator());
+  if (config.machine.all_reduce != Algorithm::halving_doubling) return {config.arithmetic.bucket_mb, ""};
+  const Network network = config.machine.net ? *config.machine.net : measure_network(world.communicator());
+  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(config.machine.threads)), world.communicator());
   return choose_bucket(compile_finely(task, config, target, residency), network, rates);
 }
 

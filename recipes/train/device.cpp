@@ -25,20 +25,20 @@ std::string what_is_missing(const std::string& error) {
 // Returns why --device auto must take CPUs; empty where GPUs may be asked for.
 std::string what_only_cpus_have(const RunConfig& config, bool shared) {
   if (!shared) return "";
-  const Algorithm algorithm = config.all_reduce;
+  const Algorithm algorithm = config.machine.all_reduce;
   if (algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl)
     return fmt::format("--all-reduce {} sums in the memory of the host", word_of(kAllReduces, algorithm));
-  return config.net ? "--net slows down the messages of the host" : "";
+  return config.machine.net ? "--net slows down the messages of the host" : "";
 }
 
 }  // namespace
 
 Device choose_device(const RunConfig& config, World* world) {
   const bool shared = world && world->size() > 1;
-  const Algorithm algorithm = config.all_reduce;
+  const Algorithm algorithm = config.machine.all_reduce;
   const auto gpu = [&](std::string reason) -> Device {
-    CudaOptions options{.deterministic = !config.fast,
-                        .sync_steps = config.sync_steps,
+    CudaOptions options{.deterministic = !config.machine.fast,
+                        .sync_steps = config.machine.sync_steps,
                         .cache_directory = "",
                         .communicator = world ? &world->communicator() : nullptr,
                         .heartbeat = world ? world->heartbeat() : nullptr,
@@ -49,21 +49,21 @@ Device choose_device(const RunConfig& config, World* world) {
   };
   const auto cpu = [&](std::string reason) -> Device {
     if (algorithm == Algorithm::nccl) throw UsageError(fmt::format("--all-reduce nccl: expected GPUs, got {}", reason));
-    return {make_cpu_backend({.threads = static_cast<int>(config.threads),
-                              .shards = static_cast<int>(config.shards),
+    return {make_cpu_backend({.threads = static_cast<int>(config.machine.threads),
+                              .shards = static_cast<int>(config.arithmetic.shards),
                               .cache_directory = "",
                               .communicator = world ? &world->communicator() : nullptr,
                               .heartbeat = world ? world->heartbeat() : nullptr}),
             std::move(reason), ""};
   };
-  if (config.device == DeviceChoice::cuda) {
+  if (config.machine.device == DeviceChoice::cuda) {
     try {
       return gpu("--device cuda");
     } catch (const Error& error) {
       throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
     }
   }
-  if (config.device == DeviceChoice::cpu) return cpu("--device cpu");
+  if (config.machine.device == DeviceChoice::cpu) return cpu("--device cpu");
   if (const std::string only = what_only_cpus_have(config, shared); !only.empty())
     return cpu(fmt::format("--device auto: {}", only));
   try {
@@ -108,7 +108,7 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
 }
 
 std::string precision_note(const Backend& backend, const RunConfig& config) {
-  const Precision precision = config.precision;
+  const Precision precision = config.arithmetic.precision;
   if (!is_mixed(precision)) return "";
   const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
   if (backend.library_dtype(low) == low) return "";
@@ -119,16 +119,16 @@ std::string precision_note(const Backend& backend, const RunConfig& config) {
 }
 
 std::string without_effect_note(const Backend& backend, const RunConfig& config) {
-  const bool fast = config.fast && config.all_reduce == Algorithm::halving_doubling;
-  if (backend.target().processor != Processor::cpu || !(fast || config.sync_steps)) return "";
+  const bool fast = config.machine.fast && config.machine.all_reduce == Algorithm::halving_doubling;
+  if (backend.target().processor != Processor::cpu || !(fast || config.machine.sync_steps)) return "";
   return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "--fast" : "--sync-steps",
                      fast ? "its steps give the same bits on every run as fast as it can"
                           : "its steps run one after the other anyway");
 }
 
 int choose_loader_threads(const RunConfig& config, int processors) {
-  if (config.loader_threads) return static_cast<int>(*config.loader_threads);
-  const int left = processors - (config.threads > 0 ? static_cast<int>(config.threads) : processors);
+  if (config.arithmetic.loader_threads) return static_cast<int>(*config.arithmetic.loader_threads);
+  const int left = processors - (config.machine.threads > 0 ? static_cast<int>(config.machine.threads) : processors);
   return std::clamp(left, 1, kMostLoaderThreads);
 }
 

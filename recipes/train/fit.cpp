@@ -28,12 +28,13 @@ std::vector<int64_t> divisors(int64_t number) {
 }  // namespace
 
 Target run_target(const RunConfig& config, Target target) {
-  if (config.memory > 0) target.memory_bytes = run_memory(config, 0);
+  if (config.arithmetic.memory > 0) target.memory_bytes = run_memory(config, 0);
   return target;
 }
 
 int64_t run_memory(const RunConfig& config, int64_t device_bytes) {
-  return config.memory > 0 ? static_cast<int64_t>(config.memory * kBytesOfGigabyte) : device_bytes;
+  return config.arithmetic.memory > 0 ? static_cast<int64_t>(config.arithmetic.memory * kBytesOfGigabyte)
+                                      : device_bytes;
 }
 
 void check_memory(const Programs& programs, const RunConfig& config) {
@@ -43,7 +44,7 @@ void check_memory(const Programs& programs, const RunConfig& config) {
   throw Error(fmt::format(
       "--memory {}: expected programs of at most {}, got {}{}\n  hint:     --memory {}; or a smaller --per-worker, of "
       "which --fit chooses the largest that the memory takes",
-      config.memory, bytes_text(most), bytes_text(bytes),
+      config.arithmetic.memory, bytes_text(most), bytes_text(bytes),
       again > 0 ? fmt::format(", {} activations computed again", again) : "",
       std::ceil(100 * static_cast<double>(bytes) / kBytesOfGigabyte) / 100));
 }
@@ -53,13 +54,13 @@ Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& targ
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(memory));
   const auto taken_with = [&](int64_t n) -> Taken {
     RunConfig one = config;
-    one.per_worker = n;
-    one.dump.clear();
+    one.batch.per_worker = n;
+    one.looking.dump.clear();
     const Programs programs = compile_programs(task, one, target, residency);
     return {total_memory(all_of(programs)), std::ssize(programs.training.recomputed)};
   };
-  if (config.minibatch % config.processes != 0) batch_plan(config);  // throws what is wrong
-  const std::vector<int64_t> sizes = divisors(config.minibatch / config.processes);
+  if (config.batch.minibatch % config.machine.processes != 0) batch_plan(config);  // throws what is wrong
+  const std::vector<int64_t> sizes = divisors(config.batch.minibatch / config.machine.processes);
   // A smaller n may take more than a larger one whose activations are computed again: every n is looked at.
   size_t at = 0;
   Taken larger, taken = taken_with(sizes[at]);

@@ -77,8 +77,8 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
 
 LayerLog::LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space)
     : plan_(plan), layers_(logged_layers(space)) {
-  if (!config.log_layers) return;
-  const auto [count, is_epochs] = *config.log_layers;
+  if (!config.judging.log_layers) return;
+  const auto [count, is_epochs] = *config.judging.log_layers;
   every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
 }
 

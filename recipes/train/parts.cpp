@@ -13,12 +13,12 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 }  // namespace
 
 bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSchedule& schedule, int64_t done) {
-  return schedule.is_over(done) || is_due(config.eval_every, plan, done);
+  return schedule.is_over(done) || is_due(config.judging.eval_every, plan, done);
 }
 
 FieldFill training_fill(const LoopParts& parts) {
   const MinibatchPhase now = parts.plan.phase(parts.phase);
-  const Order order = Order::training(order_seed(parts.config), parts.plan.samples, now.minibatch)
+  const Order order = Order::training(order_seed(parts.config.arithmetic), parts.plan.samples, now.minibatch)
                           .beginning(now.begin_step, now.begin_epoch);
   return gather_workers(*parts.task.train, order, first_worker(parts), parts.batch.virtual_workers,
                         parts.batch.per_worker);
@@ -27,12 +27,12 @@ FieldFill training_fill(const LoopParts& parts) {
 int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
 
 void set_constants(Session& session, const LoopParts& parts) {
-  session.set_scalar("label_smoothing", parts.config.label_smoothing);
+  session.set_scalar("label_smoothing", parts.config.learning.label_smoothing);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
-  session.set_scalar(kClipNorm, parts.config.clip_norm);
-  session.set_scalar(kEmaDecay, parts.config.ema);
-  session.set_scalar("seed", static_cast<double>(parts.config.seed));
+  session.set_scalar(kClipNorm, parts.config.learning.clip_norm);
+  session.set_scalar(kEmaDecay, parts.config.learning.ema);
+  session.set_scalar("seed", static_cast<double>(parts.config.arithmetic.seed));
 }
 
 void set_scalars(Session& session, RunSchedule& schedule, int64_t step) {

@@ -50,7 +50,7 @@ class Dumps {
 
  private:
   bool wants(Dump what) const {
-    return std::find(config_.dump.begin(), config_.dump.end(), what) != config_.dump.end();
+    return std::find(config_.looking.dump.begin(), config_.looking.dump.end(), what) != config_.looking.dump.end();
   }
 
   const RunConfig& config_;
@@ -67,48 +67,50 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
 
 // Returns the graph of a step; `metrics` takes those that it computes.
 Graph training_graph(const Task& task, const RunConfig& config, std::vector<NamedMetric>& metrics) {
-  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.precision),
-                              config.train_metrics ? &metrics : nullptr);
+  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.arithmetic.precision),
+                              config.judging.train_metrics ? &metrics : nullptr);
 }
 
 // Throws Error where the model has no such metric, and where no share of the samples is strictly better.
 void check_target(const RunConfig& config, const std::vector<NamedMetric>& metrics) {
-  if (!config.target) return;
+  if (!config.length.target) return;
   std::vector<std::string> names;
   for (const auto& [name, kind] : metrics)
-    if (name == config.target->metric && kind.is_share && !config.target->can_be_reached(kind.higher_is_better))
+    if (name == config.length.target->metric && kind.is_share &&
+        !config.length.target->can_be_reached(kind.higher_is_better))
       throw Error(fmt::format("--target: expected a share that some training can be better than, {}, got {}",
-                              kind.higher_is_better ? "below 1" : "above 0", config.target->text()));
+                              kind.higher_is_better ? "below 1" : "above 0", config.length.target->text()));
   for (const NamedMetric& metric : metrics) names.push_back(metric.name);
   names.emplace_back(kLossName);
-  if (std::find(names.begin(), names.end(), config.target->metric) != names.end()) return;
-  const std::string guess = nearest(config.target->metric, names);
+  if (std::find(names.begin(), names.end(), config.length.target->metric) != names.end()) return;
+  const std::string guess = nearest(config.length.target->metric, names);
   throw Error(fmt::format("--target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
-                          config.target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+                          config.length.target->metric,
+                          guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
 // Running statistics gathered at the point of the gradient are not those of the parameters.
 void check_statistics(const Task& task, const RunConfig& config, const Graph& training) {
-  if (config.recompute_bn > 0 || training.writes.empty()) return;
-  if (find_optimizer(task.optimizers, config.optimizer).schedule_free)
+  if (config.judging.recompute_bn > 0 || training.writes.empty()) return;
+  if (find_optimizer(task.optimizers, config.learning.optimizer).schedule_free)
     throw Error(
         fmt::format("--recompute-bn: expected a number above 0 beside --optimizer {} and batch norm, got 0: training "
                     "gathers running "
                     "statistics at another point than the one that is evaluated\n  hint: --recompute-bn 20",
-                    config.optimizer));
+                    config.learning.optimizer));
 }
 
 UpdateRule rule_of(const Task& task, const RunConfig& config) {
-  UpdateRule rule = update_rule(find_optimizer(task.optimizers, config.optimizer));
-  if (config.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
-  return config.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
+  UpdateRule rule = update_rule(find_optimizer(task.optimizers, config.learning.optimizer));
+  if (config.learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  return config.learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
 }  // namespace
 
 void check_target(const RunConfig& config, const Task& task) {
   std::vector<NamedMetric> metrics;
-  if (config.target) build_inference_graph(task, 1, DType::f32, &metrics);
+  if (config.length.target) build_inference_graph(task, 1, DType::f32, &metrics);
   check_target(config, metrics);
 }
 
@@ -116,17 +118,17 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
   const BatchPlan batch = batch_plan(config);
   CompileOptions options;
   options.target = target;
-  options.precision = config.precision;
+  options.precision = config.arithmetic.precision;
   options.workers = {batch.processes,
                      batch.virtual_workers,
-                     bucket_bytes(config.bucket_mb),
-                     config.reduce_precision,
-                     config.running_statistics == StatisticsOf::mean,
+                     bucket_bytes(config.arithmetic.bucket_mb),
+                     config.arithmetic.reduce_precision,
+                     config.arithmetic.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
   options.optimizer = rule_of(task, config);
-  options.no_decay = config.no_decay;
-  options.no_adapt = config.no_adapt;
-  options.log_layers = config.log_layers.has_value();
+  options.no_decay = config.learning.no_decay;
+  options.no_adapt = config.learning.no_adapt;
+  options.log_layers = config.judging.log_layers.has_value();
   return options;
 }
 
@@ -170,9 +172,9 @@ void make_room(Programs& programs, const Task& task, const RunConfig& config, co
     step = compile_with_tables(training_graph(task, with, metrics), task, residency.train, less);
   };
   compile_step(programs.training, config, options);
-  int64_t minibatch = config.minibatch;
+  int64_t minibatch = config.batch.minibatch;
   for (size_t i = 0; i < programs.grown.size(); ++i) {
-    minibatch *= config.minibatch_schedule[i].factor;
+    minibatch *= config.batch.growths[i].factor;
     const RunConfig grown = with_minibatch(config, minibatch);
     compile_step(programs.grown[i], grown, training_options(task, grown, target));
   }
@@ -183,12 +185,12 @@ void make_room(Programs& programs, const Task& task, const RunConfig& config, co
 Programs compile_programs(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
   Programs programs;
   Dumps dumps(config, programs.dumps);
-  const DType real = graph_dtype(config.precision);
+  const DType real = graph_dtype(config.arithmetic.precision);
   Graph training = training_graph(task, config, programs.metrics.training);
   const int64_t n = batch_plan(config).per_worker;
   Graph inference = build_inference_graph(task, n, real, &programs.metrics.test);
   std::optional<Graph> statistics;
-  if (config.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
+  if (config.judging.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
   check_target(config, programs.metrics.test);
   check_statistics(task, config, training);
   check_same_parameters(training, inference);
@@ -206,15 +208,15 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   dumps.hook("train", options);
   programs.training = compile_with_tables(std::move(training), task, residency.train, options);
   for_inference.space = &programs.training.space;
-  if (config.eval_ema) {
+  if (config.judging.eval_ema) {
     CompileOptions for_average = for_inference;
     for_average.offset = kEmaOffset;
     dumps.hook("averaged", for_average);
     programs.averaged = compile_with_tables(inference, task, residency.test, for_average);
     dumps.compiled("averaged", programs.averaged->program, target);
   }
-  int64_t minibatch = config.minibatch;
-  for (const Growth& growth : config.minibatch_schedule) {
+  int64_t minibatch = config.batch.minibatch;
+  for (const Growth& growth : config.batch.growths) {
     minibatch *= growth.factor;
     programs.grown.push_back(compile_training(task, with_minibatch(config, minibatch), target, residency));
   }

@@ -29,7 +29,7 @@ struct Programs {
   int64_t parameters = 0;           // elements
   std::vector<std::string> unused;  // names of parameters that never learn
   std::string training_text;        // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps;      // as config.dump asks
+  std::vector<DumpFile> dumps;      // as config.looking.dump asks
 };
 
 // Returns all programs, the training step first.

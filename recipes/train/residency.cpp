@@ -57,9 +57,9 @@ int64_t resident_bytes(const Task& task) {
 Residency choose_residency(const RunConfig& config, const Task& task, const Target& target, int64_t device_bytes) {
   const Residency all{task.train_count, evaluated_rows(task)};
   const bool possible = task.sent_because.empty() && !task.fields_in_memory().empty();
-  if (config.resident == ResidentChoice::automatic)
+  if (config.arithmetic.resident == ResidentChoice::automatic)
     return possible && target.processor == Processor::gpu && resident_bytes(task) <= kResidentBytes ? all : Residency{};
-  if (config.resident == ResidentChoice::off) return {};
+  if (config.arithmetic.resident == ResidentChoice::off) return {};
   if (!possible) refuse(task.sent_because.empty() ? "the data set lies in no memory" : task.sent_because);
   if (resident_bytes(task) > device_bytes)
     refuse(fmt::format("the samples of {} take {}, the device has {}", task.data, bytes_text(resident_bytes(task)),

@@ -23,7 +23,7 @@ std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const RunConfi
                             has_gains ? "with" : "without", has_gains ? "without" : "with", step));
   if (!has_gains) return std::nullopt;
   const BatchPlan batch = batch_plan(config);
-  const AdaScaleSizes sizes{config.base_minibatch, batch.workers(), batch.per_worker};
+  const AdaScaleSizes sizes{config.learning.base_minibatch, batch.workers(), batch.per_worker};
   return state.empty() ? AdaScale(sizes) : AdaScale(sizes, step, state);
 }
 
@@ -63,7 +63,8 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
 
 RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan,
                               int64_t step, const std::string& state) {
-  return {make_scalars(own, config, plan), make_adascale(find_optimizer(own, config.optimizer), config, step, state)};
+  return {make_scalars(own, config, plan),
+          make_adascale(find_optimizer(own, config.learning.optimizer), config, step, state)};
 }
 
 }  // namespace kb

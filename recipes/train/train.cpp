@@ -15,20 +15,20 @@ namespace kb {
 namespace {
 
 RunConfig with_names(RunConfig config, const Task& task, Machine machine) {
-  config.dataset = task.data.empty() ? task.name : task.data;  // for messages
-  config.processes = machine.world.size();
+  config.data.dataset = task.data.empty() ? task.name : task.data;  // for messages
+  config.machine.processes = machine.world.size();
   return config;
 }
 
 // Returns the configuration with what it leaves open: parts of library calls, samples of a worker, size of buckets.
 RunConfig settled(RunConfig config, const Task& task, const Residency& residency, const Target& target,
                   Machine machine) {
-  if (config.shards == 0) config.shards = target.shards;
-  config.threads = threads_of(config, machine.world);
-  if (config.fit)
-    config.per_worker =
+  if (config.arithmetic.shards == 0) config.arithmetic.shards = target.shards;
+  config.machine.threads = threads_of(config, machine.world);
+  if (config.batch.fit)
+    config.batch.per_worker =
         fit_per_worker(task, config, target, residency, run_memory(config, machine.backend.memory_bytes())).per_worker;
-  config.bucket_mb = bucket_of_run(task, config, target, residency, machine.world).megabytes;
+  config.arithmetic.bucket_mb = bucket_of_run(task, config, target, residency, machine.world).megabytes;
   return config;
 }
 
@@ -37,7 +37,7 @@ std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, 
   Programs programs =
       compile_alike(machine.world, machine.backend, [&] { return compile_programs(task, config, target, residency); });
   check_memory(programs, config);
-  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), weights_seed(config));
+  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), weights_seed(config.arithmetic));
 }
 
 void check_step(const TrainingState& from, const RunPlan& plan) {
@@ -74,7 +74,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
                                          compile_check(prepared.task, prepared.config, backend.target(), space));
   };
   const auto restore = [&prepared] {
-    prepared.programs.store.initialise(weights_seed(prepared.config));
+    prepared.programs.store.initialise(weights_seed(prepared.config.arithmetic));
     prepared.load_state();
   };
   TrainingLoop loop({config, plan, batch_plan(config),
@@ -88,7 +88,7 @@ LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& 
 Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
              const TrainingState* from) {
   check_values(given, asked.optimizers);
-  const Task task = with_validation(checked_task(asked), given.validation);
+  const Task task = with_validation(checked_task(asked), given.judging.validation);
   const RunConfig here = with_names(given, task, machine);
   check_plan(here, task.train_count);
   const Target target = run_target(here, machine.backend.target());

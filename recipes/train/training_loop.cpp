@@ -45,7 +45,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
       slots_(make_slots(parts_)),
       evaluator_(parts_.inference, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
                  judged_part_word(parts_.task), parts_.world),
-      end_(last_step(parts_.config.stop_at, parts_.plan)),
+      end_(last_step(parts_.config.length.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
       noise_(parts_.config, parts_.plan, parts_.start.norms),
       schedule_hash_(parts_.schedule.scalars()),
@@ -58,8 +58,8 @@ TrainingLoop::TrainingLoop(LoopParts parts)
   result_.best = parts_.start.best;
   if (parts_.start.step > 0 && parts_.start.is_saved) checkpoint_at_ = parts_.start.step;
   if (parts_.statistics)
-    batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.seed,
-                        parts_.config.recompute_bn);
+    batch_norm_.emplace(*parts_.statistics, parts_.task.fields, *parts_.task.plain, parts_.config.arithmetic.seed,
+                        parts_.config.judging.recompute_bn);
   if (parts_.averaged)
     averaged_.emplace(*parts_.averaged, parts_.task.fields, parts_.metrics.test, judged_part(parts_.task),
                       judged_part_word(parts_.task), parts_.world);
@@ -69,7 +69,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
 
 void TrainingLoop::open_phase() {
   set_constants(parts_.training(), parts_);
-  if (parts_.config.check_finite) check_ = parts_.make_check(parts_);
+  if (parts_.config.judging.check_finite) check_ = parts_.make_check(parts_);
   open_loader();
 }
 
@@ -136,7 +136,7 @@ void TrainingLoop::loop() {
   }
   if (result_.ending == Ending::interrupted) stop();
   save_checkpoint(result_.steps);
-  const bool evaluates = result_.ending == Ending::finished || parts_.config.eval_on_stop;
+  const bool evaluates = result_.ending == Ending::finished || parts_.config.judging.eval_on_stop;
   if (evaluated_at_ != result_.steps && evaluates) evaluate(result_.steps, false);
   if (evaluated_at_ != result_.steps) result_.evaluation.reset();
   if (result_.ending == Ending::finished) evaluate_test_part();
@@ -151,7 +151,7 @@ void TrainingLoop::loop() {
 void TrainingLoop::stop() {
   report_until(result_.steps);
   parts_.observer.note(fmt::format("stopping after {} steps{} (Ctrl-C again: at once)", result_.steps,
-                                   parts_.config.eval_on_stop ? "; evaluating" : ""));
+                                   parts_.config.judging.eval_on_stop ? "; evaluating" : ""));
 }
 
 void TrainingLoop::begin() {
@@ -195,10 +195,10 @@ bool TrainingLoop::step(int64_t step) {
 // Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
   const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.observer.wants_profile(step);
-  if (!is_last || !(parts_.config.explain_overlap || is_drawn)) return parts_.training().work(worker);
+  if (!is_last || !(parts_.config.looking.explain_overlap || is_drawn)) return parts_.training().work(worker);
   if (is_drawn) parts_.observer.profile_begins();
   Profile profile = parts_.training().profile();
-  if (parts_.config.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training(), profile));
+  if (parts_.config.looking.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training(), profile));
   if (is_drawn) drawn_ = std::move(profile);
 }
 
@@ -297,7 +297,7 @@ void TrainingLoop::end_epoch(int64_t done) {
 
 // With --init the loss of step 0 is that of weights that were trained.
 bool TrainingLoop::judges_epochs() const {
-  return !parts_.task.is_noise && parts_.task.is_learnable && parts_.config.init.empty();
+  return !parts_.task.is_noise && parts_.task.is_learnable && parts_.config.resume.init.empty();
 }
 
 // Has the watch know what it knew when the run was stopped.
@@ -324,7 +324,7 @@ std::string TrainingLoop::epoch_fault(const StepSums& epoch, int64_t done) {
 void TrainingLoop::judge_epoch(int64_t done) {
   const std::string fault = epoch_fault(ended_epoch_, done);
   if (fault.empty()) return;
-  if (!parts_.config.keep_going) stop_at_epoch(fault, done);
+  if (!parts_.config.judging.keep_going) stop_at_epoch(fault, done);
   if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");
 }
 
@@ -333,7 +333,7 @@ bool TrainingLoop::evaluation_is_due(int64_t done) const {
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {
-  return evaluation_is_due(done) || is_due(parts_.config.save_every, parts_.plan, done);
+  return evaluation_is_due(done) || is_due(parts_.config.judging.save_every, parts_.plan, done);
 }
 
 void TrainingLoop::note(const std::string& text) {

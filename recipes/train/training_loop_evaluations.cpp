@@ -63,10 +63,10 @@ std::optional<Figure> TrainingLoop::best_figure() const {
 // stopped changes nothing of it.
 void TrainingLoop::judge_goals(const Evaluation& evaluation, int64_t done) {
   const Figure* goal = evaluation.goal();
-  if (goal && goal->kind.is_share && parts_.config.stop_at.is_reached(goal->value)) end_ = done;
-  if (!parts_.config.target || !evaluation_is_due(done)) return;
-  const std::optional<Figure> figure = evaluation.figure(parts_.config.target->metric);
-  if (!figure || !parts_.config.target->is_reached_by(figure->value, figure->kind.higher_is_better)) return;
+  if (goal && goal->kind.is_share && parts_.config.length.stop_at.is_reached(goal->value)) end_ = done;
+  if (!parts_.config.length.target || !evaluation_is_due(done)) return;
+  const std::optional<Figure> figure = evaluation.figure(parts_.config.length.target->metric);
+  if (!figure || !parts_.config.length.target->is_reached_by(figure->value, figure->kind.higher_is_better)) return;
   result_.target = {done, parts_.plan.samples_in(done), parts_.plan.epochs(done)};
   end_ = done;
 }

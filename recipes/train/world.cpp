@@ -114,7 +114,7 @@ bool World::any(bool wanted) {
 }
 
 int64_t threads_of(const RunConfig& config, const World& world) {
-  return config.threads > 0 || world.size() == 1 ? config.threads : world.processors();
+  return config.machine.threads > 0 || world.size() == 1 ? config.machine.threads : world.processors();
 }
 
 std::string threads_note(int64_t threads, int processors) {

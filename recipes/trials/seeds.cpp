@@ -28,9 +28,9 @@ void check_seed_flags(const RunConfig& config, const std::vector<std::string>& w
 
 std::vector<Trial> seed_trials(const Recipe& recipe, const RunConfig& config) {
   std::vector<Trial> trials;
-  for (const int64_t seed : config.seeds) {
+  for (const int64_t seed : config.looking.seeds) {
     RunConfig one = with_plan(with_absolute_paths(config));
-    one.seed = seed;
+    one.arithmetic.seed = seed;
     trials.push_back({fmt::format("seed-{}", seed), flag_words(recipe, one)});
   }
   return trials;
@@ -47,12 +47,12 @@ std::vector<StudyLine> seed_lines(const Summary& summary) {
 int train_seeds(const Recipe& recipe, const RunConfig& config, const std::vector<std::string>& words) {
   check_seed_flags(config, words);
   refuse_launcher();
-  Console console(config.quiet);
+  Console console(config.out.quiet);
   const std::string command =
-      command_with(recipe, config, {{"--seeds", fmt::format("{}", fmt::join(config.seeds, ","))}});
+      command_with(recipe, config, {{"--seeds", fmt::format("{}", fmt::join(config.looking.seeds, ","))}});
   const std::optional<StudyRuns> study =
-      run_study({recipe.name + "-seeds", config.out, seed_trials(recipe, config),
-                 resources_of(config, config.seeds.size()), trial_program(), "the same command again"},
+      run_study({recipe.name + "-seeds", config.out.folder, seed_trials(recipe, config),
+                 resources_of(config, config.looking.seeds.size()), trial_program(), "the same command again"},
                 console);
   if (!study) return 128 + Interrupt::number();
   std::vector<RunReport> runs;

@@ -16,8 +16,8 @@
 
 namespace kb {
 bool takes_gpu(const RunConfig& config) {
-  return config.device == DeviceChoice::cuda ||
-         (config.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));
+  return config.machine.device == DeviceChoice::cuda ||
+         (config.machine.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));
 }
 
 void refuse_launcher() {
@@ -30,31 +30,33 @@ void refuse_launcher() {
 }
 
 void refuse_flags_of_one(const std::string& study, const std::string& same, const RunConfig& config) {
-  const bool looks_inside = config.dry_run || config.explain_overlap || config.sync_steps || config.check_finite ||
-                            !config.dump.empty() || !config.picture.empty() || !config.trace.empty();
+  const bool looks_inside = config.looking.dry_run || config.looking.explain_overlap || config.machine.sync_steps ||
+                            config.judging.check_finite || !config.looking.dump.empty() ||
+                            !config.out.picture.empty() || !config.out.trace.empty();
   if (looks_inside)
     throw UsageError(
         fmt::format("{0}: expected no flag that looks inside one training (--dry-run, --dump, --picture, --trace, "
                     "--explain-overlap, --sync-steps, --check-finite)\n  hint:     the same command without {0}",
                     study));
-  if (config.fit)
+  if (config.batch.fit)
     throw UsageError(fmt::format(
         "--fit: expected no {}, whose trainings have one n\n  hint:     --fit --dry-run names it: --per-worker N",
         study));
-  if (!config.mllog.empty())
+  if (!config.out.mllog.empty())
     throw UsageError(fmt::format("--mllog: expected no {}: it is the log of one training", study));
-  if (!config.resume.empty())
+  if (!config.resume.run.empty())
     throw UsageError(fmt::format("{}: expected no --resume: {} go on with what was stopped", study, same));
 }
 
 TrialResources resources_of(const RunConfig& config, size_t trials) {
   const int processors = usable_processors();
   TrialResources resources;
-  resources.jobs = choose_jobs(config.jobs, trials, static_cast<int>(config.processes), takes_gpu(config));
-  resources.threads = config.threads > 0
-                          ? static_cast<int>(config.threads)
-                          : std::max(1, processors / (resources.jobs * static_cast<int>(config.processes)));
-  resources.shards = config.shards > 0 ? static_cast<int>(config.shards) : processors;
+  resources.jobs =
+      choose_jobs(config.looking.jobs, trials, static_cast<int>(config.machine.processes), takes_gpu(config));
+  resources.threads = config.machine.threads > 0
+                          ? static_cast<int>(config.machine.threads)
+                          : std::max(1, processors / (resources.jobs * static_cast<int>(config.machine.processes)));
+  resources.shards = config.arithmetic.shards > 0 ? static_cast<int>(config.arithmetic.shards) : processors;
   return resources;
 }
 

@@ -26,7 +26,7 @@ void refuse_launcher();
 void refuse_flags_of_one(const std::string& study, const std::string& same, const RunConfig& config);
 
 // Trials of this configuration share the processors that this process may use; on a GPU one runs at a time, unless
-// config.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
+// config.looking.jobs says otherwise. A number of threads or shards that the configuration gives holds for each trial.
 TrialResources resources_of(const RunConfig& config, size_t trials);
 
 // Words that start a trial: this program, as it was when this process began and whatever was built since, "trial", this

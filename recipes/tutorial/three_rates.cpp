@@ -25,12 +25,12 @@ int main() {
                            .model = perceptron,
                            .defaults = {.dataset = "glyphs", .minibatch = 100, .optimizer = "momentum"}};
     RunConfig config = config_of(recipe.defaults);
-    config.steps = 200;
+    config.length.steps = 200;
     const Task task = load_task(recipe, config).task;
     LocalMachine machine;
     std::printf("rate   test loss  test error\n");
     for (const double rate : {0.003, 0.03, 0.3}) {
-      config.lr = rate;
+      config.learning.lr = rate;
       Observer silent;  // one of your own is told of every step
       const LoopResult end = train(task, config, machine, silent).loop;
       if (end.ending == Ending::diverged)

@@ -22,11 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<std::string> words = {"--resume", folder.folder.path().string()};
   try {
     RunConfig given = default_config(recipe);
-    given.resume = words[1];
+    given.resume.run = words[1];
     const ResumedRun run = open_resumed(recipe, given, words, RunFolder::Use::share);
-    fuzz::require(
-        run.config.trace.empty() && run.config.picture.empty() && run.config.out.empty() && run.config.dump.empty(),
-        "no file is written for a manifest");
+    fuzz::require(run.config.out.trace.empty() && run.config.out.picture.empty() && run.config.out.folder.empty() &&
+                      run.config.looking.dump.empty(),
+                  "no file is written for a manifest");
     const std::string own = R"({"versions":{"kilobatch":"1","kernel_flags":["-O2"]}})";
     const std::string next = continued_manifest(own, run.manifest, 3, [](const std::string&) {});
     continued_manifest(own, next, 4, [](const std::string&) {});

@@ -267,16 +267,16 @@ BOOST_AUTO_TEST_CASE(a_branch_takes_the_same_steps) {
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   Points::sigma = 2;
   RunConfig config = config_of({.minibatch = 32, .schedule = "cosine"});
-  config.optimizer = "momentum";
-  config.lr = 0.01;
-  config.base_minibatch = 4;
-  config.scaling = "adascale";
-  config.steps = 60;
-  config.shards = 2;
-  config.per_worker = 8;
+  config.learning.optimizer = "momentum";
+  config.learning.lr = 0.01;
+  config.learning.base_minibatch = 4;
+  config.learning.scaling = "adascale";
+  config.length.steps = 60;
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 8;
   const auto on = [&](int ranks, const TrainingState* from = nullptr, int64_t stop = 0) {
     RunConfig own = config;
-    if (stop > 0) own.stop_at.duration = Duration{static_cast<double>(stop), false};
+    if (stop > 0) own.length.stop_at.duration = Duration{static_cast<double>(stop), false};
     std::vector<TrainingState> states(static_cast<size_t>(ranks));
     test::on_ranks(ranks, [&](int rank, Machine machine) {
       Observer silent;
@@ -379,8 +379,8 @@ BOOST_AUTO_TEST_CASE(the_schedule_is_that_of_the_base_minibatch) {
   BOOST_TEST(rate.at(10) == 0.05);
   BOOST_TEST(rate.at(20) == 0.1);
   RunConfig base = config;
-  base.scaling = "none";
-  base.minibatch = 5;
+  base.learning.scaling = "none";
+  base.batch.minibatch = 5;
   BOOST_TEST(schedule_text(small_recipe(), config, plan) == schedule_text(small_recipe(), base, make_plan(base, 100)));
 }
 

@@ -55,19 +55,21 @@ BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
     const std::vector<RunConfig> lines = advised(words);
     BOOST_REQUIRE(lines.size() == 3u);
     RunConfig linear = lines[0];
-    BOOST_TEST(linear.minibatch == 4 * given.minibatch);
-    BOOST_TEST(linear.base_minibatch == (given.base_minibatch > 0 ? given.base_minibatch : given.minibatch));
-    BOOST_TEST(linear.lr == given.lr);
-    BOOST_TEST(linear.scaling == "linear");
-    BOOST_TEST((linear.warmup != "none" && linear.warmup_epochs > 0));
-    BOOST_TEST((linear.optimizer == given.optimizer && linear.schedule == given.schedule));
+    BOOST_TEST(linear.batch.minibatch == 4 * given.batch.minibatch);
+    BOOST_TEST(linear.learning.base_minibatch ==
+               (given.learning.base_minibatch > 0 ? given.learning.base_minibatch : given.batch.minibatch));
+    BOOST_TEST(linear.learning.lr == given.learning.lr);
+    BOOST_TEST(linear.learning.scaling == "linear");
+    BOOST_TEST((linear.learning.warmup != "none" && linear.learning.warmup_epochs > 0));
+    BOOST_TEST(
+        (linear.learning.optimizer == given.learning.optimizer && linear.learning.schedule == given.learning.schedule));
     RunConfig seeded = lines[1];
-    BOOST_TEST(seeded.seed == given.seed + 1);
-    seeded.seed = given.seed;
-    seeded.out = given.out;  // flags of one call alone are not kept
-    seeded.quiet = given.quiet;
+    BOOST_TEST(seeded.arithmetic.seed == given.arithmetic.seed + 1);
+    seeded.arithmetic.seed = given.arithmetic.seed;
+    seeded.out.folder = given.out.folder;  // flags of one call alone are not kept
+    seeded.out.quiet = given.out.quiet;
     BOOST_TEST((flag_values(lenet_mnist(), seeded) == flag_values(lenet_mnist(), given)));
-    BOOST_TEST(lines[2].dry_run);
+    BOOST_TEST(lines[2].looking.dry_run);
   }
 }
 

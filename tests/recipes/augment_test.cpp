@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   });
   BOOST_CHECK_THROW(flags_of({"--mixup-alpha", "0"}), UsageError);
   BOOST_CHECK_THROW(flags_of({"--loader-threads", "-1"}), UsageError);
-  BOOST_TEST(flags_of({"--loader-threads", "3"}).loader_threads.value() == 3);
-  BOOST_TEST(!flags_of({"--loader-threads", "auto"}).loader_threads);
+  BOOST_TEST(flags_of({"--loader-threads", "3"}).arithmetic.loader_threads.value() == 3);
+  BOOST_TEST(!flags_of({"--loader-threads", "auto"}).arithmetic.loader_threads);
 }
 
 // Everything up to the first convolution: the images take one launch, and one more where others are mixed in. ("neg" is

@@ -55,7 +55,7 @@ struct Prepared {
         backend(make_cpu_backend({2, 2, ""})),
         task(with_sources(recipe, config, input)),
         programs(*backend, compile_programs(task, config, backend->target()), 1),
-        estimate(*programs.statistics, task.fields, *task.plain, config.seed, kMinibatches) {}
+        estimate(*programs.statistics, task.fields, *task.plain, config.arithmetic.seed, kMinibatches) {}
 
   static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
     Task task = task_of(recipe, config, input.spec);
@@ -68,7 +68,7 @@ struct Prepared {
     return words;
   }
   Order order() const {
-    return Order::training(static_cast<uint64_t>(config.seed), input.data.train.count(), kSamples);
+    return Order::training(static_cast<uint64_t>(config.arithmetic.seed), input.data.train.count(), kSamples);
   }
 
   RunConfig config;

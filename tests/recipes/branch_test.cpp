@@ -119,7 +119,8 @@ BOOST_AUTO_TEST_CASE(samples_that_were_trained_on_are_not_held_out) {
 BOOST_AUTO_TEST_CASE(flags_are_judged_with_those_of_the_run) {
   BOOST_REQUIRE(run(directory / "base", {"--base-minibatch", "10", "--base-lr", "0.1"}) == 0);
   const std::string from = (directory / "base").string() + "@last";
-  BOOST_TEST(parse_with_origin(test::small_recipe(), "small", {"--branch", from, "--base-lr", "0.05"})->lr == 0.05);
+  BOOST_TEST(parse_with_origin(test::small_recipe(), "small", {"--branch", from, "--base-lr", "0.05"})->learning.lr ==
+             0.05);
   BOOST_CHECK_THROW(parse_with_origin(test::small_recipe(), "small", {"--branch", at("1ep"), "--base-lr", "0.05"}),
                     UsageError);
 }

@@ -25,8 +25,8 @@ constexpr size_t kMostKernels = 72;
 
 RunConfig flags_of(const Recipe& recipe, const std::string& precision) {
   RunConfig config = default_config(recipe);
-  config.minibatch = 64;
-  config.precision = choice_of("--precision", kPrecisions, precision);
+  config.batch.minibatch = 64;
+  config.arithmetic.precision = choice_of("--precision", kPrecisions, precision);
   return config;
 }
 
@@ -45,7 +45,7 @@ DeviceKernels compiled_for(const Program& program, const std::string& arch, cons
 DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const std::string& precision,
                          const std::string& resident) {
   RunConfig config = flags_of(recipe, precision);
-  config.resident = choice_of("--resident", kResidentChoices, resident);
+  config.arithmetic.resident = choice_of("--resident", kResidentChoices, resident);
   return compiled_for(program_of(recipe, config, arch), arch);
 }
 

@@ -120,9 +120,9 @@ BOOST_AUTO_TEST_CASE(weights_to_begin_with_are_not_judged) {
 
 BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   RunConfig config = config_of({.minibatch = 32, .optimizer = "sgd", .lr = 0});
-  config.steps = 240;
-  config.shards = 2;
-  config.per_worker = 16;
+  config.length.steps = 240;
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 16;
   std::vector<Result> results(2);
   test::on_ranks(2, [&](int rank, Machine machine) {
     Observer silent;

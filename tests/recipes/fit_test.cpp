@@ -27,7 +27,7 @@ struct FitFixture {
 
   RunConfig config_with(std::vector<std::string> words) { return *parse_flags(recipe, "small", words); }
   int64_t bytes_with(RunConfig config, int64_t n) {
-    config.per_worker = n;
+    config.batch.per_worker = n;
     const Programs programs = compile_programs(declared_task(recipe, config), config, backend->target());
     const MemoryAnswer training = memory_answer(programs.training);
     int64_t bytes = training.parameters + training.optimizer + training.statistics;
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
   const Task task = task_of(deep, config, input_spec(image_source(deep, config)));
   const auto total = [&](int64_t n, int64_t memory, bool& again) {
     RunConfig one = config;
-    one.per_worker = n;
+    one.batch.per_worker = n;
     Target target = gpu_target("sm_90");
     target.memory_bytes = memory;
     const Programs programs = compile_programs(task, one, target);
@@ -108,9 +108,9 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
 
 BOOST_AUTO_TEST_CASE(only_what_divides_the_share_of_a_process_is_taken) {
   RunConfig config = config_with({"--minibatch", "60"});
-  config.processes = 4;
+  config.machine.processes = 4;
   BOOST_TEST(this->fit(config, int64_t{1} << 40).per_worker == 15);
-  config.processes = 7;
+  config.machine.processes = 7;
   BOOST_CHECK_THROW(this->fit(config, int64_t{1} << 40), Error);
 }
 

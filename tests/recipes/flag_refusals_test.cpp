@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
     const std::string error = usage_error(words);
     BOOST_TEST(error.starts_with(words[0] + ": it has no effect here\n  expected: " + expected), error);
   }
-  BOOST_TEST(test::lenet_config({"--augment", "flip,crop", "--pad", "3"}).pad == 3);
-  BOOST_TEST(test::lenet_config({"--scaling", "none"}).scaling == "none");
+  BOOST_TEST(test::lenet_config({"--augment", "flip,crop", "--pad", "3"}).data.pad == 3);
+  BOOST_TEST(test::lenet_config({"--scaling", "none"}).learning.scaling == "none");
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_of_sums_over_workers_needs_workers) {
@@ -48,8 +48,8 @@ BOOST_AUTO_TEST_CASE(a_flag_of_sums_over_workers_needs_workers) {
       "--all-reduce: it has no effect here\n  expected: --processes P, P > 1, beside it\n  got:      --processes 1";
   BOOST_TEST(usage_error({"--all-reduce", "ring", "--fast"}) == alone);
   BOOST_TEST(usage_error({"--all-reduce", "ring", "--fast", "--per-worker", "8"}) == alone);
-  BOOST_TEST(
-      (test::lenet_config({"--all-reduce", "ring", "--fast", "--processes", "2"}).all_reduce == Algorithm::ring));
+  BOOST_TEST((test::lenet_config({"--all-reduce", "ring", "--fast", "--processes", "2"}).machine.all_reduce ==
+              Algorithm::ring));
 
   const std::vector<std::string> rounded = {"--minibatch", "32", "--reduce-precision", "bf16"};
   const auto beside = [&](const std::string& flag, const std::string& value) {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(epochs_beside_steps_are_refused) {
   BOOST_TEST(usage_error({"--epochs", "3", "--steps", "7"}) ==
              "--epochs: it has no effect here\n  expected: --steps 0, which leaves the length to --epochs, beside it\n"
              "  got:      --steps 7");
-  BOOST_TEST(test::lenet_config({"--epochs", "3", "--steps", "0"}).epochs == 3);
+  BOOST_TEST(test::lenet_config({"--epochs", "3", "--steps", "0"}).length.epochs == 3);
   const std::vector<std::string> words = flag_words(lenet_mnist(), test::lenet_config({"--steps", "7"}));
   BOOST_TEST(std::count(words.begin(), words.end(), "--epochs") == 0);
 }

@@ -24,7 +24,7 @@ using test::usage_error;
 RunConfig parse(const std::vector<std::string>& words) { return test::lenet_config(words); }
 
 double hyper(const RunConfig& config, const std::string& name) {
-  for (const NamedScalar& scalar : config.hyper)
+  for (const NamedScalar& scalar : config.learning.hyper)
     if (scalar.name == name) return scalar.value;
   throw Error("no hyper-parameter " + name);
 }
@@ -36,18 +36,18 @@ BOOST_FIXTURE_TEST_SUITE(config, test::NoLauncher)
 BOOST_AUTO_TEST_CASE(without_flags_a_recipe_runs_as_it_says) {
   RunConfig config = parse({});
   Defaults defaults = lenet_mnist().defaults;
-  BOOST_TEST(config.dataset == defaults.dataset);
-  BOOST_TEST(config.minibatch == defaults.minibatch);
-  BOOST_TEST(config.epochs == defaults.epochs);
-  BOOST_TEST(config.lr == defaults.lr);
-  BOOST_TEST(config.schedule == defaults.schedule);
-  BOOST_TEST(config.optimizer == defaults.optimizer);
+  BOOST_TEST(config.data.dataset == defaults.dataset);
+  BOOST_TEST(config.batch.minibatch == defaults.minibatch);
+  BOOST_TEST(config.length.epochs == defaults.epochs);
+  BOOST_TEST(config.learning.lr == defaults.lr);
+  BOOST_TEST(config.learning.schedule == defaults.schedule);
+  BOOST_TEST(config.learning.optimizer == defaults.optimizer);
   BOOST_TEST(hyper(config, "momentum") == 0.9);
   BOOST_TEST(hyper(config, "weight_decay") == 5e-4);
-  BOOST_TEST(config.seed == 1);
-  BOOST_TEST((config.precision == Precision::f32));
-  BOOST_TEST((config.device == DeviceChoice::automatic));
-  BOOST_TEST(!config.dry_run);
+  BOOST_TEST(config.arithmetic.seed == 1);
+  BOOST_TEST((config.arithmetic.precision == Precision::f32));
+  BOOST_TEST((config.machine.device == DeviceChoice::automatic));
+  BOOST_TEST(!config.looking.dry_run);
 }
 
 BOOST_AUTO_TEST_CASE(every_flag_is_read) {
@@ -100,35 +100,35 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
                        "--fast",
                        "--sync-steps",
                        "--quiet"});
-  BOOST_TEST(f.data == "d");
-  BOOST_TEST(f.dataset == "fashion-mnist");
-  BOOST_TEST(f.minibatch == 32);
-  BOOST_TEST(parse({"--epochs", "3"}).epochs == 3);
-  BOOST_TEST(f.steps == 7);
-  BOOST_TEST(f.lr == 1e-3);
-  BOOST_TEST(f.schedule == "step");
-  BOOST_TEST(f.warmup_epochs == 0.5);
-  BOOST_TEST(f.optimizer == "nesterov");
-  BOOST_TEST(f.base_minibatch == 16);
-  BOOST_TEST(f.scaling == "sqrt");
-  BOOST_TEST((f.milestones == std::vector<double>{1, 2.5}));
-  BOOST_TEST(parse({"--schedule", "polynomial", "--power", "1.5"}).power == 1.5);
-  BOOST_TEST(f.warmup == "constant");
+  BOOST_TEST(f.data.path == "d");
+  BOOST_TEST(f.data.dataset == "fashion-mnist");
+  BOOST_TEST(f.batch.minibatch == 32);
+  BOOST_TEST(parse({"--epochs", "3"}).length.epochs == 3);
+  BOOST_TEST(f.length.steps == 7);
+  BOOST_TEST(f.learning.lr == 1e-3);
+  BOOST_TEST(f.learning.schedule == "step");
+  BOOST_TEST(f.learning.warmup_epochs == 0.5);
+  BOOST_TEST(f.learning.optimizer == "nesterov");
+  BOOST_TEST(f.learning.base_minibatch == 16);
+  BOOST_TEST(f.learning.scaling == "sqrt");
+  BOOST_TEST((f.learning.milestones == std::vector<double>{1, 2.5}));
+  BOOST_TEST(parse({"--schedule", "polynomial", "--power", "1.5"}).learning.power == 1.5);
+  BOOST_TEST(f.learning.warmup == "constant");
   BOOST_TEST(hyper(f, "momentum") == 0.8);
   BOOST_TEST(hyper(f, "weight_decay") == 0);
-  BOOST_TEST(f.label_smoothing == 0.1);
-  BOOST_TEST((f.precision == Precision::bf16));
-  BOOST_TEST((f.device == DeviceChoice::cpu));
-  BOOST_TEST(f.threads == 2);
-  BOOST_TEST(f.seed == 4294967295);
-  BOOST_TEST(f.out == "o");
-  BOOST_TEST((f.eval_every == Period{0, Period::Unit::epochs}));
-  BOOST_TEST((f.save_every == Period{9, Period::Unit::steps}));
-  BOOST_TEST(f.dry_run);
-  BOOST_TEST(f.fast);
-  BOOST_TEST(f.sync_steps);
-  BOOST_TEST(f.quiet);
-  BOOST_TEST((f.dump == std::vector<Dump>{Dump::graph, Dump::cpp}));
+  BOOST_TEST(f.learning.label_smoothing == 0.1);
+  BOOST_TEST((f.arithmetic.precision == Precision::bf16));
+  BOOST_TEST((f.machine.device == DeviceChoice::cpu));
+  BOOST_TEST(f.machine.threads == 2);
+  BOOST_TEST(f.arithmetic.seed == 4294967295);
+  BOOST_TEST(f.out.folder == "o");
+  BOOST_TEST((f.judging.eval_every == Period{0, Period::Unit::epochs}));
+  BOOST_TEST((f.judging.save_every == Period{9, Period::Unit::steps}));
+  BOOST_TEST(f.looking.dry_run);
+  BOOST_TEST(f.machine.fast);
+  BOOST_TEST(f.machine.sync_steps);
+  BOOST_TEST(f.out.quiet);
+  BOOST_TEST((f.looking.dump == std::vector<Dump>{Dump::graph, Dump::cpp}));
 }
 
 // A command of a manifest names no flag that it would be refused for.
@@ -143,14 +143,14 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
   RunConfig config = parse({"--lr", "0.1", "--quiet", "--out", "elsewhere", "--data", "a b", "--shards", "3"});
   std::vector<std::string> words = flag_words(lenet_mnist(), config);
   RunConfig again = parse(words);
-  BOOST_TEST(again.out.empty());  // what one call alone is about
-  BOOST_TEST(!again.quiet);
-  again.out = config.out;
-  again.quiet = config.quiet;
+  BOOST_TEST(again.out.folder.empty());  // what one call alone is about
+  BOOST_TEST(!again.out.quiet);
+  again.out.folder = config.out.folder;
+  again.out.quiet = config.out.quiet;
   BOOST_TEST((flag_values(lenet_mnist(), again) == flag_values(lenet_mnist(), config)));
   RunConfig recorded = recorded_config(lenet_mnist(), words);
-  recorded.out = config.out;
-  recorded.quiet = config.quiet;
+  recorded.out.folder = config.out.folder;
+  recorded.out.quiet = config.out.quiet;
   BOOST_TEST((flag_values(lenet_mnist(), recorded) == flag_values(lenet_mnist(), config)));
   const RunConfig adam = parse({"--optimizer", "adam", "--beta1", "0.5", "--lr", "0.01"});
   BOOST_TEST((flag_values(lenet_mnist(), recorded_config(lenet_mnist(), flag_words(lenet_mnist(), adam))) ==
@@ -172,10 +172,10 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
     }
     return std::string("(nothing thrown)");
   };
-  BOOST_TEST(parsed({}).options.whole("depth") == 20);
+  BOOST_TEST(parsed({}).data.options.whole("depth") == 20);
   const RunConfig config = parsed({"--depth", "56", "--width=2"});
-  BOOST_TEST(config.options.whole("depth") == 56);
-  BOOST_TEST(config.options.whole("width") == 2);
+  BOOST_TEST(config.data.options.whole("depth") == 56);
+  BOOST_TEST(config.data.options.whole("width") == 2);
   const std::vector<std::string> words = flag_words(recipe, config);
   BOOST_TEST((std::vector<std::string>(words.begin(), words.begin() + 4) ==
               std::vector<std::string>{"--depth", "56", "--width", "2"}));
@@ -184,10 +184,10 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   BOOST_TEST(refused({"--width", "0"}) == "--width: expected a whole number in [1, 2^31), got '0'");
   BOOST_TEST(refused({"--width", "1.5"}) == "--width: expected a whole number in [1, 2^31), got '1.5'");
   BOOST_TEST(refused({"--dropout", "0"}) == "there is no flag '--dropout'; did you mean '--stop-at'?");
-  BOOST_CHECK_THROW(config.options.whole("depht"), Error);
+  BOOST_CHECK_THROW(config.data.options.whole("depht"), Error);
   const RunConfig mlp = *parse_flags(mlp_mnist(), "", {"--dropout", "0.25"});
-  BOOST_TEST(mlp.options.real("dropout") == 0.25);
-  BOOST_CHECK_THROW(mlp.options.whole("dropout"), Error);
+  BOOST_TEST(mlp.data.options.real("dropout") == 0.25);
+  BOOST_CHECK_THROW(mlp.data.options.whole("dropout"), Error);
   BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
 }
 
@@ -228,13 +228,13 @@ BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
 
 BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
   const Recipe recipe = lenet_mnist();
-  BOOST_TEST(parse({}).options.word("norm") == "none");
+  BOOST_TEST(parse({}).data.options.word("norm") == "none");
   const RunConfig config = parse({"--norm", "batch"});
-  BOOST_TEST(config.options.word("norm") == "batch");
+  BOOST_TEST(config.data.options.word("norm") == "batch");
   BOOST_TEST(flag_values(recipe, config)[1].name == "norm");
   BOOST_TEST(flag_values(recipe, config)[1].value == "batch");
   const std::vector<std::string> words = flag_words(recipe, config);
-  BOOST_TEST(recorded_config(recipe, words).options.word("norm") == "batch");
+  BOOST_TEST(recorded_config(recipe, words).data.options.word("norm") == "batch");
   BOOST_TEST(flag_words(recipe, recorded_config(recipe, words)) == words, boost::test_tools::per_element());
   BOOST_TEST(usage_error({"--norm", "bach"}) ==
              "--norm: expected one of none, batch, got 'bach'; did you mean 'batch'?");
@@ -327,13 +327,13 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
   const auto words_of = [](const std::vector<std::string>& words) {
     return flag_words(lenet_mnist(), with_plan(parse(words)));
   };
-  BOOST_TEST(to_string(parse({}).batch_norm) == "worker");
+  BOOST_TEST(to_string(parse({}).batch.batch_norm) == "worker");
   const std::vector<std::string> sixteen = words_of({"--minibatch", "64", "--per-worker", "16"});
   BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "32", "--batch-norm", "ghost(16)"}) == sixteen,
              boost::test_tools::per_element());
   BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "4", "--batch-norm", "sync(4)"}) == sixteen,
              boost::test_tools::per_element());
-  BOOST_TEST((with_plan(parse(sixteen)).per_worker == 16));
+  BOOST_TEST((with_plan(parse(sixteen)).batch.per_worker == 16));
   for (const char* wrong : {"", "ghost", "ghost()", "ghost(0)", "ghost(-2)", "ghost(1.5)", "ghost(2", "sync(x)", "all"})
     BOOST_TEST(usage_error({"--batch-norm", wrong}) ==
                "--batch-norm: expected worker, ghost(M) or sync(K) with a whole number in [1, 2^31), got '" +
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
-  BOOST_TEST(parse_tool_call({"bench", {}, {"mlp_mnist", "--minibatch", "8"}}, {})->config.minibatch == 8);
+  BOOST_TEST(parse_tool_call({"bench", {}, {"mlp_mnist", "--minibatch", "8"}}, {})->config.batch.minibatch == 8);
   BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {}}, {}), UsageError);
   BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"--json"}}, {}), UsageError);
   BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"mlp_minst"}}, {}), Error);
@@ -364,10 +364,10 @@ BOOST_AUTO_TEST_CASE(networks_and_buckets) {
     BOOST_CHECK_THROW(parse_network(wrong), UsageError);
   BOOST_TEST(usage_error({"--net", "5"}).find("--net: expected LATENCY,BANDWIDTH") == 0u);
 
-  BOOST_TEST(parse({}).bucket_mb == 0);
-  BOOST_TEST(bucket_bytes(parse({}).bucket_mb) == 25'000'000);
-  BOOST_TEST(bucket_bytes(parse({"--bucket-mb", "0.1"}).bucket_mb) == 100'000);
-  BOOST_TEST(parse({"--bucket-mb", "auto"}).bucket_mb == 0);
+  BOOST_TEST(parse({}).arithmetic.bucket_mb == 0);
+  BOOST_TEST(bucket_bytes(parse({}).arithmetic.bucket_mb) == 25'000'000);
+  BOOST_TEST(bucket_bytes(parse({"--bucket-mb", "0.1"}).arithmetic.bucket_mb) == 100'000);
+  BOOST_TEST(parse({"--bucket-mb", "auto"}).arithmetic.bucket_mb == 0);
   for (const char* wrong : {"0", "-1", "x", "inf"})
     BOOST_TEST(usage_error({"--bucket-mb", wrong}).find("--bucket-mb: expected auto, or a number > 0") == 0u);
 }

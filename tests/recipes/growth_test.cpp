@@ -175,9 +175,9 @@ BOOST_AUTO_TEST_CASE(data_on_the_device_and_noise_work_too) {
 
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   RunConfig config = config_of({.minibatch = 16, .epochs = 6, .optimizer = "momentum", .lr = 0.1});
-  config.shards = 2;
-  config.per_worker = 4;
-  config.minibatch_schedule = {{2, 2}, {4, 2}};
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 4;
+  config.batch.growths = {{2, 2}, {4, 2}};
   const auto trained = [&](int processes) {
     std::vector<Result> results(static_cast<size_t>(processes));
     test::on_ranks(processes, [&](int rank, Machine machine) {

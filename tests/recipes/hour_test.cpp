@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(arms_are_flags_of_the_recipe) {
       BOOST_TEST_CONTEXT(arm.name) {
         const RunConfig config = config_of_arm(arm);
         BOOST_TEST(names.insert(arm.name).second);
-        BOOST_TEST(config.minibatch == arm.minibatch);
-        BOOST_TEST(config.per_worker == 32);
-        BOOST_TEST(config.epochs == 12);
-        BOOST_TEST(config.milestones.at(0) == 4);
-        BOOST_TEST(config.milestones.at(1) == 8);
-        BOOST_TEST(config.milestones.at(2) == 10.667);
+        BOOST_TEST(config.batch.minibatch == arm.minibatch);
+        BOOST_TEST(config.batch.per_worker == 32);
+        BOOST_TEST(config.length.epochs == 12);
+        BOOST_TEST(config.learning.milestones.at(0) == 4);
+        BOOST_TEST(config.learning.milestones.at(1) == 8);
+        BOOST_TEST(config.learning.milestones.at(2) == 10.667);
       }
     }
     BOOST_TEST(names.size() == (plan == HourPlan::brief ? 3u : 9u));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(searches_are_equal) {
     BOOST_TEST(of_sgd[i].values.at("warmup-epochs") == of_lars[i].values.at("warmup-epochs"));
     BOOST_TEST(std::stod(of_lars[i].values.at("lr")) == 160 * std::stod(of_sgd[i].values.at("lr")),
                boost::test_tools::tolerance(1e-3));  // four digits
-    BOOST_TEST(parse_flags(find_recipe("lenet_mnist"), "lenet_mnist", of_lars[i].words)->validation == 6000);
+    BOOST_TEST(parse_flags(find_recipe("lenet_mnist"), "lenet_mnist", of_lars[i].words)->judging.validation == 6000);
   }
   BOOST_TEST(trials_of_search(arm_of(arms, "kn32")).empty());
 }

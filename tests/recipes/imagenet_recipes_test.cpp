@@ -19,7 +19,7 @@ using PaperWords = std::vector<std::string>;
 RunConfig settings(const Recipe& recipe, const PaperWords& words) { return *parse_flags(recipe, "", words); }
 
 double hyper_of(const RunConfig& config, const std::string& name) {
-  for (const NamedScalar& scalar : config.hyper)
+  for (const NamedScalar& scalar : config.learning.hyper)
     if (scalar.name == name) return scalar.value;
   throw Error("no hyper-parameter " + name);
 }
@@ -27,7 +27,7 @@ double hyper_of(const RunConfig& config, const std::string& name) {
 Graph net_of(const Recipe& recipe, const PaperWords& words, const ImageShape& shape = {3, 224, 224},
              int64_t classes = 1000) {
   const InputSpec input = input_spec({"synthetic", {.shape = shape, .classes = classes}});
-  const OptionValues options = settings(recipe, words).options;
+  const OptionValues options = settings(recipe, words).data.options;
   Graph graph = build_training_graph(image_task(recipe, input, options), 2);
   check_same_parameters(graph, build_inference_graph(image_task(recipe, input, options), 2));
   return graph;
@@ -101,15 +101,15 @@ BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
     BOOST_TEST(rate == expected, boost::test_tools::tolerance(1e-14));
     BOOST_TEST(first == (kn > 256 ? 0.1 : expected), boost::test_tools::tolerance(1e-14));
   }
-  BOOST_TEST(settings(recipe, {}).minibatch == 8192);
+  BOOST_TEST(settings(recipe, {}).batch.minibatch == 8192);
   const RunConfig config = settings(recipe, {"--baseline"});
-  BOOST_TEST(config.per_worker == 32);
-  BOOST_TEST(config.epochs == 90);
-  BOOST_TEST((config.milestones == std::vector<double>{30, 60, 80}));
-  BOOST_TEST(config.optimizer == "nesterov");
+  BOOST_TEST(config.batch.per_worker == 32);
+  BOOST_TEST(config.length.epochs == 90);
+  BOOST_TEST((config.learning.milestones == std::vector<double>{30, 60, 80}));
+  BOOST_TEST(config.learning.optimizer == "nesterov");
   BOOST_TEST(hyper_of(config, "momentum") == 0.9);
   BOOST_TEST(hyper_of(config, "weight_decay") == 1e-4);
-  BOOST_TEST((config.no_decay == std::vector<Role>{Role::norm_scale, Role::norm_shift}));
+  BOOST_TEST((config.learning.no_decay == std::vector<Role>{Role::norm_scale, Role::norm_shift}));
   BOOST_TEST(notes_say(recipe, {"--baseline"}, "23.60 % +- 0.12"));
   BOOST_TEST(notes_say(recipe, {"--depth", "101"}, "22.36 % +- 0.09"));
   BOOST_TEST(preset_notes(recipe, settings(recipe, {"--minibatch", "64"})).empty());  // a graph alone
@@ -117,11 +117,11 @@ BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
 
 BOOST_AUTO_TEST_CASE(images_of_imagenet_are_cropped_and_mirrored) {
   for (const Recipe& recipe : {imagenet_1h(), imagenet_lars(), imagenet_records(), alexnet()}) {
-    BOOST_TEST(settings(recipe, {}).dataset == "imagenet");
+    BOOST_TEST(settings(recipe, {}).data.dataset == "imagenet");
     BOOST_CHECK(
-        (settings(recipe, {}).augment == std::vector<AugmentKind>{AugmentKind::resized_crop, AugmentKind::flip}));
-    BOOST_TEST(settings(recipe, {"--dataset", "cifar10"}).augment.empty());
-    BOOST_TEST(settings(recipe, {"--augment", "flip"}).augment.size() == 1u);
+        (settings(recipe, {}).data.augment == std::vector<AugmentKind>{AugmentKind::resized_crop, AugmentKind::flip}));
+    BOOST_TEST(settings(recipe, {"--dataset", "cifar10"}).data.augment.empty());
+    BOOST_TEST(settings(recipe, {"--augment", "flip"}).data.augment.size() == 1u);
   }
 }
 
@@ -139,19 +139,19 @@ BOOST_AUTO_TEST_CASE(lars_has_the_papers_tables) {
   for (const Point& point : points) {
     const RunConfig config = settings(imagenet_lars(), {"--model", point.net, "--minibatch", point.minibatch});
     BOOST_TEST_CONTEXT(point.net << " " << point.minibatch) {
-      BOOST_TEST(config.lr == point.rate);
-      BOOST_TEST(config.warmup_epochs == point.warmup);
-      BOOST_TEST(config.optimizer == "lars");
-      BOOST_TEST(config.epochs == 100);
-      BOOST_TEST(config.schedule == "polynomial");
-      BOOST_TEST(config.power == 2);
+      BOOST_TEST(config.learning.lr == point.rate);
+      BOOST_TEST(config.learning.warmup_epochs == point.warmup);
+      BOOST_TEST(config.learning.optimizer == "lars");
+      BOOST_TEST(config.length.epochs == 100);
+      BOOST_TEST(config.learning.schedule == "polynomial");
+      BOOST_TEST(config.learning.power == 2);
       BOOST_TEST(hyper_of(config, "momentum") == 0.9);
       BOOST_TEST(hyper_of(config, "weight_decay") == 5e-4);
       BOOST_TEST(hyper_of(config, "trust") == 0.001);
     }
   }
-  BOOST_TEST(settings(imagenet_lars(), {"--minibatch", "10240"}).lr == 30);
-  BOOST_TEST(settings(imagenet_lars(), {"--minibatch", "64"}).lr == 4);
+  BOOST_TEST(settings(imagenet_lars(), {"--minibatch", "10240"}).learning.lr == 30);
+  BOOST_TEST(settings(imagenet_lars(), {"--minibatch", "64"}).learning.lr == 4);
   BOOST_TEST(notes_say(imagenet_lars(), {"--minibatch", "10240"},
                        "the row of kn 8192, the largest that does not exceed kn 10240"));
   BOOST_TEST(notes_say(imagenet_lars(), {"--minibatch", "64"}, "the row of kn 256, the least; it exceeds kn 64"));
@@ -164,10 +164,10 @@ BOOST_AUTO_TEST_CASE(workers_of_lars_have_32_samples) {
                                                          {"--mlperf", "v0.5", "--minibatch", "16640"},
                                                          {"--mlperf", "v0.6"},
                                                          {"--mlperf", "v0.7", "--minibatch", "34560"}}) {
-    BOOST_TEST(settings(recipe, words).per_worker == 32);
+    BOOST_TEST(settings(recipe, words).batch.per_worker == 32);
     BOOST_TEST(notes_say(recipe, words, "not confirmed in a source: the samples a worker; 32 stand in"));
   }
-  BOOST_TEST(settings(recipe, {"--per-worker", "64"}).per_worker == 64);
+  BOOST_TEST(settings(recipe, {"--per-worker", "64"}).batch.per_worker == 64);
   BOOST_TEST(notes_say(recipe, {"--minibatch", "1000"}, "32 do not divide kn 1000"));
 }
 
@@ -182,15 +182,15 @@ BOOST_AUTO_TEST_CASE(layers_that_lars_does_not_adapt_have_a_rate_of_sgd) {
 BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
   const Recipe recipe = imagenet_lars();
   const RunConfig v05 = settings(recipe, {"--mlperf", "v0.5", "--minibatch", "16640"});
-  BOOST_TEST(v05.optimizer == "momentum");
-  BOOST_TEST(v05.lr == 4.1);
-  BOOST_TEST(v05.warmup_epochs == 15);
-  BOOST_TEST(v05.schedule == "step");
+  BOOST_TEST(v05.learning.optimizer == "momentum");
+  BOOST_TEST(v05.learning.lr == 4.1);
+  BOOST_TEST(v05.learning.warmup_epochs == 15);
+  BOOST_TEST(v05.learning.schedule == "step");
   const RunConfig v06 = settings(recipe, {"--mlperf", "v0.6", "--minibatch", "32768"});
-  BOOST_TEST(v06.optimizer == "lars-mlperf");
-  BOOST_TEST(v06.lr == 31.2);
-  BOOST_TEST(v06.warmup_epochs == 25);
-  BOOST_TEST(v06.end_lr == 1e-4);
+  BOOST_TEST(v06.learning.optimizer == "lars-mlperf");
+  BOOST_TEST(v06.learning.lr == 31.2);
+  BOOST_TEST(v06.learning.warmup_epochs == 25);
+  BOOST_TEST(v06.learning.end_lr == 1e-4);
   BOOST_TEST(hyper_of(v06, "weight_decay") == 1e-4);
   BOOST_TEST(rates(recipe, {"--mlperf", "v0.6", "--minibatch", "32768"}).second == 0);  // warmup from 0
   const RunConfig v07 = settings(recipe, {"--mlperf", "v0.7", "--minibatch", "34560"});
@@ -201,8 +201,8 @@ BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
            {1632, 27476, 204}, {4096, 13137, 64}, {32768, 2267, 128}, {67840, 1133, 424}}) {
     const RunConfig config = settings(recipe, {"--mlperf", "rcp", "--minibatch", std::to_string(kn)});
     const double published = static_cast<double>(decay) * static_cast<double>(kn) / 1281167;
-    BOOST_TEST(std::abs(static_cast<double>(config.epochs) - config.warmup_epochs - published) < 0.6);
-    BOOST_TEST(config.per_worker == span);
+    BOOST_TEST(std::abs(static_cast<double>(config.length.epochs) - config.learning.warmup_epochs - published) < 0.6);
+    BOOST_TEST(config.batch.per_worker == span);
   }
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.6", "--minibatch", "4096"},
                        "not confirmed in a source: the row's weight decay"));
@@ -232,22 +232,22 @@ BOOST_AUTO_TEST_CASE(records_are_set_as_far_as_they_are_confirmed) {
                                                                      {"yamazaki", {81920, 40}}};
   for (const auto& [paper, share] : shares) {
     const RunConfig config = settings(recipe, {"--paper", paper});
-    BOOST_TEST(config.minibatch == share.first, paper);
-    BOOST_TEST(config.per_worker == share.second, paper);
+    BOOST_TEST(config.batch.minibatch == share.first, paper);
+    BOOST_TEST(config.batch.per_worker == share.second, paper);
     BOOST_TEST(notes_say(recipe, {"--paper", paper}, "not confirmed in a source: "), paper);
   }
   const RunConfig akiba = settings(recipe, {"--paper", "akiba"});
-  BOOST_TEST(akiba.optimizer == "rmsprop-warmup");
-  BOOST_TEST(akiba.schedule == "slow-start");
+  BOOST_TEST(akiba.learning.optimizer == "rmsprop-warmup");
+  BOOST_TEST(akiba.learning.schedule == "slow-start");
   BOOST_TEST(hyper_of(akiba, "center_epoch") == 10);
   BOOST_TEST(hyper_of(akiba, "period_epochs") == 5);
   BOOST_TEST(hyper_of(akiba, "rms_lr") == 3e-4);
   BOOST_TEST(rates(recipe, {"--paper", "akiba"}).first == 12.8, boost::test_tools::tolerance(1e-14));
   BOOST_TEST(rates(recipe, {"--paper", "akiba"}).second == 6.4, boost::test_tools::tolerance(1e-14));
-  BOOST_CHECK(akiba.reduce_precision == DType::f16);
-  BOOST_TEST(settings(recipe, {"--paper", "mikami"}).label_smoothing == 0.1);
-  BOOST_CHECK(settings(recipe, {"--paper", "jia"}).precision == Precision::f16);
-  BOOST_TEST(settings(recipe, {"--paper", "yamazaki"}).lr == 13);
+  BOOST_CHECK(akiba.arithmetic.reduce_precision == DType::f16);
+  BOOST_TEST(settings(recipe, {"--paper", "mikami"}).learning.label_smoothing == 0.1);
+  BOOST_CHECK(settings(recipe, {"--paper", "jia"}).arithmetic.precision == Precision::f16);
+  BOOST_TEST(settings(recipe, {"--paper", "yamazaki"}).learning.lr == 13);
   BOOST_TEST(notes_say(recipe, {"--minibatch", "64"}, "kn 64 is not the paper's"));
 }
 

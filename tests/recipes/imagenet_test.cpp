@@ -61,8 +61,8 @@ std::string usage_refusal(const std::function<void()>& action) {
 // The hash of all state after a training of six steps by `words`.
 std::string trained_state(const std::vector<std::string>& words) {
   RunConfig config = photo_flags(words);
-  config.steps = 6;
-  config.shards = 1;
+  config.length.steps = 6;
+  config.arithmetic.shards = 1;
   const LoadedTask loaded = load_task(photo_recipe(), config);
   LocalMachine machine(1);
   Observer silent;

@@ -27,7 +27,7 @@ std::string derivation(const Recipe& recipe, const std::vector<std::string>& wor
 
 std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
   const RunConfig config = parse(recipe, words);
-  return fmt::format("lr {}, {}", config.lr, optimizer_text(config));
+  return fmt::format("lr {}, {}", config.learning.lr, optimizer_text(config));
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
@@ -176,11 +176,10 @@ BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
 BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_keeps_its_rate_unless_asked) {
   Recipe falling = lenet_mnist();
   falling.defaults.schedule = "cosine";
-  BOOST_TEST(parse(falling, {}).schedule == "cosine");
-  BOOST_TEST(parse(falling, {"--optimizer", "schedule-free"}).schedule == "constant");
-  BOOST_TEST(
-      parse(falling, {"--schedule", "step", "--milestones", "1", "--optimizer", "schedule-free-adamw"}).schedule ==
-      "step");
+  BOOST_TEST(parse(falling, {}).learning.schedule == "cosine");
+  BOOST_TEST(parse(falling, {"--optimizer", "schedule-free"}).learning.schedule == "constant");
+  BOOST_TEST(parse(falling, {"--schedule", "step", "--milestones", "1", "--optimizer", "schedule-free-adamw"})
+                 .learning.schedule == "step");
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
@@ -225,7 +224,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_half_life) {
   const Recipe recipe = lenet_mnist();
   const RunConfig config = parse(recipe, {"--optimizer", "nadamw", "--half-life", "44000", "--minibatch", "128"});
   const RunConfig again = parse(recipe, flag_words(recipe, config));
-  BOOST_TEST(again.half_life == 44000);
+  BOOST_TEST(again.learning.half_life == 44000);
   BOOST_TEST(optimizer_text(again) == optimizer_text(config));
 }
 

@@ -177,14 +177,14 @@ BOOST_AUTO_TEST_CASE(a_target_that_is_not_reached_is_no_success) {
 BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_refused) {
   test::TemporaryDirectory directory;
   RunConfig config;
-  config.mllog = (directory / "a.log").string();
+  config.out.mllog = (directory / "a.log").string();
   for (const bool goes_on : {false, true}) BOOST_CHECK_NO_THROW(check_mlperf_file(config, goes_on));
-  test::write_file(config.mllog, "mine\n");
+  test::write_file(config.out.mllog, "mine\n");
   BOOST_CHECK_EXCEPTION(check_mlperf_file(config, false), Error, test::says("expected a file that is not there yet"));
   BOOST_CHECK_EXCEPTION(check_mlperf_file(config, true), Error, test::says("expected a log of the run that goes on"));
-  config.mllog = (directory / "no" / "a.log").string();
+  config.out.mllog = (directory / "no" / "a.log").string();
   BOOST_CHECK_EXCEPTION(check_mlperf_file(config, true), Error, test::says("there is no folder"));
-  config.mllog = "-";
+  config.out.mllog = "-";
   BOOST_CHECK_NO_THROW(check_mlperf_file(config, false));
 }
 
@@ -215,13 +215,13 @@ BOOST_AUTO_TEST_CASE(a_run_that_diverges_ends_once) {
 BOOST_AUTO_TEST_CASE(an_evaluation_that_is_interrupted_ends) {
   test::TemporaryDirectory directory;
   RunConfig config;
-  config.mllog = (directory / "a.log").string();
+  config.out.mllog = (directory / "a.log").string();
   const RunPlan plan{100, 10, 10, 20};
   MlperfLog log({"small", "none", config, plan, make_batch_plan(10, 0, 1, {}), {}, 37});
   log.run_begins(0);
   log.evaluation_begins(1);
   log.run_ends(false);
-  const std::vector<LogLine> lines = parse_log(test::read_file(config.mllog));
+  const std::vector<LogLine> lines = parse_log(test::read_file(config.out.mllog));
   check_rules(lines);
   BOOST_TEST(of_key(lines, "eval_stop").size() == 1u);
 }

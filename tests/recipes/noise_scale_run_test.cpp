@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(its_averages_go_on_where_the_run_does) {
 
 BOOST_AUTO_TEST_CASE(one_worker_has_nothing_to_compare) {
   RunConfig config = config_of(test::small_recipe().defaults);
-  config.noise_scale = true;
+  config.judging.noise_scale = true;
   BOOST_CHECK_EXCEPTION(make_plan(config, 100), Error,
                         test::says("--noise-scale: expected two workers or more, whose gradients it compares, got one "
                                    "of 10 samples\n  hint:     --per-worker 5"));

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
   }
   BOOST_TEST(help.find("--width") != std::string::npos);
   RunConfig noise;
-  noise.data = kNoise;
+  noise.data.path = kNoise;
   BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error, test::says("noise stands for images"));
   BOOST_CHECK_EXCEPTION(image_source(plane_recipe(), {}), Error, test::says("expected labelled images"));
 }

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
 BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
   RunConfig config;
   const auto loader_threads = [&](int64_t threads, int processors) {
-    config.threads = threads;
+    config.machine.threads = threads;
     return choose_loader_threads(config, processors);
   };
   BOOST_TEST(loader_threads(0, 16) == 1);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
   BOOST_TEST(loader_threads(6, 8) == 2);
   BOOST_TEST(loader_threads(1, 16) == 4);
   BOOST_TEST(loader_threads(4, 1) == 1);
-  config.loader_threads = 0;
+  config.arithmetic.loader_threads = 0;
   BOOST_TEST(loader_threads(1, 16) == 0);
 }
 

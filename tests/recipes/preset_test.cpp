@@ -41,27 +41,27 @@ RunConfig preset_of(const PresetWords& words) { return *parse_flags(paced_recipe
 BOOST_AUTO_TEST_SUITE(preset)
 
 BOOST_AUTO_TEST_CASE(options_and_minibatch_choose_defaults) {
-  BOOST_TEST(preset_of({}).lr == 0.25);
-  BOOST_TEST(preset_of({}).warmup_epochs == 1);
-  BOOST_TEST(preset_of({"--minibatch", "256"}).warmup_epochs == 3);
-  BOOST_TEST(preset_of({"--minibatch", "256"}).minibatch == 256);
+  BOOST_TEST(preset_of({}).learning.lr == 0.25);
+  BOOST_TEST(preset_of({}).learning.warmup_epochs == 1);
+  BOOST_TEST(preset_of({"--minibatch", "256"}).learning.warmup_epochs == 3);
+  BOOST_TEST(preset_of({"--minibatch", "256"}).batch.minibatch == 256);
   const RunConfig fast = preset_of({"--pace", "fast"});
-  BOOST_TEST(fast.minibatch == 128);
-  BOOST_TEST(fast.optimizer == "lars");
-  BOOST_TEST(fast.lr == 0.5);
-  BOOST_TEST(default_config(paced_recipe()).lr == 0.25);
-  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).epochs == 77);
-  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).dataset == "fashion-mnist");
+  BOOST_TEST(fast.batch.minibatch == 128);
+  BOOST_TEST(fast.learning.optimizer == "lars");
+  BOOST_TEST(fast.learning.lr == 0.5);
+  BOOST_TEST(default_config(paced_recipe()).learning.lr == 0.25);
+  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).length.epochs == 77);
+  BOOST_TEST(preset_of({"--dataset", "fashion-mnist"}).data.dataset == "fashion-mnist");
 }
 
 BOOST_AUTO_TEST_CASE(flags_replace_a_preset) {
   const RunConfig config = preset_of({"--lr", "7", "--pace", "fast", "--minibatch", "32"});
-  BOOST_TEST(config.lr == 7);
-  BOOST_TEST(config.minibatch == 32);
+  BOOST_TEST(config.learning.lr == 7);
+  BOOST_TEST(config.batch.minibatch == 32);
   // Another optimizer has the rate that the recipe gives it.
   const RunConfig other = preset_of({"--pace", "fast", "--optimizer", "momentum"});
-  BOOST_TEST(other.optimizer == "momentum");
-  BOOST_TEST(other.lr == paced_recipe().defaults.lr);
+  BOOST_TEST(other.learning.optimizer == "momentum");
+  BOOST_TEST(other.learning.lr == paced_recipe().defaults.lr);
 }
 
 BOOST_AUTO_TEST_CASE(recorded_words_give_the_same_run) {
@@ -96,15 +96,15 @@ BOOST_AUTO_TEST_CASE(the_help_shows_the_defaults_and_the_notes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_switch_has_no_value) {
-  BOOST_TEST(preset_of({}).options.real("loud") == 0);
-  BOOST_TEST(preset_of({"--loud"}).options.real("loud") == 1);
+  BOOST_TEST(preset_of({}).data.options.real("loud") == 0);
+  BOOST_TEST(preset_of({"--loud"}).data.options.real("loud") == 1);
   BOOST_CHECK_THROW(preset_of({"--loud", "1"}), UsageError);
 }
 
 BOOST_AUTO_TEST_CASE(the_baseline_has_one_minibatch) {
   const Recipe recipe = imagenet_1h();
-  BOOST_TEST(parse_flags(recipe, "", {"--baseline"})->minibatch == 256);
-  BOOST_TEST(parse_flags(recipe, "", {"--baseline", "--minibatch", "256"})->minibatch == 256);
+  BOOST_TEST(parse_flags(recipe, "", {"--baseline"})->batch.minibatch == 256);
+  BOOST_TEST(parse_flags(recipe, "", {"--baseline", "--minibatch", "256"})->batch.minibatch == 256);
   BOOST_CHECK_EXCEPTION(
       parse_flags(recipe, "", {"--baseline", "--minibatch", "512"}), UsageError,
       kb::test::says("--baseline: expected --minibatch 256 beside it, or none, got '--minibatch 512'"));

@@ -220,11 +220,11 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
 BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
   const Recipe recipe = small_recipe();
   const RunConfig base = recorded_config(recipe, {"--lr", "0.2", "--base-minibatch", "5"});
-  BOOST_TEST(base.lr == 0.2);
-  BOOST_TEST(base.base_minibatch == 5);
+  BOOST_TEST(base.learning.lr == 0.2);
+  BOOST_TEST(base.learning.base_minibatch == 5);
   const RunConfig own = recorded_config(recipe, {"--lr", "0.2", "--base-minibatch", "0"});
-  BOOST_TEST(own.base_minibatch == 0);
-  BOOST_TEST((recorded_config(recipe, flag_words(recipe, base)).base_minibatch == 5));
+  BOOST_TEST(own.learning.base_minibatch == 0);
+  BOOST_TEST((recorded_config(recipe, flag_words(recipe, base)).learning.base_minibatch == 5));
 }
 
 // The first of the words is what the recipe was before.

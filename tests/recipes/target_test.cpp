@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_reached_it_is_left_alone_and_goes_on_without_it)
 BOOST_AUTO_TEST_CASE(a_metric_that_the_model_has_not_is_named) {
   const Task task = line_task({});
   RunConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
-  config.target = {"distnace", 0.1};
+  config.length.target = {"distnace", 0.1};
   Observer silent;
   BOOST_CHECK_EXCEPTION(train(task, config, LocalMachine(1), silent), Error,
                         test::says("--target: expected a metric of the model: distance, nearness, loss; got 'distnace'",

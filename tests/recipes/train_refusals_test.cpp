@@ -42,8 +42,8 @@ Task sloped(int& models) {
 
 RunConfig short_config() {
   RunConfig config = config_of({.minibatch = 8, .optimizer = "momentum", .lr = 0.01});
-  config.steps = 12;
-  config.shards = 1;
+  config.length.steps = 12;
+  config.arithmetic.shards = 1;
   return config;
 }
 
@@ -101,7 +101,7 @@ Task labelled_tokens(int32_t last, bool in_memory) {
 
 RunConfig config_with(bool resident) {
   RunConfig config = short_config();
-  config.resident = resident ? ResidentChoice::on : ResidentChoice::off;
+  config.arithmetic.resident = resident ? ResidentChoice::on : ResidentChoice::off;
   return config;
 }
 
@@ -109,12 +109,12 @@ RunConfig config_with(bool resident) {
 
 BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anything_is_compiled, Fixture) {
   RunConfig config = short_config();
-  config.minibatch = 41;
+  config.batch.minibatch = 41;
   refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
-  config.fit = true;
+  config.batch.fit = true;
   refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
   config = short_config();
-  config.minibatch_schedule = {{1, 8}};
+  config.batch.growths = {{1, 8}};
   refused(config, "expected minibatches of at most the 40 samples of sloped, got 64");
   BOOST_CHECK_NO_THROW(trained(task, short_config()));
   BOOST_TEST(models > 0);
@@ -123,7 +123,7 @@ BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anyth
 // With --fit a worker is smaller than the minibatch, so that there are several and enough samples for --recompute-bn.
 BOOST_FIXTURE_TEST_CASE(fit_may_find_a_plan_that_one_worker_has_not, Fixture) {
   RunConfig config = short_config();
-  config.fit = config.noise_scale = true;
+  config.batch.fit = config.judging.noise_scale = true;
   BOOST_CHECK_NO_THROW(check_plan(config, kRows));
   BOOST_CHECK_THROW(make_plan(config, kRows), Error);
 }
@@ -135,49 +135,50 @@ BOOST_FIXTURE_TEST_CASE(values_that_a_flag_would_refuse_are_refused, Fixture) {
     change(config);
     refused(config, expected);
   };
-  with("--minibatch: expected a whole number in [1, 2^31), got '0'", [](RunConfig& c) { c.minibatch = 0; });
-  with("--epochs: ", [](RunConfig& c) { c.epochs = -1; });
-  with("--steps: ", [](RunConfig& c) { c.steps = -1; });
-  with("--ema: expected a number in [0, 1), got '2'", [](RunConfig& c) { c.ema = 2; });
-  with("--clip-norm: expected a number >= 0, got '-1'", [](RunConfig& c) { c.clip_norm = -1; });
-  with("--threads: expected a whole number in [0, 4096], got '1000000'", [](RunConfig& c) { c.threads = 1'000'000; });
-  with("--loader-threads: ", [](RunConfig& c) { c.loader_threads = -1; });
-  with("--lr: expected a number >= 0, got 'nan'", [](RunConfig& c) { c.lr = kNan; });
-  with("--lr: ", [](RunConfig& c) { c.lr = std::numeric_limits<double>::infinity(); });
-  with("--base-lr: ", [](RunConfig& c) { c.base_minibatch = 4, c.lr = -1; });
-  with("--warmup-epochs: ", [](RunConfig& c) { c.warmup_epochs = kNan; });
-  with("--warmup-from: ", [](RunConfig& c) { c.warmup_start = kNan; });
-  with("--label-smoothing: ", [](RunConfig& c) { c.label_smoothing = 1; });
-  with("--milestones: ", [](RunConfig& c) { c.milestones = {1, kNan}; });
-  with("--momentum: ", [](RunConfig& c) { c.hyper.front().value = kNan; });
-  with("--eval-every: ", [](RunConfig& c) { c.eval_every.count = kNan; });
-  with("--save-every: ", [](RunConfig& c) { c.save_every.count = -1; });
-  with("--stop-at: ", [](RunConfig& c) { c.stop_at.percent = 200; });
-  with("--target: ", [](RunConfig& c) { c.target = {"loss", kNan}; });
-  with("--minibatch-schedule: ", [](RunConfig& c) { c.minibatch_schedule = {{0, 2}}; });
-  with("--validation: ", [](RunConfig& c) { c.validation = -1; });
-  with("--bucket-mb: ", [](RunConfig& c) { c.bucket_mb = -1; });
-  with("--memory: ", [](RunConfig& c) { c.memory = kNan; });
-  with("--optimizer: ", [](RunConfig& c) { c.optimizer = "adamm"; });
-  with("--schedule: ", [](RunConfig& c) { c.schedule = "cosinus"; });
+  with("--minibatch: expected a whole number in [1, 2^31), got '0'", [](RunConfig& c) { c.batch.minibatch = 0; });
+  with("--epochs: ", [](RunConfig& c) { c.length.epochs = -1; });
+  with("--steps: ", [](RunConfig& c) { c.length.steps = -1; });
+  with("--ema: expected a number in [0, 1), got '2'", [](RunConfig& c) { c.learning.ema = 2; });
+  with("--clip-norm: expected a number >= 0, got '-1'", [](RunConfig& c) { c.learning.clip_norm = -1; });
+  with("--threads: expected a whole number in [0, 4096], got '1000000'",
+       [](RunConfig& c) { c.machine.threads = 1'000'000; });
+  with("--loader-threads: ", [](RunConfig& c) { c.arithmetic.loader_threads = -1; });
+  with("--lr: expected a number >= 0, got 'nan'", [](RunConfig& c) { c.learning.lr = kNan; });
+  with("--lr: ", [](RunConfig& c) { c.learning.lr = std::numeric_limits<double>::infinity(); });
+  with("--base-lr: ", [](RunConfig& c) { c.learning.base_minibatch = 4, c.learning.lr = -1; });
+  with("--warmup-epochs: ", [](RunConfig& c) { c.learning.warmup_epochs = kNan; });
+  with("--warmup-from: ", [](RunConfig& c) { c.learning.warmup_start = kNan; });
+  with("--label-smoothing: ", [](RunConfig& c) { c.learning.label_smoothing = 1; });
+  with("--milestones: ", [](RunConfig& c) { c.learning.milestones = {1, kNan}; });
+  with("--momentum: ", [](RunConfig& c) { c.learning.hyper.front().value = kNan; });
+  with("--eval-every: ", [](RunConfig& c) { c.judging.eval_every.count = kNan; });
+  with("--save-every: ", [](RunConfig& c) { c.judging.save_every.count = -1; });
+  with("--stop-at: ", [](RunConfig& c) { c.length.stop_at.percent = 200; });
+  with("--target: ", [](RunConfig& c) { c.length.target = {"loss", kNan}; });
+  with("--minibatch-schedule: ", [](RunConfig& c) { c.batch.growths = {{0, 2}}; });
+  with("--validation: ", [](RunConfig& c) { c.judging.validation = -1; });
+  with("--bucket-mb: ", [](RunConfig& c) { c.arithmetic.bucket_mb = -1; });
+  with("--memory: ", [](RunConfig& c) { c.arithmetic.memory = kNan; });
+  with("--optimizer: ", [](RunConfig& c) { c.learning.optimizer = "adamm"; });
+  with("--schedule: ", [](RunConfig& c) { c.learning.schedule = "cosinus"; });
   RunConfig config = short_config();
-  config.dataset = config.data = "a name that no flag takes";
+  config.data.dataset = config.data.path = "a name that no flag takes";
   BOOST_CHECK_NO_THROW(trained(task, config));
 }
 
 BOOST_FIXTURE_TEST_CASE(programs_larger_than_the_memory_are_refused_with_both_figures, Fixture) {
   RunConfig config = short_config();
-  config.memory = 1e-6;
+  config.arithmetic.memory = 1e-6;
   BOOST_CHECK_EXCEPTION(
       trained(task, config), Error,
       test::says("--memory 1e-06: expected programs of at most 1 kB, got ", "hint:     --memory 0.01"));
-  config.memory = 0.01;
+  config.arithmetic.memory = 0.01;
   BOOST_CHECK_NO_THROW(trained(task, config));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_the_trainings_is_refused, Fixture) {
   RunConfig half = short_config();
-  half.stop_at.duration = Duration{6, false};
+  half.length.stop_at.duration = Duration{6, false};
   const TrainingState state = trained(task, half).state;
   BOOST_REQUIRE(state.step == 6);
   const auto refused_with = [&](const std::string& expected, const std::function<void(TrainingState&)>& change) {
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
   for (const bool in_memory : {false, true})
     for (const auto& [sample, part] : {std::pair{trained_on, "training"}, {held_out, "validation"}}) {
       RunConfig config = config_with(in_memory);
-      config.validation = kHeldOut;
+      config.judging.validation = kHeldOut;
       const Field label{"label", DType::i32, {}, "", 3, in_memory};
       Task task = labelled(label, field_bytes(labels_with(2)));
       std::vector<int32_t> labels = labels_with(2);
@@ -259,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
       task.train = labelled(label, field_bytes(labels)).train;
       BOOST_CHECK_EXCEPTION(trained(task, config), Error,
                             test::says(fmt::format("expected indices in [0, 3), got 7 of {} sample {}", part, sample)));
-      config.validation = 0;
+      config.judging.validation = 0;
       BOOST_CHECK_EXCEPTION(trained(task, config), Error,
                             test::says(fmt::format("got 7 of training sample {}", sample)));
     }
@@ -302,10 +303,10 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
     for (const int64_t seed : {1, 2, 3})
       for (const int64_t held_out : {0, 8}) {
         RunConfig config = short_config();
-        config.seed = seed;
-        config.check_finite = checks;
-        config.validation = held_out;
-        config.per_worker = 4;
+        config.arithmetic.seed = seed;
+        config.judging.check_finite = checks;
+        config.judging.validation = held_out;
+        config.batch.per_worker = 4;
         const std::string text = reason(bad, config);
         const bool is_held_out = text.find("validation") != std::string::npos;
         says(text, fmt::format(fmt::runtime(found), is_held_out ? "validation" : "training"));
@@ -325,7 +326,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixtu
     Task bad = sloped(own_models);
     bad.train = pairs(x);
     RunConfig config = short_config();
-    config.shards = 2;
+    config.arithmetic.shards = 2;
     Observer silent;
     reasons[static_cast<size_t>(rank)] = train(bad, config, machine, silent).loop.reason;
   });

@@ -50,9 +50,9 @@ Task vectors() {
 
 RunConfig small_config() {
   RunConfig config = config_of({.minibatch = 32, .optimizer = "adam", .lr = 0.01});
-  config.steps = 60;
-  config.shards = 2;
-  config.per_worker = 8;
+  config.length.steps = 60;
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 8;
   return config;
 }
 
@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
 BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
   const auto with = [](int64_t seed, std::optional<int64_t> weights, std::optional<int64_t> order) {
     RunConfig config = small_config();
-    config.steps = 5;
-    config.seed = seed;
-    config.seed_weights = weights;
-    config.seed_order = order;
+    config.length.steps = 5;
+    config.arithmetic.seed = seed;
+    config.arithmetic.seed_weights = weights;
+    config.arithmetic.seed_order = order;
     Counting seen;
     return hash(trained(config, seen).state);
   };
@@ -146,14 +146,14 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
   RunConfig config = small_config();
   Observer silent;
   const std::string without = hash(trained(config, silent).state);
-  config.train_metrics = true;
+  config.judging.train_metrics = true;
   BOOST_TEST(hash(trained(config, seen).state) == without);
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
   RunConfig config = small_config();
-  config.steps = 1;
-  config.lr = 0;
+  config.length.steps = 1;
+  config.learning.lr = 0;
   Counting seen;
   const Result result = trained(config, seen);
   std::map<std::string, std::vector<double>> w;
@@ -203,8 +203,8 @@ BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
     for (size_t i = 0; i < hashes.size(); ++i)
       threads.emplace_back([&, i] {
         RunConfig config = small_config();
-        config.seed = i == 2 ? 2 : 1;
-        if (i == 1) config.resident = ResidentChoice::on;
+        config.arithmetic.seed = i == 2 ? 2 : 1;
+        if (i == 1) config.arithmetic.resident = ResidentChoice::on;
         Observer silent;
         hashes[i] = hash(trained(config, silent).state);
       });
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
                         test::says("vectors: there are no samples to judge a training by\n  expected: a test part, or "
                                    "samples that are held out"));
   RunConfig judged = small_config();
-  judged.validation = 5;
+  judged.judging.validation = 5;
   train(task, judged, machine, silent);
   task = vectors();
   task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
@@ -283,8 +283,8 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
   LocalMachine machine(1);
   for (const ResidentChoice resident : {ResidentChoice::off, ResidentChoice::on}) {
     RunConfig config = config_of({.minibatch = 4});
-    config.steps = 2;
-    config.resident = resident;
+    config.length.steps = 2;
+    config.arithmetic.resident = resident;
     BOOST_CHECK_NO_THROW(train(classes_of({0, 1, 2, 0, 1, 2, 0, 1}), config, machine, silent));
     for (const int32_t wrong : {3, -1, INT32_MAX})
       BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0, 1, 2, 0, wrong}), config, machine, silent), Error,
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
     pairs.train = std::make_shared<TableSource>(
         4, std::vector{field_bytes(std::vector<float>(8)), field_bytes(std::vector<int32_t>(4))});
     BOOST_CHECK_EXCEPTION(train(pairs, config, machine, silent), Error, test::says("bytes", "got"));
-    config.minibatch = 16;
+    config.batch.minibatch = 16;
     BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0}), config, machine, silent), Error,
                           test::says("expected at most the 4 samples of classes, got 16"));
   }

@@ -222,10 +222,10 @@ BOOST_AUTO_TEST_CASE(one_learning_rate_is_given) {
   BOOST_TEST(usage_error({"--lr", "0.4", "--base-minibatch", "0"}) == "(nothing thrown)");
   // The recipe's base rate gives way to --lr, and holds for another --base-minibatch.
   const RunConfig peak = *parse_flags(resnet50(), "", {"--lr", "3.2"});
-  BOOST_TEST(peak.base_minibatch == 0);
-  BOOST_TEST(peak.lr == 3.2);
-  BOOST_TEST(parse_flags(resnet50(), "", {"--base-minibatch", "128"})->lr == 0.1);
-  BOOST_TEST(parse_flags(resnet50(), "", {"--optimizer", "lars"})->base_minibatch == 0);
+  BOOST_TEST(peak.learning.base_minibatch == 0);
+  BOOST_TEST(peak.learning.lr == 3.2);
+  BOOST_TEST(parse_flags(resnet50(), "", {"--base-minibatch", "128"})->learning.lr == 0.1);
+  BOOST_TEST(parse_flags(resnet50(), "", {"--optimizer", "lars"})->learning.base_minibatch == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_is_printed_and_drawn) {

@@ -183,10 +183,10 @@ BOOST_AUTO_TEST_CASE(a_run_without_them_says_that_the_test_part_chose) {
 
 BOOST_AUTO_TEST_CASE(two_processes_end_as_one) {
   RunConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
-  config.steps = 40;
-  config.shards = 2;
-  config.per_worker = 4;
-  config.validation = 20;
+  config.length.steps = 40;
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 4;
+  config.judging.validation = 20;
   const auto trained = [&](int processes) {
     std::vector<Result> results(static_cast<size_t>(processes));
     test::on_ranks(processes, [&](int rank, Machine machine) {

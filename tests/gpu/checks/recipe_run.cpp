@@ -28,14 +28,15 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
 Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from) {
   RunConfig config = *parse_flags(recipe, recipe.name, words);
-  config.shards = 2;
-  config.processes = world.size();
+  config.arithmetic.shards = 2;
+  config.machine.processes = world.size();
   const LoadedTask loaded = load_task(recipe, config);
   const Task& task = loaded.task;
   const RunPlan plan = make_plan(config, task.train_count);
   const Residency residency = choose_residency(config, task, backend.target(), backend.memory_bytes());
   const auto compile = [&] { return compile_programs(task, config, backend.target(), residency); };
-  LoadedPrograms programs(backend, compile_alike(world, backend, compile), static_cast<uint32_t>(config.seed));
+  LoadedPrograms programs(backend, compile_alike(world, backend, compile),
+                          static_cast<uint32_t>(config.arithmetic.seed));
   const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, loaded.data);
   LoopStart start;
   if (!from.empty()) {
@@ -50,7 +51,7 @@ Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::v
   {
     const auto say = [](const std::string&) {};
     RunRecord record =
-        folder ? RunRecord(*folder, false, start.step, programs.store, {}, facts, config.keep, say) : RunRecord();
+        folder ? RunRecord(*folder, false, start.step, programs.store, {}, facts, config.out.keep, say) : RunRecord();
     const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
     MlperfLog log;
     RunObserver observer(console, record, picture, log, std::chrono::steady_clock::now());

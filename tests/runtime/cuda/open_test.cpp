@@ -26,7 +26,7 @@ bool has_gpu() {
 
 RunConfig flags_of(const std::string& device) {
   RunConfig config = default_config(lenet_mnist());
-  config.device = choice_of("--device", kDevices, device);
+  config.machine.device = choice_of("--device", kDevices, device);
   return config;
 }
 

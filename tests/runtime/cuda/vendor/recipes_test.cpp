@@ -40,8 +40,8 @@ void plan_all(cuda::DeviceLibrary& library, const Schedule& schedule, Counted& c
 
 void check_recipe(const Recipe& recipe, const std::string& precision, const std::string& architecture) {
   RunConfig config = default_config(recipe);
-  config.precision = choice_of("--precision", kPrecisions, precision);
-  config.data = recipe.name == "glyphs" ? "" : config.data;
+  config.arithmetic.precision = choice_of("--precision", kPrecisions, precision);
+  config.data.path = recipe.name == "glyphs" ? "" : config.data.path;
   Target target = gpu_target(architecture);
   std::shared_ptr<cuda::DeviceLibrary> library = cuda::make_deviceless_library(architecture);
   target.library = std::make_shared<cuda::LibraryAnswers>(library);
@@ -52,7 +52,7 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   BOOST_TEST_MESSAGE(
       fmt::format("{} {} {} minibatch {}: {} calls, {} of them with an epilogue, {} distinct; largest "
                   "scratch {:.1f} MB",
-                  recipe.name, precision, architecture, config.minibatch, counted.calls, counted.fused,
+                  recipe.name, precision, architecture, config.batch.minibatch, counted.calls, counted.fused,
                   library->algorithm_choices().size(), static_cast<double>(counted.scratch) * 1e-6));
   BOOST_TEST(library->algorithm_choices().size() <= static_cast<size_t>(counted.calls));
 }

@@ -1,0 +1,37 @@
+// Options of a recipe's task: its data and their augmentation, and what the recipe offers of its own.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recipes/config/values.h"
+#include "recipes/task/model.h"
+
+namespace kb {
+
+enum class AugmentKind : uint8_t { crop, flip, cutout, mixup, resized_crop, jitter, lighting };
+inline constexpr Choice<AugmentKind> kAugmentKinds[] = {{"crop", AugmentKind::crop},
+                                                        {"flip", AugmentKind::flip},
+                                                        {"cutout", AugmentKind::cutout},
+                                                        {"mixup", AugmentKind::mixup},
+                                                        {"resized-crop", AugmentKind::resized_crop},
+                                                        {"jitter", AugmentKind::jitter},
+                                                        {"lighting", AugmentKind::lighting}};
+
+// Who moves the pixels of an augmented image: ops of the training graph, or the loader's threads.
+enum class AugmentPlace : uint8_t { graph, loader };
+inline constexpr Choice<AugmentPlace> kAugmentPlaces[] = {{"graph", AugmentPlace::graph},
+                                                          {"loader", AugmentPlace::loader}};
+
+struct DataOptions {
+  std::string path;  // file or folder of the data, or kNoise
+  std::string dataset;
+  int64_t image = 224;  // side of a square image, pixels
+  std::vector<AugmentKind> augment;
+  int64_t pad = 4, cutout_size = 16;  // pixels
+  double mixup_alpha = 1;
+  AugmentPlace augment_in = AugmentPlace::graph;
+  OptionValues options;  // of the recipe's own
+};
+
+}  // namespace kb

@@ -1,0 +1,31 @@
+// Options of the machine that a training runs on: device, processes and how they speak with each other.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "recipes/config/network.h"
+#include "recipes/config/values.h"
+#include "runtime/comm/algorithm.h"
+
+namespace kb {
+
+enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
+inline constexpr Choice<DeviceChoice> kDevices[] = {
+    {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
+
+inline constexpr Choice<Algorithm> kAllReduces[] = {{"halving-doubling", Algorithm::halving_doubling},
+                                                    {"ring", Algorithm::ring},
+                                                    {"mpi", Algorithm::mpi},
+                                                    {"nccl", Algorithm::nccl}};
+
+struct MachineOptions {
+  DeviceChoice device = DeviceChoice::automatic;
+  int64_t processes = 1;
+  int64_t threads = 0;  // 0: one a core, of those that the process may use
+  Algorithm all_reduce = Algorithm::halving_doubling;
+  std::optional<Network> net;  // a slower network than the real one, to train over
+  bool fast = false;           // results may differ in the last bits from run to run
+  bool sync_steps = false;     // wait after every step of a schedule
+};
+
+}  // namespace kb
