@@ -196,7 +196,7 @@ class Placer {
     throw Error(
         fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that is "
                     "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples, "
-                    "--per-worker, computes the same",
+                    "computes the same",
                     from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
   }
 

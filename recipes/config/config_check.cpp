@@ -1,14 +1,13 @@
 #include "recipes/config/config_check.h"
 
+#include "recipes/config/flag_names.h"
 #include "recipes/config/flag_rows.h"
 
 namespace kb {
 
 // A row's bounds are in what reads it: each member is printed, and read anew. A switch has no bounds, but may need
 // another flag to have an effect; other members have values whether anybody asks for them or not.
-void check_values(const RunConfig& config, const std::vector<Optimizer>& optimizers) {
-  RunConfig given = config;
-  given.data.dataset.clear();
+static void check_rows(RunConfig given, const std::vector<Optimizer>& optimizers) {
   if (!given.learning.warmup_from) given.learning.warmup_from = given.learning.warmup_start;
   Recipe recipe;
   recipe.optimizers = optimizers;
@@ -19,6 +18,14 @@ void check_values(const RunConfig& config, const std::vector<Optimizer>& optimiz
     const bool is_switch = row.text.value.empty();
     if (!is_switch && !value.empty()) row.read(read, value);
     if (is_switch && value == "true" && !row.has_effect(given)) refuse_without_effect(row, table, given);
+  }
+}
+
+void check_values(const TrainConfig& config, const std::vector<Optimizer>& optimizers) {
+  try {
+    check_rows({config, {}, {}, {}}, optimizers);
+  } catch (const UsageError& error) {
+    throw UsageError(with_members(error.what()));
   }
 }
 

@@ -13,18 +13,17 @@ namespace kb {
 namespace {
 
 // False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
-bool has_warmup(const RunConfig& config) {
-  const bool is_within_base =
-      config.learning.base_minibatch > 0 && reference_rate(config).at(config.batch.minibatch) <= config.learning.lr;
-  return config.learning.warmup_from || !is_within_base;
+bool has_warmup(const Learning& learning, int64_t minibatch) {
+  const bool is_within_base = learning.base_minibatch > 0 && reference_rate(learning).at(minibatch) <= learning.lr;
+  return learning.warmup_from || !is_within_base;
 }
 
 // " x the gain of the step, 1 to 8 = 512/64, in steps of 64"; "" where steps have none.
-std::string gains_text(const RunConfig& config) {
-  if (!reference_rate(config).has_gains()) return "";
+std::string gains_text(const Learning& learning, int64_t minibatch) {
+  if (!reference_rate(learning).has_gains()) return "";
   return fmt::format(" x the gain of the step, 1 to {:.6g} = {}/{}, in steps of {}",
-                     static_cast<double>(config.batch.minibatch) / static_cast<double>(config.learning.base_minibatch),
-                     config.batch.minibatch, config.learning.base_minibatch, config.learning.base_minibatch);
+                     static_cast<double>(minibatch) / static_cast<double>(learning.base_minibatch), minibatch,
+                     learning.base_minibatch, learning.base_minibatch);
 }
 
 }  // namespace
@@ -44,26 +43,25 @@ Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& n
   throw Error(fmt::format("there is no optimizer '{}'{}", name, suggestion(name, names)));
 }
 
-void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, RunConfig& config,
+void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, Learning& learning,
                    const std::string& name) {
   const Optimizer own = find_optimizer(offered, d.optimizer), chosen = find_optimizer(offered, name);
   std::vector<NamedScalar> recipes = hyper_values(own, d.hyper), given;
   const bool alike = chosen.learning_rate == own.learning_rate;
   for (NamedScalar& scalar : recipes)
     if (alike && chosen.reads(scalar.name)) given.push_back(std::move(scalar));
-  config.learning.optimizer = name;
-  config.learning.lr = alike ? d.lr : chosen.learning_rate;
-  config.learning.base_minibatch = alike ? d.base_minibatch : 0;
-  config.learning.hyper = hyper_values(chosen, given);
-  config.learning.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
+  learning.optimizer = name;
+  learning.lr = alike ? d.lr : chosen.learning_rate;
+  learning.base_minibatch = alike ? d.base_minibatch : 0;
+  learning.hyper = hyper_values(chosen, given);
+  learning.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
 }
 
-RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
-  RunConfig config;
-  config.data.dataset = d.dataset;
+TrainConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
+  TrainConfig config;
   config.batch.minibatch = d.minibatch;
   config.length.epochs = d.epochs;
-  use_optimizer(d, own, config, d.optimizer);
+  use_optimizer(d, own, config.learning, d.optimizer);
   config.learning.scaling = d.scaling;
   config.learning.milestones = d.milestones;
   config.learning.power = d.power;
@@ -71,33 +69,28 @@ RunConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
   config.learning.warmup_epochs = d.warmup_epochs;
   config.learning.warmup_start = d.warmup_start;
   config.learning.label_smoothing = d.label_smoothing;
-  if (d.augment != "none")
-    for (const std::string& kind : comma_separated(d.augment))
-      config.data.augment.push_back(choice_of("augment", kAugmentKinds, kind));
   return config;
 }
 
-std::vector<NamedScalar> hyper_of_run(const RunConfig& config) {
-  std::vector<NamedScalar> hyper = config.learning.hyper;
-  if (config.learning.half_life == 0) return hyper;
+std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatch) {
+  std::vector<NamedScalar> hyper = learning.hyper;
+  if (learning.half_life == 0) return hyper;
   for (NamedScalar& scalar : hyper)
-    if (scalar.name == kBeta2Name)
-      scalar.value = std::exp2(-static_cast<double>(config.batch.minibatch) / config.learning.half_life);
+    if (scalar.name == kBeta2Name) scalar.value = std::exp2(-static_cast<double>(minibatch) / learning.half_life);
   return hyper;
 }
 
-LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
+LearningRate make_rate(const Learning& learning, const RunPlan& plan) {
   ScheduleSpec spec;
-  spec.shape = config.learning.schedule;
-  const RunPlan along = schedule_plan(config, plan);
-  spec.learning_rate = reference_rate(config).at(config.batch.minibatch);
-  spec.warmup = has_warmup(config) ? config.learning.warmup : "none";
-  spec.warmup_epochs = config.learning.warmup_epochs;
-  spec.warmup_start = config.learning.warmup_from.value_or(
-      config.learning.base_minibatch > 0 ? config.learning.lr : config.learning.warmup_start);
-  spec.milestones = config.learning.milestones;
-  spec.power = config.learning.power;
-  spec.end_rate = config.learning.end_lr;
+  spec.shape = learning.schedule;
+  const RunPlan along = schedule_plan(learning, plan);
+  spec.learning_rate = reference_rate(learning).at(plan.minibatch);
+  spec.warmup = has_warmup(learning, plan.minibatch) ? learning.warmup : "none";
+  spec.warmup_epochs = learning.warmup_epochs;
+  spec.warmup_start = learning.warmup_from.value_or(learning.base_minibatch > 0 ? learning.lr : learning.warmup_start);
+  spec.milestones = learning.milestones;
+  spec.power = learning.power;
+  spec.end_rate = learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;
   for (const MinibatchPhase& now : along.grown)
@@ -106,58 +99,59 @@ LearningRate make_rate(const RunConfig& config, const RunPlan& plan) {
   return LearningRate(std::move(spec));
 }
 
-StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan) {
-  return {make_rate(config, plan), find_optimizer(own, config.learning.optimizer), hyper_of_run(config)};
+StepScalars make_scalars(const std::vector<Optimizer>& own, const Learning& learning, const RunPlan& plan) {
+  return {make_rate(learning, plan), find_optimizer(own, learning.optimizer), hyper_of_run(learning, plan.minibatch)};
 }
 
-std::string rate_derivation(const RunConfig& config, const RunPlan& plan) {
-  const bool left_out = !has_warmup(config) && config.learning.warmup != "none" && config.learning.warmup_epochs > 0;
-  const ReferenceRate rate = reference_rate(config);
+std::string rate_derivation(const Learning& learning, const RunPlan& plan) {
+  const bool left_out =
+      !has_warmup(learning, plan.minibatch) && learning.warmup != "none" && learning.warmup_epochs > 0;
+  const ReferenceRate rate = reference_rate(learning);
   const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
-  return fmt::format("lr {}{}, {}{}", rate.derivation(config.batch.minibatch), gains_text(config),
-                     left_out ? fmt::format("no warmup ({}), ", why) : "", make_rate(config, plan).description());
+  return fmt::format("lr {}{}, {}{}", rate.derivation(plan.minibatch), gains_text(learning, plan.minibatch),
+                     left_out ? fmt::format("no warmup ({}), ", why) : "", make_rate(learning, plan).description());
 }
 
-std::string rate_note(const RunConfig& config, const RunPlan& plan) {
+std::string rate_note(const Learning& learning, const RunPlan& plan) {
   if (plan.steps == 0) return "NOTE: no step is taken; the weights are evaluated as they begin";
-  const ScheduleSpec spec = make_rate(config, plan).spec();
+  const ScheduleSpec spec = make_rate(learning, plan).spec();
   const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
   if (spec.warmup == "none" || warmup < static_cast<double>(plan.steps)) return "";
   return fmt::format("NOTE: the warmup takes {:.0f} steps, the run {}: the learning rate does not get to {}", warmup,
                      plan.steps, spec.learning_rate);
 }
 
-std::string optimizer_text(const RunConfig& config) {
-  std::string text = "optimizer " + config.learning.optimizer;
-  const std::vector<NamedScalar> hyper = hyper_of_run(config);
+std::string optimizer_text(const Learning& learning, int64_t minibatch) {
+  std::string text = "optimizer " + learning.optimizer;
+  const std::vector<NamedScalar> hyper = hyper_of_run(learning, minibatch);
   for (size_t i = 0; i < hyper.size(); ++i) {
     std::string words = hyper[i].name;
     std::replace(words.begin(), words.end(), '_', ' ');
     text += fmt::format("{} {} {}", i == 0 ? ":" : ",", words, hyper[i].value);
-    if (config.learning.half_life > 0 && hyper[i].name == kBeta2Name)
-      text += fmt::format(" (half-life {} samples)", config.learning.half_life);
+    if (learning.half_life > 0 && hyper[i].name == kBeta2Name)
+      text += fmt::format(" (half-life {} samples)", learning.half_life);
   }
-  if (config.learning.clip_norm > 0)
-    text += fmt::format("; gradient clipped at a norm of {}", config.learning.clip_norm);
-  if (config.learning.ema > 0) text += fmt::format("; parameters averaged with {}", config.learning.ema);
+  if (learning.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", learning.clip_norm);
+  if (learning.ema > 0) text += fmt::format("; parameters averaged with {}", learning.ema);
   return text;
 }
 
-std::string adaptation_text(const RunConfig& config, const StepScalars& scalars, const ParameterSpace& space) {
-  const auto skip = std::find_if(config.learning.hyper.begin(), config.learning.hyper.end(),
+std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space) {
+  const auto skip = std::find_if(learning.hyper.begin(), learning.hyper.end(),
                                  [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
-  if (skip == config.learning.hyper.end()) return "";
+  if (skip == learning.hyper.end()) return "";
   const auto adapted =
       std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
   const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
   std::string text = fmt::format("layers with rates of their own: {}", adapted);
   if (others == 0) return text;
   std::vector<std::string_view> roles;
-  for (const Role role : config.learning.no_adapt) roles.push_back(name(role));
+  for (const Role role : learning.no_adapt) roles.push_back(name(role));
   const double peak = scalars.rate().spec().learning_rate;
   text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
-  if (skip->value > 0) return text + fmt::format("at most {} (--skip-lr), in the shape of the schedule", skip->value);
-  return text + fmt::format("the learning rate itself, up to {}; --skip-lr gives them a lower one", peak);
+  if (skip->value > 0)
+    return text + fmt::format("at most {} (learning.hyper.skip_lr), in the shape of the schedule", skip->value);
+  return text + fmt::format("the learning rate itself, up to {}; learning.hyper.skip_lr gives them a lower one", peak);
 }
 
 }  // namespace kb

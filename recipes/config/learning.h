@@ -7,7 +7,7 @@
 #include "optim/optimizer.h"
 #include "optim/scaling.h"
 #include "recipes/config/plan.h"
-#include "recipes/config/run_config.h"
+#include "recipes/config/train_config.h"
 
 namespace kb {
 
@@ -21,32 +21,32 @@ Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& n
 // Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
 // where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch. The
 // schedule is the recipe's too, but constant for an optimizer that is schedule-free.
-void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, RunConfig& config,
+void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, Learning& learning,
                    const std::string& name);
 
 // Returns the configuration that the defaults describe, for a recipe or a task with these optimizers of its own.
-RunConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
+TrainConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
 
 inline constexpr const char* kBeta2Name = "beta2";
 
-// Returns the optimizer's hyper-parameters in this run: those of the flags, but beta2 by --half-life (Marek et al.
-// 2025, "Small batch size training for language models": 2^(-minibatch / K), so that a squared gradient's share of its
-// mean halves after K samples whatever the minibatch is).
-std::vector<NamedScalar> hyper_of_run(const RunConfig& config);
+// Returns the optimizer's hyper-parameters in steps of `minibatch` samples: learning.hyper, but beta2 by half_life
+// (Marek et al. 2025, "Small batch size training for language models": 2^(-minibatch / K), so that a squared gradient's
+// share of its mean halves after K samples whatever the minibatch is).
+std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatch);
 
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
-// (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless --warmup-from names a start. With AdaScale it is the
-// rate of the base minibatch's steps, without gains.
-LearningRate make_rate(const RunConfig& config, const RunPlan& plan);
-StepScalars make_scalars(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan);
+// (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless learning.warmup_from names a start. With AdaScale it is
+// the rate of the base minibatch's steps, without gains.
+LearningRate make_rate(const Learning& learning, const RunPlan& plan);
+StepScalars make_scalars(const std::vector<Optimizer>& own, const Learning& learning, const RunPlan& plan);
 
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
-std::string rate_derivation(const RunConfig& config, const RunPlan& plan);
+std::string rate_derivation(const Learning& learning, const RunPlan& plan);
 // A line where the run is over before its warmup, or takes no step; else "".
-std::string rate_note(const RunConfig& config, const RunPlan& plan);
+std::string rate_note(const Learning& learning, const RunPlan& plan);
 // "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
-std::string optimizer_text(const RunConfig& config);
+std::string optimizer_text(const Learning& learning, int64_t minibatch);
 // Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.
-std::string adaptation_text(const RunConfig& config, const StepScalars& scalars, const ParameterSpace& space);
+std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space);
 
 }  // namespace kb

@@ -21,19 +21,21 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
   std::string flag = fmt::format("--{}", row.name);
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
-  return {{flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
-          [=](RunConfig& config, const std::string& value) {
-            auto at = find_hyper(config.learning.hyper, row.name);
-            if (at == config.learning.hyper.end())
-              throw UsageError(
-                  fmt::format("{}: {} does not read it; those that do: {}", flag, config.learning.optimizer, readers));
-            at->value = parse_real(flag, value, expected, row.below);
-          },
-          [=](const RunConfig& config) {
-            const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;  // from --half-life
-            auto at = find_hyper(config.learning.hyper, row.name);
-            return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
-          }};
+  FlagRow made = {{flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
+                  [=](RunConfig& config, const std::string& value) {
+                    auto at = find_hyper(config.learning.hyper, row.name);
+                    if (at == config.learning.hyper.end())
+                      throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag,
+                                                   config.learning.optimizer, readers));
+                    at->value = parse_real(flag, value, expected, row.below);
+                  },
+                  [=](const RunConfig& config) {
+                    const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;  // from --half-life
+                    auto at = find_hyper(config.learning.hyper, row.name);
+                    return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
+                  }};
+  made.member = fmt::format("learning.hyper.{}", row.name);
+  return made;
 }
 
 constexpr Role kRoles[] = {Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding};
@@ -46,7 +48,8 @@ FlagRow optimizer_row(const Recipe& recipe) {
   return {{kName, "NAME", fmt::format("update rule: {}", fmt::join(names, ", "))},
           [=, &recipe](RunConfig& config, const std::string& value) {
             check_choice(kName, value, names);
-            if (value != config.learning.optimizer) use_optimizer(recipe.defaults, recipe.optimizers, config, value);
+            if (value != config.learning.optimizer)
+              use_optimizer(recipe.defaults, recipe.optimizers, config.learning, value);
           },
           [](const RunConfig& config) { return config.learning.optimizer; }};
 }

@@ -8,32 +8,16 @@
 
 namespace kb {
 
-RunConfig with_absolute_paths(RunConfig config) {
-  for (std::string* path : {&config.data.path, &config.resume.init})
-    if (!path->empty() && *path != kNoise) *path = std::filesystem::absolute(*path).lexically_normal().string();
-  if (const size_t at = config.resume.branch.rfind('@'); at != std::string::npos)
-    config.resume.branch = std::filesystem::absolute(config.resume.branch.substr(0, at)).lexically_normal().string() +
-                           config.resume.branch.substr(at);
-  return config;
+ReferenceRate reference_rate(const Learning& learning) {
+  return {learning.lr, learning.base_minibatch, learning.scaling};
 }
 
-ReferenceRate reference_rate(const RunConfig& config) {
-  return {config.learning.lr, config.learning.base_minibatch, config.learning.scaling};
+bool reads_gradient_norms(const TrainConfig& config) {
+  return config.judging.noise_scale || reference_rate(config.learning).has_gains();
 }
 
-bool reads_gradient_norms(const RunConfig& config) {
-  return config.judging.noise_scale || reference_rate(config).has_gains();
-}
-
-BatchPlan batch_plan(const RunConfig& config) {
-  return make_batch_plan(config.batch.minibatch, config.batch.per_worker, config.machine.processes,
-                         config.batch.batch_norm);
-}
-
-RunConfig with_plan(RunConfig config) {
-  config.batch.per_worker = batch_plan(config).per_worker;
-  config.batch.batch_norm = {};
-  return config;
+BatchPlan batch_plan(const Batching& batch, int64_t processes) {
+  return make_batch_plan(batch.minibatch, batch.per_worker, processes, batch.batch_norm);
 }
 
 int64_t bucket_bytes(double megabytes) {
@@ -41,29 +25,23 @@ int64_t bucket_bytes(double megabytes) {
   return std::llround(1e6 * (megabytes > 0 ? megabytes : kUsualMb));
 }
 
-RunConfig with_minibatch(RunConfig config, int64_t minibatch) {
-  config = with_plan(std::move(config));
-  config.batch.minibatch = minibatch;
-  return config;
-}
-
 namespace {
 
-std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan& plan) {
-  const std::string flag = "--minibatch-schedule " + growths_text(config.batch.growths);
+std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, const RunPlan& plan) {
+  const std::string member = "batch.growths = " + growths_text(config.batch.growths);
   std::vector<MinibatchPhase> phases;
   MinibatchPhase now{0, 0, plan.minibatch, plan.steps_per_epoch};
   for (const Growth& growth : config.batch.growths) {
     if (config.length.steps == 0 && growth.epoch >= config.length.epochs)
       throw Error(fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {}",
-                              flag, config.length.epochs, growth.epoch));
+                              member, config.length.epochs, growth.epoch));
     if (config.learning.warmup != "none" && static_cast<double>(growth.epoch) < config.learning.warmup_epochs)
-      throw Error(fmt::format("{}: expected growths behind the warmup, of {} epochs, got one at epoch {}", flag,
+      throw Error(fmt::format("{}: expected growths after the warmup, of {} epochs, got one at epoch {}", member,
                               config.learning.warmup_epochs, growth.epoch));
     const int64_t grown = now.minibatch * growth.factor;
     if (grown > plan.samples)
-      throw Error(fmt::format("{}: expected minibatches of at most the {} samples of {}, got {} from epoch {} on", flag,
-                              plan.samples, config.data.dataset, grown, growth.epoch));
+      throw Error(fmt::format("{}: expected minibatches of at most the {} training samples, got {} from epoch {} on",
+                              member, plan.samples, grown, growth.epoch));
     now = {now.begin_step + (growth.epoch - now.begin_epoch) * now.steps_per_epoch, growth.epoch, grown,
            plan.samples / grown};
     phases.push_back(now);
@@ -71,56 +49,52 @@ std::vector<MinibatchPhase> grown_phases(const RunConfig& config, const RunPlan&
   return phases;
 }
 
-void check_workers(const RunConfig& config, int64_t per_worker) {
+void check_workers(const TrainConfig& config, int64_t per_worker) {
   if (!reads_gradient_norms(config) || per_worker < config.batch.minibatch) return;
   throw Error(
       fmt::format("{}: expected two workers or more, whose gradients it compares, got one of {} samples\n"
-                  "  hint:     --per-worker {}",
-                  config.judging.noise_scale ? "--noise-scale" : "--scaling adascale", per_worker,
+                  "  hint:     batch.per_worker = {}",
+                  config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale", per_worker,
                   per_worker % 2 == 0 ? per_worker / 2 : 1));
 }
 
-void check_gains(const RunConfig& config) {
-  if (!reference_rate(config).has_gains()) return;
+void check_gains(const TrainConfig& config) {
+  if (!reference_rate(config.learning).has_gains()) return;
   if (config.batch.minibatch < config.learning.base_minibatch)
-    throw Error(
-        fmt::format("--scaling adascale: expected a --minibatch of at least the --base-minibatch, {}, got {}\n"
-                    "  hint:     --scaling linear",
-                    config.learning.base_minibatch, config.batch.minibatch));
+    throw Error(fmt::format(
+        "learning.scaling = adascale: expected batch.minibatch to be at least learning.base_minibatch, {}, got {}\n"
+        "  hint:     learning.scaling = linear",
+        config.learning.base_minibatch, config.batch.minibatch));
   if (!config.batch.growths.empty())
     throw Error(
-        fmt::format("--minibatch-schedule: expected none beside --scaling adascale, whose gains are averages over "
+        fmt::format("batch.growths: expected none beside learning.scaling = adascale, whose gains are averages over "
                     "steps of one minibatch, got {}",
                     growths_text(config.batch.growths)));
 }
 
 }  // namespace
 
-RunPlan schedule_plan(const RunConfig& config, const RunPlan& plan) {
-  if (!reference_rate(config).has_gains()) return plan;
-  return {plan.samples, config.learning.base_minibatch, plan.samples / config.learning.base_minibatch, plan.steps};
+RunPlan schedule_plan(const Learning& learning, const RunPlan& plan) {
+  if (!reference_rate(learning).has_gains()) return plan;
+  return {plan.samples, learning.base_minibatch, plan.samples / learning.base_minibatch, plan.steps};
 }
 
-RunPlan make_plan(const RunConfig& config, int64_t samples) {
+RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples) {
   if (config.batch.minibatch > samples)
-    throw Error(fmt::format("--minibatch: expected at most the {} samples of {}, got {}", samples, config.data.dataset,
+    throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples,
                             config.batch.minibatch));
-  const int64_t n = batch_plan(config).per_worker;
+  const int64_t n = batch.per_worker;
   if (config.judging.recompute_bn > samples / n)
-    throw Error(
-        fmt::format("--recompute-bn: expected at most {} minibatches of {}, which the {} samples of {} hold, got {}",
-                    samples / n, n, samples, config.data.dataset, config.judging.recompute_bn));
+    throw Error(fmt::format(
+        "judging.recompute_bn: expected at most {} minibatches of {}, which the {} training samples hold, got {}",
+        samples / n, n, samples, config.judging.recompute_bn));
   check_workers(config, n);
   check_gains(config);
   RunPlan plan{samples, config.batch.minibatch, samples / config.batch.minibatch, config.length.steps};
   plan.grown = grown_phases(config, plan);
-  if (plan.steps == 0) plan.steps = schedule_plan(config, plan).steps_in(static_cast<double>(config.length.epochs));
+  if (plan.steps == 0)
+    plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
   return plan;
-}
-
-void check_plan(RunConfig config, int64_t samples) {
-  if (config.batch.fit) config.batch.per_worker = 1;
-  make_plan(config, samples);
 }
 
 MinibatchPhase RunPlan::phase(size_t number) const {
@@ -201,31 +175,31 @@ int64_t last_step(const StopAt& stop, const RunPlan& plan) {
 namespace {
 
 // "; AdaScale: 6 epochs x 937 steps of 64 = 5622 scale-invariant iterations, in 703 to 5622 steps".
-std::string gains_derivation(const RunConfig& config, const RunPlan& plan) {
-  const RunPlan base = schedule_plan(config, plan);
+std::string gains_derivation(const TrainConfig& config, const RunPlan& plan) {
+  const RunPlan base = schedule_plan(config.learning, plan);
   const std::string iterations =
       config.length.steps > 0
-          ? fmt::format("--steps {} of {}", plan.steps, base.minibatch)
+          ? fmt::format("length.steps = {} of {}", plan.steps, base.minibatch)
           : fmt::format("{} epochs x {} steps of {}", config.length.epochs, base.steps_per_epoch, base.minibatch);
   return fmt::format("; AdaScale: {} = {} scale-invariant iterations, in {} to {} steps", iterations, plan.steps,
-                     least_steps(config, plan), plan.steps);
+                     least_steps(config.learning, plan), plan.steps);
 }
 
 }  // namespace
 
-int64_t least_steps(const RunConfig& config, const RunPlan& plan) {
-  const int64_t base = schedule_plan(config, plan).minibatch;
+int64_t least_steps(const Learning& learning, const RunPlan& plan) {
+  const int64_t base = schedule_plan(learning, plan).minibatch;
   return (plan.steps * base + plan.minibatch - 1) / plan.minibatch;
 }
 
-std::string RunPlan::derivation(const RunConfig& config) const {
+std::string RunPlan::derivation(const TrainConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
   if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
   for (const MinibatchPhase& now : grown)
     text +=
         fmt::format("; from epoch {} on {} / {} = {}", now.begin_epoch, samples, now.minibatch, now.steps_per_epoch);
-  if (reference_rate(config).has_gains()) return text + gains_derivation(config, *this);
-  if (config.length.steps > 0) return text + fmt::format("; --steps {} = {:.3g} epochs", steps, epochs(steps));
+  if (reference_rate(config.learning).has_gains()) return text + gains_derivation(config, *this);
+  if (config.length.steps > 0) return text + fmt::format("; length.steps = {}, {:.3g} epochs", steps, epochs(steps));
   return text + fmt::format("; x {} epochs = {} steps", config.length.epochs, steps);
 }
 

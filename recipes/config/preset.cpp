@@ -16,7 +16,12 @@ GivenFlags pairs(const std::vector<std::string>& words) {
 }
 
 RunConfig unset_config(const Recipe& recipe) {
-  RunConfig config = config_of(recipe.defaults, recipe.optimizers);
+  const Defaults& defaults = recipe.defaults;
+  RunConfig config{config_of(defaults, recipe.optimizers), {}, {}, {}};
+  config.data.dataset = defaults.dataset;
+  if (defaults.augment != "none")
+    for (const std::string& kind : comma_separated(defaults.augment))
+      config.data.augment.push_back(choice_of("augment", kAugmentKinds, kind));
   if (recipe.task)
     config.data.dataset = recipe.name;
   else

@@ -6,16 +6,11 @@
 #include <vector>
 
 #include "recipes/config/data_options.h"
+#include "recipes/config/dump.h"
 #include "recipes/config/machine_options.h"
 #include "recipes/config/train_config.h"
 
 namespace kb {
-
-// Texts of the compiler that are written into the run folder.
-enum class Dump : uint8_t { graph, graphviz, passes, schedule, cpp, cuda };
-inline constexpr Choice<Dump> kDumps[] = {{"graph", Dump::graph},   {"graphviz", Dump::graphviz},
-                                          {"passes", Dump::passes}, {"schedule", Dump::schedule},
-                                          {"cpp", Dump::cpp},       {"cuda", Dump::cuda}};
 
 constexpr const char* kResumeAuto = "auto";
 constexpr const char* kTableAlone = "table";  // Looking::print_schedule without a file

@@ -98,10 +98,12 @@ LoadedTask load_own(const Recipe& recipe, const RunConfig& config) {
 // The fingerprint is then that of the parts: other samples are trained on.
 LoadedTask held_out(LoadedTask loaded, int64_t count) {
   const int64_t all = loaded.task.train_count;
+  loaded.task.fingerprint = loaded.data.fingerprint;
   loaded.task = with_validation(std::move(loaded.task), count);
   if (count == 0) return loaded;
   const std::string parts = fmt::format("{} validation {}", loaded.data.fingerprint, count);
   loaded.data.fingerprint = sha256_hex(parts).substr(0, kFingerprintDigits);
+  loaded.task.fingerprint = loaded.data.fingerprint;
   loaded.data.text +=
       fmt::format("; {} of the {} training samples are held out: evaluations judge on them, {}", count, all,
                   loaded.task.test ? "the test part is evaluated once, at the end" : "and no others are there");
@@ -131,6 +133,18 @@ std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& conf
 
 LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
   return held_out(recipe.task ? load_own(recipe, config) : load_images(recipe, config), config.judging.validation);
+}
+
+Task task_to_train(const Recipe& recipe, const RunConfig& config, DataFacts& data) {
+  const auto read = [&recipe, &config, &data] {
+    LoadedTask loaded = load_task(recipe, config);
+    data = std::move(loaded.data);
+    return std::move(loaded.task);
+  };
+  std::optional<Task> known = task_before_data(recipe, config);
+  if (!known) return read();
+  known->read = read;
+  return std::move(*known);
 }
 
 Task declared_task(const Recipe& recipe, const RunConfig& config) {

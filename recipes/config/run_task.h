@@ -26,6 +26,10 @@ struct LoadedTask {
   DataFacts data;
 };
 
+// Returns the task for a training, which reads the data beside the compiling (Task::read) where its programs follow
+// from the data set's name, and sets `data` then; else it is read at once. `recipe`, `config` and `data` must outlive
+// the training.
+Task task_to_train(const Recipe& recipe, const RunConfig& config, DataFacts& data);
 // Returns the task without its sources, which is all that is compiled; nothing where it follows from the data alone.
 std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config);
 // Reads the data that the configuration names. Throws DataError where they are missing or damaged.

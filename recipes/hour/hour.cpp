@@ -7,7 +7,7 @@
 #include <set>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/hour/hour_report.h"
 #include "recipes/hour/hour_search.h"
 #include "recipes/papers/table.h"

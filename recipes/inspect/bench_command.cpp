@@ -162,10 +162,11 @@ int bench_command(const ToolArguments& arguments) {
       parse_tool_call(arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
-  Device device = choose_device(config);
+  Device device = choose_device(config.machine, config.arithmetic.shards);
   const int threads = Pool(static_cast<int>(config.machine.threads)).threads();
   const Task task = timed_task(call->recipe, config);
-  Programs programs = compile_programs(task, config, device.backend->target());
+  Programs programs =
+      compile_programs(task, settle_for_one_step(config, device.backend->target(), config.machine.processes));
   StateStore store(*device.backend);
   Session session(*device.backend, store, std::move(programs.training));
   store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
@@ -173,7 +174,7 @@ int bench_command(const ToolArguments& arguments) {
   const StepTimes times = time_steps(session, config.length.steps);
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
-  const std::string note = precision_note(*device.backend, config);
+  const std::string note = precision_note(*device.backend, config.arithmetic.precision);
   fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
              config.batch.minibatch, word_of(kPrecisions, config.arithmetic.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,

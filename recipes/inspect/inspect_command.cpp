@@ -18,7 +18,7 @@ namespace {
 
 Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) {
   World world(make_local_communicator());  // for programs of several processes, none of which runs
-  Device device = choose_device(call.config, &world);
+  Device device = choose_device(call.config.machine, call.config.arithmetic.shards, &world);
   Programs programs = compiled_for(call, device.backend->target());
   const Compiled& compiled = chosen(programs, options);
   LoadReport load;

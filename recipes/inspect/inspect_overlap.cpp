@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "recipes/config/network.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/inspect_pictures.h"
 #include "recipes/papers/table.h"
@@ -22,14 +22,15 @@ void explain_overlap(ToolCall call) {
   if (call.config.machine.all_reduce != Algorithm::halving_doubling)
     throw UsageError("--explain-overlap: expected --all-reduce halving-doubling, of which its model is");
   World world(make_local_communicator());
-  Device device = choose_device(call.config, &world);
+  Device device = choose_device(call.config.machine, call.config.arithmetic.shards, &world);
   const Task task = timed_task(call.recipe, call.config);
   const Target& target = device.backend->target();
   if (call.config.arithmetic.bucket_mb == 0 && target.processor == Processor::gpu)
     call.config.arithmetic.bucket_mb = kGpuBucketMb;
   if (call.config.arithmetic.bucket_mb == 0) {
-    const BucketChoice choice = choose_bucket(compile_finely(task, call.config, target, {}), *network,
-                                              measure_rates(static_cast<int>(call.config.machine.threads)));
+    const BucketChoice choice =
+        choose_bucket(compile_finely(task, settle_for_one_step(call.config, target, call.config.machine.processes)),
+                      *network, measure_rates(static_cast<int>(call.config.machine.threads)));
     call.config.arithmetic.bucket_mb = choice.megabytes;
     fmt::print("{}\n", choice.text);
   }

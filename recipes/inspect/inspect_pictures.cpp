@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "recipes/config/network.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/overlap_forecast.h"
@@ -41,7 +41,8 @@ void check_picture(const RunConfig& config, const InspectOptions& options) {
 }
 
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const Task& task) {
-  Programs programs = compile_programs(task, call.config, device.backend->target());
+  Programs programs =
+      compile_programs(task, settle_for_one_step(call.config, device.backend->target(), call.config.machine.processes));
   auto loaded = std::make_unique<LoadedPrograms>(*device.backend, std::move(programs),
                                                  static_cast<uint32_t>(call.config.arithmetic.seed));
   for (Session* session : {&loaded->training, &loaded->inference}) fill_timed_inputs(*session, task, call.config);
@@ -71,7 +72,7 @@ std::string draw_from_rates(const ToolCall& call, const InspectOptions& options,
 
 std::string draw_measured(const ToolCall& call, const InspectOptions& options) {
   World world(make_local_communicator());
-  const Device device = choose_device(call.config, &world);
+  const Device device = choose_device(call.config.machine, call.config.arithmetic.shards, &world);
   const Task task = timed_task(call.recipe, call.config);
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
   Session& session = options.predict ? loaded->inference : loaded->training;

@@ -14,8 +14,12 @@ const Compiled& chosen(const Programs& programs, const InspectOptions& options) 
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {
-  const Task task = declared_task(call.recipe, call.config);
-  return compile_programs(task, call.config, target, choose_residency(call.config, task, target));
+  const RunConfig& config = call.config;
+  const Task task = declared_task(call.recipe, config);
+  return compile_programs(task,
+                          settle_for_one_step(config, target, config.machine.processes,
+                                              choose_residency(config.arithmetic.resident, task, target)),
+                          config.looking.dump);
 }
 
 void print_heading(const ToolCall& call, const std::string& where, const std::string& reason) {

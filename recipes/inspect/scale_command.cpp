@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "recipes/config/network.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/scale_json.h"
 #include "recipes/inspect/scaling.h"
@@ -41,8 +41,9 @@ struct Worker {
   LoadedPrograms loaded;
 
   Worker(const Task& task, const RunConfig& config)
-      : device(choose_device(config, &world)),
-        loaded(*device.backend, compile_programs(task, config, device.backend->target()),
+      : device(choose_device(config.machine, config.arithmetic.shards, &world)),
+        loaded(*device.backend,
+               compile_programs(task, settle_for_one_step(config, device.backend->target(), config.machine.processes)),
                static_cast<uint32_t>(config.arithmetic.seed)) {
     fill_timed_inputs(loaded.training, task, config);
   }

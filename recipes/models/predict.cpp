@@ -9,7 +9,7 @@
 
 #include "data/images/image_decoder.h"
 #include "data/images/read_image.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/models/export.h"
 #include "recipes/papers/table.h"

@@ -15,7 +15,7 @@ RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   RunConfig defaults = preset_config(recipe, {config.data.options, config.batch.minibatch, config.data.dataset});
   const std::string own = defaults.learning.optimizer;
   if (own != config.learning.optimizer)
-    use_optimizer(recipe.defaults, recipe.optimizers, defaults, config.learning.optimizer);
+    use_optimizer(recipe.defaults, recipe.optimizers, defaults.learning, config.learning.optimizer);
   defaults.learning.optimizer = own;
   defaults.data.options = OptionValues(recipe.options);
   defaults.batch.minibatch = preset_config(recipe, {config.data.options, {}, config.data.dataset}).batch.minibatch;

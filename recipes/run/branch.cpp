@@ -91,7 +91,7 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
 // AdaScale's place in its schedule counts in steps of the base minibatch, its averages are of one minibatch.
 void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
   const auto text = [](const RunConfig& config) {
-    if (!reference_rate(config).has_gains()) return std::string("another --scaling");
+    if (!reference_rate(config.learning).has_gains()) return std::string("another --scaling");
     return fmt::format("--scaling adascale --base-minibatch {} --minibatch {}", config.learning.base_minibatch,
                        config.batch.minibatch);
   };

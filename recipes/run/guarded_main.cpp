@@ -1,4 +1,5 @@
 #include "recipes/run/guarded_main.h"
+#include "recipes/config/flag_names.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ int exit_code(const std::function<int()>& work, std::string& message) {
   } catch (const DataError& error) {
     message = error.what();
   } catch (const std::bad_alloc&) {
-    message = "not enough memory; a smaller --minibatch takes less";
+    message = "not enough memory; a smaller batch.minibatch takes less";
   } catch (const std::filesystem::filesystem_error& error) {
     message = refusal_of(error);
   } catch (const std::system_error& error) {
@@ -64,7 +65,7 @@ int guarded_main(const std::string& program, const std::function<int()>& work) {
   const int code = exit_code(work, message);
   if (message.empty()) message = standard_output_fault();
   if (message.empty()) return code;
-  print_error(program + ": " + message);
+  print_error(program + ": " + with_flags(message));
   return code == 0 ? 1 : code;
 }
 

@@ -47,7 +47,7 @@ double hyper_or_zero(const RunConfig& config, const char* name) {
 
 void check_mlperf_file(const RunConfig& config, bool goes_on) {
   std::error_code error;
-  if (!config.out.mllog.empty() && reference_rate(config).has_gains())
+  if (!config.out.mllog.empty() && reference_rate(config.learning).has_gains())
     throw Error("--mllog: MLPerf's log has no key for AdaScale's gains\n  hint:     another --scaling, or no --mllog");
   if (config.out.mllog.empty() || config.out.mllog == kStandardOutput) return;
   const bool is_old = std::filesystem::exists(config.out.mllog, error);

@@ -10,12 +10,13 @@
 
 #include "recipes/perf/memory_answer.h"
 #include "recipes/train/feed.h"
+#include "recipes/train/fit.h"
 
 namespace kb {
 namespace {
 
 // Bytes of this process that are in the machine's memory; 0 where the system does not say.
-int64_t resident_bytes() {
+int64_t bytes_now() {
   std::ifstream file("/proc/self/statm");
   int64_t size = 0, resident = 0;  // pages
   return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
@@ -37,15 +38,16 @@ int64_t decoding_bytes(const Task& task, int loader_threads) {
 
 }  // namespace
 
-ProcessMemory process_memory(const RunSetup& setup) {
-  const LoadedPrograms& programs = *setup.programs;
+ProcessMemory process_memory(const Ready& ready) {
+  const LoadedPrograms& programs = ready.programs;
+  const int threads = ready.settled.loader_threads;
   ProcessMemory memory;
-  if (setup.target.processor == Processor::cpu) memory.programs = total_memory(all_of(programs));
-  memory.itself = std::max<int64_t>(0, resident_bytes() - memory.programs);
-  const int batches = host_batches(programs.training, *setup.task.train, setup.loader_threads);
+  if (ready.settled.target.processor == Processor::cpu) memory.programs = total_memory(all_of(programs));
+  memory.itself = std::max<int64_t>(0, bytes_now() - memory.programs);
+  const int batches = host_batches(programs.training, *ready.task.train, threads);
   memory.minibatches = batches * memory_answer(programs.training.compiled()).inputs;
-  memory.decoding = decoding_bytes(setup.task, setup.loader_threads);
-  if (setup.world.leads()) memory.checkpoint = state_bytes(programs.store);
+  memory.decoding = decoding_bytes(ready.task, threads);
+  if (ready.machine.world.leads()) memory.checkpoint = state_bytes(programs.store);
   return memory;
 }
 
@@ -70,16 +72,16 @@ std::string memory_line(const ProcessMemory& memory, int64_t of_programs) {
   return fmt::format("memory: {}, of which programs {} (--memory-report lists all)", process, bytes_text(of_programs));
 }
 
-// With programs on a GPU --memory bounds the device's memory, and says nothing of the process.
-std::string over_memory_note(const ProcessMemory& memory, const RunConfig& config) {
-  const bool is_bound = config.arithmetic.memory > 0 && memory.programs > 0;
-  if (!is_bound || memory.total() <= run_memory(config, 0)) return "";
+// With programs on a GPU arithmetic.memory bounds the device's memory, and says nothing of the process.
+std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
+  const bool is_bound = gigabytes > 0 && memory.programs > 0;
+  if (!is_bound || memory.total() <= run_memory(gigabytes, 0)) return "";
   return fmt::format("NOTE: --memory {} holds the programs, which take {}, but not this process, which takes {}",
-                     config.arithmetic.memory, bytes_text(memory.programs), bytes_text(memory.total()));
+                     gigabytes, bytes_text(memory.programs), bytes_text(memory.total()));
 }
 
 // A line or more a program.
-std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunConfig& config) {
+std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
   std::vector<std::string> lines = {to_text(memory_answer(programs.training.compiled()))};
   const auto more = [&](const std::string& what, const Session& session) {
     lines.push_back(fmt::format("{} {} more", what, bytes_text(memory_answer(session.compiled()).own())));
@@ -87,26 +89,25 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
   more("evaluation takes", programs.inference);
   if (programs.averaged) more("evaluation of the averaged parameters takes", *programs.averaged);
   if (programs.statistics) more("running statistics of batch norm anew take", *programs.statistics);
-  int64_t minibatch = config.batch.minibatch;
   for (size_t i = 0; i < programs.grown.size(); ++i)
-    more(fmt::format("steps of minibatch {} take", minibatch *= config.batch.growths.at(i).factor), *programs.grown[i]);
+    more(fmt::format("steps of minibatch {} take", plan.grown.at(i).minibatch), *programs.grown[i]);
   return lines;
 }
 
 }  // namespace
 
-std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory) {
-  const LoadedPrograms& programs = *setup.programs;
-  const int64_t of_programs = total_memory(all_of(programs));
+std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& memory, bool all) {
+  const int64_t of_programs = total_memory(all_of(ready.programs));
   std::vector<std::string> lines;
-  if (setup.config.looking.memory_report || setup.config.looking.dry_run) {
-    lines = lines_of_programs(programs, setup.config);
+  if (all) {
+    lines = lines_of_programs(ready.programs, ready.settled.plan);
     lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
     lines.push_back(to_text(memory));
   } else {
     lines.push_back(memory_line(memory, of_programs));
   }
-  if (std::string note = over_memory_note(memory, setup.config); !note.empty()) lines.push_back(std::move(note));
+  const double gigabytes = ready.settled.config.arithmetic.memory;
+  if (std::string note = over_memory_note(memory, gigabytes); !note.empty()) lines.push_back(std::move(note));
   return lines;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "recipes/run/run_setup.h"
+#include "recipes/train/train.h"
 
 namespace kb {
 
@@ -18,14 +19,14 @@ struct ProcessMemory {
   int64_t total() const { return programs + itself + minibatches + checkpoint + decoding; }
 };
 
-// `setup`: whose programs are loaded, so that all they take is there.
-ProcessMemory process_memory(const RunSetup& setup);
+// Returns what a training takes whose programs are loaded, so that all their memory is there.
+ProcessMemory process_memory(const Ready& ready);
 // A line.
 std::string to_text(const ProcessMemory& memory);
 
-// A line about what programs and process take; with --memory-report and --dry-run every part of it. Another where the
-// programs are within --memory and the process as a whole is not.
-std::vector<std::string> memory_lines(const RunSetup& setup, const ProcessMemory& memory);
+// Returns a line about what programs and process take; with `all` every part of it. Another line says where the
+// programs are within arithmetic.memory and the process as a whole is not.
+std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& memory, bool all);
 
 // Bytes that this process has had in the machine's memory at most; 0 where the system does not say.
 int64_t peak_process_bytes();

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/run/interrupt.h"
 #include "runtime/comm/open.h"
 #include "runtime/launch.h"

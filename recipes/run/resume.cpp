@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
@@ -249,7 +249,7 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
       {kVersion, kVersionNow},           {"recipe", recipe.name},
       {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
       {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
-  if (reference_rate(config).has_gains()) facts[kScheduleState] = std::string(AdaScale::kStateDigits, '0');
+  if (reference_rate(config.learning).has_gains()) facts[kScheduleState] = std::string(AdaScale::kStateDigits, '0');
   return facts;
 }
 

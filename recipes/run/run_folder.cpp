@@ -123,6 +123,9 @@ void RunFolder::remove_leftovers() const {
 namespace {
 
 Json manifest_of(const ManifestFacts& facts) {
+  const auto& [task, settled, machine, programs] = facts.ready;
+  const Compiled &training = programs.training.compiled(), &inference = programs.inference.compiled();
+  const std::vector<NamedMetric>& metrics = programs.metrics.test;
   Json manifest;
   const std::vector<std::string> words = flag_words(facts.recipe, facts.config);
   manifest["recipe"] = facts.recipe.name;
@@ -135,46 +138,53 @@ Json manifest_of(const ManifestFacts& facts) {
   for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
     if (effect != FlagEffect::call) manifest["flags"][name] = scalar_json(value);
   manifest["seed"] = facts.config.arithmetic.seed;
-  manifest["data"] = {
-      {"name", facts.data.name},       {"fingerprint", facts.data.fingerprint}, {"train", facts.task.train_count},
-      {"test", facts.task.test_count}, {"valid", facts.task.valid_count},       {"class_names", facts.data.class_names},
-      {"mean", facts.data.mean},       {"stddev", facts.data.stddev},           {"resident", facts.residency.is_on()}};
+  manifest["data"] = {{"name", facts.data.name},
+                      {"fingerprint", facts.data.fingerprint},
+                      {"train", task.train_count},
+                      {"test", task.test_count},
+                      {"valid", task.valid_count},
+                      {"class_names", facts.data.class_names},
+                      {"mean", facts.data.mean},
+                      {"stddev", facts.data.stddev},
+                      {"resident", settled.residency.is_on()}};
   if (const ImageShape& s = facts.data.shape; s.size() > 0) {
     manifest["data"]["shape"] = Json::array({s.channels, s.height, s.width});
     manifest["data"]["in_files"] = facts.data.in_files;
   }
-  manifest["steps"] = facts.plan.steps;
-  manifest["steps_per_epoch"] = facts.plan.steps_per_epoch;
-  if (!facts.metrics.empty()) {
-    const NamedMetric& goal = facts.metrics.front();
+  manifest["steps"] = settled.plan.steps;
+  manifest["steps_per_epoch"] = settled.plan.steps_per_epoch;
+  if (!metrics.empty()) {
+    const NamedMetric& goal = metrics.front();
     manifest["goal"] = {
         {"name", goal.name}, {"is_share", goal.kind.is_share}, {"higher_is_better", goal.kind.higher_is_better}};
   }
-  for (const NamedMetric& metric : facts.metrics)
+  for (const NamedMetric& metric : metrics)
     manifest["metrics"].push_back({{"name", metric.name},
                                    {"is_share", metric.kind.is_share},
                                    {"higher_is_better", metric.kind.higher_is_better}});
-  for (const MinibatchPhase& now : facts.plan.grown)
+  for (const MinibatchPhase& now : settled.plan.grown)
     manifest["minibatch_phases"].push_back({{"begin_step", now.begin_step},
                                             {"begin_epoch", now.begin_epoch},
                                             {"minibatch", now.minibatch},
                                             {"steps_per_epoch", now.steps_per_epoch}});
-  manifest["learning_rate"] = facts.learning_rate;
-  manifest["parameters"] = facts.parameters;
-  manifest["memory"] = {
-      {"programs", facts.program_bytes}, {"process", facts.process_bytes}, {"device", facts.device_bytes}};
-  if (facts.fit)
-    manifest["fit"] = {{"per_worker", facts.fit->per_worker},
-                       {"bytes", facts.fit->bytes},
-                       {"memory", facts.fit->memory},
-                       {"recomputed", facts.fit->recomputed}};
+  manifest["learning_rate"] = rate_derivation(settled.config.learning, settled.plan);
+  manifest["parameters"] = programs.parameters;
+  const bool has_own_memory = settled.target.processor != Processor::cpu;
+  manifest["memory"] = {{"programs", total_memory(all_of(programs))},
+                        {"process", facts.process_bytes},
+                        {"device", has_own_memory ? machine.backend.memory_bytes() : 0}};
+  if (settled.fit)
+    manifest["fit"] = {{"per_worker", settled.fit->per_worker},
+                       {"bytes", settled.fit->bytes},
+                       {"memory", settled.fit->memory},
+                       {"recomputed", settled.fit->recomputed}};
   if (facts.config.judging.log_layers)
-    for (const LoggedLayer& layer : logged_layers(facts.training.space)) manifest["layers"].push_back(layer.name);
-  manifest["graph_hash"] = {{"training", facts.training.graph_hash}, {"inference", facts.inference.graph_hash}};
+    for (const LoggedLayer& layer : logged_layers(training.space)) manifest["layers"].push_back(layer.name);
+  manifest["graph_hash"] = {{"training", training.graph_hash}, {"inference", inference.graph_hash}};
   manifest["host"] = host_name();
-  manifest["device"] = facts.device;
+  manifest["device"] = machine.backend.description();
   if (!facts.picks.empty()) manifest["picks"] = copy_of(parse_json(facts.picks, "picks"));
-  manifest["versions"] = versions(facts.library);
+  manifest["versions"] = versions(machine.backend.library());
   return manifest;
 }
 
@@ -209,7 +219,7 @@ std::string manifest_text(const ManifestFacts& facts) {
     manifest["branch"] = {{"run", facts.branch->run.string()},
                           {"checkpoint", facts.branch->checkpoint.path.filename().string()},
                           {"step", facts.branch->checkpoint.step},
-                          {"begins_at", steps_done(*facts.branch, facts.plan)},
+                          {"begins_at", steps_done(*facts.branch, facts.ready.settled.plan)},
                           {"state_sha256", facts.branch->checkpoint.fact("state_sha256")}};
   return manifest.dump(2) + "\n";
 }

@@ -9,9 +9,7 @@
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/branch_point.h"
-#include "recipes/train/fit.h"
-#include "recipes/train/programs.h"
-#include "recipes/train/training_loop.h"
+#include "recipes/train/train.h"
 #include "runtime/folder_lock.h"
 #include "runtime/state_store.h"
 
@@ -63,23 +61,12 @@ class RunFolder {
 
 struct ManifestFacts {
   const Recipe& recipe;
-  const RunConfig& config;
-  const RunPlan& plan;
-  const Compiled &training, &inference;
-  int64_t parameters = 0;  // elements
-  const Task& task;
-  const std::vector<NamedMetric>& metrics;  // of an evaluation; the first is the goal
+  const RunConfig& config;  // as_settled
+  const Ready& ready;
   const DataFacts& data;
-  std::string learning_rate;  // its derivation
-  std::string device;
-  std::string library;  // Backend::library()
-  std::string picks;    // see algorithm_choices_text; may be empty
-  Residency residency = {};
-  std::optional<Fit> fit = {};
+  std::string picks;                    // see algorithm_choices_text; may be empty
   const BranchPoint* branch = nullptr;  // that a run begins with; null: with initial values, or it goes on
-  int64_t program_bytes = 0;            // of the device's memory, of all programs together
   int64_t process_bytes = 0;            // of the machine's memory, before the first step
-  int64_t device_bytes = 0;             // that a device with memory of its own has; 0 on the CPU
 };
 
 // Every flag, seed, graph hash, version, and the command that repeats the run.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "recipes/perf/step_profiles.h"
 #include "recipes/train/noise_log.h"
 
 namespace kb {
@@ -41,6 +42,27 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   console_.line(fmt::format("epoch {:<6.4g} step {:<8} {}{} loss {:.4f}  {}  {:.0f} s{}{}{}", report.epoch, report.step,
                             figures, report.part, evaluation.loss, trained, report.train_seconds, averaged, noise,
                             gain));
+}
+
+void RunObserver::open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap) {
+  record_ = std::move(record);
+  picture_.emplace(std::move(picture));
+  log_ = std::move(log);
+  explains_overlap_ = explains_overlap;
+}
+
+bool RunObserver::wants_profile(int64_t step) {
+  is_drawn_ = picture_->is_of(step);
+  return is_drawn_ || explains_overlap_;
+}
+
+void RunObserver::profile_begins() {
+  if (is_drawn_) picture_->begin();
+}
+
+void RunObserver::profiled(const Session& training, const Profile& profile) {
+  if (explains_overlap_) overlaps_.push_back(measured_overlap(training, profile));
+  if (is_drawn_) picture_->draw(training, profile);
 }
 
 void RunObserver::tested(const TestReport& report) {

@@ -3,6 +3,8 @@
 #pragma once
 #include <chrono>
 
+#include "compiler/overlap.h"
+#include "recipes/config/flag_names.h"
 #include "recipes/run/console.h"
 #include "recipes/run/mlperf_log.h"
 #include "recipes/run/run_record.h"
@@ -13,12 +15,11 @@ namespace kb {
 
 class RunObserver : public Observer {
  public:
-  // All must outlive it. `started`: the process.
-  RunObserver(Console& console, RunRecord& record, const StepPicture& picture, MlperfLog& log,
-              std::chrono::steady_clock::time_point started)
-      : console_(console), record_(record), picture_(picture), log_(log), started_(started) {}
+  // `started`: the process. Until open() it has a console alone.
+  RunObserver(bool quiet, bool may_rewrite, std::chrono::steady_clock::time_point started)
+      : console_(quiet, may_rewrite), started_(started) {}
 
-  void note(const std::string& line) override { console_.line(line); }
+  void note(const std::string& line) override { console_.line(with_flags(line)); }
   bool wants_progress() override { return console_.wants_progress(); }
   void progress(const Progress& progress) override { console_.progress(progress); }
   void step(const StepMetrics& metrics) override;
@@ -31,17 +32,24 @@ class RunObserver : public Observer {
   void tested(const TestReport& report) override;
   void save_model(int64_t steps) override { record_.save_model(steps); }
   void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
-  bool wants_profile(int64_t step) override { return picture_.is_of(step); }
-  void profile_begins() override { picture_.begin(); }
-  void profiled(const Session& training, const Profile& profile) override { picture_.draw(training, profile); }
+  bool wants_profile(int64_t step) override;
+  void profile_begins() override;
+  void profiled(const Session& training, const Profile& profile) override;
   void finish() override { record_.wait(); }
   std::string failed(const Failure& failure) override;
 
+ protected:
+  // Where events go from then on, before the first of them. `explains_overlap`: every step is profiled.
+  void open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap);
+
+  Console console_;
+  RunRecord record_;
+  MlperfLog log_;
+  std::vector<Overlap> overlaps_;  // of every step, where they are explained
+
  private:
-  Console& console_;
-  RunRecord& record_;
-  const StepPicture& picture_;
-  MlperfLog& log_;
+  std::optional<StepPicture> picture_;
+  bool explains_overlap_ = false, is_drawn_ = false;  // of the step under way
   const std::chrono::steady_clock::time_point started_;
   bool has_stepped_ = false;
 };

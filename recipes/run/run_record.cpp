@@ -46,6 +46,8 @@ struct RunRecord::Files {
 
 RunRecord::RunRecord() = default;
 RunRecord::~RunRecord() = default;
+RunRecord::RunRecord(RunRecord&&) noexcept = default;
+RunRecord& RunRecord::operator=(RunRecord&&) noexcept = default;
 
 RunRecord::RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
                      const Hyperparameters& flags, std::map<std::string, std::string> facts, int64_t keep,

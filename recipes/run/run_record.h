@@ -16,6 +16,8 @@ class RunRecord {
  public:
   RunRecord();  // leaves nothing
   ~RunRecord();
+  RunRecord(RunRecord&&) noexcept;
+  RunRecord& operator=(RunRecord&&) noexcept;
   // `goes_on`: with the metrics that are there. `begins_at`: steps done before. `flags`: of the run, for TensorBoard.
   // `facts`: into every checkpoint. `say`: see MetricsFile. The store must outlive it.
   RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,

@@ -61,36 +61,38 @@ std::string target_text(const TargetFigure& target, const LoopResult& result) {
                      result.target->samples, result.target->epochs);
 }
 
-std::string iterations_text(const RunConfig& config, const RunPlan& plan, const LoopResult& result) {
+std::string iterations_text(const Settled& settled, const LoopResult& result) {
   const double iterations = result.iterations.value();
   return fmt::format(
       "AdaScale: {:.0f} scale-invariant iterations in {} steps, a mean gain of {:.3g}; perfect scaling takes {} steps, "
       "no gain {}",
       iterations, result.steps, result.steps > 0 ? iterations / static_cast<double>(result.steps) : 1,
-      least_steps(config, plan), plan.steps);
+      least_steps(settled.config.learning, settled.plan), settled.plan.steps);
 }
 
-std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
-                                    const DataFacts& data, const Residency& residency, int loader_threads) {
+std::vector<std::string> plan_lines(const RunConfig& config, const Settled& settled, const Task& task,
+                                    const DataFacts& data) {
   std::vector<std::string> lines;
-  const BatchPlan batch = batch_plan(config);
-  lines.push_back(task.is_noise ? data.text : data.text + "; " + loader_text(loader_threads, residency));
+  const BatchPlan& batch = settled.batch;
+  const RunPlan& plan = settled.plan;
+  lines.push_back(task.is_noise ? data.text
+                                : data.text + "; " + loader_text(settled.loader_threads, settled.residency));
   if (!data.note.empty()) lines.push_back(data.note);
   if (!config.data.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
   lines.push_back("plan " + plan.derivation(config));
   if (batch.workers() > 1 || batch.per_worker != batch.asked) lines.push_back("workers " + batch.derivation());
-  lines.push_back(rate_derivation(config, plan));
-  if (const std::string note = rate_note(config, plan); !note.empty()) lines.push_back(note);
+  lines.push_back(rate_derivation(config.learning, plan));
+  if (const std::string note = rate_note(config.learning, plan); !note.empty()) lines.push_back(note);
   const std::string smoothing =
       task.classes > 0 ? fmt::format("label smoothing {}, ", config.learning.label_smoothing) : "";
   std::string seeds = fmt::format("seed {}", config.arithmetic.seed);
   if (config.arithmetic.seed_weights) seeds += fmt::format(", of the weights {}", *config.arithmetic.seed_weights);
   if (config.arithmetic.seed_order) seeds += fmt::format(", of the order {}", *config.arithmetic.seed_order);
-  lines.push_back(fmt::format("{}; {}{}", optimizer_text(config), smoothing, seeds));
+  lines.push_back(fmt::format("{}; {}{}", optimizer_text(config.learning, config.batch.minibatch), smoothing, seeds));
   return lines;
 }
 
-std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config) {
+std::vector<std::string> program_lines(const LoadedPrograms& programs, const Settled& settled) {
   std::vector<std::string> lines;
   const Compiled& compiled = programs.training.compiled();
   const LoadReport &a = programs.training.load_report(), &b = programs.inference.load_report();
@@ -106,7 +108,7 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Run
   if (programs.statistics)
     lines.push_back(
         fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples",
-                    config.judging.recompute_bn, batch_plan(config).per_worker));
+                    settled.config.judging.recompute_bn, settled.batch.per_worker));
   return lines;
 }
 

@@ -30,12 +30,11 @@ std::string target_text(const TargetFigure& target, const LoopResult& result);
 
 // "AdaScale: 5622 scale-invariant iterations in 1034 steps, a mean gain of 5.44; perfect scaling takes 703 steps, no
 // gain 5622", of a run with AdaScale.
-std::string iterations_text(const RunConfig& config, const RunPlan& plan, const LoopResult& result);
+std::string iterations_text(const Settled& settled, const LoopResult& result);
 
-// Lines about the data, the plan, the learning rate and the optimizer. `loader_threads`: 0: a step fills its own
-// minibatch.
-std::vector<std::string> plan_lines(const RunConfig& config, const RunPlan& plan, const Task& task,
-                                    const DataFacts& data, const Residency& residency, int loader_threads);
+// Lines about the data, the plan, the learning rate and the optimizer.
+std::vector<std::string> plan_lines(const RunConfig& config, const Settled& settled, const Task& task,
+                                    const DataFacts& data);
 
 // Names of the images that this process could not decode, with the reason: "train/CLASS/FILE: ...".
 std::vector<std::string> replaced_images(const Task& task);
@@ -43,6 +42,6 @@ std::vector<std::string> replaced_images(const Task& task);
 std::vector<std::string> replaced_lines(const Task& task);
 
 // Lines about the compiled programs: times, and parameters that never learn.
-std::vector<std::string> program_lines(const LoadedPrograms& programs, const RunConfig& config);
+std::vector<std::string> program_lines(const LoadedPrograms& programs, const Settled& settled);
 
 }  // namespace kb

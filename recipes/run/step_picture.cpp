@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/perf/overlap_report.h"
 #include "recipes/report/picture.h"
 #include "recipes/run/run_folder.h"

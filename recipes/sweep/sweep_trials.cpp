@@ -7,7 +7,7 @@
 #include "data/error.h"
 #include "optim/scaling.h"
 #include "recipes/config/flags.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/recorded_flags.h"
 #include "recipes/train/programs.h"
@@ -67,7 +67,7 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
     throw UsageError(
         "--data synthetic: expected a data set, by whose held-out samples the trials of a sweep are judged, got noise\n"
         "  hint:     --data DIR, the folder of the data set");
-  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config, *task);
+  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config.length.target, *task);
 }
 
 // Every range with the flag of the recipe that it is of.
@@ -236,7 +236,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
     if (range.range.is_relative) definition.centre[range.range.flag] = centre_of(recipe, first, range.range.flag);
   const bool searches_rate = std::any_of(definition.ranges.begin(), definition.ranges.end(),
                                          [](const SweepRange& range) { return range.range.flag == kRateFlag; });
-  if (searches_rate && reference_rate(first).has_gains())
+  if (searches_rate && reference_rate(first.learning).has_gains())
     throw UsageError(
         "--search lr: it gives the rate of a step as it is, which --scaling adascale derives from --base-lr\n"
         "  hint:     --search base-lr=...");

@@ -45,6 +45,11 @@ void bound_labels(Task& task) {
 }  // namespace
 
 Task checked_task(Task task) {
+  if (!task.train && task.read) {
+    check_fields(task);
+    bound_labels(task);
+    return task;
+  }
   if (!task.train)
     throw Error(fmt::format("task {}: expected a source of training samples, got no training samples", task.name));
   check_fields(task);

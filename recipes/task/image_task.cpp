@@ -48,7 +48,7 @@ void check_mixed_labels(const Graph& graph, const std::string& recipe, const Bat
       if (input == batch.other_labels.value()) return;
   throw Error(
       fmt::format("recipe {}: mixup mixes the images, but the model's loss does not read Batch::other_labels\n"
-                  "  hint:     classification(batch, logits) does; or leave out --augment mixup",
+                  "  hint:     classification(batch, logits) does; or leave mixup out of data.augment",
                   recipe));
 }
 

@@ -121,7 +121,7 @@ InputSpec input_spec(const ImageSource& source) {
 
 Input load_input(const ImageSource& source) {
   if (source.dir == kNoise && source.dataset == kFolder)
-    throw Error("--data synthetic: expected a data set that is known without its data, got 'folder'");
+    throw Error("data.path = synthetic: expected a data set that is known without its data, got 'folder'");
   if (source.dir == kNoise && !known_from_data_alone(source)) {
     InputSpec spec = input_spec(source);
     spec.noise = true;

@@ -44,7 +44,7 @@ void check_metric_name(const std::string& task, const std::string& name) {
     throw Error(fmt::format(
         "task {}: a metric is called '{}'\n  expected: a name without quotes, backslashes, commas, '=' and "
         "control characters\n  hint:     it is a key of metrics.jsonl, a column of metrics.csv and a word of "
-        "--target",
+        "length.target",
         task, characters_of(name)));
   const bool is_mean = name.ends_with("_mean") || name.starts_with("train_") || name.starts_with("ema_");
   if (!is_mean && std::find(std::begin(kKeys), std::end(kKeys), name) == std::end(kKeys)) return;
@@ -200,7 +200,8 @@ Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real) {
   Graph graph(task.name + ".statistics", Mode::statistics);
   Declared declared = declare(graph, task, minibatch, real);
   if (graph.writes.empty())
-    throw Error(fmt::format("--recompute-bn: expected a model with batch norm, got {}, which has none", task.name));
+    throw Error(
+        fmt::format("judging.recompute_bn: expected a model with batch norm, got {}, which has none", task.name));
   add_output(graph, "count", sum(declared.weights));
   return graph;
 }

@@ -78,12 +78,12 @@ struct NamedMetric {
 // Metrics that the programs of a training compute.
 struct ComputedMetrics {
   std::vector<NamedMetric> test = {};      // by the evaluation
-  std::vector<NamedMetric> training = {};  // by the training step, as RunConfig::train_metrics asks
+  std::vector<NamedMetric> training = {};  // by the training step, as judging.train_metrics asks
 };
 
 struct ModelOutput {
   Tensor loss;                  // float [N]; never reduced over N
-  std::vector<Metric> metrics;  // the first is the goal: what "best" and --stop-at are about
+  std::vector<Metric> metrics;  // the first is the goal: what "best" and length.stop_at are about
   Tensor logits = {};           // float [N, classes] of a classification, for build_logits_graph; else none
 };
 
@@ -94,6 +94,7 @@ struct Task {
   std::vector<Optimizer> optimizers = {};   // its own, beside the built-in ones
   int64_t classes = 0;                      // where the loss is a cross-entropy over classes, below which labels lie
   std::string data = {};                    // name of the data set
+  std::string fingerprint = {};             // hash of its contents, hexadecimal digits; "": not known yet
   int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
   int64_t valid_count = 0;                  // of the samples held out; 0: there are none
   bool is_noise = false;                    // of the training part: its losses mean nothing
@@ -103,6 +104,8 @@ struct Task {
   // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is. `test`: null where
   // `valid` alone is judged on.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
+  // Reads the data and returns the task with its sources; programs are compiled meanwhile. Empty: the sources are set.
+  std::function<Task()> read = {};
 
   std::vector<std::string> fields_in_memory() const;  // names
 };

@@ -77,7 +77,7 @@ void check_judged(const Task& task) {
       "{}: there are no samples to judge a training by\n"
       "  expected: a test part, or samples that are held out\n"
       "  got:      {} training samples alone\n"
-      "  hint:     --validation {} holds out so many of them",
+      "  hint:     judging.validation = {} holds out so many of them",
       task.data.empty() ? task.name : task.data, task.train_count, std::max<int64_t>(1, task.train_count / 10)));
 }
 
@@ -85,10 +85,10 @@ Task without_held_out(Task task, int64_t count) {
   const int64_t all = task.train_count, left = all - count;
   const std::string& name = task.data.empty() ? task.name : task.data;
   if (task.is_noise || (task.train && task.train->is_constant()))
-    throw Error(fmt::format("--validation: expected samples to hold out, got noise in the shape of {}", name));
+    throw Error(fmt::format("judging.validation: expected samples to hold out, got noise in the shape of {}", name));
   if (left < 1)
     throw Error(
-        fmt::format("--validation: expected less than the {} training samples of {}, got {}", all, name, count));
+        fmt::format("judging.validation: expected less than the {} training samples of {}, got {}", all, name, count));
   task.train_count = left;
   task.valid_count = count;
   if (!task.train) return task;

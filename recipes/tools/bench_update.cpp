@@ -106,12 +106,14 @@ int bench_update(const std::vector<std::string>& arguments) {
       {"bench_update", {}, arguments}, {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
-  const Device device = choose_device(config);
+  const Device device = choose_device(config.machine, config.arithmetic.shards);
   if (device.backend->target().processor != Processor::cpu)
     throw UsageError("--device: expected a CPU, whose copies the update is held against\n  hint:     --device cpu");
   const Task task = timed_task(call->recipe, config);
   StateStore store(*device.backend);
-  Session session(*device.backend, store, compile_training(task, config, device.backend->target(), {}));
+  Session session(
+      *device.backend, store,
+      compile_training(task, settle_for_one_step(config, device.backend->target(), config.machine.processes)));
   store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "recipes/config/learning.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
@@ -46,7 +47,7 @@ RunConfig with_steps(RunConfig config) {
 
 // Throws UsageError for a schedule that depends on the workers' gradients: a trace has one worker.
 const RunConfig& without_gains(const RunConfig& config) {
-  if (reference_rate(config).has_gains())
+  if (reference_rate(config.learning).has_gains())
     throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
   return config;
 }
@@ -67,8 +68,8 @@ class Trace {
         input_(load_input(image_source(recipe_, config_))),
         task_(image_task(recipe_, input_.spec, config_.data.options)),
         plan_(make_plan(without_gains(config_), input_.data.train.count())),
-        scalars_(make_scalars(recipe_.optimizers, config_, plan_)),
-        device_(choose_device(config_)),
+        scalars_(make_scalars(recipe_.optimizers, config_.learning, plan_)),
+        device_(choose_device(config_.machine, config_.arithmetic.shards)),
         store_(*device_.backend),
         session_(*device_.backend, store_, compiled()),
         batch_(session_, task_.fields),
@@ -102,7 +103,7 @@ class Trace {
 
  private:
   Compiled compiled() const {
-    CompileOptions options = training_options(task_, config_, device_.backend->target());
+    CompileOptions options = training_options(task_, settle_for_one_step(config_, device_.backend->target()), {});
     options.optimizer = tracing(std::move(options.optimizer));
     options.workers = {};  // one takes the whole minibatch
     const DType real = graph_dtype(options.precision);
@@ -195,7 +196,8 @@ class Trace {
       adapts[segment.name] = segment.adapt;
     }
     for (const FlagValue& flag : flag_values(recipe_, config_)) config[flag.name] = flag.value;
-    for (const NamedScalar& scalar : hyper_of_run(config_)) hyper[scalar.name] = scalar.value;
+    for (const NamedScalar& scalar : hyper_of_run(config_.learning, config_.batch.minibatch))
+      hyper[scalar.name] = scalar.value;
     return {{"recipe", recipe_.name},
             {"flags", config},
             {"steps", plan_.steps},

@@ -11,6 +11,7 @@
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/multiply_rate.h"
 #include "recipes/perf/overlap_forecast.h"
+#include "recipes/train/programs.h"
 #include "runtime/comm/measure_network.h"
 
 namespace kb {
@@ -61,9 +62,9 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
   return seconds;
 }
 
-Compiled compile_finely(const Task& task, RunConfig config, const Target& target, const Residency& residency) {
-  config.arithmetic.bucket_mb = kFinestMb;
-  return compile_training(task, config, target, residency);
+Compiled compile_finely(const Task& task, Settled settled) {
+  settled.bucket_bytes = bucket_bytes(kFinestMb);
+  return compile_training(task, settled);
 }
 
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
@@ -92,16 +93,18 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
   return choice;
 }
 
-BucketChoice bucket_of_run(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
-                           World& world) {
-  if (world.size() == 1 || config.arithmetic.bucket_mb > 0) return {config.arithmetic.bucket_mb, ""};
-  if (target.processor == Processor::gpu)
-    return {kGpuBucketMb, fmt::format("gradient in buckets of {} MB, as always on GPUs (--bucket-mb)", kGpuBucketMb)};
-  // The model is that of halving-doubling, and of another algorithm's sums the bits depend on the size.
-  if (config.machine.all_reduce != Algorithm::halving_doubling) return {config.arithmetic.bucket_mb, ""};
-  const Network network = config.machine.net ? *config.machine.net : measure_network(world.communicator());
-  const ProcessorRates rates = slowest(measure_rates(static_cast<int>(config.machine.threads)), world.communicator());
-  return choose_bucket(compile_finely(task, config, target, residency), network, rates);
+BucketChoice choose_bucket_of(const Task& task, const Settled& open, Machine machine) {
+  const double given = open.config.arithmetic.bucket_mb;
+  if (machine.world.size() == 1 || given > 0) return {given, ""};
+  if (open.target.processor == Processor::gpu)
+    return {kGpuBucketMb,
+            fmt::format("gradient in buckets of {} MB, as always on GPUs (arithmetic.bucket_mb)", kGpuBucketMb)};
+  // The model is that of halving-doubling, and with another algorithm the bits depend on the size.
+  if (machine.options.all_reduce != Algorithm::halving_doubling) return {given, ""};
+  Communicator& communicator = machine.world.communicator();
+  const Network network = machine.options.net ? *machine.options.net : measure_network(communicator);
+  const ProcessorRates rates = slowest(measure_rates(open.threads), communicator);
+  return choose_bucket(compile_finely(task, open), network, rates);
 }
 
 }  // namespace kb

@@ -3,9 +3,11 @@
 #pragma once
 #include <string>
 
+#include "compiler/pipeline.h"
 #include "recipes/config/network.h"
-#include "recipes/train/programs.h"
-#include "recipes/train/world.h"
+#include "recipes/task/task.h"
+#include "recipes/train/machine.h"
+#include "recipes/train/settled.h"
 #include "runtime/comm/communicator.h"
 
 namespace kb {
@@ -20,22 +22,21 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
 inline constexpr double kGpuBucketMb = 25;
 
 struct BucketChoice {
-  double megabytes = 0;  // for --bucket-mb
-  std::string text;      // a line
+  double megabytes = 0;  // as arithmetic.bucket_mb
+  std::string text;      // a sentence for a person
 };
 
 // The training step with its gradient in the smallest buckets: when each piece is ready, from which the step of any
 // size follows.
-Compiled compile_finely(const Task& task, RunConfig config, const Target& target, const Residency& residency);
+Compiled compile_finely(const Task& task, Settled settled);
 
 // Returns the size, from 1/16 to 50 MB or the whole gradient, with the shortest step by predict_overlap for estimated
 // times; a smaller size must be 0.5 % faster. Bits do not depend on it.
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates);
 
-// Collective call. Returns --bucket-mb, with no text, where it is given or nothing is to choose; else the size that
-// each process chooses for itself. All choose the same, from figures that all have: the network's and those of the
-// slowest of the processors, with the threads of `config`.
-BucketChoice bucket_of_run(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
-                           World& world);
+// Collective call. Returns arithmetic.bucket_mb, with no text, where it is given or nothing is to choose; else the size
+// that each process chooses for itself. All choose the same, from figures that all have: the network's and those of the
+// slowest of the processors. `open`: every other choice.
+BucketChoice choose_bucket_of(const Task& task, const Settled& open, Machine machine);
 
 }  // namespace kb

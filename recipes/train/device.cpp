@@ -22,54 +22,56 @@ std::string what_is_missing(const std::string& error) {
                                     : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
 }
 
-// Returns why --device auto must take CPUs; empty where GPUs may be asked for.
-std::string what_only_cpus_have(const RunConfig& config, bool shared) {
+// Returns why an automatic choice must take CPUs; empty where GPUs may be asked for.
+std::string what_only_cpus_have(const MachineOptions& options, bool shared) {
   if (!shared) return "";
-  const Algorithm algorithm = config.machine.all_reduce;
+  const Algorithm algorithm = options.all_reduce;
   if (algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl)
-    return fmt::format("--all-reduce {} sums in the memory of the host", word_of(kAllReduces, algorithm));
-  return config.machine.net ? "--net slows down the messages of the host" : "";
+    return fmt::format("machine.all_reduce = {} sums in the memory of the host", word_of(kAllReduces, algorithm));
+  return options.net ? "machine.net slows down the messages of the host" : "";
 }
 
 }  // namespace
 
-Device choose_device(const RunConfig& config, World* world) {
+Device choose_device(const MachineOptions& options, int64_t shards, World* world) {
   const bool shared = world && world->size() > 1;
-  const Algorithm algorithm = config.machine.all_reduce;
+  const Algorithm algorithm = options.all_reduce;
   const auto gpu = [&](std::string reason) -> Device {
-    CudaOptions options{.deterministic = !config.machine.fast,
-                        .sync_steps = config.machine.sync_steps,
-                        .cache_directory = "",
-                        .communicator = world ? &world->communicator() : nullptr,
-                        .heartbeat = world ? world->heartbeat() : nullptr,
-                        .all_reduce = shared ? algorithm : Algorithm::halving_doubling};
-    Device device{open_cuda_backend(options), std::move(reason), ""};
+    CudaOptions cuda_options{.deterministic = !options.fast,
+                             .sync_steps = options.sync_steps,
+                             .cache_directory = "",
+                             .communicator = world ? &world->communicator() : nullptr,
+                             .heartbeat = world ? world->heartbeat() : nullptr,
+                             .all_reduce = shared ? algorithm : Algorithm::halving_doubling};
+    Device device{open_cuda_backend(cuda_options), std::move(reason), ""};
     if (shared) device.sums = fmt::format("{}, {}", cuda::open_nccl()->version_text(), word_of(kAllReduces, algorithm));
     return device;
   };
   const auto cpu = [&](std::string reason) -> Device {
-    if (algorithm == Algorithm::nccl) throw UsageError(fmt::format("--all-reduce nccl: expected GPUs, got {}", reason));
-    return {make_cpu_backend({.threads = static_cast<int>(config.machine.threads),
-                              .shards = static_cast<int>(config.arithmetic.shards),
+    if (algorithm == Algorithm::nccl)
+      throw UsageError(fmt::format("machine.all_reduce = nccl: expected GPUs, got {}", reason));
+    return {make_cpu_backend({.threads = static_cast<int>(options.threads),
+                              .shards = static_cast<int>(shards),
                               .cache_directory = "",
                               .communicator = world ? &world->communicator() : nullptr,
                               .heartbeat = world ? world->heartbeat() : nullptr}),
             std::move(reason), ""};
   };
-  if (config.machine.device == DeviceChoice::cuda) {
+  if (options.device == DeviceChoice::cuda) {
     try {
-      return gpu("--device cuda");
+      return gpu("machine.device = cuda");
     } catch (const Error& error) {
-      throw Error(fmt::format("--device cuda: {}\n  or:      --device cpu", error.what()));
+      throw Error(fmt::format("machine.device = cuda: {}\n  or:      machine.device = cpu", error.what()));
     }
   }
-  if (config.machine.device == DeviceChoice::cpu) return cpu("--device cpu");
-  if (const std::string only = what_only_cpus_have(config, shared); !only.empty())
-    return cpu(fmt::format("--device auto: {}", only));
+  if (options.device == DeviceChoice::cpu) return cpu("machine.device = cpu");
+  if (const std::string only = what_only_cpus_have(options, shared); !only.empty())
+    return cpu(fmt::format("machine.device = auto: {}", only));
   try {
-    return gpu(shared ? "--device auto: there is a GPU for each process" : "--device auto: there is a GPU");
+    return gpu(shared ? "machine.device = auto: there is a GPU for each process"
+                      : "machine.device = auto: there is a GPU");
   } catch (const Error& error) {
-    return cpu(fmt::format("--device auto: {}", what_is_missing(error.what())));
+    return cpu(fmt::format("machine.device = auto: {}", what_is_missing(error.what())));
   }
 }
 
@@ -107,28 +109,28 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
   }
 }
 
-std::string precision_note(const Backend& backend, const RunConfig& config) {
-  const Precision precision = config.arithmetic.precision;
+std::string precision_note(const Backend& backend, Precision precision) {
   if (!is_mixed(precision)) return "";
   const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
   if (backend.library_dtype(low) == low) return "";
   return fmt::format(
-      "NOTE: --precision {0}: no {0} units here (or no library that uses them), so convolutions and matrix products "
+      "NOTE: arithmetic.precision = {0}: no {0} units here (or no library that uses them), so convolutions and matrix "
+      "products "
       "widen to {1} and round their results: the same meaning, no speed gained",
       word_of(kPrecisions, precision), name(backend.library_dtype(low)));
 }
 
-std::string without_effect_note(const Backend& backend, const RunConfig& config) {
-  const bool fast = config.machine.fast && config.machine.all_reduce == Algorithm::halving_doubling;
-  if (backend.target().processor != Processor::cpu || !(fast || config.machine.sync_steps)) return "";
-  return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "--fast" : "--sync-steps",
+std::string without_effect_note(const Backend& backend, const MachineOptions& options) {
+  const bool fast = options.fast && options.all_reduce == Algorithm::halving_doubling;
+  if (backend.target().processor != Processor::cpu || !(fast || options.sync_steps)) return "";
+  return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "machine.fast" : "machine.sync_steps",
                      fast ? "its steps give the same bits on every run as fast as it can"
                           : "its steps run one after the other anyway");
 }
 
-int choose_loader_threads(const RunConfig& config, int processors) {
-  if (config.arithmetic.loader_threads) return static_cast<int>(*config.arithmetic.loader_threads);
-  const int left = processors - (config.machine.threads > 0 ? static_cast<int>(config.machine.threads) : processors);
+int choose_loader_threads(std::optional<int64_t> asked, int threads, int processors) {
+  if (asked) return static_cast<int>(*asked);
+  const int left = processors - (threads > 0 ? threads : processors);
   return std::clamp(left, 1, kMostLoaderThreads);
 }
 

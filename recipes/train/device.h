@@ -1,24 +1,25 @@
-// The backend that --device names, and why it was taken.
+// The backend that a run asks for, and why it was taken.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "recipes/train/machine.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/world.h"
 #include "runtime/backend.h"
 
 namespace kb {
 
 struct Device {
   std::unique_ptr<Backend> backend;
-  std::string reason;  // "as --device cpu asks"
+  std::string reason;  // "machine.device = cpu"
   std::string sums;    // how GPUs sum their gradients: "NCCL 2.28.9, halving-doubling"; else empty
 };
 
 // Throws Error for a device that is not there; there is no fallback. `world`: the processes of the run, where there may
 // be several; it outlives the device. All of them take the same kind of device, each a GPU of its own.
-Device choose_device(const RunConfig& config, World* world = nullptr);
+// `shards`: parts of a minibatch in library calls; 0: one a core.
+Device choose_device(const MachineOptions& options, int64_t shards, World* world = nullptr);
 
 // A backend's measured choices (Backend::algorithm_choices) as a text for manifests and checkpoints; empty where it has
 // none.
@@ -31,16 +32,16 @@ std::string use_algorithm_choices(Backend& backend, const std::string& text);
 // measuring, and all others use its choices: so all of them compute the same bits.
 Programs compile_alike(World& world, Backend& backend, const std::function<Programs()>& compile);
 
-// One line where --precision asks for a dtype that convolutions and matmuls are not computed in on this device: they
+// One line where `precision` is one whose dtype convolutions and matmuls are not computed in on this device: they
 // widen, so the run means the same and gains no speed. Empty otherwise.
-std::string precision_note(const Backend& backend, const RunConfig& config);
+std::string precision_note(const Backend& backend, Precision precision);
 
-// One line where --fast or --sync-steps is given and this device is a CPU, on which they change nothing. Empty
+// One line where options.fast or sync_steps is set and this device is a CPU, on which they change nothing. Empty
 // otherwise.
-std::string without_effect_note(const Backend& backend, const RunConfig& config);
+std::string without_effect_note(const Backend& backend, const MachineOptions& options);
 
-// Threads of the loader, as --loader-threads asks, or for auto as many as are left of the process's processors beside
-// the backend's, 1 to 4.
-int choose_loader_threads(const RunConfig& config, int processors);
+// Returns the threads of the loader: as `asked`, or as many as are left of the process's processors beside `threads` of
+// the backend (0: one a processor), 1 to 4.
+int choose_loader_threads(std::optional<int64_t> asked, int threads, int processors);
 
 }  // namespace kb

@@ -27,40 +27,39 @@ std::vector<int64_t> divisors(int64_t number) {
 
 }  // namespace
 
-Target run_target(const RunConfig& config, Target target) {
-  if (config.arithmetic.memory > 0) target.memory_bytes = run_memory(config, 0);
+Target run_target(double gigabytes, Target target) {
+  if (gigabytes > 0) target.memory_bytes = run_memory(gigabytes, 0);
   return target;
 }
 
-int64_t run_memory(const RunConfig& config, int64_t device_bytes) {
-  return config.arithmetic.memory > 0 ? static_cast<int64_t>(config.arithmetic.memory * kBytesOfGigabyte)
-                                      : device_bytes;
+int64_t run_memory(double gigabytes, int64_t device_bytes) {
+  return gigabytes > 0 ? static_cast<int64_t>(gigabytes * kBytesOfGigabyte) : device_bytes;
 }
 
-void check_memory(const Programs& programs, const RunConfig& config) {
-  const int64_t bytes = total_memory(all_of(programs)), most = run_memory(config, bytes);
+void check_memory(const Programs& programs, double gigabytes) {
+  const int64_t bytes = total_memory(all_of(programs)), most = run_memory(gigabytes, bytes);
   if (bytes <= most) return;
   const size_t again = programs.training.recomputed.size();
   throw Error(fmt::format(
-      "--memory {}: expected programs of at most {}, got {}{}\n  hint:     --memory {}; or a smaller --per-worker, of "
-      "which --fit chooses the largest that the memory takes",
-      config.arithmetic.memory, bytes_text(most), bytes_text(bytes),
+      "arithmetic.memory = {}: expected programs of at most {}, got {}{}\n  hint:     arithmetic.memory = {}; or a "
+      "smaller batch.per_worker, of which batch.fit chooses the largest that the memory takes",
+      gigabytes, bytes_text(most), bytes_text(bytes),
       again > 0 ? fmt::format(", {} activations computed again", again) : "",
       std::ceil(100 * static_cast<double>(bytes) / kBytesOfGigabyte) / 100));
 }
 
-Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& target, const Residency& residency,
-                   int64_t memory) {
+Fit fit_per_worker(const Task& task, const Settled& open, int64_t processes, int64_t memory) {
+  const int64_t minibatch = open.config.batch.minibatch;
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(memory));
   const auto taken_with = [&](int64_t n) -> Taken {
-    RunConfig one = config;
-    one.batch.per_worker = n;
-    one.looking.dump.clear();
-    const Programs programs = compile_programs(task, one, target, residency);
+    Settled one = open;
+    one.batch = make_batch_plan(minibatch, n, processes);
+    one.plan = settle_for_one_step(open.config, open.target, processes).plan;
+    const Programs programs = compile_programs(task, one);
     return {total_memory(all_of(programs)), std::ssize(programs.training.recomputed)};
   };
-  if (config.batch.minibatch % config.machine.processes != 0) batch_plan(config);  // throws what is wrong
-  const std::vector<int64_t> sizes = divisors(config.batch.minibatch / config.machine.processes);
+  if (minibatch % processes != 0) batch_plan(open.config.batch, processes);  // throws what is wrong
+  const std::vector<int64_t> sizes = divisors(minibatch / processes);
   // A smaller n may take more than a larger one whose activations are computed again: every n is looked at.
   size_t at = 0;
   Taken larger, taken = taken_with(sizes[at]);
@@ -70,7 +69,7 @@ Fit fit_per_worker(const Task& task, const RunConfig& config, const Target& targ
   }
   const std::string limit = fmt::format("{} of {}", bytes_text(most), bytes_text(memory));
   if (taken.bytes > most)
-    throw Error(fmt::format("--fit: expected programs of at most {}, got {} with 1 sample a worker", limit,
+    throw Error(fmt::format("batch.fit: expected programs of at most {}, got {} with 1 sample a worker", limit,
                             bytes_text(taken.bytes)));
   Fit fit{sizes[at], taken.bytes, memory, taken.recomputed, ""};
   fit.text = fmt::format("fit: n = {} takes {} of at most {}{}", fit.per_worker, bytes_text(fit.bytes), limit,

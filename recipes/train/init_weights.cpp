@@ -94,7 +94,8 @@ void refuse_pytorch_format(const std::filesystem::path& path) {
   std::filesystem::path converted = path;
   converted.replace_extension("safetensors");
   throw Error(fmt::format(
-      "--init {}: this is PyTorch's own format\n  expected: a safetensors file\n  got:      {}\n  hint:     convert it "
+      "resume.init = {}: this is PyTorch's own format\n  expected: a safetensors file\n  got:      {}\n  hint:     "
+      "convert it "
       "with Python (pip install torch safetensors):\n"
       "    import torch, safetensors.torch; state = torch.load({}, map_location=\"cpu\", weights_only=True)\n"
       "    safetensors.torch.save_file({{k: v.contiguous() for k, v in state.get(\"state_dict\", state).items()}}, {})",
@@ -120,23 +121,24 @@ bool strip_parallel_prefix(std::vector<NamedTensor>& tensors) {
 
 void check_match(const Match& found, const std::filesystem::path& file, InitExtent extent) {
   if (found.taken.empty())
-    throw Error(fmt::format("--init {}: nothing matches\n  the model has: {}\n  the file has:  {}", file.string(),
-                            list(found.missing), list(found.other.empty() ? found.unexpected : found.other)));
+    throw Error(fmt::format("resume.init = {}: nothing matches\n  the model has: {}\n  the file has:  {}",
+                            file.string(), list(found.missing),
+                            list(found.other.empty() ? found.unexpected : found.other)));
   if (extent == InitExtent::whole && !(found.missing.empty() && found.other.empty())) {
     std::string faults;
     if (!found.missing.empty()) faults += "\n  not in the file: " + list(found.missing);
     if (!found.other.empty()) faults += "\n  of another type: " + list(found.other);
     if (!found.unexpected.empty()) faults += "\n  in the file alone: " + list(found.unexpected);
-    throw Error(
-        fmt::format("--init {}: the file does not have every tensor of the model{}\n  hint: --init-partial takes "
-                    "the {} that fit, and leaves the others their initial values",
-                    file.string(), faults, found.taken.size()));
+    throw Error(fmt::format(
+        "resume.init = {}: the file does not have every tensor of the model{}\n  hint: resume.init_partial takes "
+        "the {} that fit, and leaves the others their initial values",
+        file.string(), faults, found.taken.size()));
   }
   if (const std::string fault = not_finite_text(views_of(found.taken)); !fault.empty())
-    throw Error(
-        fmt::format("--init {}: expected weights that are finite, got {}\n  hint: these are of a run that diverged; an "
-                    "earlier checkpoint of it may be whole",
-                    file.string(), fault));
+    throw Error(fmt::format(
+        "resume.init = {}: expected weights that are finite, got {}\n  hint: these are of a run that diverged; an "
+        "earlier checkpoint of it may be whole",
+        file.string(), fault));
 }
 
 }  // namespace
@@ -145,8 +147,9 @@ std::filesystem::path init_file(const std::filesystem::path& given) {
   if (!std::filesystem::is_directory(given)) return given;
   const std::filesystem::path model = given / kRunModel;
   if (std::filesystem::exists(model)) return model;
-  throw Error(fmt::format("--init {}: expected a safetensors file or the folder of a run, got a folder without {}",
-                          given.string(), kRunModel));
+  throw Error(
+      fmt::format("resume.init = {}: expected a safetensors file or the folder of a run, got a folder without {}",
+                  given.string(), kRunModel));
 }
 
 void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent,

@@ -75,7 +75,7 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
   return layers;
 }
 
-LayerLog::LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space)
+LayerLog::LayerLog(const TrainConfig& config, const RunPlan& plan, const ParameterSpace& space)
     : plan_(plan), layers_(logged_layers(space)) {
   if (!config.judging.log_layers) return;
   const auto [count, is_epochs] = *config.judging.log_layers;

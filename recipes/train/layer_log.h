@@ -26,7 +26,7 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 class LayerLog {
  public:
   // The plan must outlive it.
-  LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space);
+  LayerLog(const TrainConfig& config, const RunPlan& plan, const ParameterSpace& space);
   // The first step is, and from then on those with which a period begins.
   bool is_due(int64_t step) const;
   // The step was taken `age` steps ago.

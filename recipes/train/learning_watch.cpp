@@ -36,7 +36,7 @@ std::string LearningWatch::step(int64_t step, double loss, double lr) {
   if (passed_step(step, loss))
     return fmt::format(
         "NOTE: the training loss is {:.4g} at step {}, over 1,000 times the first, {:.4g}: the run diverges\n"
-        "  check: --lr, which is {:.4g} there: a tenth of it, or a longer warmup (--warmup-epochs)",
+        "  check: learning.lr, which is {:.4g} there: a tenth of it, or a longer warmup (learning.warmup_epochs)",
         loss, step, *first_loss_, lr);
   if (step < warmup_) return "";
   loss_sum_ += loss;
@@ -92,7 +92,7 @@ std::string LearningWatch::one_class_note(int64_t done, double error, int64_t co
   return fmt::format(
       "NOTE: {} of {} {} samples are right after {} steps: as many as class {} has, so one class is predicted for "
       "all, as it seems\n"
-      "  check: --lr, which may be far too large or too small, and that training labels differ from each other",
+      "  check: learning.lr, which may be far too large or too small, and that training labels differ from each other",
       right, count, part_, done, at - test_counts_.begin());
 }
 
@@ -102,7 +102,8 @@ std::string LearningWatch::guessing_note(int64_t done) {
       "NOTE: nothing is learned: after {} steps{} the training loss is {:.4g}, the mean of {} steps, and guessing "
       "among "
       "{} classes has ln {} = {:.4g}\n"
-      "  check: that labels belong to their images; that --lr is not far too small, or was so large that no ReLU is "
+      "  check: that labels belong to their images; that learning.lr is not far too small, or was so large that no "
+      "ReLU is "
       "active any more; that the loss reads the logits, without a softmax before it",
       done, warmup_ > 0 ? fmt::format(", {} of them warmup,", warmup_) : "", loss_sum_ / static_cast<double>(losses_),
       losses_, classes_, classes_, guess_);

@@ -6,8 +6,9 @@
 
 namespace kb {
 
-NoiseLog::NoiseLog(const RunConfig& config, const RunPlan& plan, std::span<const GradientNorms> before)
-    : is_on_(reads_gradient_norms(config)), per_worker_(batch_plan(config).per_worker), plan_(plan) {
+NoiseLog::NoiseLog(const TrainConfig& config, int64_t per_worker, const RunPlan& plan,
+                   std::span<const GradientNorms> before)
+    : is_on_(reads_gradient_norms(config)), per_worker_(per_worker), plan_(plan) {
   for (size_t step = 0; step < before.size(); ++step) take(before[step], static_cast<int64_t>(step));
 }
 

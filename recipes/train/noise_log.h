@@ -12,7 +12,7 @@ namespace kb {
 class NoiseLog {
  public:
   // `before`: norms of the steps from 0 on that were taken earlier; not finite: not known. The plan must outlive it.
-  NoiseLog(const RunConfig& config, const RunPlan& plan, std::span<const GradientNorms> before);
+  NoiseLog(const TrainConfig& config, int64_t per_worker, const RunPlan& plan, std::span<const GradientNorms> before);
   // Takes a step of a training program that was compiled with Workers::gradient_norms, `age` steps after it was taken,
   // and returns its norms. Nothing where the run does not ask for them.
   std::optional<GradientNorms> read(const Session& training, int64_t step, int age);

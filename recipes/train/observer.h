@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "recipes/config/dump.h"
 #include "recipes/train/evaluate.h"
 #include "recipes/train/metrics.h"
 #include "recipes/train/progress.h"
@@ -10,6 +11,12 @@
 #include "runtime/session.h"
 
 namespace kb {
+
+struct LoopResult;
+struct LoopStart;
+struct Ready;
+struct Settled;
+struct Task;
 
 // An evaluation in the course of a training.
 struct EvaluationReport {
@@ -49,6 +56,13 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
+  // Before the first step, in this order.
+  virtual std::vector<Dump> wants_dumps() { return {}; }  // texts of the compiler, for Ready::programs
+  virtual void settled(const Task&, const Settled&) {}    // the data are read; the programs may not be compiled yet
+  // All is ready for the first step. May set where the training begins, in place of the state that train() was given.
+  // Returns false to end the training without a step.
+  virtual bool ready(const Ready&, LoopStart&) { return true; }
+
   virtual void note(const std::string&) {}  // a line for a person
   virtual bool wants_progress() { return false; }
   virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
@@ -71,6 +85,8 @@ class Observer {
   virtual bool wants_to_stop() { return false; }
   // At the end: waits for files that are being written, and throws what writing them met.
   virtual void finish() {}
+  // After the last event, while the programs are still there.
+  virtual void ended(const Ready&, const LoopResult&) {}
   // Returns what is kept of the run, for a person.
   virtual std::string failed(const Failure&) { return "nothing"; }
 };

@@ -12,8 +12,8 @@ constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorc
 
 }  // namespace
 
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSchedule& schedule, int64_t done) {
-  return schedule.is_over(done) || is_due(config.judging.eval_every, plan, done);
+bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunSchedule& schedule, int64_t done) {
+  return schedule.is_over(done) || is_due(eval_every, plan, done);
 }
 
 FieldFill training_fill(const LoopParts& parts) {

@@ -11,6 +11,7 @@
 #include "recipes/train/evaluate.h"
 #include "recipes/train/observer.h"
 #include "recipes/train/run_schedule.h"
+#include "recipes/train/settled.h"
 #include "recipes/train/world.h"
 
 namespace kb {
@@ -21,7 +22,7 @@ class FiniteCheck;
 inline constexpr int kObserverStop = 1 << 16;
 
 // Whether a run evaluates after `done` steps: as --eval-every asks, and at the end of its schedule.
-bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSchedule& schedule, int64_t done);
+bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunSchedule& schedule, int64_t done);
 
 // State in which a run begins or goes on.
 struct LoopStart {
@@ -34,11 +35,14 @@ struct LoopStart {
   std::optional<BestState> best = {};     // of the evaluations before
   bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
   std::string schedule_state = {};        // RunSchedule::state()
+  bool has_trained_weights = false;       // the loss of step 0 is not that of initial values
+  std::function<void()> load_state = {};  // puts the state of the start into the store, again if need be
 };
 
 // Things that the loop works on; all must outlive it.
 struct LoopParts {
-  const RunConfig& config;
+  const Settled& settled;
+  const TrainConfig& config;
   const RunPlan& plan;
   BatchPlan batch;  // of the phase
   RunSchedule schedule;

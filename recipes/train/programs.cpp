@@ -19,7 +19,7 @@ namespace {
 
 class Dumps {
  public:
-  Dumps(const RunConfig& config, std::vector<DumpFile>& files) : config_(config), files_(files) {}
+  Dumps(const std::vector<Dump>& asked, std::vector<DumpFile>& files) : asked_(asked), files_(files) {}
 
   void graph(const std::string& name, const Graph& graph) {
     if (wants(Dump::graph)) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
@@ -49,11 +49,9 @@ class Dumps {
   }
 
  private:
-  bool wants(Dump what) const {
-    return std::find(config_.looking.dump.begin(), config_.looking.dump.end(), what) != config_.looking.dump.end();
-  }
+  bool wants(Dump what) const { return std::find(asked_.begin(), asked_.end(), what) != asked_.end(); }
 
-  const RunConfig& config_;
+  const std::vector<Dump>& asked_;
   std::vector<DumpFile>& files_;
 };
 
@@ -66,86 +64,92 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
 }
 
 // Returns the graph of a step; `metrics` takes those that it computes.
-Graph training_graph(const Task& task, const RunConfig& config, std::vector<NamedMetric>& metrics) {
-  return build_training_graph(task, batch_plan(config).per_worker, graph_dtype(config.arithmetic.precision),
+Graph training_graph(const Task& task, const Settled& settled, std::vector<NamedMetric>& metrics) {
+  const TrainConfig& config = settled.config;
+  return build_training_graph(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
                               config.judging.train_metrics ? &metrics : nullptr);
 }
 
 // Throws Error where the model has no such metric, and where no share of the samples is strictly better.
-void check_target(const RunConfig& config, const std::vector<NamedMetric>& metrics) {
-  if (!config.length.target) return;
+void check_target(const std::optional<TargetFigure>& target, const std::vector<NamedMetric>& metrics) {
+  if (!target) return;
   std::vector<std::string> names;
   for (const auto& [name, kind] : metrics)
-    if (name == config.length.target->metric && kind.is_share &&
-        !config.length.target->can_be_reached(kind.higher_is_better))
-      throw Error(fmt::format("--target: expected a share that some training can be better than, {}, got {}",
-                              kind.higher_is_better ? "below 1" : "above 0", config.length.target->text()));
+    if (name == target->metric && kind.is_share && !target->can_be_reached(kind.higher_is_better))
+      throw Error(fmt::format("length.target: expected a share that some training can be better than, {}, got {}",
+                              kind.higher_is_better ? "below 1" : "above 0", target->text()));
   for (const NamedMetric& metric : metrics) names.push_back(metric.name);
   names.emplace_back(kLossName);
-  if (std::find(names.begin(), names.end(), config.length.target->metric) != names.end()) return;
-  const std::string guess = nearest(config.length.target->metric, names);
-  throw Error(fmt::format("--target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
-                          config.length.target->metric,
-                          guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+  if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
+  const std::string guess = nearest(target->metric, names);
+  throw Error(fmt::format("length.target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
+                          target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
 // Running statistics gathered at the point of the gradient are not those of the parameters.
-void check_statistics(const Task& task, const RunConfig& config, const Graph& training) {
+void check_statistics(const Task& task, const TrainConfig& config, const Graph& training) {
   if (config.judging.recompute_bn > 0 || training.writes.empty()) return;
   if (find_optimizer(task.optimizers, config.learning.optimizer).schedule_free)
     throw Error(
-        fmt::format("--recompute-bn: expected a number above 0 beside --optimizer {} and batch norm, got 0: training "
-                    "gathers running "
-                    "statistics at another point than the one that is evaluated\n  hint: --recompute-bn 20",
+        fmt::format("judging.recompute_bn: expected a number above 0 beside learning.optimizer = {} and batch norm, "
+                    "got 0: training "
+                    "gathers running statistics at another point than the one that is evaluated\n  hint: "
+                    "judging.recompute_bn = 20",
                     config.learning.optimizer));
 }
 
-UpdateRule rule_of(const Task& task, const RunConfig& config) {
-  UpdateRule rule = update_rule(find_optimizer(task.optimizers, config.learning.optimizer));
-  if (config.learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
-  return config.learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
+UpdateRule rule_of(const Task& task, const Learning& learning) {
+  UpdateRule rule = update_rule(find_optimizer(task.optimizers, learning.optimizer));
+  if (learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  return learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
 }  // namespace
 
-void check_target(const RunConfig& config, const Task& task) {
+void check_target(const std::optional<TargetFigure>& target, const Task& task) {
   std::vector<NamedMetric> metrics;
-  if (config.length.target) build_inference_graph(task, 1, DType::f32, &metrics);
-  check_target(config, metrics);
+  if (target) build_inference_graph(task, 1, DType::f32, &metrics);
+  check_target(target, metrics);
 }
 
-CompileOptions training_options(const Task& task, const RunConfig& config, const Target& target) {
-  const BatchPlan batch = batch_plan(config);
+CompileOptions training_options(const Task& task, const Settled& settled, const BatchPlan& batch) {
+  const TrainConfig& config = settled.config;
   CompileOptions options;
-  options.target = target;
+  options.target = settled.target;
   options.precision = config.arithmetic.precision;
   options.workers = {batch.processes,
                      batch.virtual_workers,
-                     bucket_bytes(config.arithmetic.bucket_mb),
+                     settled.bucket_bytes,
                      config.arithmetic.reduce_precision,
                      config.arithmetic.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
-  options.optimizer = rule_of(task, config);
+  options.optimizer = rule_of(task, config.learning);
   options.no_decay = config.learning.no_decay;
   options.no_adapt = config.learning.no_adapt;
   options.log_layers = config.judging.log_layers.has_value();
   return options;
 }
 
-Compiled compile_training(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
+namespace {
+
+Compiled compile_step(const Task& task, const Settled& settled, const CompileOptions& options) {
   std::vector<NamedMetric> metrics;
-  return compile_with_tables(training_graph(task, config, metrics), task, residency.train,
-                             training_options(task, config, target));
+  return compile_with_tables(training_graph(task, settled, metrics), task, settled.residency.train, options);
 }
 
-CheckProgram compile_check(const Task& task, const RunConfig& config, const Target& target,
-                           const ParameterSpace& space) {
-  const CompileOptions training = training_options(task, config, target);
+}  // namespace
+
+Compiled compile_training(const Task& task, const Settled& settled) {
+  return compile_step(task, settled, training_options(task, settled, settled.batch));
+}
+
+CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space) {
+  const CompileOptions training = training_options(task, settled, settled.batch);
   CompileState state{training, {}, {}};
   std::vector<NamedMetric> metrics;
-  CheckProgram check{{}, find_probes(differentiate(training_graph(task, config, metrics), state))};
+  CheckProgram check{{}, find_probes(differentiate(training_graph(task, settled, metrics), state))};
   CompileOptions options;
-  options.target = target;
+  options.target = settled.target;
   options.precision = training.precision;
   options.space = &space;
   options.offset = gradient_offset(training.optimizer);
@@ -157,41 +161,35 @@ namespace {
 
 // Compiles the steps anew, each for the memory that the other programs leave, where all together take too much.
 // `options`: of the first step.
-void make_room(Programs& programs, const Task& task, const RunConfig& config, const CompileOptions& options,
-               const Residency& residency) {
-  const Target& target = options.target;
-  const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(target.memory_bytes));
-  const auto compile_step = [&](Compiled& step, const RunConfig& with, CompileOptions less) {
+void make_room(Programs& programs, const Task& task, const Settled& settled, const CompileOptions& options) {
+  const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
+  const auto make_smaller = [&](Compiled& step, CompileOptions less) {
     const int64_t total = total_memory(all_of(programs));
-    if (target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) return;
+    if (settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) return;
     const int64_t others = total - memory_answer(step).total();
     less.target.memory_bytes =
         std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(most - others) / kFitShare));
     if (less.dump) std::erase_if(programs.dumps, [](const DumpFile& f) { return f.name.starts_with("passes.train."); });
-    std::vector<NamedMetric> metrics;
-    step = compile_with_tables(training_graph(task, with, metrics), task, residency.train, less);
+    step = compile_step(task, settled, less);
   };
-  compile_step(programs.training, config, options);
-  int64_t minibatch = config.batch.minibatch;
-  for (size_t i = 0; i < programs.grown.size(); ++i) {
-    minibatch *= config.batch.growths[i].factor;
-    const RunConfig grown = with_minibatch(config, minibatch);
-    compile_step(programs.grown[i], grown, training_options(task, grown, target));
-  }
+  make_smaller(programs.training, options);
+  for (size_t i = 0; i < programs.grown.size(); ++i)
+    make_smaller(programs.grown[i], training_options(task, settled, settled.batch_of(i + 1)));
 }
 
 }  // namespace
 
-Programs compile_programs(const Task& task, const RunConfig& config, const Target& target, const Residency& residency) {
+Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
+  const TrainConfig& config = settled.config;
   Programs programs;
-  Dumps dumps(config, programs.dumps);
+  Dumps dumps(dump, programs.dumps);
   const DType real = graph_dtype(config.arithmetic.precision);
-  Graph training = training_graph(task, config, programs.metrics.training);
-  const int64_t n = batch_plan(config).per_worker;
+  Graph training = training_graph(task, settled, programs.metrics.training);
+  const int64_t n = settled.batch.per_worker;
   Graph inference = build_inference_graph(task, n, real, &programs.metrics.test);
   std::optional<Graph> statistics;
   if (config.judging.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
-  check_target(config, programs.metrics.test);
+  check_target(config.length.target, programs.metrics.test);
   check_statistics(task, config, training);
   check_same_parameters(training, inference);
   programs.parameters = parameter_count(training);
@@ -201,35 +199,32 @@ Programs compile_programs(const Task& task, const RunConfig& config, const Targe
   dumps.graph("predict", inference);
   if (statistics) dumps.graph("statistics", *statistics);
 
-  CompileOptions options = training_options(task, config, target);
+  CompileOptions options = training_options(task, settled, settled.batch);
   CompileOptions for_inference;
-  for_inference.target = target;
+  for_inference.target = settled.target;
   for_inference.precision = options.precision;
   dumps.hook("train", options);
-  programs.training = compile_with_tables(std::move(training), task, residency.train, options);
+  programs.training = compile_with_tables(std::move(training), task, settled.residency.train, options);
   for_inference.space = &programs.training.space;
   if (config.judging.eval_ema) {
     CompileOptions for_average = for_inference;
     for_average.offset = kEmaOffset;
     dumps.hook("averaged", for_average);
-    programs.averaged = compile_with_tables(inference, task, residency.test, for_average);
-    dumps.compiled("averaged", programs.averaged->program, target);
+    programs.averaged = compile_with_tables(inference, task, settled.residency.test, for_average);
+    dumps.compiled("averaged", programs.averaged->program, settled.target);
   }
-  int64_t minibatch = config.batch.minibatch;
-  for (const Growth& growth : config.batch.growths) {
-    minibatch *= growth.factor;
-    programs.grown.push_back(compile_training(task, with_minibatch(config, minibatch), target, residency));
-  }
+  for (size_t phase = 1; phase < settled.plan.phase_count(); ++phase)
+    programs.grown.push_back(compile_step(task, settled, training_options(task, settled, settled.batch_of(phase))));
   dumps.hook("predict", for_inference);
-  programs.inference = compile_with_tables(std::move(inference), task, residency.test, for_inference);
-  dumps.compiled("predict", programs.inference.program, target);
+  programs.inference = compile_with_tables(std::move(inference), task, settled.residency.test, for_inference);
+  dumps.compiled("predict", programs.inference.program, settled.target);
   if (statistics) {
     dumps.hook("statistics", for_inference);
     programs.statistics = compile(std::move(*statistics), for_inference);
-    dumps.compiled("statistics", programs.statistics->program, target);
+    dumps.compiled("statistics", programs.statistics->program, settled.target);
   }
-  make_room(programs, task, config, options, residency);
-  dumps.compiled("train", programs.training.program, target);
+  make_room(programs, task, settled, options);
+  dumps.compiled("train", programs.training.program, settled.target);
   return programs;
 }
 

@@ -42,7 +42,7 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
 int64_t evaluated_rows(const Task& task) { return std::max(task.test_count, task.valid_count); }
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw UsageError(fmt::format("--resident on: {}; --resident auto or off sends the samples step by step", why));
+  throw UsageError(fmt::format("arithmetic.resident = on: {}; auto or off sends the samples step by step", why));
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ int64_t resident_bytes(const Task& task) {
   return (task.train_count + evaluated_rows(task)) * sample;
 }
 
-Residency choose_residency(const RunConfig& config, const Task& task, const Target& target, int64_t device_bytes) {
+Residency choose_residency(ResidentChoice choice, const Task& task, const Target& target, int64_t device_bytes) {
   const Residency all{task.train_count, evaluated_rows(task)};
   const bool possible = task.sent_because.empty() && !task.fields_in_memory().empty();
-  if (config.arithmetic.resident == ResidentChoice::automatic)
+  if (choice == ResidentChoice::automatic)
     return possible && target.processor == Processor::gpu && resident_bytes(task) <= kResidentBytes ? all : Residency{};
-  if (config.arithmetic.resident == ResidentChoice::off) return {};
+  if (choice == ResidentChoice::off) return {};
   if (!possible) refuse(task.sent_because.empty() ? "the data set lies in no memory" : task.sent_because);
   if (resident_bytes(task) > device_bytes)
     refuse(fmt::format("the samples of {} take {}, the device has {}", task.data, bytes_text(resident_bytes(task)),

@@ -2,7 +2,7 @@
 // by the numbers of its samples where batches are sent otherwise. Same values, same bits; a step sends some bytes a
 // sample in place of its pixels.
 #pragma once
-#include "recipes/config/run_config.h"
+#include "recipes/config/train_config.h"
 #include "recipes/task/task.h"
 #include "runtime/session.h"
 
@@ -15,9 +15,10 @@ struct Residency {
   bool operator==(const Residency&) const = default;
 };
 
-// As --resident asks; by "auto" on a GPU, where the fields take at most kResidentBytes. Throws UsageError for what "on"
-// cannot be: a task whose fields are in no memory (Task::sent_because), and more bytes than the device has.
-Residency choose_residency(const RunConfig& config, const Task& task, const Target& target,
+// As `choice` (arithmetic.resident) asks; automatic: on a GPU, where the fields take at most kResidentBytes. Throws
+// UsageError for what "on" cannot be: a task whose fields are in no memory (Task::sent_because), and more bytes than
+// the device has.
+Residency choose_residency(ResidentChoice choice, const Task& task, const Target& target,
                            int64_t device_bytes = INT64_MAX);
 // An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.
 constexpr int64_t kResidentBytes = int64_t{1} << 30;

@@ -10,20 +10,21 @@ namespace kb {
 namespace {
 
 // `optimizer`: the run's.
-std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const RunConfig& config, int64_t step,
-                                      const std::string& state) {
-  const bool has_gains = reference_rate(config).has_gains();
+std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const Learning& learning, const BatchPlan& batch,
+                                      int64_t step, const std::string& state) {
+  const bool has_gains = reference_rate(learning).has_gains();
   if (has_gains && optimizer.schedule_free)
-    throw Error(fmt::format(
-        "--scaling: expected learning rates that are known before the run beside --optimizer {}, whose mean weighs "
-        "steps by them, got adascale\n  hint: --scaling linear",
-        optimizer.name));
+    throw Error(
+        fmt::format("learning.scaling: expected learning rates that are known before the run beside learning.optimizer "
+                    "= {}, whose mean weighs "
+                    "steps by them, got adascale\n  hint: learning.scaling = linear",
+                    optimizer.name));
   if (has_gains != !state.empty() && (step > 0 || !state.empty()))
-    throw Error(fmt::format("--scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
-                            has_gains ? "with" : "without", has_gains ? "without" : "with", step));
+    throw Error(
+        fmt::format("learning.scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
+                    has_gains ? "with" : "without", has_gains ? "without" : "with", step));
   if (!has_gains) return std::nullopt;
-  const BatchPlan batch = batch_plan(config);
-  const AdaScaleSizes sizes{config.learning.base_minibatch, batch.workers(), batch.per_worker};
+  const AdaScaleSizes sizes{learning.base_minibatch, batch.workers(), batch.per_worker};
   return state.empty() ? AdaScale(sizes) : AdaScale(sizes, step, state);
 }
 
@@ -61,10 +62,10 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
   if (adascale_) adascale_->add(norms.value());
 }
 
-RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan,
-                              int64_t step, const std::string& state) {
-  return {make_scalars(own, config, plan),
-          make_adascale(find_optimizer(own, config.learning.optimizer), config, step, state)};
+RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const Learning& learning, const BatchPlan& batch,
+                              const RunPlan& plan, int64_t step, const std::string& state) {
+  return {make_scalars(own, learning, plan),
+          make_adascale(find_optimizer(own, learning.optimizer), learning, batch, step, state)};
 }
 
 }  // namespace kb

@@ -42,7 +42,7 @@ class RunSchedule {
 
 // `step` of the run, and what state() gave there; "" at the begin of a run, and without AdaScale. Throws Error where
 // AdaScale lacks its state, or has it where it is not asked for.
-RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const RunConfig& config, const RunPlan& plan,
-                              int64_t step, const std::string& state);
+RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const Learning& learning, const BatchPlan& batch,
+                              const RunPlan& plan, int64_t step, const std::string& state);
 
 }  // namespace kb

@@ -7,6 +7,6 @@
 namespace kb {
 
 // `noise`: a task whose training part is constant.
-void fill_timed_inputs(Session& session, const Task& noise, const RunConfig& config);
+void fill_timed_inputs(Session& session, const Task& noise, const TrainConfig& config);
 
 }  // namespace kb

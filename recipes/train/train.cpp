@@ -2,113 +2,150 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 #include "recipes/config/config_check.h"
-#include "recipes/config/learning.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/task/validation.h"
-#include "recipes/train/bucket_choice.h"
+#include "recipes/train/device.h"
 #include "recipes/train/fit.h"
 #include "recipes/train/load_state.h"
-#include "recipes/train/programs.h"
+#include "recipes/train/settle.h"
 
 namespace kb {
 namespace {
 
-RunConfig with_names(RunConfig config, const Task& task, Machine machine) {
-  config.data.dataset = task.data.empty() ? task.name : task.data;  // for messages
-  config.machine.processes = machine.world.size();
-  return config;
+// A task with its data, every choice, and the programs that follow from both.
+struct Prepared {
+  Task task;
+  Settled settled;
+  std::unique_ptr<LoadedPrograms> programs;
+};
+
+class Preparation {
+ public:
+  Preparation(const TrainConfig& config, Machine machine, Observer& observer)
+      : config_(config), machine_(machine), observer_(observer), dumps_(observer.wants_dumps()) {}
+
+  Prepared run(const Task& given) {
+    const Task declared = complete(given);
+    return declared.read ? compile_beside_reading(declared) : compile_with_data(declared);
+  }
+
+ private:
+  Task complete(const Task& task) const { return with_validation(checked_task(task), config_.judging.validation); }
+
+  // Until this has ended no other thread of this process uses the communicator.
+  std::unique_ptr<LoadedPrograms> load(const Task& task, const Settled& settled) const {
+    Programs programs =
+        compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
+    check_memory(programs, config_.arithmetic.memory);
+    return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic));
+  }
+
+  Prepared compile_with_data(const Task& task) const {
+    Prepared all{task, settle(task, config_, machine_), nullptr};
+    observer_.settled(all.task, all.settled);
+    check_data_alike(all);
+    all.programs = load(all.task, all.settled);
+    return all;
+  }
+
+  // A fault of the data is told before one of the programs.
+  Prepared compile_beside_reading(const Task& declared) const {
+    std::optional<Settled> before;
+    std::future<std::unique_ptr<LoadedPrograms>> compiling;
+    try {
+      before = settle(declared, config_, machine_);
+    } catch (const Error&) {
+      return compile_with_data(complete(declared.read()));  // a variant of a data set may have other samples
+    }
+    compiling = std::async(&Preparation::load, this, declared, *before);  // by get() where no thread can be made
+    Prepared all{complete(declared.read()), *before, nullptr};
+    all.settled.plan = make_plan(config_, before->batch, all.task.train_count);
+    all.settled.residency = choose_residency(config_.arithmetic.resident, all.task, before->target,
+                                             run_memory(config_.arithmetic.memory, machine_.backend.memory_bytes()));
+    observer_.settled(all.task, all.settled);
+    all.programs = compiling.get();
+    check_data_alike(all);
+    if (all.settled.residency == before->residency) return all;
+    all.programs.reset();
+    all.settled = settle(all.task, config_, machine_);
+    all.programs = load(all.task, all.settled);
+    return all;
+  }
+
+  // Whether the processes compile anew follows from these.
+  void check_data_alike(const Prepared& all) const {
+    const Residency& on = all.settled.residency;
+    machine_.world.check_alike(
+        {{"data", all.task.data + " " + all.task.fingerprint},
+         {"what is on the device", fmt::format("{} training and {} test samples", on.train, on.test)}});
+  }
+
+  const TrainConfig& config_;
+  const Machine machine_;
+  Observer& observer_;
+  const std::vector<Dump> dumps_;
+};
+
+LoopStart start_at(const TrainingState* from, StateStore& store) {
+  LoopStart start;
+  if (!from) return start;
+  start.step = from->step;
+  start.schedule_state = from->schedule;
+  start.load_state = [from, &store] {
+    load_state(store, from->tensors,
+               "the state to go on from holds other tensors than the training (- the state, + the training)");
+  };
+  start.load_state();
+  return start;
 }
 
-// Returns the configuration with what it leaves open: parts of library calls, samples of a worker, size of buckets.
-RunConfig settled(RunConfig config, const Task& task, const Residency& residency, const Target& target,
-                  Machine machine) {
-  if (config.arithmetic.shards == 0) config.arithmetic.shards = target.shards;
-  config.machine.threads = threads_of(config, machine.world);
-  if (config.batch.fit)
-    config.batch.per_worker =
-        fit_per_worker(task, config, target, residency, run_memory(config, machine.backend.memory_bytes())).per_worker;
-  config.arithmetic.bucket_mb = bucket_of_run(task, config, target, residency, machine.world).megabytes;
-  return config;
-}
-
-std::unique_ptr<LoadedPrograms> load(const Task& task, const RunConfig& config, const Residency& residency,
-                                     const Target& target, Machine machine) {
-  Programs programs =
-      compile_alike(machine.world, machine.backend, [&] { return compile_programs(task, config, target, residency); });
-  check_memory(programs, config);
-  return std::make_unique<LoadedPrograms>(machine.backend, std::move(programs), weights_seed(config.arithmetic));
-}
-
-void check_step(const TrainingState& from, const RunPlan& plan) {
-  if (from.step < 0 || from.step > plan.steps)
+void check_step(const LoopStart& start, const RunPlan& plan) {
+  if (start.step < 0 || start.step > plan.steps)
     throw Error(
         fmt::format("the state to go on from: expected one after 0 to {} steps, the length of the training, "
                     "got one after {}",
-                    plan.steps, from.step));
+                    plan.steps, start.step));
 }
 
-}  // namespace
-
-LocalMachine::LocalMachine(int threads)
-    : world_(make_local_communicator()),
-      backend_(make_cpu_backend(
-          {.threads = threads, .shards = 0, .cache_directory = "", .communicator = &world_.communicator()})) {}
-
-namespace {
-
-std::vector<Session*> training_sessions(LoadedPrograms& programs) {
-  std::vector<Session*> sessions = {&programs.training};
-  for (const std::unique_ptr<Session>& session : programs.grown) sessions.push_back(session.get());
-  return sessions;
-}
-
-}  // namespace
-
-LoopResult run_loop(const Prepared& prepared, const LoopStart& start, Observer& observer) {
-  const auto& [task, config, plan, machine, programs, loader_threads, load_state] = prepared;
-  const auto make_check = [&prepared](const LoopParts& parts) {
-    Backend& backend = prepared.machine.backend;
-    const ParameterSpace& space = prepared.programs.training.compiled().space;
-    return std::make_unique<FiniteCheck>(parts, backend,
-                                         compile_check(prepared.task, prepared.config, backend.target(), space));
+LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
+  const auto& [task, settled, machine, programs] = ready;
+  const auto make_check = [&](const LoopParts& parts) {
+    const ParameterSpace& space = programs.training.compiled().space;
+    return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, space));
   };
-  const auto restore = [&prepared] {
-    prepared.programs.store.initialise(weights_seed(prepared.config.arithmetic));
-    prepared.load_state();
+  const auto restore = [&] {
+    programs.store.initialise(weights_seed(settled.config.arithmetic));
+    if (start.load_state) start.load_state();
   };
-  TrainingLoop loop({config, plan, batch_plan(config),
-                     make_run_schedule(task.optimizers, config, plan, start.step, start.schedule_state), task,
-                     loader_threads, training_sessions(programs), programs.inference, programs.metrics, programs.store,
-                     machine.world, observer, start, programs.statistics.get(), programs.averaged.get(), make_check,
-                     restore});
+  std::vector<Session*> steps = {&programs.training};
+  for (const std::unique_ptr<Session>& session : programs.grown) steps.push_back(session.get());
+  TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
+                     make_run_schedule(task.optimizers, settled.config.learning, settled.batch, settled.plan,
+                                       start.step, start.schedule_state),
+                     task, settled.loader_threads, std::move(steps), programs.inference, programs.metrics,
+                     programs.store, machine.world, observer, start, programs.statistics.get(), programs.averaged.get(),
+                     make_check, restore});
   return loop.run();
 }
 
-Result train(const Task& asked, const RunConfig& given, Machine machine, Observer& observer,
+}  // namespace
+
+Result train(const Task& given, const TrainConfig& config, Machine machine, Observer& observer,
              const TrainingState* from) {
-  check_values(given, asked.optimizers);
-  const Task task = with_validation(checked_task(asked), given.judging.validation);
-  const RunConfig here = with_names(given, task, machine);
-  check_plan(here, task.train_count);
-  const Target target = run_target(here, machine.backend.target());
-  const Residency residency = choose_residency(here, task, target, run_memory(here, machine.backend.memory_bytes()));
-  const RunConfig config = settled(here, task, residency, target, machine);
-  const RunPlan plan = make_plan(config, task.train_count);
-  if (from) check_step(*from, plan);
-  const std::unique_ptr<LoadedPrograms> programs = load(task, config, residency, target, machine);
-  const auto begin_with = [&] {
-    if (from)
-      load_state(programs->store, from->tensors,
-                 "the state to go on from holds other tensors than the training (- the state, + the training)");
-  };
-  begin_with();
-  LoopStart start;
-  if (from) start.step = from->step, start.schedule_state = from->schedule;
-  const int loader_threads = choose_loader_threads(config, machine.world.processors());
-  const LoopResult loop =
-      run_loop({task, config, plan, machine, *programs, loader_threads, begin_with}, start, observer);
-  return {loop, {loop.steps, programs->store.canonical(), loop.schedule_state}};
+  check_values(config, given.optimizers);
+  const Prepared all = Preparation(config, machine, observer).run(given);
+  StateStore& store = all.programs->store;
+  const Ready ready{all.task, all.settled, machine, *all.programs};
+  LoopStart start = start_at(from, store);
+  if (!observer.ready(ready, start)) return {};
+  check_step(start, all.settled.plan);
+  Result result{run_loop(ready, start, observer), {}};
+  observer.ended(ready, result.loop);
+  result.state = {result.loop.steps, store.canonical(), result.loop.schedule_state};
+  return result;
 }
 
 }  // namespace kb

@@ -22,7 +22,7 @@ std::vector<HostBatch> make_slots(const LoopParts& parts) {
 
 void set_phase(LoopParts& parts, size_t phase) {
   parts.phase = phase;
-  if (phase > 0) parts.batch = batch_plan(with_minibatch(parts.config, parts.plan.phase(phase).minibatch));
+  parts.batch = parts.settled.batch_of(phase);
 }
 
 LoopParts at_start(LoopParts parts) {
@@ -47,7 +47,7 @@ TrainingLoop::TrainingLoop(LoopParts parts)
                  judged_part_word(parts_.task), parts_.world),
       end_(last_step(parts_.config.length.stop_at, parts_.plan)),
       layers_(parts_.config, parts_.plan, parts_.training().compiled().space),
-      noise_(parts_.config, parts_.plan, parts_.start.norms),
+      noise_(parts_.config, parts_.batch.per_worker, parts_.plan, parts_.start.norms),
       schedule_hash_(parts_.schedule.scalars()),
       watch_(parts_.task.classes, warmup_steps(parts_.schedule.scalars().rate().spec()), class_counts(parts_.task),
              judged_part_name(parts_.task)),
@@ -194,12 +194,10 @@ bool TrainingLoop::step(int64_t step) {
 
 // Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
 void TrainingLoop::work(int64_t step, int64_t worker) {
-  const bool is_last = worker + 1 == parts_.batch.virtual_workers, is_drawn = parts_.observer.wants_profile(step);
-  if (!is_last || !(parts_.config.looking.explain_overlap || is_drawn)) return parts_.training().work(worker);
-  if (is_drawn) parts_.observer.profile_begins();
-  Profile profile = parts_.training().profile();
-  if (parts_.config.looking.explain_overlap) result_.overlaps.push_back(measured_overlap(parts_.training(), profile));
-  if (is_drawn) drawn_ = std::move(profile);
+  const bool is_last = worker + 1 == parts_.batch.virtual_workers;
+  if (!is_last || !parts_.observer.wants_profile(step)) return parts_.training().work(worker);
+  parts_.observer.profile_begins();
+  drawn_ = parts_.training().profile();
 }
 
 void TrainingLoop::report_until(int64_t end) {
@@ -297,7 +295,7 @@ void TrainingLoop::end_epoch(int64_t done) {
 
 // With --init the loss of step 0 is that of weights that were trained.
 bool TrainingLoop::judges_epochs() const {
-  return !parts_.task.is_noise && parts_.task.is_learnable && parts_.config.resume.init.empty();
+  return !parts_.task.is_noise && parts_.task.is_learnable && !parts_.start.has_trained_weights;
 }
 
 // Has the watch know what it knew when the run was stopped.
@@ -325,11 +323,12 @@ void TrainingLoop::judge_epoch(int64_t done) {
   const std::string fault = epoch_fault(ended_epoch_, done);
   if (fault.empty()) return;
   if (!parts_.config.judging.keep_going) stop_at_epoch(fault, done);
-  if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: --keep-going");
+  if (!std::exchange(told_keep_going_, true))
+    note("NOTE: " + fault + "\n  it goes on all the same: judging.keep_going");
 }
 
 bool TrainingLoop::evaluation_is_due(int64_t done) const {
-  return kb::evaluation_is_due(parts_.config, parts_.plan, parts_.schedule, done);
+  return kb::evaluation_is_due(parts_.config.judging.eval_every, parts_.plan, parts_.schedule, done);
 }
 
 bool TrainingLoop::checkpoint_is_due(int64_t done) const {

@@ -38,7 +38,6 @@ struct LoopResult {
   std::optional<Evaluation> averaged;    // of the averaged ones, likewise
   const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
   std::optional<BestState> best;         // by the evaluations in its course
-  std::vector<Overlap> overlaps;         // of every step, where --explain-overlap asks
   std::string schedule_state;            // at the end: RunSchedule::state()
   std::optional<double> iterations;      // done, scale-invariant ones, with AdaScale
 };

@@ -11,8 +11,8 @@
 namespace kb {
 namespace {
 
-constexpr const char* kLowerRate = "a smaller --lr, or a longer --warmup-epochs";
-constexpr const char* kMendData = "mend that sample of the data, or leave it out: no --lr helps";
+constexpr const char* kLowerRate = "a smaller learning.lr, or a longer learning.warmup_epochs";
+constexpr const char* kMendData = "mend that sample of the data, or leave it out: no learning.lr helps";
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void TrainingLoop::check_before(int64_t step) {
   parts_.observer.finish();
   check_samples("a value is not finite", step);
   fail("a value is not finite", step, maker,
-       step == 0 ? "no update was made, so that no --lr helps: look at the inputs of that op, and at its limits"
+       step == 0 ? "no update was made, so that no learning.lr helps: look at the inputs of that op, and at its limits"
                  : kLowerRate);
 }
 
@@ -75,8 +75,9 @@ void TrainingLoop::stop_at_loss(const char* what, double loss, int64_t updates, 
   const std::string maker = is_trained && updates == parts_.start.step ? maker_in_first_step() : "";
   if (updates == 0)
     fail(text, 0, maker,
-         "no update was made, so that no --lr helps: look at the model, its initial weights and the data");
-  fail(text, updates, maker, fmt::format("{}; --resume with --check-finite names the op that makes it", kLowerRate));
+         "no update was made, so that no learning.lr helps: look at the model, its initial weights and the data");
+  fail(text, updates, maker,
+       fmt::format("{}; going on with judging.check_finite names the op that makes it", kLowerRate));
 }
 
 void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
@@ -89,14 +90,15 @@ void TrainingLoop::stop_at_state(const std::string& fault, int64_t updates) {
   if (!maker.empty())
     fail(text, updates - 1, maker, "the loss is finite, its gradient is not: look at that op's inputs and its limits");
   if (is_first || check_) fail(text, updates - 1, "the update: losses and gradients are finite", kLowerRate);
-  fail(text, updates - 1, "", fmt::format("{}; --resume with --check-finite names the op that makes it", kLowerRate));
+  fail(text, updates - 1, "",
+       fmt::format("{}; going on with judging.check_finite names the op that makes it", kLowerRate));
 }
 
 // The state is finite, and is kept.
 void TrainingLoop::stop_at_epoch(const std::string& fault, int64_t done) {
   save_checkpoint(done);
   parts_.observer.finish();
-  fail(fault, done, "", fmt::format("{}; --keep-going goes on all the same", kLowerRate));
+  fail(fault, done, "", fmt::format("{}; judging.keep_going goes on all the same", kLowerRate));
 }
 
 void TrainingLoop::fail(const std::string& what, int64_t step, const std::string& maker, const std::string& hint) {

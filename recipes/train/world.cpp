@@ -113,15 +113,16 @@ bool World::any(bool wanted) {
   return any_did;
 }
 
-int64_t threads_of(const RunConfig& config, const World& world) {
-  return config.machine.threads > 0 || world.size() == 1 ? config.machine.threads : world.processors();
+int64_t threads_of(int64_t asked, const World& world) {
+  return asked > 0 || world.size() == 1 ? asked : world.processors();
 }
 
 std::string threads_note(int64_t threads, int processors) {
   if (threads <= processors) return "";
   return fmt::format(
-      "NOTE: --threads {}: a process's share of the processors is {}, so that threads take them from each other; "
-      "without --threads it has as many",
+      "NOTE: machine.threads = {}: a process's share of the processors is {}, so that threads take them from each "
+      "other; "
+      "at 0 it has as many",
       threads, processors);
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "recipes/config/run_config.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 
@@ -69,8 +68,9 @@ class World {
 // the heartbeat finds one that stands still.
 inline constexpr double kMessageSeconds = 900;
 
-// Threads of this process: --threads, or where several share a run, its share of the processors.
-int64_t threads_of(const RunConfig& config, const World& world);
+// Returns the threads of this process: `asked` where that is above 0; else 0, one a core, or where several processes
+// share a training its share of the processors.
+int64_t threads_of(int64_t asked, const World& world);
 // A line where so many are more than its share; empty otherwise.
 std::string threads_note(int64_t threads, int processors);
 

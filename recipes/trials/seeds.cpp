@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "recipes/config/flags.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
                        .model = squared_error,
                        .train = part(0),
                        .test = part(1)};
-    RunConfig config = config_of({.minibatch = 32, .epochs = 60, .optimizer = "adam", .lr = 0.01});
+    TrainConfig config = config_of({.minibatch = 32, .epochs = 60, .optimizer = "adam", .lr = 0.01});
     LocalMachine machine;
     Observer silent;
     const Result result = train(task, config, machine, silent);

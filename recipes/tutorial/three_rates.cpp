@@ -2,6 +2,7 @@
 // printed.
 #include <cstdio>
 
+#include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
 #include "recipes/train/train.h"
 
@@ -24,7 +25,7 @@ int main() {
                            .paper = "none",
                            .model = perceptron,
                            .defaults = {.dataset = "glyphs", .minibatch = 100, .optimizer = "momentum"}};
-    RunConfig config = config_of(recipe.defaults);
+    RunConfig config = default_config(recipe);
     config.length.steps = 200;
     const Task task = load_task(recipe, config).task;
     LocalMachine machine;

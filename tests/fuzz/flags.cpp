@@ -3,7 +3,7 @@
 #include "recipes/config/flags.h"
 
 #include "recipes/config/learning.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/recorded_flags.h"
 #include "tests/fuzz/target.h"
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::vector<std::string> words = flag_words(recipe, *config);
     fuzz::require(flag_words(recipe, recorded_config(recipe, words)) == words, "recorded words are read to the same");
     const RunConfig planned = with_plan(*config);
-    rate_derivation(planned, make_plan(planned, 1000));
+    rate_derivation(planned.learning, make_plan(planned, 1000));
   } catch (const Error&) {
   }
   return 0;

@@ -11,6 +11,7 @@
 #include "graph/functions.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/mlperf_log.h"
 #include "recipes/run/schedule_text.h"
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_branch_takes_the_same_steps) {
 // As a function call, stopped by an observer, and on one, two and four processes.
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   Points::sigma = 2;
-  RunConfig config = config_of({.minibatch = 32, .schedule = "cosine"});
+  TrainConfig config = config_of({.minibatch = 32, .schedule = "cosine"});
   config.learning.optimizer = "momentum";
   config.learning.lr = 0.01;
   config.learning.base_minibatch = 4;
@@ -275,7 +276,7 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   config.arithmetic.shards = 2;
   config.batch.per_worker = 8;
   const auto on = [&](int ranks, const TrainingState* from = nullptr, int64_t stop = 0) {
-    RunConfig own = config;
+    TrainConfig own = config;
     if (stop > 0) own.length.stop_at.duration = Duration{static_cast<double>(stop), false};
     std::vector<TrainingState> states(static_cast<size_t>(ranks));
     test::on_ranks(ranks, [&](int rank, Machine machine) {
@@ -299,9 +300,10 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   middle.schedule.clear();
   Observer silent;
   LocalMachine machine(1);
-  BOOST_CHECK_EXCEPTION(kb::train(Points::task({}), config, machine, silent, &middle), Error,
-                        test::says("--scaling: expected a state with AdaScale's place in its schedule, got one without "
-                                   "it at step 9"));
+  BOOST_CHECK_EXCEPTION(
+      kb::train(Points::task({}), config, machine, silent, &middle), Error,
+      test::says("learning.scaling: expected a state with AdaScale's place in its schedule, got one without "
+                 "it at step 9"));
 }
 
 BOOST_AUTO_TEST_CASE(killed_at_random_moments) {
@@ -333,14 +335,16 @@ BOOST_AUTO_TEST_CASE(killed_at_random_moments) {
 
 BOOST_AUTO_TEST_CASE(what_it_cannot_be_given_is_told) {
   const auto plan_of = [](const RunConfig& config) { return make_plan(config, 100); };
-  BOOST_CHECK_EXCEPTION(plan_of(parsed({"--per-worker", "20"})), Error,
-                        test::says("--scaling adascale: expected two workers or more, whose gradients it compares, got "
-                                   "one of 20 samples\n  hint:     --per-worker 10"));
-  BOOST_CHECK_EXCEPTION(plan_of(parsed({"--base-minibatch", "25"})), Error,
-                        test::says("--scaling adascale: expected a --minibatch of at least the --base-minibatch, 25, "
-                                   "got 20"));
+  BOOST_CHECK_EXCEPTION(
+      plan_of(parsed({"--per-worker", "20"})), Error,
+      test::says("learning.scaling = adascale: expected two workers or more, whose gradients it compares, got "
+                 "one of 20 samples\n  hint:     batch.per_worker = 10"));
+  BOOST_CHECK_EXCEPTION(
+      plan_of(parsed({"--base-minibatch", "25"})), Error,
+      test::says("learning.scaling = adascale: expected batch.minibatch to be at least learning.base_minibatch, 25, "
+                 "got 20"));
   BOOST_CHECK_EXCEPTION(plan_of(parsed({"--minibatch-schedule", "1ep:x2"})), Error,
-                        test::says("--minibatch-schedule: expected none beside --scaling adascale", "got 1ep:x2"));
+                        test::says("batch.growths: expected none beside learning.scaling = adascale", "got 1ep:x2"));
   BOOST_CHECK_EXCEPTION(parse_flags(small_recipe(), "small", {"--scaling", "adascale", "--lr", "0.1"}), UsageError,
                         test::says("--scaling: it has no effect here", "--base-minibatch B"));
   BOOST_CHECK_EXCEPTION(check_mlperf_file(parsed({"--mllog", "-"}), false), Error,
@@ -357,25 +361,26 @@ BOOST_AUTO_TEST_CASE(the_plan_says_how_long_it_may_be) {
   const RunConfig config = parsed({"--warmup-epochs", "1"});
   const RunPlan plan = make_plan(config, 100);
   BOOST_TEST(plan.steps == 40);
-  BOOST_TEST(least_steps(config, plan) == 10);
+  BOOST_TEST(least_steps(config.learning, plan) == 10);
   BOOST_TEST(plan.derivation(config) ==
              "100 samples / 20 = 5 steps an epoch; AdaScale: 2 epochs x 20 steps of 5 = 40 scale-invariant iterations, "
              "in 10 to 40 steps");
   BOOST_TEST(
-      rate_derivation(config, plan) ==
+      rate_derivation(config.learning, plan) ==
       "lr 0.1 x the gain of the step, 1 to 4 = 20/5, in steps of 5, no warmup (AdaScale needs none), cosine over "
       "40 steps");
-  BOOST_TEST(make_plan(parsed({"--steps", "30"}), 100).derivation(parsed({"--steps", "30"})) ==
-             "100 samples / 20 = 5 steps an epoch; AdaScale: --steps 30 of 5 = 30 scale-invariant iterations, in 8 to "
-             "30 steps");
+  BOOST_TEST(
+      make_plan(parsed({"--steps", "30"}), 100).derivation(parsed({"--steps", "30"})) ==
+      "100 samples / 20 = 5 steps an epoch; AdaScale: length.steps = 30 of 5 = 30 scale-invariant iterations, in 8 to "
+      "30 steps");
 }
 
 // Rates of the base minibatch, without gains: 20 steps an epoch.
 BOOST_AUTO_TEST_CASE(the_schedule_is_that_of_the_base_minibatch) {
   const RunConfig config = parsed({"--warmup-from", "0", "--warmup-epochs", "1"});
-  const RunPlan plan = schedule_plan(config, make_plan(config, 100));
+  const RunPlan plan = schedule_plan(config.learning, make_plan(config, 100));
   BOOST_TEST(plan.epochs(40) == 2);
-  const LearningRate rate = make_rate(config, plan);
+  const LearningRate rate = make_rate(config.learning, plan);
   BOOST_TEST(rate.at(10) == 0.05);
   BOOST_TEST(rate.at(20) == 0.1);
   RunConfig base = config;

@@ -1,5 +1,6 @@
 // Commands that a run names at its end: they are taken as they stand, and say what the run was given.
 #include "recipes/run/advice.h"
+#include "recipes/config/run_plan.h"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(words_are_quoted) {
 BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_warmup_is_told) {
   const auto note = [](const Words& words) {
     const RunConfig config = flags_of(words);
-    return rate_note(config, make_plan(config, 640));
+    return rate_note(config.learning, make_plan(config, 640));
   };
   BOOST_TEST(note({"--epochs", "2", "--warmup-epochs", "1"}) == "");
   BOOST_TEST(note({"--epochs", "2", "--warmup", "none"}) == "");

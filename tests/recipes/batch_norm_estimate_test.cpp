@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "graph/interpreter.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/train/programs.h"
 #include "runtime/backend.h"
 #include "runtime/safetensors.h"
@@ -54,7 +54,8 @@ struct Prepared {
         input(load_input(image_source(recipe, config))),
         backend(make_cpu_backend({2, 2, ""})),
         task(with_sources(recipe, config, input)),
-        programs(*backend, compile_programs(task, config, backend->target()), 1),
+        programs(*backend,
+                 compile_programs(task, settle_for_one_step(config, backend->target(), config.machine.processes)), 1),
         estimate(*programs.statistics, task.fields, *task.plain, config.arithmetic.seed, kMinibatches) {}
 
   static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
@@ -116,7 +117,8 @@ std::string complaint(const Recipe& recipe, const Words& words) {
     const RunConfig config = *parse_flags(recipe, "", words);
     const InputSpec input = input_spec(image_source(recipe, config));
     make_plan(config, input.train_count);
-    compile_programs(task_of(recipe, config, input), config, generic_cpu_target());
+    compile_programs(task_of(recipe, config, input),
+                     settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
   } catch (const Error& error) {
     return error.what();
   }
@@ -226,8 +228,10 @@ BOOST_AUTO_TEST_CASE(off_it_is_not_there) {
   const Recipe recipe = small_recipe();
   const RunConfig off = *parse_flags(recipe, "", {}), on = *parse_flags(recipe, "", {"--recompute-bn", "3"});
   const InputSpec input = input_spec(image_source(recipe, off));
-  const Programs without = compile_programs(task_of(recipe, off, input), off, generic_cpu_target()),
-                 with = compile_programs(task_of(recipe, on, input), on, generic_cpu_target());
+  const Programs without = compile_programs(task_of(recipe, off, input),
+                                            settle_for_one_step(off, generic_cpu_target(), off.machine.processes)),
+                 with = compile_programs(task_of(recipe, on, input),
+                                         settle_for_one_step(on, generic_cpu_target(), on.machine.processes));
   BOOST_TEST(!without.statistics.has_value());
   BOOST_TEST(with.statistics.has_value());
   BOOST_TEST(with.training.graph_hash == without.training.graph_hash);
@@ -280,12 +284,13 @@ BOOST_AUTO_TEST_CASE(noise_has_statistics_too) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_estimated_is_refused) {
-  BOOST_TEST(complaint(small_recipe(), {"--recompute-bn", "11"}) ==
-             "--recompute-bn: expected at most 10 minibatches of 10, which the 100 samples of synthetic hold, got 11");
+  BOOST_TEST(
+      complaint(small_recipe(), {"--recompute-bn", "11"}) ==
+      "judging.recompute_bn: expected at most 10 minibatches of 10, which the 100 training samples hold, got 11");
   BOOST_TEST(complaint(small_recipe(), {"--recompute-bn", "21", "--batch-norm", "ghost(5)"}).find("at most 20 minib") !=
              std::string::npos);
   BOOST_TEST(complaint(with_model(no_norm), {"--recompute-bn", "1"}) ==
-             "--recompute-bn: expected a model with batch norm, got small, which has none");
+             "judging.recompute_bn: expected a model with batch norm, got small, which has none");
   BOOST_TEST(complaint(with_model(no_norm), {}) == "(nothing thrown)");
 }
 

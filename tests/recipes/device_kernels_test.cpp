@@ -34,7 +34,9 @@ Program program_of(const Recipe& recipe, const RunConfig& config, const std::str
   const InputSpec input = input_spec(image_source(recipe, config));
   const Target target = gpu_target(arch);
   const Task task = task_of(recipe, config, input);
-  return compile_programs(task, config, target, choose_residency(config, task, target)).training.program;
+  return compile_programs(task, settle_for_one_step(config, target, config.machine.processes,
+                                                    choose_residency(config.arithmetic.resident, task, target)))
+      .training.program;
 }
 
 DeviceKernels compiled_for(const Program& program, const std::string& arch, const std::string& cuobjdump = "") {
@@ -81,10 +83,10 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   const Recipe recipe = find_recipe("resnet50");
   for (const char* precision : {"f32", "bf16"}) {
     RunConfig config = flags_of(recipe, precision);
-    use_optimizer(recipe.defaults, recipe.optimizers, config, "sgd");
+    use_optimizer(recipe.defaults, recipe.optimizers, config.learning, "sgd");
     const int64_t plain = launches_of(program_of(recipe, config, "sm_90"));
     for (const char* optimizer : {"lars", "lars-mlperf", "larc", "lamb"}) {
-      use_optimizer(recipe.defaults, recipe.optimizers, config, optimizer);
+      use_optimizer(recipe.defaults, recipe.optimizers, config.learning, optimizer);
       const Program program = program_of(recipe, config, "sm_90");
       const DeviceKernels kernels = compiled_for(program, "sm_90");
       BOOST_TEST_CONTEXT(optimizer << ", " << precision << to_text(kernels)) {

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(weights_to_begin_with_are_not_judged) {
 }
 
 BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
-  RunConfig config = config_of({.minibatch = 32, .optimizer = "sgd", .lr = 0});
+  TrainConfig config = config_of({.minibatch = 32, .optimizer = "sgd", .lr = 0});
   config.length.steps = 240;
   config.arithmetic.shards = 2;
   config.batch.per_worker = 16;

@@ -28,7 +28,8 @@ struct FitFixture {
   RunConfig config_with(std::vector<std::string> words) { return *parse_flags(recipe, "small", words); }
   int64_t bytes_with(RunConfig config, int64_t n) {
     config.batch.per_worker = n;
-    const Programs programs = compile_programs(declared_task(recipe, config), config, backend->target());
+    const Programs programs = compile_programs(
+        declared_task(recipe, config), settle_for_one_step(config, backend->target(), config.machine.processes));
     const MemoryAnswer training = memory_answer(programs.training);
     int64_t bytes = training.parameters + training.optimizer + training.statistics;
     for (const Compiled* one : all_of(programs)) {
@@ -38,7 +39,9 @@ struct FitFixture {
     return bytes;
   }
   Fit fit(const RunConfig& config, int64_t memory) {
-    return fit_per_worker(declared_task(recipe, config), config, backend->target(), {}, memory);
+    return fit_per_worker(declared_task(recipe, config),
+                          settle_for_one_step(config, backend->target(), config.machine.processes),
+                          config.machine.processes, memory);
   }
 };
 
@@ -64,7 +67,8 @@ BOOST_AUTO_TEST_CASE(every_program_counts) {
   const RunConfig plain = config_with({"--minibatch", "20", "--per-worker", "10"}),
                   all = config_with({"--minibatch", "20", "--per-worker", "10", "--epochs", "3", "--ema", "0.9",
                                      "--eval-ema", "--recompute-bn", "2", "--minibatch-schedule", "1ep:x2"});
-  const Programs programs = compile_programs(declared_task(recipe, all), all, backend->target());
+  const Programs programs =
+      compile_programs(declared_task(recipe, all), settle_for_one_step(all, backend->target(), all.machine.processes));
   BOOST_TEST(all_of(programs).size() == 5u);
   BOOST_TEST(total_memory(all_of(programs)) == bytes_with(all, 10));
   BOOST_TEST(bytes_with(all, 10) > bytes_with(plain, 10) + memory_answer(programs.grown.at(0)).arena);
@@ -81,7 +85,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
     one.batch.per_worker = n;
     Target target = gpu_target("sm_90");
     target.memory_bytes = memory;
-    const Programs programs = compile_programs(task, one, target);
+    const Programs programs = compile_programs(task, settle_for_one_step(one, target, one.machine.processes));
     again = !programs.training.recomputed.empty();
     return total_memory(all_of(programs));
   };
@@ -99,7 +103,8 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
     int64_t expected = 0;
     for (const int64_t n : {1, 2, 4, 8, 16})
       if (total(n, target.memory_bytes, again) <= static_cast<int64_t>(bytes)) expected = n;
-    BOOST_TEST(fit_per_worker(task, config, target, {}, target.memory_bytes).per_worker == expected);
+    BOOST_TEST(fit_per_worker(task, settle_for_one_step(config, target), 1, target.memory_bytes).per_worker ==
+               expected);
   }
   // The training step alone fits with all its activations; beside the evaluation it does not.
   total(16, static_cast<int64_t>((static_cast<double>(kept) - 1) / kFitShare), again);
@@ -116,7 +121,7 @@ BOOST_AUTO_TEST_CASE(only_what_divides_the_share_of_a_process_is_taken) {
 
 BOOST_AUTO_TEST_CASE(too_little_memory_is_refused) {
   BOOST_CHECK_EXCEPTION(this->fit(config_with({}), 1000), Error,
-                        test::says("--fit: expected programs of at most 900 B of", "with 1 sample a worker"));
+                        test::says("batch.fit: expected programs of at most 900 B of", "with 1 sample a worker"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_records_what_it_chose) {

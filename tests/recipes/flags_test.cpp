@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/network.h"
-#include "recipes/config/plan.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/processes.h"
 #include "recipes/run/recorded_flags.h"
@@ -261,8 +261,8 @@ BOOST_AUTO_TEST_CASE(words_and_numbers_are_not_read_as_each_other) {
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   RunConfig config = parse({"--device", "cuda"});
-  BOOST_CHECK_EXCEPTION(choose_device(config), Error, [](const Error& error) {
-    return std::string(error.what()).find("--device cuda: no GPU can be used") != std::string::npos;
+  BOOST_CHECK_EXCEPTION(choose_device(config.machine, 0), Error, [](const Error& error) {
+    return std::string(error.what()).find("machine.device = cuda: no GPU can be used") != std::string::npos;
   });
 }
 
@@ -289,11 +289,12 @@ BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
 BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
   const auto note = [](const std::vector<std::string>& words) {
     const RunConfig config = parse(words);
-    return without_effect_note(*choose_device(config).backend, config);
+    return without_effect_note(*choose_device(config.machine, 0).backend, config.machine);
   };
   BOOST_TEST(note({"--device", "cpu"}) == "");
-  BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: --fast changes nothing on a CPU: "));
-  BOOST_TEST(note({"--device", "cpu", "--sync-steps"}).starts_with("NOTE: --sync-steps changes nothing on a CPU: "));
+  BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: machine.fast changes nothing on a CPU: "));
+  BOOST_TEST(
+      note({"--device", "cpu", "--sync-steps"}).starts_with("NOTE: machine.sync_steps changes nothing on a CPU: "));
 }
 
 // --fast changes bits, and so belongs to the run; --sync-steps does not.
@@ -318,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
   RunConfig some = parse({"--steps", "500", "--minibatch", "60"});
   BOOST_TEST(make_plan(some, 60000).steps == 500);
   BOOST_TEST(make_plan(some, 60000).derivation(some) ==
-             "60000 samples / 60 = 1000 steps an epoch; --steps 500 = 0.5 epochs");
+             "60000 samples / 60 = 1000 steps an epoch; length.steps = 500, 0.5 epochs");
   BOOST_CHECK_THROW(make_plan(parse({"--minibatch", "11"}), 10), Error);
 }
 

@@ -1,5 +1,6 @@
 // The minibatch that grows in the course of a run.
 #include "recipes/config/growth.h"
+#include "recipes/config/run_plan.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -79,13 +80,13 @@ BOOST_AUTO_TEST_CASE(a_plan_counts_epochs_over_its_phases) {
 
 BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
   const auto refused = [](std::vector<std::string> words, const char* why) {
-    BOOST_CHECK_EXCEPTION(make_plan(grown_config(std::move(words)), 100), Error,
-                          test::says("--minibatch-schedule", why));
+    BOOST_CHECK_EXCEPTION(make_plan(grown_config(std::move(words)), 100), Error, test::says("batch.growths", why));
   };
-  refused({"--minibatch", "10", "--minibatch-schedule", "1ep:x11"}, "expected minibatches of at most the 100 samples");
+  refused({"--minibatch", "10", "--minibatch-schedule", "1ep:x11"},
+          "expected minibatches of at most the 100 training samples");
   refused({"--epochs", "3", "--minibatch-schedule", "3ep:x2"}, "expected growths before the end of the run");
   refused({"--epochs", "9", "--warmup", "gradual", "--warmup-epochs", "5", "--minibatch-schedule", "3ep:x2"},
-          "expected growths behind the warmup, of 5 epochs, got one at epoch 3");
+          "expected growths after the warmup, of 5 epochs, got one at epoch 3");
 }
 
 BOOST_AUTO_TEST_CASE(the_rate_of_an_epoch_is_that_without_growth) {
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(the_rate_of_an_epoch_is_that_without_growth) {
     words.insert(words.end(), {"--minibatch-schedule", "2ep:x2,5ep:x5"});
     const RunConfig grown = grown_config(words);
     const RunPlan before = make_plan(plain, 100), after = make_plan(grown, 100);
-    const LearningRate expected = make_rate(plain, before), rate = make_rate(grown, after);
+    const LearningRate expected = make_rate(plain.learning, before), rate = make_rate(grown.learning, after);
     for (int64_t step = 0; step < after.steps; ++step)
       BOOST_TEST(rate.at(step) == expected.at(before.steps_in(after.epochs(step))),
                  boost::test_tools::tolerance(1e-12));
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(data_on_the_device_and_noise_work_too) {
 }
 
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
-  RunConfig config = config_of({.minibatch = 16, .epochs = 6, .optimizer = "momentum", .lr = 0.1});
+  TrainConfig config = config_of({.minibatch = 16, .epochs = 6, .optimizer = "momentum", .lr = 0.1});
   config.arithmetic.shards = 2;
   config.batch.per_worker = 4;
   config.batch.growths = {{2, 2}, {4, 2}};

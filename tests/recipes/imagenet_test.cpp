@@ -111,9 +111,11 @@ BOOST_AUTO_TEST_CASE(images_tell_classes_and_counts) {
 BOOST_AUTO_TEST_CASE(flags_that_do_not_fit_are_refused) {
   const test::Photos photos;
   const RunConfig resident = photo_flags({"--data", photos.dir(), "--resident", "on"});
-  BOOST_TEST(usage_refusal(
-                 [&] { choose_residency(resident, load_task(photo_recipe(), resident).task, generic_cpu_target()); }) ==
-             "--resident on: the images lie in files, which the loader reads one by one; --resident auto or off "
+  BOOST_TEST(usage_refusal([&] {
+               choose_residency(resident.arithmetic.resident, load_task(photo_recipe(), resident).task,
+                                generic_cpu_target());
+             }) ==
+             "arithmetic.resident = on: the images lie in files, which the loader reads one by one; auto or off "
              "sends the samples step by step");
   const RunConfig noise = photo_flags({"--dataset", "synthetic"});
   BOOST_TEST(

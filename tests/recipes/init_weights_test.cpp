@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_match_is_refused_without_it) {
       test::says(
           ": the file does not have every tensor of the model\n  not in the file: bn.running_mean\n  of another "
           "type: fc.weight: the model has f32[2, 3], the file f32[3, 2]\n  in the file alone: head.weight\n  hint: "
-          "--init-partial takes the 1 that fit"));
+          "resume.init_partial takes the 1 that fit"));
   BOOST_TEST(element("fc.bias", 0) == 9.0);
   BOOST_TEST(said.empty());
 }

@@ -73,7 +73,8 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
         Target target = generic_cpu_target();
         target.library_isa = library_isa;
         const RunConfig config = *parse_flags(recipe, "", {"--minibatch", "32", "--augment", augment});
-        const Programs programs = compile_programs(declared_task(recipe, config), config, target);
+        const Programs programs = compile_programs(declared_task(recipe, config),
+                                                   settle_for_one_step(config, target, config.machine.processes));
         BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
           check(programs.training.program);
           check(programs.inference.program);

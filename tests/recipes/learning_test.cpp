@@ -1,5 +1,6 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/flags.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 
 #include <fmt/format.h>
@@ -22,12 +23,12 @@ RunConfig parse(const Recipe& recipe, const std::vector<std::string>& words) { r
 
 std::string derivation(const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
   const RunConfig config = parse(recipe, words);
-  return rate_derivation(config, make_plan(config, samples));
+  return rate_derivation(config.learning, make_plan(config, samples));
 }
 
 std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
   const RunConfig config = parse(recipe, words);
-  return fmt::format("lr {}, {}", config.learning.lr, optimizer_text(config));
+  return fmt::format("lr {}, {}", config.learning.lr, optimizer_text(config.learning, config.batch.minibatch));
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
@@ -49,7 +50,8 @@ std::string error_of(const std::function<void()>& work) {
 }
 
 Programs compiled(const Recipe& recipe, const RunConfig& config) {
-  return compile_programs(declared_task(recipe, config), config, generic_cpu_target());
+  return compile_programs(declared_task(recipe, config),
+                          settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
 }
 
 Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }
@@ -101,7 +103,7 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
 // Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
 BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   const RunConfig config = parse(resnet50(), {"--minibatch", "8192"});
-  const LearningRate rate = make_rate(config, make_plan(config, 1281167));
+  const LearningRate rate = make_rate(config.learning, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.1);
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
@@ -113,7 +115,7 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
 BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   const auto first = [](const std::vector<std::string>& words) {
     const RunConfig config = parse(resnet50(), words);
-    return make_rate(config, make_plan(config, 1281167)).at(0);
+    return make_rate(config.learning, make_plan(config, 1281167)).at(0);
   };
   BOOST_TEST(first({"--minibatch", "8192"}) == 0.1);
   BOOST_TEST(first({"--minibatch", "256"}) == 0.1);
@@ -125,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {
   const RunConfig config = parse(resnet50(), {});
-  const LearningRate rate = make_rate(config, make_plan(config, 1281167));
+  const LearningRate rate = make_rate(config.learning, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.0125);
   BOOST_TEST(rate.at(40000) == 0.0125);
 }
@@ -146,7 +148,8 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
   BOOST_TEST(chosen(recipe, {"--rate-of-fading", "0.125"}) == "lr 7, optimizer fading: rate of fading 0.125");
   BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
   const RunConfig config = parse(recipe, {});
-  BOOST_TEST(make_scalars(recipe.optimizers, config, make_plan(config, 60000)).at(0)[3].name == "rate_of_fading");
+  BOOST_TEST(make_scalars(recipe.optimizers, config.learning, make_plan(config, 60000)).at(0)[3].name ==
+             "rate_of_fading");
 }
 
 // Marek et al. 2025: a squared gradient's share of its mean after K samples is the same for every minibatch.
@@ -154,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
   for (const int minibatch : {16, 64, 512}) {
     const RunConfig config =
         parse(lenet_mnist(), {"--optimizer", "adamw", "--half-life", "6400", "--minibatch", fmt::to_string(minibatch)});
-    StepScalars scalars = make_scalars({}, config, make_plan(config, 60000));
+    StepScalars scalars = make_scalars({}, config.learning, make_plan(config, 60000));
     const auto step = scalars.at(0);
     const auto beta2 =
         std::find_if(step.begin(), step.end(), [](const NamedScalar& scalar) { return scalar.name == "beta2"; });
@@ -186,9 +189,11 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
   const RunConfig config =
       parse(lenet_mnist(), {"--optimizer", "schedule-free", "--base-lr", "0.1", "--base-minibatch", "64", "--minibatch",
                             "256", "--per-worker", "64", "--scaling", "adascale"});
-  BOOST_TEST(error_of([&] { make_run_schedule({}, config, make_plan(config, 60000), 0, ""); }) ==
-             "--scaling: expected learning rates that are known before the run beside --optimizer schedule-free, whose "
-             "mean weighs steps by them, got adascale\n  hint: --scaling linear");
+  BOOST_TEST(
+      error_of([&] { make_run_schedule({}, config.learning, batch_plan(config), make_plan(config, 60000), 0, ""); }) ==
+      "learning.scaling: expected learning rates that are known before the run beside learning.optimizer = "
+      "schedule-free, whose "
+      "mean weighs steps by them, got adascale\n  hint: learning.scaling = linear");
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_parameters) {
@@ -200,8 +205,9 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_p
   BOOST_TEST(compile_with({"--recompute-bn", "2"}));
   BOOST_TEST(
       error_of([&] { compile_with({}); }) ==
-      "--recompute-bn: expected a number above 0 beside --optimizer schedule-free and batch norm, got 0: training "
-      "gathers running statistics at another point than the one that is evaluated\n  hint: --recompute-bn 20");
+      "judging.recompute_bn: expected a number above 0 beside learning.optimizer = schedule-free and batch norm, got "
+      "0: training "
+      "gathers running statistics at another point than the one that is evaluated\n  hint: judging.recompute_bn = 20");
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
@@ -225,7 +231,8 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_half_life) {
   const RunConfig config = parse(recipe, {"--optimizer", "nadamw", "--half-life", "44000", "--minibatch", "128"});
   const RunConfig again = parse(recipe, flag_words(recipe, config));
   BOOST_TEST(again.learning.half_life == 44000);
-  BOOST_TEST(optimizer_text(again) == optimizer_text(config));
+  BOOST_TEST(optimizer_text(again.learning, again.batch.minibatch) ==
+             optimizer_text(config.learning, config.batch.minibatch));
 }
 
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
@@ -241,7 +248,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
 BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
   for (const Recipe& recipe : all_recipes()) {
     const RunConfig config = default_config(recipe);
-    BOOST_CHECK_NO_THROW(make_scalars(recipe.optimizers, config, make_plan(config, 1000000)));
+    BOOST_CHECK_NO_THROW(make_scalars(recipe.optimizers, config.learning, make_plan(config, 1000000)));
   }
 }
 

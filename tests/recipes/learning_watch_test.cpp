@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_loss_a_thousand_times_the_first_is_told_once) {
   BOOST_TEST(watch.step(1, 2499, kLr) == "");
   const std::string note = watch.step(2, 2501, kLr);
   BOOST_TEST(note.starts_with("NOTE: the training loss is 2501 at step 2, over 1,000 times the first, 2.5: "), note);
-  BOOST_TEST(contains(note, "--lr, which is 0.1 there"), note);
+  BOOST_TEST(contains(note, "learning.lr, which is 0.1 there"), note);
   BOOST_TEST(watch.step(3, 1e9, kLr) == "");
   LearningWatch resumed(10, 0), known(10, 0);
   BOOST_TEST(!resumed.passed_step(0, 2.5));

@@ -1,6 +1,7 @@
 // MLPerf's log of a run, read by a parser of its own and held against the rules of the compliance checker
 // (mlcommons/logging, compliance_checker/training_3.0.0): keys, how often, and in which order.
 #include "recipes/run/mlperf_log.h"
+#include "recipes/config/run_plan.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

@@ -4,6 +4,7 @@
 
 #include "graph/functions.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/train/noise_log.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
@@ -93,11 +94,12 @@ BOOST_AUTO_TEST_CASE(its_averages_go_on_where_the_run_does) {
 }
 
 BOOST_AUTO_TEST_CASE(one_worker_has_nothing_to_compare) {
-  RunConfig config = config_of(test::small_recipe().defaults);
+  TrainConfig config = config_of(test::small_recipe().defaults);
   config.judging.noise_scale = true;
-  BOOST_CHECK_EXCEPTION(make_plan(config, 100), Error,
-                        test::says("--noise-scale: expected two workers or more, whose gradients it compares, got one "
-                                   "of 10 samples\n  hint:     --per-worker 5"));
+  BOOST_CHECK_EXCEPTION(
+      make_plan(config, batch_plan(config.batch, 1), 100), Error,
+      test::says("judging.noise_scale: expected two workers or more, whose gradients it compares, got one "
+                 "of 10 samples\n  hint:     batch.per_worker = 5"));
 }
 
 BOOST_AUTO_TEST_CASE(a_line_says_what_is_known) {

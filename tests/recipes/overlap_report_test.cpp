@@ -26,8 +26,14 @@ struct Case {
     config = *parse_flags(recipe, "", words);
     input = input_spec(image_source(recipe, config));
   }
-  Compiled compiled() const { return compile_training(task_of(recipe, config, input), config, target, {}); }
-  Compiled finely() const { return compile_finely(task_of(recipe, config, input), config, target, {}); }
+  Compiled compiled() const {
+    return compile_training(task_of(recipe, config, input),
+                            settle_for_one_step(config, target, config.machine.processes));
+  }
+  Compiled finely() const {
+    return compile_finely(task_of(recipe, config, input),
+                          settle_for_one_step(config, target, config.machine.processes));
+  }
 };
 
 std::vector<std::string> contents(const Compiled& compiled) {

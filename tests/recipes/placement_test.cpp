@@ -93,24 +93,21 @@ BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
 
 // Threads of the loader are chosen from the processors of the process's own share, not of the machine.
 BOOST_AUTO_TEST_CASE(threads_of_the_loader) {
-  RunConfig config;
-  const auto loader_threads = [&](int64_t threads, int processors) {
-    config.machine.threads = threads;
-    return choose_loader_threads(config, processors);
+  const auto loader_threads = [](int threads, int processors) {
+    return choose_loader_threads(std::nullopt, threads, processors);
   };
   BOOST_TEST(loader_threads(0, 16) == 1);
   BOOST_TEST(loader_threads(8, 8) == 1);
   BOOST_TEST(loader_threads(6, 8) == 2);
   BOOST_TEST(loader_threads(1, 16) == 4);
   BOOST_TEST(loader_threads(4, 1) == 1);
-  config.arithmetic.loader_threads = 0;
-  BOOST_TEST(loader_threads(1, 16) == 0);
+  BOOST_TEST(choose_loader_threads(0, 1, 16) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(more_threads_than_processors_are_told) {
   BOOST_TEST(threads_note(0, 4) == "");
   BOOST_TEST(threads_note(4, 4) == "");
-  BOOST_TEST(threads_note(8, 4).starts_with("NOTE: --threads 8: a process's share of the processors is 4"));
+  BOOST_TEST(threads_note(8, 4).starts_with("NOTE: machine.threads = 8: a process's share of the processors is 4"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,7 +20,9 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   target.isa = target.library_isa = isa;
   const RunConfig config = *parse_flags(recipe, "", words);
   std::string text;
-  for (const Step& step : compile_programs(declared_task(recipe, config), config, target).training.program.final.steps)
+  for (const Step& step :
+       compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes))
+           .training.program.final.steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }
@@ -62,7 +64,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
     const auto compiled = [&](double memory) {
       Target target = gpu_target("sm_90");
       target.memory_bytes = static_cast<int64_t>(memory);
-      return compile_training(task_of(recipe, config, input), config, target, {});
+      return compile_training(task_of(recipe, config, input),
+                              settle_for_one_step(config, target, config.machine.processes));
     };
     const auto needed = [](const Compiled& one) {
       const MemoryAnswer memory = memory_answer(one);

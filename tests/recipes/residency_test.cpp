@@ -27,13 +27,14 @@ InputSpec spec_of(const std::string& dataset) { return input_spec({.dataset = da
 
 bool chosen(const Words& words, const InputSpec& input, const Target& target) {
   const RunConfig config = flags_of(words);
-  return choose_residency(config, task_of(small_recipe(), config, input), target).is_on();
+  return choose_residency(config.arithmetic.resident, task_of(small_recipe(), config, input), target).is_on();
 }
 
 std::string refusal(const Words& words, const InputSpec& input, int64_t device_bytes = INT64_MAX) {
   try {
     const RunConfig config = flags_of(words);
-    choose_residency(config, task_of(small_recipe(), config, input), generic_cpu_target(), device_bytes);
+    choose_residency(config.arithmetic.resident, task_of(small_recipe(), config, input), generic_cpu_target(),
+                     device_bytes);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -83,8 +84,9 @@ BOOST_AUTO_TEST_CASE(auto_is_for_small_data_on_a_gpu) {
   large.train_count += 1;
   BOOST_TEST(!chosen({}, large, gpu));
   BOOST_TEST(chosen({"--resident", "on"}, large, gpu));
-  BOOST_TEST((choose_residency(flags_of({}), task_of(small_recipe(), flags_of({}), spec_of("cifar10")), gpu) ==
-              Residency{50000, 10000}));
+  BOOST_TEST(
+      (choose_residency(flags_of({}).arithmetic.resident, task_of(small_recipe(), flags_of({}), spec_of("cifar10")),
+                        gpu) == Residency{50000, 10000}));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
@@ -92,17 +94,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
   noise.noise = true;
   BOOST_TEST(!chosen({}, noise, gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on"}, noise) ==
-             "--resident on: --data synthetic is one minibatch of noise and no data set; --resident auto or off sends "
+             "arithmetic.resident = on: --data synthetic is one minibatch of noise and no data set; auto or off sends "
              "the samples step by step");
   const Words moved = {"--augment", "flip", "--augment-in", "loader"};
   BOOST_TEST(!chosen(moved, spec_of("mnist"), gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on", "--augment", "flip", "--augment-in", "loader"}, spec_of("mnist")) ==
-             "--resident on: with --augment-in loader the host moves the pixels; --resident auto or off sends the "
+             "arithmetic.resident = on: with --augment-in loader the host moves the pixels; auto or off sends the "
              "samples step by step");
   BOOST_TEST(chosen({"--augment", "mixup", "--augment-in", "loader"}, spec_of("mnist"), gpu_target("sm_90")));
   BOOST_TEST(refusal({"--resident", "on"}, spec_of("mnist"), 55160000) == "(nothing thrown)");
   BOOST_TEST(refusal({"--resident", "on"}, spec_of("mnist"), 55159999) ==
-             "--resident on: the samples of mnist take 55.2 MB, the device has 55.2 MB; --resident auto or off sends "
+             "arithmetic.resident = on: the samples of mnist take 55.2 MB, the device has 55.2 MB; auto or off sends "
              "the samples step by step");
 }
 
@@ -145,7 +147,8 @@ BOOST_AUTO_TEST_CASE(launches) {
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "crop,flip,cutout,mixup"}) {
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
       const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
-      const Programs programs = compile_programs(declared_task(recipe, config), config, target, {40, 21});
+      const Programs programs = compile_programs(
+          declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes, {40, 21}));
       text += fmt::format("{}, {}:\n", kinds, target.isa);
       const Schedule& schedule = programs.training.program.final;
       for (const Step& step : schedule.steps) {
@@ -165,8 +168,11 @@ BOOST_AUTO_TEST_CASE(no_hash_depends_on_it) {
   const Recipe recipe = noisy(resnet_cifar());
   const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4"});
   const InputSpec input = input_spec(image_source(recipe, config));
-  const Programs fed = compile_programs(task_of(recipe, config, input), config, generic_cpu_target());
-  const Programs resident = compile_programs(task_of(recipe, config, input), config, generic_cpu_target(), {40, 21});
+  const Programs fed = compile_programs(task_of(recipe, config, input),
+                                        settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
+  const Programs resident =
+      compile_programs(task_of(recipe, config, input),
+                       settle_for_one_step(config, generic_cpu_target(), config.machine.processes, {40, 21}));
   BOOST_TEST(fed.training.graph_hash == resident.training.graph_hash);
   BOOST_TEST(fed.inference.graph_hash == resident.inference.graph_hash);
   BOOST_TEST(fed.training_text == resident.training_text);

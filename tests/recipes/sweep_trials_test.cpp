@@ -76,13 +76,15 @@ BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_minibatch_that_no_run_can_have_is_refused_before_any_is_trained) {
   flags.grid = "minibatch=64,100000";
-  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the", "of glyphs, got 100000"));
+  BOOST_CHECK_EXCEPTION(define(), Error,
+                        test::says("batch.minibatch: expected at most the", "training samples, got 100000"));
   flags.grid = "minibatch=16:64:x2";
   flags.search = {};
   words.insert(words.end(), {"--scaling", "adascale", "--base-minibatch", "32", "--per-worker", "8"});
-  BOOST_CHECK_EXCEPTION(define(), Error,
-                        test::says("--scaling adascale: expected a --minibatch of at least the --base-minibatch, 32, "
-                                   "got 16"));
+  BOOST_CHECK_EXCEPTION(
+      define(), Error,
+      test::says("learning.scaling = adascale: expected batch.minibatch to be at least learning.base_minibatch, 32, "
+                 "got 16"));
   flags.grid = "minibatch=32:64:x2";
   BOOST_TEST(define().trials == 1);
 }
@@ -124,19 +126,21 @@ BOOST_AUTO_TEST_CASE(a_minibatch_larger_than_the_set_that_is_there_is_refused) {
   write_small_mnist(data.path());
   flags.grid = "minibatch=64,512";
   words = {"--data", data.path().string(), "--epochs", "2", "--target", "error=45%"};
-  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the 270 samples of mnist, got 512"));
+  BOOST_CHECK_EXCEPTION(define(), Error,
+                        test::says("batch.minibatch: expected at most the 270 training samples, got 512"));
   words.insert(words.end(), {"--validation", "100"});
-  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--minibatch: expected at most the 200 samples of mnist, got 512"));
+  BOOST_CHECK_EXCEPTION(define(), Error,
+                        test::says("batch.minibatch: expected at most the 200 training samples, got 512"));
   flags.grid = "minibatch=64,200";
   BOOST_TEST(define().minibatches.back() == 200);
   words.back() = "300";
-  BOOST_CHECK_EXCEPTION(define(), Error, test::says("--validation: expected less than the 300 training samples"));
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("judging.validation: expected less than the 300 training samples"));
   // Data that lie elsewhere are those of the set's name.
   words = {"--data", (data / "absent").string(), "--target", "error=45%", "--validation", "5000"};
   flags.grid = "minibatch=64,512";
   BOOST_TEST(define().minibatches.back() == 512);
   flags.grid = "minibatch=64,55001";
-  BOOST_CHECK_EXCEPTION(define(), Error, test::says("expected at most the 55000 samples of mnist, got 55001"));
+  BOOST_CHECK_EXCEPTION(define(), Error, test::says("expected at most the 55000 training samples, got 55001"));
 }
 
 // Nobody gave --validation.
@@ -151,7 +155,7 @@ BOOST_AUTO_TEST_CASE(noise_is_refused_by_its_own_flag) {
 BOOST_AUTO_TEST_CASE(a_target_that_no_trial_reaches_is_refused) {
   std::replace(words.begin(), words.end(), std::string("error=45%"), std::string("error=0"));
   BOOST_CHECK_EXCEPTION(define(), Error,
-                        test::says("--target: expected a share that some training can be better than"));
+                        test::says("length.target: expected a share that some training can be better than"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -97,11 +97,11 @@ BOOST_AUTO_TEST_CASE(a_share_that_nothing_is_better_than_is_refused) {
   const Recipe recipe = test::small_recipe();
   const auto check = [&](const char* target) {
     const RunConfig config = *parse_flags(recipe, "", {"--target", target});
-    check_target(config, declared_task(recipe, config));
+    check_target(config.length.target, declared_task(recipe, config));
   };
   for (const char* none : {"error=0", "error=-1", "error=0%"})
     BOOST_CHECK_EXCEPTION(check(none), Error,
-                          test::says("--target: expected a share that some training can be better than, above 0"));
+                          test::says("length.target: expected a share that some training can be better than, above 0"));
   for (const char* some : {"error=0.001", "error=2", "loss=0"}) check(some);
   BOOST_TEST((TargetFigure{"accuracy", 1}).can_be_reached(false));
   BOOST_TEST(!(TargetFigure{"accuracy", 1}).can_be_reached(true));
@@ -174,12 +174,13 @@ BOOST_AUTO_TEST_CASE(a_run_that_reached_it_is_left_alone_and_goes_on_without_it)
 
 BOOST_AUTO_TEST_CASE(a_metric_that_the_model_has_not_is_named) {
   const Task task = line_task({});
-  RunConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
+  TrainConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
   config.length.target = {"distnace", 0.1};
   Observer silent;
-  BOOST_CHECK_EXCEPTION(train(task, config, LocalMachine(1), silent), Error,
-                        test::says("--target: expected a metric of the model: distance, nearness, loss; got 'distnace'",
-                                   "did you mean 'distance'?"));
+  BOOST_CHECK_EXCEPTION(
+      train(task, config, LocalMachine(1), silent), Error,
+      test::says("length.target: expected a metric of the model: distance, nearness, loss; got 'distnace'",
+                 "did you mean 'distance'?"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -152,7 +152,8 @@ struct Predicted {
                                    "synthetic", "--processes", "2",           "--bucket-mb", "0.1"};
     words.insert(words.end(), more.begin(), more.end());
     const RunConfig config = *parse_flags(recipe, "", words);
-    compiled = compile_training(declared_task(recipe, config), config, generic_cpu_target(), {});
+    compiled = compile_training(declared_task(recipe, config),
+                                settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
     programs = {&compiled.program.prepare, &compiled.program.final};
     std::vector<double> seconds;
     for (const Schedule* schedule : programs)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "recipes/config/run_plan.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/ranks.h"
@@ -40,14 +41,14 @@ Task sloped(int& models) {
   return {.name = "sloped", .fields = {{"x", DType::f32, {2}}}, .model = model, .train = pairs(), .test = pairs()};
 }
 
-RunConfig short_config() {
-  RunConfig config = config_of({.minibatch = 8, .optimizer = "momentum", .lr = 0.01});
+TrainConfig short_config() {
+  TrainConfig config = config_of({.minibatch = 8, .optimizer = "momentum", .lr = 0.01});
   config.length.steps = 12;
   config.arithmetic.shards = 1;
   return config;
 }
 
-Result trained(const Task& task, const RunConfig& config, const TrainingState* from = nullptr) {
+Result trained(const Task& task, const TrainConfig& config, const TrainingState* from = nullptr) {
   LocalMachine machine(1);
   Observer silent;
   return train(task, config, machine, silent, from);
@@ -57,7 +58,7 @@ struct Fixture {
   int models = 0;
   const Task task = sloped(models);
 
-  void refused(const RunConfig& config, const std::string& expected) {
+  void refused(const TrainConfig& config, const std::string& expected) {
     BOOST_CHECK_EXCEPTION(trained(task, config), Error, test::says(expected));
     BOOST_TEST(models == 0, expected);
   }
@@ -99,8 +100,8 @@ Task labelled_tokens(int32_t last, bool in_memory) {
   return task;
 }
 
-RunConfig config_with(bool resident) {
-  RunConfig config = short_config();
+TrainConfig config_with(bool resident) {
+  TrainConfig config = short_config();
   config.arithmetic.resident = resident ? ResidentChoice::on : ResidentChoice::off;
   return config;
 }
@@ -108,76 +109,63 @@ RunConfig config_with(bool resident) {
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anything_is_compiled, Fixture) {
-  RunConfig config = short_config();
+  TrainConfig config = short_config();
   config.batch.minibatch = 41;
-  refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
+  refused(config, "batch.minibatch: expected at most the 40 training samples, got 41");
   config.batch.fit = true;
-  refused(config, "--minibatch: expected at most the 40 samples of sloped, got 41");
+  refused(config, "batch.minibatch: expected at most the 40 training samples, got 41");
   config = short_config();
   config.batch.growths = {{1, 8}};
-  refused(config, "expected minibatches of at most the 40 samples of sloped, got 64");
+  refused(config, "expected minibatches of at most the 40 training samples, got 64");
   BOOST_CHECK_NO_THROW(trained(task, short_config()));
   BOOST_TEST(models > 0);
 }
 
-// With --fit a worker is smaller than the minibatch, so that there are several and enough samples for --recompute-bn.
-BOOST_FIXTURE_TEST_CASE(fit_may_find_a_plan_that_one_worker_has_not, Fixture) {
-  RunConfig config = short_config();
-  config.batch.fit = config.judging.noise_scale = true;
-  BOOST_CHECK_NO_THROW(check_plan(config, kRows));
-  BOOST_CHECK_THROW(make_plan(config, kRows), Error);
-}
-
 // The bounds are those of the flags.
 BOOST_FIXTURE_TEST_CASE(values_that_a_flag_would_refuse_are_refused, Fixture) {
-  const auto with = [&](const char* expected, const std::function<void(RunConfig&)>& change) {
-    RunConfig config = short_config();
+  const auto with = [&](const char* expected, const std::function<void(TrainConfig&)>& change) {
+    TrainConfig config = short_config();
     change(config);
     refused(config, expected);
   };
-  with("--minibatch: expected a whole number in [1, 2^31), got '0'", [](RunConfig& c) { c.batch.minibatch = 0; });
-  with("--epochs: ", [](RunConfig& c) { c.length.epochs = -1; });
-  with("--steps: ", [](RunConfig& c) { c.length.steps = -1; });
-  with("--ema: expected a number in [0, 1), got '2'", [](RunConfig& c) { c.learning.ema = 2; });
-  with("--clip-norm: expected a number >= 0, got '-1'", [](RunConfig& c) { c.learning.clip_norm = -1; });
-  with("--threads: expected a whole number in [0, 4096], got '1000000'",
-       [](RunConfig& c) { c.machine.threads = 1'000'000; });
-  with("--loader-threads: ", [](RunConfig& c) { c.arithmetic.loader_threads = -1; });
-  with("--lr: expected a number >= 0, got 'nan'", [](RunConfig& c) { c.learning.lr = kNan; });
-  with("--lr: ", [](RunConfig& c) { c.learning.lr = std::numeric_limits<double>::infinity(); });
-  with("--base-lr: ", [](RunConfig& c) { c.learning.base_minibatch = 4, c.learning.lr = -1; });
-  with("--warmup-epochs: ", [](RunConfig& c) { c.learning.warmup_epochs = kNan; });
-  with("--warmup-from: ", [](RunConfig& c) { c.learning.warmup_start = kNan; });
-  with("--label-smoothing: ", [](RunConfig& c) { c.learning.label_smoothing = 1; });
-  with("--milestones: ", [](RunConfig& c) { c.learning.milestones = {1, kNan}; });
-  with("--momentum: ", [](RunConfig& c) { c.learning.hyper.front().value = kNan; });
-  with("--eval-every: ", [](RunConfig& c) { c.judging.eval_every.count = kNan; });
-  with("--save-every: ", [](RunConfig& c) { c.judging.save_every.count = -1; });
-  with("--stop-at: ", [](RunConfig& c) { c.length.stop_at.percent = 200; });
-  with("--target: ", [](RunConfig& c) { c.length.target = {"loss", kNan}; });
-  with("--minibatch-schedule: ", [](RunConfig& c) { c.batch.growths = {{0, 2}}; });
-  with("--validation: ", [](RunConfig& c) { c.judging.validation = -1; });
-  with("--bucket-mb: ", [](RunConfig& c) { c.arithmetic.bucket_mb = -1; });
-  with("--memory: ", [](RunConfig& c) { c.arithmetic.memory = kNan; });
-  with("--optimizer: ", [](RunConfig& c) { c.learning.optimizer = "adamm"; });
-  with("--schedule: ", [](RunConfig& c) { c.learning.schedule = "cosinus"; });
-  RunConfig config = short_config();
-  config.data.dataset = config.data.path = "a name that no flag takes";
-  BOOST_CHECK_NO_THROW(trained(task, config));
+  with("batch.minibatch: expected a whole number in [1, 2^31), got '0'", [](TrainConfig& c) { c.batch.minibatch = 0; });
+  with("length.epochs: ", [](TrainConfig& c) { c.length.epochs = -1; });
+  with("length.steps: ", [](TrainConfig& c) { c.length.steps = -1; });
+  with("learning.ema: expected a number in [0, 1), got '2'", [](TrainConfig& c) { c.learning.ema = 2; });
+  with("learning.clip_norm: expected a number >= 0, got '-1'", [](TrainConfig& c) { c.learning.clip_norm = -1; });
+  with("arithmetic.loader_threads: ", [](TrainConfig& c) { c.arithmetic.loader_threads = -1; });
+  with("learning.lr: expected a number >= 0, got 'nan'", [](TrainConfig& c) { c.learning.lr = kNan; });
+  with("learning.lr: ", [](TrainConfig& c) { c.learning.lr = std::numeric_limits<double>::infinity(); });
+  with("learning.lr: ", [](TrainConfig& c) { c.learning.base_minibatch = 4, c.learning.lr = -1; });
+  with("learning.warmup_epochs: ", [](TrainConfig& c) { c.learning.warmup_epochs = kNan; });
+  with("learning.warmup_from: ", [](TrainConfig& c) { c.learning.warmup_start = kNan; });
+  with("learning.label_smoothing: ", [](TrainConfig& c) { c.learning.label_smoothing = 1; });
+  with("learning.milestones: ", [](TrainConfig& c) { c.learning.milestones = {1, kNan}; });
+  with("learning.hyper.momentum: ", [](TrainConfig& c) { c.learning.hyper.front().value = kNan; });
+  with("judging.eval_every: ", [](TrainConfig& c) { c.judging.eval_every.count = kNan; });
+  with("judging.save_every: ", [](TrainConfig& c) { c.judging.save_every.count = -1; });
+  with("length.stop_at: ", [](TrainConfig& c) { c.length.stop_at.percent = 200; });
+  with("length.target: ", [](TrainConfig& c) { c.length.target = {"loss", kNan}; });
+  with("batch.growths: ", [](TrainConfig& c) { c.batch.growths = {{0, 2}}; });
+  with("judging.validation: ", [](TrainConfig& c) { c.judging.validation = -1; });
+  with("arithmetic.bucket_mb: ", [](TrainConfig& c) { c.arithmetic.bucket_mb = -1; });
+  with("arithmetic.memory: ", [](TrainConfig& c) { c.arithmetic.memory = kNan; });
+  with("learning.optimizer: ", [](TrainConfig& c) { c.learning.optimizer = "adamm"; });
+  with("learning.schedule: ", [](TrainConfig& c) { c.learning.schedule = "cosinus"; });
 }
 
 BOOST_FIXTURE_TEST_CASE(programs_larger_than_the_memory_are_refused_with_both_figures, Fixture) {
-  RunConfig config = short_config();
+  TrainConfig config = short_config();
   config.arithmetic.memory = 1e-6;
-  BOOST_CHECK_EXCEPTION(
-      trained(task, config), Error,
-      test::says("--memory 1e-06: expected programs of at most 1 kB, got ", "hint:     --memory 0.01"));
+  BOOST_CHECK_EXCEPTION(trained(task, config), Error,
+                        test::says("arithmetic.memory = 1e-06: expected programs of at most 1 kB, got ",
+                                   "hint:     arithmetic.memory = 0.01"));
   config.arithmetic.memory = 0.01;
   BOOST_CHECK_NO_THROW(trained(task, config));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_the_trainings_is_refused, Fixture) {
-  RunConfig half = short_config();
+  TrainConfig half = short_config();
   half.length.stop_at.duration = Duration{6, false};
   const TrainingState state = trained(task, half).state;
   BOOST_REQUIRE(state.step == 6);
@@ -208,7 +196,7 @@ BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_the_trainings_is_refused, Fixture) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
-  const RunConfig config = short_config();
+  const TrainConfig config = short_config();
   const auto refused = [&](const Field& label, FieldBytes bytes, const std::string& expected) {
     BOOST_CHECK_EXCEPTION(trained(labelled(label, std::move(bytes)), config), Error, test::says(expected));
   };
@@ -224,7 +212,7 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
 
 BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   for (const bool in_memory : {false, true}) {
-    const RunConfig config = config_with(in_memory);
+    const TrainConfig config = config_with(in_memory);
     const Field label{"label", DType::i32, {}, "", 0, in_memory};
     BOOST_CHECK_NO_THROW(trained(labelled(label, field_bytes(labels_with(2))), config));
     BOOST_CHECK_NO_THROW(trained(labelled_tokens(2, in_memory), config));
@@ -251,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
   BOOST_REQUIRE(held_out >= kHeldOut);
   for (const bool in_memory : {false, true})
     for (const auto& [sample, part] : {std::pair{trained_on, "training"}, {held_out, "validation"}}) {
-      RunConfig config = config_with(in_memory);
+      TrainConfig config = config_with(in_memory);
       config.judging.validation = kHeldOut;
       const Field label{"label", DType::i32, {}, "", 3, in_memory};
       Task task = labelled(label, field_bytes(labels_with(2)));
@@ -288,7 +276,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
   std::vector<float> x = ramp();
   x[59] = std::numeric_limits<float>::quiet_NaN();
   const std::string found = "made by: the data, field 'x' of {} sample 29: value 1 of 2 is nan";
-  const auto reason = [](const Task& of, const RunConfig& config) {
+  const auto reason = [](const Task& of, const TrainConfig& config) {
     const Result result = trained(of, config);
     BOOST_TEST((result.loop.ending == Ending::diverged));
     BOOST_TEST(result.loop.reason.find("a smaller --lr") == std::string::npos, result.loop.reason);
@@ -302,7 +290,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
   for (const bool checks : {false, true})
     for (const int64_t seed : {1, 2, 3})
       for (const int64_t held_out : {0, 8}) {
-        RunConfig config = short_config();
+        TrainConfig config = short_config();
         config.arithmetic.seed = seed;
         config.judging.check_finite = checks;
         config.judging.validation = held_out;
@@ -325,7 +313,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixtu
     int own_models = 0;
     Task bad = sloped(own_models);
     bad.train = pairs(x);
-    RunConfig config = short_config();
+    TrainConfig config = short_config();
     config.arithmetic.shards = 2;
     Observer silent;
     reasons[static_cast<size_t>(rank)] = train(bad, config, machine, silent).loop.reason;

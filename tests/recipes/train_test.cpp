@@ -48,15 +48,15 @@ Task vectors() {
           .test = waves(101, 2)};
 }
 
-RunConfig small_config() {
-  RunConfig config = config_of({.minibatch = 32, .optimizer = "adam", .lr = 0.01});
+TrainConfig small_config() {
+  TrainConfig config = config_of({.minibatch = 32, .optimizer = "adam", .lr = 0.01});
   config.length.steps = 60;
   config.arithmetic.shards = 2;
   config.batch.per_worker = 8;
   return config;
 }
 
-Result trained(const RunConfig& config, Observer& observer, const TrainingState* from = nullptr) {
+Result trained(const TrainConfig& config, Observer& observer, const TrainingState* from = nullptr) {
   LocalMachine machine(2);
   return train(vectors(), config, machine, observer, from);
 }
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
 // The first loss is that of the weights on the first minibatch; the state after it that of both.
 BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
   const auto with = [](int64_t seed, std::optional<int64_t> weights, std::optional<int64_t> order) {
-    RunConfig config = small_config();
+    TrainConfig config = small_config();
     config.length.steps = 5;
     config.arithmetic.seed = seed;
     config.arithmetic.seed_weights = weights;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
       steps = 0;
     }
   } seen;
-  RunConfig config = small_config();
+  TrainConfig config = small_config();
   Observer silent;
   const std::string without = hash(trained(config, silent).state);
   config.judging.train_metrics = true;
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
-  RunConfig config = small_config();
+  TrainConfig config = small_config();
   config.length.steps = 1;
   config.learning.lr = 0;
   Counting seen;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < hashes.size(); ++i)
       threads.emplace_back([&, i] {
-        RunConfig config = small_config();
+        TrainConfig config = small_config();
         config.arithmetic.seed = i == 2 ? 2 : 1;
         if (i == 1) config.arithmetic.resident = ResidentChoice::on;
         Observer silent;
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
                         test::says("vectors: there are no samples to judge a training by\n  expected: a test part, or "
                                    "samples that are held out"));
-  RunConfig judged = small_config();
+  TrainConfig judged = small_config();
   judged.judging.validation = 5;
   train(task, judged, machine, silent);
   task = vectors();
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
   Observer silent;
   LocalMachine machine(1);
   for (const ResidentChoice resident : {ResidentChoice::off, ResidentChoice::on}) {
-    RunConfig config = config_of({.minibatch = 4});
+    TrainConfig config = config_of({.minibatch = 4});
     config.length.steps = 2;
     config.arithmetic.resident = resident;
     BOOST_CHECK_NO_THROW(train(classes_of({0, 1, 2, 0, 1, 2, 0, 1}), config, machine, silent));
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_th
     BOOST_CHECK_EXCEPTION(train(pairs, config, machine, silent), Error, test::says("bytes", "got"));
     config.batch.minibatch = 16;
     BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0}), config, machine, silent), Error,
-                          test::says("expected at most the 4 samples of classes, got 16"));
+                          test::says("expected at most the 4 training samples, got 16"));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "recipes/config/duration.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/models/export.h"
 #include "recipes/papers/table.h"
@@ -59,7 +60,9 @@ double norm(const NamedTensor& tensor) {
 // Decay and adapt of each segment in words.
 std::string switches(const Words& words) {
   const RunConfig config = *parse_flags(small_recipe(), "", words);
-  const Compiled compiled = compile_training(declared_task(small_recipe(), config), config, generic_cpu_target(), {});
+  const Compiled compiled =
+      compile_training(declared_task(small_recipe(), config),
+                       settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
   std::string text;
   for (const LoggedLayer& layer : logged_layers(compiled.space)) {
     const Segment& segment = *compiled.space.find(layer.name);
@@ -128,17 +131,20 @@ BOOST_AUTO_TEST_CASE(roles_are_switched_off_one_by_one) {
 BOOST_AUTO_TEST_CASE(what_is_not_adapted_is_told_with_its_rate) {
   const auto told = [](const Words& words) {
     const RunConfig config = *parse_flags(small_recipe(), "", words);
-    const Compiled compiled = compile_training(declared_task(small_recipe(), config), config, generic_cpu_target(), {});
-    return adaptation_text(config, make_scalars(small_recipe().optimizers, config, make_plan(config, 100)),
+    const Compiled compiled =
+        compile_training(declared_task(small_recipe(), config),
+                         settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
+    return adaptation_text(config.learning,
+                           make_scalars(small_recipe().optimizers, config.learning, make_plan(config, 100)),
                            compiled.space);
   };
   BOOST_TEST(told({}) == "");
   BOOST_TEST(told(lars()) ==
              "layers with rates of their own: 2; not adapted: 3 (bias, norm_scale, norm_shift), their rate is at most "
-             "0.05 (--skip-lr), in the shape of the schedule");
+             "0.05 (learning.hyper.skip_lr), in the shape of the schedule");
   BOOST_TEST(told({"--optimizer", "lamb", "--no-adapt", "bias"}) ==
              "layers with rates of their own: 4; not adapted: 1 (bias), their rate is the learning rate itself, up to "
-             "0.005; --skip-lr gives them a lower one");
+             "0.005; learning.hyper.skip_lr gives them a lower one");
   BOOST_TEST(told({"--optimizer", "lars", "--no-adapt", "none"}) == "layers with rates of their own: 5");
 }
 

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_held_out_is_refused) {
   for (const int64_t count : {90, 1000})
     BOOST_CHECK_EXCEPTION(
         with_validation(checked_task(slope()), count), Error,
-        test::says("--validation: expected less than the 90 training samples of slope", std::to_string(count)));
+        test::says("judging.validation: expected less than the 90 training samples of slope", std::to_string(count)));
   BOOST_TEST(run(directory / "a", {"--validation", "100"}) == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "10", "--data", "synthetic"}) == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "95"}) == 1);  // less than a minibatch is left
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_them_says_that_the_test_part_chose) {
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_end_as_one) {
-  RunConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
+  TrainConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.5});
   config.length.steps = 40;
   config.arithmetic.shards = 2;
   config.batch.per_worker = 4;
@@ -215,9 +215,9 @@ BOOST_AUTO_TEST_CASE(a_folder_without_a_test_part_is_judged_by_what_is_held_out)
   }
   const std::vector<std::string> words{"--dataset", "folder", "--data", (directory / "data").string()};
   BOOST_TEST(run(directory / "none", words) == 1);
-  BOOST_CHECK_EXCEPTION(
-      load_task(test::small_recipe(), *parse_flags(test::small_recipe(), "small", words)), Error,
-      test::says("folder: there are no samples to judge a training by", "60 training samples alone", "--validation 6"));
+  BOOST_CHECK_EXCEPTION(load_task(test::small_recipe(), *parse_flags(test::small_recipe(), "small", words)), Error,
+                        test::says("folder: there are no samples to judge a training by", "60 training samples alone",
+                                   "judging.validation = 6"));
   std::vector<std::string> held_out = words;
   held_out.insert(held_out.end(), {"--validation", "20"});
   BOOST_REQUIRE(run(directory / "run", held_out) == 0);

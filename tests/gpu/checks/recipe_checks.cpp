@@ -85,7 +85,8 @@ void memory_changes_no_bit(TestGpu& gpu) {
     const auto trained = [&](int64_t memory, bool recomputes) {
       Target target = backend->target();
       target.memory_bytes = memory;
-      Programs programs = compile_programs(task_of(training.recipe, config, input), config, target);
+      Programs programs = compile_programs(task_of(training.recipe, config, input),
+                                           settle_for_one_step(config, target, config.machine.processes));
       BOOST_TEST(!programs.training.recomputed.empty() == recomputes);
       StateStore store(*backend);
       Session session(*backend, store, std::move(programs.training));

@@ -2,12 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/resume.h"
 #include "recipes/run/run_observer.h"
-#include "recipes/train/device.h"
-#include "recipes/train/programs.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/small_run.h"
 
@@ -25,44 +22,66 @@ Outcome train(Backend& backend, const Recipe& recipe, const std::vector<std::str
   return train(backend, world, recipe, words, folder_path, from);
 }
 
+namespace {
+
+// A run that records its events in a folder, if it leads, and goes on from a checkpoint, if one is named.
+class RecordedRun : public RunObserver {
+ public:
+  RecordedRun(const Recipe& recipe, const RunConfig& config, const DataFacts& data, std::filesystem::path folder,
+              std::filesystem::path from)
+      : RunObserver(true, false, std::chrono::steady_clock::now()),
+        recipe_(recipe),
+        config_(config),
+        data_(data),
+        path_(std::move(folder)),
+        from_(std::move(from)) {}
+
+  bool ready(const Ready& ready, LoopStart& start) override {
+    StateStore& store = ready.programs.store;
+    const std::map<std::string, std::string> facts = checkpoint_facts(recipe_, config_, ready.programs, data_);
+    if (!from_.empty()) {
+      const Checkpoint checkpoint = read_checkpoint(from_);
+      check_belongs(recipe_, checkpoint, facts);
+      start.step = checkpoint.step;
+      start.load_state = [this, &store] { load_checkpoint(store, read_checkpoint(from_)); };
+      start.load_state();
+    }
+    World& world = ready.machine.world;
+    const auto say = [](const std::string&) {};
+    RunRecord record;
+    if (world.leads()) {
+      folder_.emplace(recipe_.name, path_.string());
+      record = RunRecord(*folder_, false, start.step, store, {}, facts, config_.out.keep, say);
+    }
+    open(std::move(record),
+         StepPicture(recipe_, config_, ready.machine.backend.description(), world, console_, start.step,
+                     ready.settled.plan.steps),
+         MlperfLog(), false);
+    return true;
+  }
+
+ private:
+  const Recipe& recipe_;
+  const RunConfig& config_;
+  const DataFacts& data_;
+  const std::filesystem::path path_, from_;
+  std::optional<RunFolder> folder_;
+};
+
+}  // namespace
+
 Outcome train(Backend& backend, World& world, const Recipe& recipe, const std::vector<std::string>& words,
               const std::filesystem::path& folder_path, const std::filesystem::path& from) {
   RunConfig config = *parse_flags(recipe, recipe.name, words);
   config.arithmetic.shards = 2;
   config.machine.processes = world.size();
   const LoadedTask loaded = load_task(recipe, config);
-  const Task& task = loaded.task;
-  const RunPlan plan = make_plan(config, task.train_count);
-  const Residency residency = choose_residency(config, task, backend.target(), backend.memory_bytes());
-  const auto compile = [&] { return compile_programs(task, config, backend.target(), residency); };
-  LoadedPrograms programs(backend, compile_alike(world, backend, compile),
-                          static_cast<uint32_t>(config.arithmetic.seed));
-  const std::map<std::string, std::string> facts = checkpoint_facts(recipe, config, programs, loaded.data);
-  LoopStart start;
-  if (!from.empty()) {
-    const Checkpoint checkpoint = read_checkpoint(from);
-    check_belongs(recipe, checkpoint, facts);
-    load_checkpoint(programs.store, checkpoint);
-    start.step = checkpoint.step;
-  }
-  std::optional<RunFolder> folder;
-  if (world.leads()) folder.emplace(recipe.name, folder_path.string());
-  Console console(true);
+  std::vector<NamedTensor> state;
   {
-    const auto say = [](const std::string&) {};
-    RunRecord record =
-        folder ? RunRecord(*folder, false, start.step, programs.store, {}, facts, config.out.keep, say) : RunRecord();
-    const StepPicture picture(recipe, config, backend.description(), world, console, start.step, plan.steps);
-    MlperfLog log;
-    RunObserver observer(console, record, picture, log, std::chrono::steady_clock::now());
-    const auto reload = [&] {
-      if (!from.empty()) load_checkpoint(programs.store, read_checkpoint(from));
-    };
-    run_loop(
-        {task, config, plan, {backend, world}, programs, choose_loader_threads(config, world.processors()), reload},
-        start, observer);
+    RecordedRun run(recipe, config, loaded.data, folder_path, from);
+    state = kb::train(loaded.task, config, {backend, world, config.machine}, run).state.tensors;
   }
-  return {folder ? lines_of(folder_path) : std::vector<nlohmann::json>(), programs.store.canonical(), folder_path};
+  return {world.leads() ? lines_of(folder_path) : std::vector<nlohmann::json>(), std::move(state), folder_path};
 }
 
 void check_lines(const Outcome& expected, const Outcome& got, double bound) {

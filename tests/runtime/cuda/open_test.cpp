@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(device_cuda_without_a_gpu_is_an_error_and_auto_says_why_it_
     return;
   }
   BOOST_CHECK_EXCEPTION(
-      choose_device(flags_of("cuda")), Error,
+      choose_device(flags_of("cuda").machine, 0), Error,
       says("--device cuda: no GPU can be used\n  missing: ", "\n  got: ", "\n  hint: ", "\n  or:      --device cpu"));
-  const Device device = choose_device(flags_of("auto"));
+  const Device device = choose_device(flags_of("auto").machine, 0);
   BOOST_TEST(device.backend->description().starts_with("cpu: "));
   BOOST_TEST(device.reason.starts_with("--device auto: no GPU can be used, missing: "));
   BOOST_TEST(device.reason.find('\n') == std::string::npos);

@@ -45,7 +45,8 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   Target target = gpu_target(architecture);
   std::shared_ptr<cuda::DeviceLibrary> library = cuda::make_deviceless_library(architecture);
   target.library = std::make_shared<cuda::LibraryAnswers>(library);
-  const Programs programs = compile_programs(declared_task(recipe, config), config, target);
+  const Programs programs =
+      compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes));
   Counted counted;
   for (const Compiled* compiled : {&programs.training, &programs.inference})
     for (const Schedule* schedule : compiled->program.all()) plan_all(*library, *schedule, counted);

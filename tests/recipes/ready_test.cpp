@@ -1,17 +1,18 @@
 // All of a run before its first step: what is refused before anything is compiled, and what its console is told of
 // memory.
-#include "recipes/run/run_setup.h"
+#include "recipes/train/train.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
 #include "recipes/run/process_memory.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"
 
-namespace kb::run_setup_test {
+namespace kb::ready_test {
 
-BOOST_AUTO_TEST_SUITE(run_setup)
+BOOST_AUTO_TEST_SUITE(ready)
 
 namespace {
 
@@ -26,15 +27,27 @@ Recipe counting_recipe() {
   return recipe;
 }
 
-struct Setup {
-  const Recipe recipe = counting_recipe();
-  World world{make_local_communicator()};
-  Console console{true};
-  const RunConfig config;
-  RunSetup setup{recipe, config, world, console, nullptr};
+// All of a run up to its first step, and what its console would be told of memory then.
+struct Setup : Observer {
+  explicit Setup(const std::vector<std::string>& words, const ProcessMemory* other = nullptr) : other_(other) {
+    const Recipe recipe = counting_recipe();
+    const RunConfig config = *parse_flags(recipe, "small", words);
+    is_whole_ = config.looking.memory_report || config.looking.dry_run;
+    DataFacts data;
+    train(task_to_train(recipe, config, data), config, LocalMachine(), *this);
+  }
+  bool ready(const Ready& ready, LoopStart&) override {
+    memory = process_memory(ready);
+    lines = memory_lines(ready, other_ ? *other_ : memory, is_whole_);
+    return false;
+  }
 
-  explicit Setup(const std::vector<std::string>& words) : config(*parse_flags(recipe, "small", words)) {}
-  std::vector<std::string> memory() const { return memory_lines(setup, process_memory(setup)); }
+  ProcessMemory memory;
+  std::vector<std::string> lines;
+
+ private:
+  const ProcessMemory* other_;  // is told in place of the process's own
+  bool is_whole_ = false;
 };
 
 }  // namespace
@@ -45,49 +58,48 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_data_do_not_have_is_refused_before_anything
     BOOST_CHECK_EXCEPTION(Setup{words}, Error, test::says(expected));
     BOOST_TEST(models == 0, words.back());
   };
-  const std::string expected = "--minibatch: expected at most the 100 samples of synthetic, got 100000";
+  const std::string expected = "batch.minibatch: expected at most the 100 training samples, got 100000";
   refused({"--minibatch", "100000"}, expected);
   refused({"--minibatch", "100000", "--dry-run"}, expected);
   refused({"--minibatch", "100000", "--fit"}, expected);
-  const std::string left = "expected at most the 50 samples of synthetic, got 60";
+  const std::string left = "expected at most the 50 training samples, got 60";
   refused({"--minibatch", "60", "--validation", "50"}, left);
   refused({"--minibatch", "60", "--validation", "50", "--fit"}, left);
   refused({"--minibatch", "10", "--epochs", "2", "--minibatch-schedule", "1ep:x20"}, "expected minibatches of at most");
-  refused({"--recompute-bn", "11"}, "--recompute-bn: expected at most 10 minibatches of 10");
+  refused({"--recompute-bn", "11"}, "judging.recompute_bn: expected at most 10 minibatches of 10");
   BOOST_CHECK_NO_THROW(Setup({"--minibatch", "100"}));
   BOOST_TEST(models > 0);
 }
 
 BOOST_AUTO_TEST_CASE(programs_larger_than_the_memory_are_refused) {
   BOOST_CHECK_EXCEPTION(Setup({"--memory", "0.000001"}), Error,
-                        test::says("--memory 1e-06: expected programs of at most 1 kB, got "));
+                        test::says("arithmetic.memory = 1e-06: expected programs of at most 1 kB, got "));
 }
 
 BOOST_AUTO_TEST_CASE(a_process_beyond_the_memory_that_its_programs_keep_to_is_told) {
   const Setup tight({"--memory", "0.01"});
-  const ProcessMemory memory = process_memory(tight.setup);
+  const ProcessMemory& memory = tight.memory;
   BOOST_REQUIRE(memory.programs > 0);
   BOOST_REQUIRE(memory.programs < 10'000'000);
-  const std::vector<std::string> lines = memory_lines(tight.setup, memory);
-  BOOST_REQUIRE(lines.size() == 2u);
-  BOOST_TEST(lines[1] == "NOTE: --memory 0.01 holds the programs, which take " + bytes_text(memory.programs) +
-                             ", but not this process, which takes " + bytes_text(memory.total()));
-  const auto count = [&](const ProcessMemory& taken) { return memory_lines(tight.setup, taken).size(); };
+  BOOST_REQUIRE(tight.lines.size() == 2u);
+  BOOST_TEST(tight.lines[1] == "NOTE: --memory 0.01 holds the programs, which take " + bytes_text(memory.programs) +
+                                   ", but not this process, which takes " + bytes_text(memory.total()));
+  const auto count = [](const ProcessMemory& taken) { return Setup({"--memory", "0.01"}, &taken).lines.size(); };
   BOOST_TEST(count({.programs = 4'000'000, .itself = 5'000'000}) == 1u);
   BOOST_TEST(count({.programs = 4'000'000, .itself = 7'000'000}) == 2u);
   BOOST_TEST(count({.itself = 60'000'000}) == 1u);  // of a GPU's programs
-  BOOST_TEST(Setup({"--memory", "1000"}).memory().size() == 1u);
-  BOOST_TEST(Setup({"--memory", "0.01", "--dry-run"}).memory().size() == 5u);
+  BOOST_TEST(Setup({"--memory", "1000"}).lines.size() == 1u);
+  BOOST_TEST(Setup({"--memory", "0.01", "--dry-run"}).lines.size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_one_line_unless_it_is_asked_for) {
-  const std::vector<std::string> brief = Setup({}).memory();
+  const std::vector<std::string> brief = Setup({}).lines;
   BOOST_REQUIRE(brief.size() == 1u);
   BOOST_TEST(brief[0].find("memory: this process takes ") == 0u, brief[0]);
   BOOST_TEST(brief[0].find(", of which programs ") != std::string::npos, brief[0]);
   BOOST_TEST(brief[0].find('\n') == std::string::npos, brief[0]);
   for (const char* flag : {"--memory-report", "--dry-run"}) {
-    const std::vector<std::string> all = Setup({flag}).memory();
+    const std::vector<std::string> all = Setup({flag}).lines;
     BOOST_REQUIRE(all.size() == 4u);
     BOOST_TEST(all[0].find("parameters ") != std::string::npos, all[0]);
     BOOST_TEST(all[1].find("evaluation takes ") == 0u, all[1]);
@@ -98,4 +110,4 @@ BOOST_AUTO_TEST_CASE(memory_is_one_line_unless_it_is_asked_for) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::run_setup_test
+}  // namespace kb::ready_test

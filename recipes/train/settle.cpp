@@ -1,0 +1,59 @@
+#include "recipes/train/settle.h"
+
+#include <algorithm>
+
+#include "recipes/train/bucket_choice.h"
+#include "recipes/train/device.h"
+#include "recipes/train/fit.h"
+
+namespace kb {
+namespace {
+
+// Returns the least memory of all processes, in bytes: they are to find the same n.
+int64_t least_memory(int64_t own, Communicator& communicator) {
+  for (const std::string& other : communicator.all_gather(std::to_string(own)))
+    own = std::min<int64_t>(own, std::stoll(other));
+  return own;
+}
+
+// Throws what is wrong with the plan, whatever n will be chosen.
+void check_any_plan(TrainConfig config, int64_t processes, int64_t samples) {
+  config.batch.per_worker = 1;
+  make_plan(config, batch_plan(config.batch, processes), samples);
+}
+
+void choose_per_worker(Settled& settled, const Task& task, Machine machine, int64_t memory) {
+  const Batching& batch = settled.config.batch;
+  if (batch.per_worker > 0 || batch.batch_norm != NormGroup{})
+    throw UsageError("batch.fit: it chooses batch.per_worker itself: leave batch.per_worker and batch.batch_norm out");
+  const int64_t processes = machine.world.size();
+  check_any_plan(settled.config, processes, task.train_count);
+  settled.fit = fit_per_worker(task, settled, processes, least_memory(memory, machine.world.communicator()));
+  settled.batch = make_batch_plan(batch.minibatch, settled.fit->per_worker, processes);
+  settled.reasons.push_back(settled.fit->text);
+}
+
+}  // namespace
+
+Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
+  const int64_t memory = run_memory(config.arithmetic.memory, machine.backend.memory_bytes());
+  Settled settled{.config = config};
+  settled.target = run_target(config.arithmetic.memory, machine.backend.target());
+  settled.shards = config.arithmetic.shards > 0 ? static_cast<int>(config.arithmetic.shards) : settled.target.shards;
+  settled.threads = static_cast<int>(threads_of(machine.options.threads, machine.world));
+  settled.loader_threads =
+      choose_loader_threads(config.arithmetic.loader_threads, settled.threads, machine.world.processors());
+  settled.residency = choose_residency(config.arithmetic.resident, task, settled.target, memory);
+  if (config.batch.fit)
+    choose_per_worker(settled, task, machine, memory);
+  else
+    settled.batch = batch_plan(config.batch, machine.world.size());
+  settled.plan = make_plan(config, settled.batch, task.train_count);
+  const BucketChoice bucket = choose_bucket_of(task, settled, machine);
+  settled.bucket_mb = bucket.megabytes;
+  settled.bucket_bytes = bucket_bytes(bucket.megabytes);
+  if (!bucket.text.empty()) settled.reasons.push_back(bucket.text);
+  return settled;
+}
+
+}  // namespace kb
