@@ -50,7 +50,7 @@ struct Dataset {
   ChannelStatistics statistics;  ///< of the training part
   Split train, test;             ///< test: of no samples where a set has no such part
   std::string fingerprint;       ///< 16 hexadecimal digits: a hash of shape, pixels and labels of both parts
-  bool variant = false;          ///< openly not the published content (data/published.h)
+  bool variant = false;          ///< openly not the published content (data/sets/published.h)
   std::string note = {};         ///< a line that tells what is odd about where it was read from; "": nothing
 
   int64_t class_count() const { return static_cast<int64_t>(class_names.size()); }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which room may include which, which folder inside recipes/ which, and that no modules include each other in a circle,
-# checked over every source of the repository. A module is a header with the sources that are named after it.
+# Which room may include which, which folder inside a room which, and that neither modules nor folders include each other
+# in a circle, checked over every source of the repository. A module is a header with the sources that are named after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 status=0
@@ -14,7 +14,7 @@ declare -A may=([graph]="graph" [optim]="optim graph" [compiler]="compiler graph
                 [runtime]="runtime compiler graph" [recipes]="recipes runtime compiler graph optim data")
 for room in "${!may[@]}"; do
   allowed=${may[$room]// /|}
-  if grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' "$room" |
+  if grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' --include='*.inc' "$room" |
     grep -vE "include[[:space:]]*\"($allowed)/"; then
     fail "^ $room/ may include only: ${may[$room]}"
   fi
@@ -36,56 +36,80 @@ if grep -rn '#include <nlohmann' --include='*.h' --include='*.cpp' graph compile
   fail "^ JSON is written by runtime/json.h and read by runtime/json_reader.h"
 fi
 
-# "FROM TO" for every include of a module by another: paths without their ending.
+# "FROM TO" for every include of a module by another: paths without .h and .cpp. A list, .inc, is a module of its own.
 includes() {
-  grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' \
-    graph optim compiler data runtime recipes |
-    sed -nE 's#^([^:]*)\.(h|cpp):[^"]*"([^"]*)\.h".*#\1 \3#p' | awk '$1 != $2' | sort -u
+  grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' --include='*.inc' "${!may[@]}" |
+    sed -E 's#^([^:]*):[^"]*"([^"]*)".*#\1 \2#; s#\.(h|cpp)( |$)#\2#g' | awk '$1 != $2' | sort -u
 }
 edges=$(includes)
 
-# Folders inside recipes/, a row each: what it may include besides itself.
-folders='task:
-perf: config task
-report: perf
-config: task
-papers: config task
-help: config papers
-train: config task perf
-run: train config task perf report papers
-trials: run train config task perf report papers
-hour: trials run train config task perf report papers
-inspect: run train config task perf report papers
-models: run train config task perf report papers
-charts: report
-sweep: trials run train config task perf report papers
-answer: sweep charts inspect trials run train config task perf report papers
-compare: sweep charts trials run train config task perf report papers
-commands: models inspect sweep trials run train config task perf report papers
-tools: commands compare answer hour charts models inspect sweep trials run train config task perf report papers
-tutorial: commands run train config task papers'
-upwards=$(awk -v folders="$folders" '
+# Folders of the rooms, a row each: which of its room's folders it may include besides itself. A dot is the files at the
+# room's top.
+folders='graph:
+optim:
+compiler:
+data:
+data/images: .
+data/sets: . images
+runtime:
+runtime/comm: .
+runtime/comm/mpi: . comm
+runtime/cpu: . comm
+runtime/cpu/eigen: . cpu
+runtime/cpu/onednn: . cpu
+runtime/cpu/onednn_absent: . cpu
+runtime/cuda: . comm
+runtime/cuda/toolkit: . cuda
+runtime/cuda/cublaslt: . cuda
+runtime/cuda/cudnn: . cuda
+runtime/cuda/vendor: . cuda cuda/cublaslt cuda/cudnn
+runtime/cuda/plugin: . cuda cuda/vendor
+recipes/task:
+recipes/perf: config task
+recipes/report: perf
+recipes/config: task
+recipes/papers: config task
+recipes/help: config papers
+recipes/train: config task perf
+recipes/run: train config task perf report papers
+recipes/trials: run train config task perf report papers
+recipes/hour: trials run train config task perf report papers
+recipes/inspect: run train config task perf report papers
+recipes/models: run train config task perf report papers
+recipes/charts: report
+recipes/sweep: trials run train config task perf report papers
+recipes/answer: sweep charts inspect trials run train config task perf report papers
+recipes/compare: sweep charts trials run train config task perf report papers
+recipes/commands: models inspect sweep trials run train config task perf report papers
+recipes/tools: commands compare answer hour charts models inspect sweep trials run train config task perf report papers
+recipes/tutorial: commands run train config task papers'
+folder_of='function folder_of(module) { sub(/\/[^\/]*$/, "", module); return module }'
+upwards=$(awk -v folders="$folders" "$folder_of"'
   BEGIN {
     count = split(folders, rows, "\n")
     for (i = 1; i <= count; ++i) {
       split(rows[i], row, ":")
+      room = row[1]
+      sub(/\/.*/, "", room)
       may[row[1], row[1]] = 1
       words = split(row[2], names, " ")
-      for (w = 1; w <= words; ++w) may[row[1], names[w]] = 1
+      for (w = 1; w <= words; ++w) may[row[1], names[w] == "." ? room : room "/" names[w]] = 1
     }
   }
-  $2 ~ /^recipes\// && $1 ~ /^recipes\// {
+  {
     split($1, from, "/"); split($2, to, "/")
-    if (!((from[2], to[2]) in may)) print
+    if (from[1] == to[1] && !((folder_of($1), folder_of($2)) in may)) print
   }' <<<"$edges")
 if [[ -n $upwards ]]; then
-  fail "$upwards" "^ includes upwards inside recipes/ (FROM TO)"
+  fail "$upwards" "^ includes upwards inside a room (FROM TO)"
 fi
-if compgen -G 'recipes/*.h' || compgen -G 'recipes/*.cpp'; then
-  fail "^ a source of recipes/ lies in one of its folders"
+unlisted=$(find "${!may[@]}" \( -name '*.h' -o -name '*.cpp' -o -name '*.inc' \) -printf '%h\n' | sort -u |
+  grep -vxF -f <(cut -d: -f1 <<<"$folders") || true)
+if [[ -n $unlisted ]]; then
+  fail "$unlisted" "^ folders of sources that no row above speaks of"
 fi
 
-# Circles: for every module those that it reaches and that reach it. A line each, sorted.
+# circles EDGES: the modules or folders of every circle, a line each, sorted.
 circles() {
   awk '
     { to[$1] = to[$1] " " $2; known[$1]; known[$2] }
@@ -106,6 +130,11 @@ circles() {
 found=$(circles "$edges")
 if [[ -n $found ]]; then
   fail "$found" "^ modules that include each other in a circle (a line each)"
+fi
+between=$(awk "$folder_of"'{ from = folder_of($1); to = folder_of($2); if (from != to) print from, to }' <<<"$edges")
+found=$(circles "$(sort -u <<<"$between")")
+if [[ -n $found ]]; then
+  fail "$found" "^ folders that include each other in a circle (a line each)"
 fi
 
 [ "$status" -eq 0 ] && echo "every include follows the arrows"

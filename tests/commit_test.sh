@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# commit_test.sh ROOT CMAKE: what a build calls itself (commit.cmake) is another name after every change of a source, also
+# commit_test.sh ROOT CMAKE: what a build calls itself (cmake/commit.cmake) is another name after every change of a source, also
 # of one that git does not know yet, and the same one after a change of what no program holds.
 set -euo pipefail
 root=$1 cmake=$2
@@ -21,7 +21,7 @@ echo 'int a;' >"$tree/recipes/a.cpp"
 echo 'words' >"$tree/README.md"
 own_git() { git -C "$tree" -c user.email=a@b -c user.name=n -c commit.gpgsign=false "$@"; }
 name() {
-  "$cmake" -DSOURCE="$tree" -DOUTPUT="$folder/commit.cpp" -P "$root/commit.cmake"
+  "$cmake" -DSOURCE="$tree" -DOUTPUT="$folder/commit.cpp" -P "$root/cmake/commit.cmake"
   sed -n 's,^const char\* source_commit() { return "\(.*\)"; }$,\1,p' "$folder/commit.cpp"
 }
 names=()
@@ -64,7 +64,7 @@ echo 'int e;' >"$tree/recipes/new one.cpp"
 expect "it, changed" "$changed"
 mkdir "$tree/inner"
 echo 'int f;' >"$tree/inner/f.cpp"
-"$cmake" -DSOURCE="$tree/inner" -DOUTPUT="$folder/commit.cpp" -P "$root/commit.cmake"
+"$cmake" -DSOURCE="$tree/inner" -DOUTPUT="$folder/commit.cpp" -P "$root/cmake/commit.cmake"
 grep -q '"unknown"' "$folder/commit.cpp" || fail "a folder of somebody else's repository has its commit"
 own_git add .
 own_git commit -qm second

@@ -31,14 +31,14 @@ struct Synthetic {
 
 // In place of a folder: noise in the shape of the data set, so that a step can be timed without it.
 constexpr const char* kNoise = "synthetic";
-// Data set of noise (data/synthetic.h), which is read and shuffled like another.
+// Data set of noise (data/sets/synthetic.h), which is read and shuffled like another.
 constexpr const char* kSynthetic = "synthetic";
 
 // A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
 // Source of images, by name: a published set; "glyphs"; "imagenet", see data/images/image_set.h; "folder", see
-// data/folder.h; "synthetic"; "own", which `load` brings.
+// data/sets/folder.h; "synthetic"; "own", which `load` brings.
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};

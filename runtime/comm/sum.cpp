@@ -1,7 +1,7 @@
 #include "runtime/comm/sum.h"
 
 #include "graph/error.h"
-#include "runtime/cpu/element.h"
+#include "runtime/element.h"
 
 namespace kb {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/print_cpp.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/library_plan.h"

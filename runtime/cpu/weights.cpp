@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "graph/error.h"
-#include "runtime/cpu/element.h"
 #include "runtime/cpu/library_parts.h"
+#include "runtime/element.h"
 
 namespace kb {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "runtime/cpu/element.h"
 #include "runtime/cpu/library_parts.h"
+#include "runtime/element.h"
 
 namespace kb {
 

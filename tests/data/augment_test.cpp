@@ -7,7 +7,7 @@
 #include <set>
 
 #include "data/loader.h"
-#include "data/synthetic.h"
+#include "data/sets/synthetic.h"
 
 namespace kb::augment_test {
 

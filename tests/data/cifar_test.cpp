@@ -1,4 +1,4 @@
-#include "data/cifar.h"
+#include "data/sets/cifar.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "data/load_dataset.h"
+#include "data/sets/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace kb::cifar_test {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "data/gzip.h"
-#include "data/load_dataset.h"
-#include "data/synthetic.h"
+#include "data/sets/load_dataset.h"
+#include "data/sets/synthetic.h"
 #include "tests/data/files.h"
 
 namespace kb::dataset_test {

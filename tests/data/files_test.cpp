@@ -8,8 +8,8 @@
 
 #include <sys/stat.h>
 
-#include "data/find_file.h"
 #include "data/gzip.h"
+#include "data/sets/find_file.h"
 
 namespace kb::test {
 

@@ -1,10 +1,10 @@
-#include "data/folder.h"
+#include "data/sets/folder.h"
 
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "data/load_dataset.h"
+#include "data/sets/load_dataset.h"
 #include "tests/data/files.h"
 #include "tests/data/made_images.h"
 

@@ -1,11 +1,11 @@
-#include "data/glyphs.h"
+#include "data/sets/glyphs.h"
 
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "data/load_dataset.h"
+#include "data/sets/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace kb::glyphs_test {

@@ -1,11 +1,11 @@
-#include "data/idx.h"
+#include "data/sets/idx.h"
 
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-#include "data/load_dataset.h"
+#include "data/sets/load_dataset.h"
 #include "tests/data/files.h"
 
 namespace kb::idx_test {

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "data/synthetic.h"
+#include "data/sets/synthetic.h"
 #include "tests/few_threads.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // CIFAR-10 and CIFAR-100 files. The first byte: 1 CIFAR-100, 2 the test part, 4 packed; the next two are the length, to
 // which the rest is repeated, so that inputs stay small though a sample has 3 kB.
-#include "data/cifar.h"
+#include "data/sets/cifar.h"
 
 #include "data/error.h"
 #include "tests/fuzz/target.h"

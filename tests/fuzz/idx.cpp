@@ -1,6 +1,6 @@
 // idx files, plain and gzip. The first byte says which of the four files the rest is: 0 to 3, and 4 more of a .gz; the
 // others are good.
-#include "data/idx.h"
+#include "data/sets/idx.h"
 
 #include "data/error.h"
 #include "tests/fuzz/target.h"

@@ -1,6 +1,6 @@
 // PPM and PGM images: the input is one of four of a folder, the first, so that the others are to be like it.
 #include "data/error.h"
-#include "data/folder.h"
+#include "data/sets/folder.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // A run that diverges: when it stops, what it leaves, and that it is judged alike after a resume and in every process.
 #include <boost/test/unit_test.hpp>
 
-#include "data/synthetic.h"
+#include "data/sets/synthetic.h"
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
 #include "tests/recipes/ranks.h"

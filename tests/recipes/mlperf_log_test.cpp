@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "data/synthetic.h"
+#include "data/sets/synthetic.h"
 #include "recipes/papers/table.h"
 #include "tests/recipes/small_run.h"
 #include "tests/says.h"

@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "data/synthetic.h"
+#include "data/sets/synthetic.h"
 #include "graph/interpreter.h"
 #include "optim/optimizer.h"
 #include "recipes/config/run_task.h"

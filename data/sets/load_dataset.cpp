@@ -1,16 +1,16 @@
-#include "data/load_dataset.h"
+#include "data/sets/load_dataset.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
 
-#include "data/cifar.h"
 #include "data/error.h"
-#include "data/folder.h"
-#include "data/glyphs.h"
-#include "data/idx.h"
-#include "data/synthetic.h"
+#include "data/sets/cifar.h"
+#include "data/sets/folder.h"
+#include "data/sets/glyphs.h"
+#include "data/sets/idx.h"
+#include "data/sets/synthetic.h"
 
 namespace kb {
 namespace {

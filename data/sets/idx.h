@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/published.h"
+#include "data/sets/published.h"
 
 namespace kb {
 
@@ -17,7 +17,7 @@ struct IdxSpec {
   std::string name;
   std::vector<std::string> class_names;
   std::string source;         ///< where the four files can be fetched: the error for a missing file says so
-  PartCounts published = {};  ///< see data/published.h
+  PartCounts published = {};  ///< see data/sets/published.h
   ImageShape shape = {1, 28, 28};
   bool is_fetched = false;  ///< by ./run get NAME (data/public_sets.txt)
 };

@@ -1,4 +1,4 @@
-#include "data/folder.h"
+#include "data/sets/folder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,12 +1,12 @@
-#include "data/idx.h"
+#include "data/sets/idx.h"
 
 #include <fmt/format.h>
 
 #include <future>
 
 #include "data/error.h"
-#include "data/find_file.h"
 #include "data/gzip.h"
+#include "data/sets/find_file.h"
 
 namespace kb {
 namespace fs = std::filesystem;

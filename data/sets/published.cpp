@@ -1,4 +1,4 @@
-#include "data/published.h"
+#include "data/sets/published.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@ namespace kb {
 
 /// Loads `name`, one of `dataset_names()`, from `dir` or `dir/name`; a drawn set ignores `dir`. Throws DataError for an
 /// unknown name, a missing file (with every path looked for), every malformed file, and content that is not the one
-/// published, unless it says so itself (data/published.h). At most `threads` draw what is drawn.
+/// published, unless it says so itself (data/sets/published.h). At most `threads` draw what is drawn.
 Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads = 1);
 
 /// The names that `load_dataset` takes, in the order of its table.

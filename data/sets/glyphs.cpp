@@ -1,4 +1,4 @@
-#include "data/glyphs.h"
+#include "data/sets/glyphs.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/published.h"
+#include "data/sets/published.h"
 
 namespace kb {
 
@@ -34,7 +34,7 @@ CifarSpec cifar100_spec();
 
 /// Reads the files from `dir`, `dir/folder` or `dir/name`, plain or .gz. Throws DataError for a missing, truncated,
 /// exchanged or foreign file, a label out of range, and counts or contents that are not those published (but see
-/// data/published.h).
+/// data/sets/published.h).
 Dataset load_cifar_dataset(const CifarSpec& spec, const std::filesystem::path& dir);
 
 }  // namespace kb

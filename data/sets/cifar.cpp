@@ -1,4 +1,4 @@
-#include "data/cifar.h"
+#include "data/sets/cifar.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "data/content_hash.h"
 #include "data/error.h"
-#include "data/find_file.h"
 #include "data/gzip.h"
+#include "data/sets/find_file.h"
 
 namespace kb {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "data/find_file.h"
+#include "data/sets/find_file.h"
 
 #include <fmt/format.h>
 

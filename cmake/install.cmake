@@ -36,9 +36,12 @@ function(kb_install)
 
   install(DIRECTORY recipes/tutorial DESTINATION ${CMAKE_INSTALL_DATADIR}/kilobatch)
 
-  configure_package_config_file(KilobatchConfig.cmake.in ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake
+  configure_package_config_file(cmake/KilobatchConfig.cmake.in ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake
     INSTALL_DESTINATION ${KB_INSTALL_PACKAGE} NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake ${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake by_hand.cmake
+  install(FILES ${CMAKE_BINARY_DIR}/KilobatchConfig.cmake ${CMAKE_BINARY_DIR}/KilobatchConfigVersion.cmake
     DESTINATION ${KB_INSTALL_PACKAGE})
+  # The modules of the libraries that the static libraries link; they include the last file.
+  install(FILES cmake/FindoneDNN.cmake cmake/Findlibdeflate.cmake cmake/Findnettle.cmake cmake/find_by_header.cmake
+    DESTINATION ${KB_INSTALL_PACKAGE}/modules)
 endfunction()

@@ -1,7 +1,7 @@
 # What Kilobatch stands on: finds each package, stops with one list of all that is missing, prints the closing table.
 # A package with a SWITCH is optional: the variable named there says AUTO (use it where it is found), ON or OFF.
 
-include(${CMAKE_CURRENT_LIST_DIR}/by_hand.cmake)
+list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}) # its modules go before a library's own package file
 
 set(kb_rows "")          # of the table, in order
 set(kb_missing "")       # packages without which the configure step stops
@@ -25,10 +25,10 @@ function(kb_row name state)
   set(kb_rows ${kb_rows} "${row}" PARENT_SCOPE)
 endfunction()
 
-# kb_package(NAME PACKAGE P APT A [VERSION VARIABLE] [COMPONENTS C] [SWITCH KB_NAME WITHOUT TEXT])
+# kb_package(NAME PACKAGE P APT A [VERSION VARIABLE] [AT_LEAST V] [COMPONENTS C] [SWITCH KB_NAME WITHOUT TEXT])
 # For an optional one KB_HAS_NAME says in the end whether it is used.
 macro(kb_package name)
-  cmake_parse_arguments(PKG "" "PACKAGE;APT;VERSION;SWITCH;WITHOUT;COMPONENTS" "" ${ARGN})
+  cmake_parse_arguments(PKG "" "PACKAGE;APT;VERSION;AT_LEAST;SWITCH;WITHOUT;COMPONENTS" "" ${ARGN})
   set(kb_mode ON)
   if(PKG_SWITCH)
     string(TOUPPER "${${PKG_SWITCH}}" kb_mode)
@@ -38,19 +38,7 @@ macro(kb_package name)
   endif()
   set(kb_found FALSE)
   if(NOT kb_mode STREQUAL "OFF")
-    if(PKG_PACKAGE STREQUAL "oneDNN")
-      kb_find_onednn()
-    elseif(PKG_PACKAGE STREQUAL "libdeflate")
-      kb_find_libdeflate()
-    elseif(PKG_PACKAGE STREQUAL "nettle")
-      kb_find_nettle()
-    elseif(PKG_PACKAGE STREQUAL "Protobuf")
-      kb_find_protobuf()
-    elseif(PKG_PACKAGE STREQUAL "cuDNN")
-      kb_find_cudnn()
-    else()
-      find_package(${PKG_PACKAGE} QUIET COMPONENTS ${PKG_COMPONENTS})
-    endif()
+    find_package(${PKG_PACKAGE} ${PKG_AT_LEAST} QUIET COMPONENTS ${PKG_COMPONENTS})
     set(kb_found ${${PKG_PACKAGE}_FOUND})
   endif()
 

@@ -1,6 +1,6 @@
 # Which compilers build Kilobatch is asked of the compiler itself: what it may lack is in compiler_check.cpp.
 function(kb_check_compiler)
-  try_compile(KB_COMPILER_SERVES ${CMAKE_BINARY_DIR}/compiler_check SOURCES ${PROJECT_SOURCE_DIR}/compiler_check.cpp
+  try_compile(KB_COMPILER_SERVES ${CMAKE_BINARY_DIR}/compiler_check SOURCES ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/compiler_check.cpp
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON OUTPUT_VARIABLE output)
   if(KB_COMPILER_SERVES)
     return()
