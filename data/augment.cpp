@@ -9,15 +9,15 @@
 namespace kb {
 namespace {
 
-// Tags of the streams of random numbers, one for each purpose.
+// Tags that give each purpose a stream of random numbers of its own.
 enum Stream : uint64_t { kCrop = 0x63726f70, kFlip, kCutout, kMixWeight, kMixPartner };
 
-// On (0, 1), in steps of 2^-53.
+// Returns a uniform number in (0, 1), in steps of 2^-53.
 double open_uniform(HashStream& random) { return (static_cast<double>(random.bits() >> 11) + 0.5) * 0x1p-53; }
 
-// The logarithm of a draw from Gamma(alpha), alpha > 0: Marsaglia and Tsang, "A simple method for generating gamma
-// variables", ACM TOMS 2000, for alpha + 1, and their exponent of a uniform for the rest. The logarithm, because for
-// small alpha the draw itself is below the least double.
+// Returns the logarithm of a draw from Gamma(alpha), alpha > 0. Marsaglia and Tsang ("A simple method for generating
+// gamma variables", ACM TOMS 2000) draw from Gamma(alpha + 1) and multiply by a power of a uniform number. The
+// logarithm is returned because for small alpha the draw underflows a double.
 double log_gamma_draw(HashStream& random, double alpha) {
   constexpr double kTwoPi = 6.283185307179586;
   const double d = alpha + 1 - 1.0 / 3, c = 1 / std::sqrt(9 * d);
@@ -31,7 +31,8 @@ double log_gamma_draw(HashStream& random, double alpha) {
   }
 }
 
-// A draw from Beta(alpha, alpha), rounded to 2^-16: what the last bit of a machine's logarithm is cannot be seen.
+// Returns a draw from Beta(alpha, alpha), rounded to 2^-16, so that the last bits of a C library's logarithm do not
+// matter.
 float beta_draw(HashStream random, double alpha) {
   const double a = log_gamma_draw(random, alpha), b = log_gamma_draw(random, alpha);
   return static_cast<float>(std::round(0x1p16 / (1 + std::exp(b - a))) * 0x1p-16);
@@ -65,13 +66,13 @@ int32_t mix_partner(uint64_t seed, int64_t step, int64_t first_row, int64_t rows
 }
 
 void augment_image(const AugmentRecord& record, const ImageShape& shape, std::span<const uint8_t> fill,
-                   std::span<const uint8_t> from, std::span<uint8_t> to) {
+                   std::span<const uint8_t> from, std::span<uint8_t> pixels) {
   const int64_t width = shape.width, left = record.window[1];
   const int64_t first = std::clamp<int64_t>(-left, 0, width), last = std::clamp(width - left, first, width);
   for (int64_t plane_row = 0; plane_row < shape.channels * shape.height; ++plane_row) {
     const int64_t channel = plane_row / shape.height, i = plane_row % shape.height;
     const int64_t row = i + record.window[0];
-    uint8_t* out = to.data() + plane_row * width;
+    uint8_t* out = pixels.data() + plane_row * width;
     if (row < 0 || row >= shape.height) {
       std::fill_n(out, width, uint8_t{0});
     } else {

@@ -18,7 +18,7 @@ void* allocate_bytes(size_t bytes) {
   if (large) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* memory = large ? std::aligned_alloc(kHugePage, bytes) : std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages do as well
+  if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // without huge pages it works too
   return memory;
 }
 

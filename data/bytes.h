@@ -1,5 +1,5 @@
-// Bytes by the million: a vector that does not zero what is about to be overwritten and lies on huge pages, because a
-// data set would take longer to touch in pages of 4 KiB than to hash.
+// Large arrays of bytes: a vector that does not zero new elements, because they are about to be overwritten, and that
+// lies on huge pages, because a data set takes longer to touch in pages of 4 KiB than to hash.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,13 @@
 
 namespace kb {
 
-/// At least `bytes`, from 4 MiB on at a multiple of 2 MiB, on transparent huge pages where the system has them. Throws
-/// std::bad_alloc.
+/// Returns at least `bytes` bytes of memory. From 4 MiB on it begins at a multiple of 2 MiB and lies on transparent
+/// huge pages, if the system has them. Throws std::bad_alloc.
 void* allocate_bytes(size_t bytes);
 void free_bytes(void* memory);
 
-/// New elements of a vector with it are not set: `resize` and the constructor that takes a size leave them as they are.
+/// With this allocator a vector's new elements are not set, neither by `resize` nor by the constructor that takes a
+/// size.
 template <class T>
 struct UnsetAllocator {
   using value_type = T;
@@ -32,5 +33,6 @@ using Bytes = std::vector<uint8_t, UnsetAllocator<uint8_t>>;
 
 }  // namespace kb
 
-// Made in bytes.cpp: its loops over elements, which do nothing, are loops where the code that uses it is not optimised.
+// This is instantiated in bytes.cpp, which is optimised: elsewhere in a debug build its empty loops over elements would
+// run.
 extern template class std::vector<uint8_t, kb::UnsetAllocator<uint8_t>>;

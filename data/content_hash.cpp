@@ -9,9 +9,10 @@ namespace kb {
 
 namespace {
 
-constexpr size_t kLanes = 8;  // chains that a processor works on side by side: one alone waits for its multiplications
+// The number of chains that are computed side by side: one chain alone would wait for its multiplications.
+constexpr size_t kLanes = 8;
 
-/// One word into each lane: a bijection of the lane for every word, and of the word for every lane.
+/// Mixes one word into each lane. This is a bijection of the lane for each word, and of the word for each lane.
 void absorb(uint64_t (&lanes)[kLanes], const unsigned char* block) {
   for (size_t lane = 0; lane < kLanes; ++lane) {
     uint64_t word;

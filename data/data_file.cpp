@@ -25,7 +25,7 @@ std::string kind_of(mode_t mode) {
 
 }  // namespace
 
-// O_NONBLOCK: a FIFO without a writer is opened, and refused, at once. It means nothing to a regular file.
+// With O_NONBLOCK a FIFO that nobody writes is opened at once, and then refused. Regular files do not heed the flag.
 DataFile::DataFile(const std::filesystem::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   struct stat status;
@@ -35,13 +35,13 @@ DataFile::DataFile(const std::filesystem::path& path)
     size_ = static_cast<size_t>(status.st_size);
     return;
   }
-  ::close(descriptor_);  // no destructor runs for an object that was not made
+  ::close(descriptor_);  // no destructor runs after a constructor that throws
   refuse(path_, error != 0 ? std::generic_category().message(error) : kind_of(status.st_mode));
 }
 
 DataFile::~DataFile() { ::close(descriptor_); }
 
-// Says that the file was longer, where bytes up to `end` were there.
+// Returns a hint that the file has been cut short, if it had at least `end` bytes when it was opened.
 std::string DataFile::shrunk_hint(size_t end) const {
   if (end > size_) return "";
   return fmt::format("it had {} bytes when it was opened: another program has cut it short or is writing it anew",
@@ -54,15 +54,15 @@ Bytes DataFile::read(size_t begin, size_t bytes) const {
   return content;
 }
 
-void DataFile::read(size_t begin, std::span<uint8_t> to) const {
-  for (size_t filled = 0; filled < to.size();) {
+void DataFile::read(size_t begin, std::span<uint8_t> bytes) const {
+  for (size_t filled = 0; filled < bytes.size();) {
     const ssize_t got =
-        ::pread(descriptor_, to.data() + filled, to.size() - filled, static_cast<off_t>(begin + filled));
+        ::pread(descriptor_, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(begin + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(path_, std::generic_category().message(errno));
     if (got == 0)
-      throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + to.size()),
-                       fmt::format("{} bytes", begin + filled), shrunk_hint(begin + to.size())});
+      throw DataError({path_.string(), "cannot be read to its end", fmt::format("{} bytes", begin + bytes.size()),
+                       fmt::format("{} bytes", begin + filled), shrunk_hint(begin + bytes.size())});
     filled += static_cast<size_t>(got);
   }
 }

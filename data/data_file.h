@@ -1,5 +1,5 @@
-// A file of a data set, open for reading. Only a regular one: what is a FIFO, a device, a socket or a folder is refused
-// by name, before anything could wait for it or take memory without end.
+// A file of a data set, open for reading. Only a regular file is accepted: a FIFO, a device, a socket or a folder is
+// refused by name, before a read could wait for it or take endless memory.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace kb {
 
 class DataFile {
  public:
-  /// Throws DataError with the path and the reason, as `read` does.
+  /// Opens the file. Throws DataError with the path and the reason, and so does `read`.
   explicit DataFile(const std::filesystem::path& path);
   ~DataFile();
   DataFile(const DataFile&) = delete;
   DataFile& operator=(const DataFile&) = delete;
 
-  /// In bytes, when it was opened.
+  /// Returns the size in bytes that the file had when it was opened.
   size_t size() const { return size_; }
-  /// Bytes [begin, begin + bytes), which must be there: DataError also where the file is shorter by now. Several
-  /// threads may read at once, as of the other.
+  /// Returns bytes [begin, begin + bytes). Throws DataError when they are not there, also if the file has become
+  /// shorter. Several threads may call both forms of `read` at once.
   Bytes read(size_t begin, size_t bytes) const;
-  /// As many bytes from `begin` on as `to` holds, which must be there.
-  void read(size_t begin, std::span<uint8_t> to) const;
+  /// Fills `bytes` with the bytes from `begin` on.
+  void read(size_t begin, std::span<uint8_t> bytes) const;
 
  private:
   std::string shrunk_hint(size_t end) const;

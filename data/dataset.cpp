@@ -20,12 +20,12 @@ uint64_t hash_split(uint64_t key, const Split& split) {
   return content_hash(key, split.pixels.data(), split.pixels.size());
 }
 
-/// At most 2^16 a pixel: exact below 2^48 pixels.
+/// Sums of pixel values and of their squares, which are at most 2^16 a pixel: exact below 2^48 pixels.
 struct Sums {
   uint64_t values = 0, squares = 0;
 };
 
-/// Side by side in 16 lanes of 32 bits, in which 2^12 pixels of a lane cannot overflow: compilers make vectors of it.
+/// Adds a plane in 16 lanes of 32 bits, in which 2^12 pixels do not overflow. Compilers make vectors of the lanes.
 void add_plane(Sums& sums, std::span<const uint8_t> plane) {
   constexpr size_t kLanes = 16, kChunk = kLanes << 12;
   while (!plane.empty()) {
@@ -101,7 +101,7 @@ Dataset make_dataset(std::string name, std::vector<std::string> class_names, Spl
   if (train.count() == 0)
     throw DataError({fmt::format("data set {}, training part", set.name), "no samples", "at least 1 label", "0", ""});
   check_part(set.name, "test", test, set.shape, set.class_count());
-  // Here and below in this room: without a policy a thread that cannot be made is deferred, and get() does its work.
+  // std::async gets no policy, here and elsewhere in this room: if no thread can be made, get() does the work.
   std::future<ChannelStatistics> statistics = std::async([&] { return channel_statistics(train); });
   set.fingerprint = fmt::format("{:016x}", hash_split(hash_split(set.class_count(), train), test));
   set.statistics = statistics.get();

@@ -1,5 +1,6 @@
-// The error of the data room: what is wrong with a file, a directory or a request for data, told so that its reader
-// can repair it. (The graph's kb::Error speaks of DSL source lines and is not visible from here.)
+// The error of the data room. Its text says what is wrong with a file, a folder or a request for data, so that the
+// reader can repair it. (The graph room's kb::Error tells of lines in the user's source; this room does not include
+// it.)
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 
 namespace kb {
 
-/// One complaint. `subject` is the path (or the name) at fault; empty lines are left out of the message.
+/// What DataError says. `subject` is the path or the name at fault; empty members are left out of the text.
 struct DataFault {
   std::string subject, problem, expected, got, hint;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# get.sh NAME [DIR]: fetches a public data set into DIR/NAME from its official address, each file under a temporary
-# name first, and checks every file's MD5. DIR is $KB_DATA where it is not given, else datasets. A file that is there and
-# right is kept. KB_SETS names another table of sets, for tests.
+# get.sh NAME [DIR] fetches a public data set into DIR/NAME from its official address and checks every file's MD5. A
+# file gets a temporary name until it is complete. Without DIR it takes $KB_DATA, or else datasets. A file that is there
+# and right is kept. Tests name another table of sets in KB_SETS.
 set -euo pipefail
 sets=${KB_SETS:-$(dirname "${BASH_SOURCE[0]}")/public_sets.txt}
 
@@ -9,11 +9,11 @@ say() { echo "get: $*" >&2; }
 names() { sed -n 's/^\([a-z0-9-]*\) .*/\1/p' "$sets" | sort -u; }
 usage() { echo "usage: ./run get NAME [DIR]; sets: $(names | xargs | sed 's/ /, /g')"; }
 
-is_right() { # FILE MD5
+is_right() { # FILE MD5: succeeds if the file has this sum
   [[ -f $1 ]] && md5sum "$1" | grep -q "^$2 "
 }
 
-fetch() { # URL FILE
+fetch() { # URL FILE: downloads the URL into the file
   if command -v curl >/dev/null; then
     curl --fail --location --silent --show-error --connect-timeout 20 --output "$2" "$1"
   elif command -v wget >/dev/null; then
@@ -34,7 +34,7 @@ fail() { # FILE URL MD5 TEXT
 temporary=
 trap 'rm -rf "$temporary"' EXIT
 
-get_file() { # URL MD5
+get_file() { # URL MD5: fetches a file unless it is there and right
   local file=$folder/${1##*/}
   if is_right "$file" "$2"; then
     say "$file is there"
@@ -48,7 +48,7 @@ get_file() { # URL MD5
   mv "$temporary" "$file"
 }
 
-unpack() { # the files of an archive's folder beside it, each whole or not at all
+unpack() { # unpacks a folder of an archive beside it; each file appears whole or not at all
   local archive
   for archive in "$folder"/*.tar.gz; do
     [[ -f $archive ]] || continue

@@ -18,8 +18,8 @@ namespace {
                    "is this another file?"});
 }
 
-/// The file's last four bytes: the length of its last member, which is nearly always the only one. Only a guess, and
-/// never more than deflate can make of so many bytes.
+/// Returns a guess at the unpacked size: the last four bytes of the file are the length of its last member, and there
+/// is nearly always one member only. The guess is never more than deflate can make of so many bytes.
 size_t guess_unpacked_size(const Bytes& packed) {
   constexpr size_t kLeast = size_t{64} << 10, kMostPerByte = 1032;
   uint32_t size = 0;
@@ -33,7 +33,7 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most
   if (!decompressor) throw std::bad_alloc();
   Bytes out(std::min(guess_unpacked_size(packed), most));
   size_t at = 0, used = 0;
-  do {  // a member
+  do {  // reads one member
     size_t member = 0, unpacked = 0;
     const libdeflate_result result =
         libdeflate_gzip_decompress_ex(decompressor.get(), packed.data() + at, packed.size() - at, out.data() + used,
@@ -60,7 +60,7 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most
 Bytes read_unpacked(const std::filesystem::path& path, size_t most) {
   const DataFile file(path);
   const bool is_packed = path.extension() == ".gz";
-  // Deflate lets data that it cannot make smaller grow by a few bytes in ten thousand.
+  // Deflate can make data longer, by a few bytes in ten thousand.
   if (file.size() / 2 > most || (!is_packed && file.size() > most))
     refuse_size(path, most, fmt::format("{} bytes", file.size()));
   Bytes bytes = file.read(0, file.size());

@@ -1,4 +1,4 @@
-// Whole files in memory, plain or gzip (RFC 1952), with every fault told as a DataError.
+// Reads whole files, plain or gzip (RFC 1952). Every fault is a DataError.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace kb {
 
-/// The content of `path`. A name that ends in ".gz" is unpacked: every member, each checked against its CRC and length;
-/// truncated, damaged and foreign files are refused, and before memory is taken for it content of more than `most`
-/// bytes.
+/// Returns the content of `path`. If the name ends in ".gz", every member is unpacked, and its CRC and length are
+/// checked. Throws DataError for truncated, damaged or foreign files, and for content of more than `most` bytes, before
+/// it takes memory for it.
 Bytes read_unpacked(const std::filesystem::path& path, size_t most = SIZE_MAX);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Images that lie in files: each is read, cropped and resized when a batch asks for it.
+// Images that lie in files. Each is read, cropped and resized when a batch needs it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace kb {
 
 struct AugmentSpec;
 
-/// Keys of the random numbers of a sample's crop and colours; evaluation draws none.
+/// The keys of the random numbers for a sample's crop and colours. Evaluation draws none.
 struct ImageDraw {
   const AugmentSpec& spec;
   uint64_t seed = 0;
@@ -21,13 +21,14 @@ struct ImageDraw {
 class ImageFiles {
  public:
   virtual ~ImageFiles() = default;
-  /// Writes the pixels of sample `sample` as planes, C x H x W: a pure function of the files and the arguments. Called
-  /// by several threads at once. An image that cannot be decoded is replaced by the next one of its class that can,
-  /// with its own draws. Throws DataError where a file cannot be read, or no image of the class can be decoded.
-  virtual void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> to) const = 0;
-  /// The images that have been replaced so far: "train/CLASS/NAME: why".
+  /// Writes the pixels of a sample into `pixels` as planes, C x H x W. They are a function of the files and the
+  /// arguments. Several threads call it at once. An image that cannot be decoded is replaced by the next one of its
+  /// class that can, with that one's draws. Throws DataError when a file cannot be read or no image of the class can be
+  /// decoded.
+  virtual void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> pixels) const = 0;
+  /// Returns the images that have been replaced so far, as "train/CLASS/NAME: why".
   virtual std::vector<std::string> replaced() const = 0;
-  /// Memory that a thread takes for an image that it holds as a whole while it reads it, in bytes: of the largest.
+  /// Returns the bytes of memory that a thread needs to hold the largest image that must be decoded as a whole.
   virtual int64_t held_bytes() const = 0;
 };
 

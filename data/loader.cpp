@@ -53,7 +53,7 @@ class RowGatherer {
                     memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
   }
 
-  // The image as it is before its window and box; of one in a file, in `memory`.
+  // Returns the image before window and box are applied. An image that lies in a file is read into `memory`.
   std::span<const uint8_t> image_of(int64_t sample, int64_t epoch, std::span<uint8_t> memory) const {
     if (!split_.files) return split_.image(sample);
     split_.files->read(sample, {augmentation_.spec, augmentation_.seed, epoch}, memory);
@@ -63,7 +63,8 @@ class RowGatherer {
   void write_image(int64_t sample, int64_t epoch, const AugmentRecord& record, size_t row,
                    std::span<uint8_t> pixels) const {
     const auto size = static_cast<size_t>(split_.shape.size());
-    // Cut in two steps: from a count that might be std::dynamic_extent g++ concludes that images may be that long.
+    // The span is cut in two steps: from a single cut, whose count might be std::dynamic_extent, g++ concludes a wrong
+    // length.
     const std::span<uint8_t> to = pixels.subspan(row * size).first(size);
     if (split_.files && !augmentation_.in_loader) return void(image_of(sample, epoch, to));
     thread_local Bytes memory;
@@ -75,13 +76,13 @@ class RowGatherer {
       std::ranges::copy(image, to.begin());
   }
 
-  void write_record(const AugmentRecord& record, int64_t step, size_t row, const AugmentMemory& to) const {
-    if (!to.windows.empty()) std::ranges::copy(record.window, to.windows.begin() + 3 * row);
-    if (!to.boxes.empty()) std::ranges::copy(record.box, to.boxes.begin() + 4 * row);
-    if (!to.mix.empty()) to.mix[row] = record.mix;
-    if (!to.partners.empty())
-      to.partners[row] =
-          mix_partner(augmentation_.seed, step, first_row_, std::ssize(to.partners), static_cast<int64_t>(row));
+  void write_record(const AugmentRecord& record, int64_t step, size_t row, const AugmentMemory& memory) const {
+    if (!memory.windows.empty()) std::ranges::copy(record.window, memory.windows.begin() + 3 * row);
+    if (!memory.boxes.empty()) std::ranges::copy(record.box, memory.boxes.begin() + 4 * row);
+    if (!memory.mix.empty()) memory.mix[row] = record.mix;
+    if (!memory.partners.empty())
+      memory.partners[row] =
+          mix_partner(augmentation_.seed, step, first_row_, std::ssize(memory.partners), static_cast<int64_t>(row));
   }
 
   const Split& split_;
@@ -110,14 +111,15 @@ Loader::Loader(SlotFill fill, int slots, LoaderOptions options)
   try {
     for (int i = 0; i < options_.threads; ++i)
       threads_.emplace_back([this](const std::stop_token& stop) { prefetch(stop); });
-  } catch (const std::system_error& error) {  // fewer fill batches ahead; where there is none, next() does
+    // Fewer threads fill batches ahead; if there is none, next() fills them.
+  } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
   }
 }
 
 int Loader::slot_of(int64_t step) const { return static_cast<int>((step - options_.first_step) % slots_); }
 
-// The next step that nobody fills yet, once its slot is free; the end where there is none.
+// Waits until a step that nobody fills yet has a free slot, and returns it; returns the end when none is left.
 int64_t Loader::claim(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, stop, [&] { return claimed_end_ >= failed_step_ || claimed_end_ < free_end_; });

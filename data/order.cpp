@@ -28,8 +28,9 @@ Permutation::Permutation(uint64_t seed, int64_t epoch, int64_t count) : count_(s
   for (int round = 0; round < kRounds; ++round) keys_[round] = hash_words(seed, epoch, round);
 }
 
-// The halves may differ by one bit, so they do not change places: odd rounds alter the low half by the high one, even
-// rounds the high half by the low one. Each round undoes itself, hence the whole is a bijection.
+// Maps a word by rounds, each of which undoes itself, so that the whole is a bijection. The two halves of the word may
+// differ in length by one bit and do not change places: odd rounds alter the low half by the high one, even rounds the
+// high half by the low one.
 uint64_t Permutation::encipher(uint64_t word) const {
   uint64_t low = word & low_mask(low_bits_), high = word >> low_bits_;
   for (int round = 0; round < kRounds; round += 2) {

@@ -1,5 +1,5 @@
-// Which sample stands in which row of which batch. Every answer is a pure function of (seed, step, row), found in
-// O(1) time and memory, so that resuming at any step costs nothing and needs nothing saved but the step itself.
+// The sample in each row of each batch. Every answer is a function of (seed, step, row), found in O(1) time and memory:
+// resuming at a step needs no saved state but the number of the step.
 #pragma once
 
 #include <array>
@@ -9,15 +9,15 @@
 
 namespace kb {
 
-/// The permutation of [0, count) that belongs to (seed, epoch): a keyed Feistel network over the smallest power of two
-/// that holds `count`, walked along its cycles until it falls inside (Black and Rogaway, "Ciphers with arbitrary finite
-/// domains", CT-RSA 2002, method 2). Fewer than two walks are expected for each access.
+/// The permutation of [0, count) for (seed, epoch): a keyed Feistel network over the smallest power of two that holds
+/// `count`, walked along its cycles until it falls inside (Black and Rogaway, "Ciphers with arbitrary finite domains",
+/// CT-RSA 2002, method 2). An access takes fewer than two walks on average.
 class Permutation {
  public:
-  /// Throws DataError if count < 1.
+  /// Throws DataError when count < 1.
   Permutation(uint64_t seed, int64_t epoch, int64_t count);
 
-  /// The sample at `position`, 0 <= position < count.
+  /// Returns the sample at `position`, 0 <= position < count.
   int64_t operator()(int64_t position) const;
 
  private:
@@ -29,42 +29,43 @@ class Permutation {
   std::array<uint64_t, kRounds> keys_;
 };
 
-/// One row of a batch: the sample that fills it, and the weight of its loss in the reduction over samples.
+/// One row of a batch: its sample, and the weight of the sample's loss in the sum over samples.
 struct OrderRow {
   int64_t sample;
   float weight;
   bool operator==(const OrderRow&) const = default;
 };
 
-/// The rows of every batch of a run, of `minibatch` rows each (the global minibatch kn; a process that owns a part of
-/// it asks for its own rows). Steps count on over the epochs.
+/// The rows of all batches of a run. Each batch has `minibatch` rows, the global minibatch kn; a process asks for its
+/// own rows. Steps are numbered over all epochs.
 class Order {
  public:
-  /// One permutation an epoch; the count % minibatch samples at its end are dropped, others each epoch. A row weighs
-  /// 1 / minibatch, so that a weighted sum of losses is the mean. Throws DataError if 1 <= minibatch <= count is false.
+  /// Returns an order with one permutation an epoch. The last count % minibatch samples of it are left out, other ones
+  /// each epoch. A row weighs 1 / minibatch, so that the weighted sum of losses is their mean. Throws DataError unless
+  /// 1 <= minibatch <= count.
   static Order training(uint64_t seed, int64_t count, int64_t minibatch);
 
-  /// Every sample once, in order, with weight 1; the tail of the last batch repeats the last sample with weight 0.
-  /// Throws DataError if count or minibatch is below 1.
+  /// Returns an order with every sample once, in their order, with weight 1. The end of the last batch repeats the last
+  /// sample with weight 0. Throws DataError when count or minibatch is below 1.
   static Order evaluation(int64_t count, int64_t minibatch);
 
-  /// This order of other samples: `members[i]` stands where this one has sample i. Throws DataError unless there
-  /// are as many members as samples, none below 0.
+  /// Returns this order over other samples: members[i] takes the place of sample i. Throws DataError unless there are
+  /// as many members as samples, and none is negative.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
-  /// This order for a run that is at `step` and `epoch` when it begins with it: steps count from `step` on, and the
-  /// first of them is the first of that epoch. Throws DataError for a number below 0.
+  /// Returns this order for a run that changes to it at `step` and `epoch`: `step` is the first step of that epoch.
+  /// Throws DataError when a number is negative.
   Order beginning(int64_t step, int64_t epoch) const;
 
-  float weight() const { return weight_; }  // of a row that is no padding
-  /// One past the largest sample: whoever is read by this order has at least so many.
+  float weight() const { return weight_; }  // weight of a row that is not padding
+  /// Returns one more than the greatest sample; a split that is read in this order has at least so many samples.
   int64_t sample_end() const { return sample_end_; }
   int64_t minibatch() const { return minibatch_; }
-  /// floor(count / minibatch) in training, ceil(count / minibatch) in evaluation.
+  /// Returns floor(count / minibatch) in training and ceil(count / minibatch) in evaluation.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t epoch(int64_t step) const { return first_epoch_ + (step - first_step_) / steps_per_epoch_; }
 
-  /// Row `row` of the batch of `step`, 0 <= row < minibatch; O(1).
+  /// Returns row `row` of the batch of `step`, 0 <= row < minibatch, in O(1).
   OrderRow row(int64_t step, int64_t row) const;
 
  private:
@@ -74,7 +75,7 @@ class Order {
   int64_t count_ = 0, sample_end_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
   int64_t first_step_ = 0, first_epoch_ = 0;
   float weight_ = 1;
-  std::shared_ptr<const std::vector<int64_t>> members_;  // null: every sample stands for itself
+  std::shared_ptr<const std::vector<int64_t>> members_;  // null: sample i is itself
 };
 
 }  // namespace kb

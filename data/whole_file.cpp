@@ -34,7 +34,7 @@ void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t
 
 namespace {
 
-// Opens the file and locks it. Returns -1 with errno.
+// Opens the file and locks it. Returns the descriptor, or -1 with errno set.
 int open_locked(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
@@ -44,7 +44,7 @@ int open_locked(const std::filesystem::path& path) {
   return -1;
 }
 
-// Whether the path still leads to the open file: between open and lock its writer may have renamed it.
+// Returns whether the path still leads to the open file. A writer may have renamed the file between open and lock.
 bool leads_to(const std::filesystem::path& path, int descriptor) {
   struct stat open {
   }, there{};
@@ -61,7 +61,7 @@ GrowingFile::GrowingFile(const std::filesystem::path& path) : path_(path), descr
     size_ = static_cast<uint64_t>(status.st_size);
     return;
   }
-  ::close(descriptor_);  // no destructor runs for an object that was not made
+  ::close(descriptor_);  // no destructor runs after a constructor that throws
   fail("another process has just finished it");
 }
 

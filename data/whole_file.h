@@ -1,4 +1,4 @@
-// Files that this room writes: whole or not at all, under a temporary name first.
+// Writes files so that a reader finds them complete or not at all: they get a temporary name first.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,31 @@
 
 namespace kb {
 
-/// Throws DataError with the path and the system's reason.
+/// Writes the file. Throws DataError with the path and the system's reason.
 void write_whole_file(const std::filesystem::path& path, std::span<const uint8_t> bytes);
 
-/// A file that is written from front to back, and may be gone on with.
+/// A file that is written from front to back; a later process may continue it.
 class GrowingFile {
  public:
-  /// Makes the file where it is missing, and locks it. Its content stays. Throws DataError, as the others do, also
-  /// where another process writes it, or has just given it another name.
+  /// Opens the file, which is made if it is missing and keeps its content, and locks it. All functions throw DataError.
+  /// This one does also when another process is writing the file or has just renamed it.
   explicit GrowingFile(const std::filesystem::path& path);
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  /// Leaves the first `bytes` bytes. Throws DataError where the file is shorter.
+  /// Cuts the file to its first `bytes` bytes. Throws DataError when it is shorter.
   void keep(uint64_t bytes);
   void append(std::span<const uint8_t> bytes);
-  /// Overwrites bytes that are there.
+  /// Overwrites bytes that exist.
   void overwrite(uint64_t at, std::span<const uint8_t> bytes);
-  /// Waits until all of it is on the disk.
+  /// Waits until the whole file is on the disk.
   void flush();
 
  private:
   void write(uint64_t at, std::span<const uint8_t> bytes);
   [[noreturn]] void fail(const std::string& reason) const;
-  [[noreturn]] void fail() const;  // by errno
+  [[noreturn]] void fail() const;  // says the reason of errno
 
   std::filesystem::path path_;
   int descriptor_;

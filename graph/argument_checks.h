@@ -1,5 +1,5 @@
-// Checks of the arguments that a DSL function got, by their types alone, and axes counted from the end. Each throws
-// Error (graph/report.h) in the name of `op`.
+// Checks of the arguments of a DSL function. They look at the types of tensors alone. Each of them throws Error
+// (graph/report.h) that names the DSL function `op`.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -9,18 +9,19 @@
 
 namespace kb {
 
-// 0 <= axis < rank for one that may count from the end.
+// Returns the number of the axis in [0, rank) for `axis` in [-rank, rank): a negative one counts from the end.
 int64_t real_axis(std::string_view op, const Type& x, int64_t axis);
-// Sorted; none = all axes. A repeated one is an error.
+// Returns the axes in [0, rank), sorted, for axes that may count from the end; all of x's axes if `axes` is empty.
+// Throws Error when one is named twice.
 Ints real_axes(std::string_view op, const Type& x, Ints axes);
-// The extents that `x` keeps with 1 on `axes`.
+// Returns x's shape with extent 1 on each of `axes`.
 Dims kept_shape(const Type& x, const Ints& axes);
 
 void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected);
 void require_float(std::string_view op, const Type& x);
-// `number` as an element of `dtype`; an error where an integer or boolean dtype has no such number.
+// Returns `number` as `dtype` holds it. Throws Error when an integer or boolean dtype does not have this number.
 double number_in(std::string_view op, DType dtype, double number);
-// The shape that operands take together; throws Error where two extents differ and neither is 1.
+// Returns the shape to which the operands broadcast. Throws Error where two extents differ and neither is 1.
 Dims broadcast_shape(std::string_view op, const std::vector<Type>& types);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// A tensor with its values, as the interpreter computes them.
+// The interpreter's tensor: a type and the value of each element.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@ namespace kb {
 
 struct Array {
   Type type;
-  std::vector<double> data;  // row-major; every dtype's values are exact in double
+  std::vector<double> data;  // row-major; a double holds every value of every dtype exactly
 };
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Attributes of a node: a small map from name to value, kept sorted by name so that text and hash have one order.
+// Attributes of a node: a small map from name to value. It is sorted by name, so that text and hash have one order.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,8 +23,8 @@ class Attrs {
   void erase(std::string_view key);
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  // Each throws InternalError when the key is absent or of another kind; the two-argument forms give `fallback` when
-  // absent.
+  // Each of these throws InternalError when the key is absent or its value has another type. With a `fallback`, an
+  // absent key gives that instead.
   int64_t integer(std::string_view key) const;
   int64_t integer(std::string_view key, int64_t fallback) const;
   double real(std::string_view key) const;

@@ -1,4 +1,4 @@
-// Helpers that the DSL's functions share: checks of their arguments, nodes from tensors.
+// Helpers that the DSL's functions share: they check arguments and make nodes of tensors.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -10,13 +10,14 @@
 
 namespace kb {
 
-// One node over tensors of one graph; several outputs are {node, 0}, {node, 1}, ... of it. The caller has opened a
-// Call.
+// Adds one node whose inputs are `inputs`, tensors of one graph, and returns its first output. The caller has opened a
+// Call (graph/scope.h).
 Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs = {});
-// Another output of the node that gave `first`.
+// Returns output number `out` of the node that `first` is an output of.
 Tensor output(Tensor first, int32_t out);
 
-// Throws Error unless there is a tensor, and all are of one graph.
+// Throws Error in the name of `op` when `tensors` is empty, a tensor was never assigned, or two belong to different
+// graphs.
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors);
 
 }  // namespace kb

@@ -35,8 +35,8 @@ constexpr std::array<DTypeInfo, 9> kTable{{
 
 const DTypeInfo& row(DType dtype) { return kTable[static_cast<size_t>(dtype)]; }
 
-// Rounding a double to f32 and then to 16 bits would round twice; towards odd keeps what the second rounding needs
-// (Boldo and Melquiond 2008).
+// Returns `value` in f32, rounded so that a second rounding to 16 bits gives what one rounding would have given: a
+// value that f32 does not hold becomes the neighbour whose last bit is 1 (Boldo and Melquiond 2008).
 float round_to_odd(double value) {
   float nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
@@ -44,7 +44,7 @@ float round_to_odd(double value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) | 1u);
 }
 
-// Towards zero, then modulo 2^bits into the type's range; NaN and infinities give 0.
+// Truncates `value` towards zero and takes it modulo 2^bits into the type's range. NaN and infinities give 0.
 double wrap(double value, int bits, bool is_signed) {
   if (!std::isfinite(value)) return 0;
   const double modulus = std::ldexp(1.0, bits);
@@ -124,9 +124,10 @@ uint16_t float_to_f16(float value) {
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
+  // f16 ends at 65504: 65520 and above round to infinity.
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude < 0x38800000u) {
-    // Below 2^-14: adding 0.5 leaves the f16 subnormal, rounded to even, in the low bits of the sum.
+    // Below 2^-14 lie f16's subnormals: adding 0.5 leaves them, rounded to even, in the low bits of the sum.
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
   }

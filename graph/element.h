@@ -1,4 +1,4 @@
-// C++ types of elements, and the dtypes that they stand for.
+// The C++ types that a program may hand elements over in, and the dtype that each stands for.
 #pragma once
 #include <concepts>
 
@@ -6,8 +6,8 @@
 
 namespace kb {
 
-// float stands for f32, f16 and bf16 (an input is rounded to these, an output of them is exact), uint8_t for u8 and
-// boolean (0 or 1), each other one for the dtype of its name.
+// float also serves f16 and bf16: an input is rounded to them, and their outputs are exact in float. uint8_t serves u8
+// and boolean (0 or 1). Each other type serves the dtype of its name.
 template <class T>
 concept Element = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int32_t> ||
     std::same_as<T, uint32_t> || std::same_as<T, uint8_t> || std::same_as<T, bool>;

@@ -1,5 +1,6 @@
-// Errors. `Error` is the user's fault: where it was written, scope path, what was expected and got, a hint.
-// `InternalError` is ours: a broken invariant, with enough text to reproduce it. Nothing returns error codes upward.
+// The errors of all rooms. `Error` is a mistake of the user: its text says where, what was expected, what was got, and
+// what helps. `InternalError` is a mistake of Kilobatch: an invariant that does not hold. No function returns an error
+// code.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -16,9 +17,9 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// A fault that a check found, before its place is known; `Graph::add` turns it into an Error with place and scope.
+// A mistake that a check found without knowing the place; Graph::add makes an Error of it, with place and scope.
 struct Mistake {
-  std::string what;  // one line: "inner dimensions differ"
+  std::string what;  // one line, as "inner dimensions differ"
   std::string expected;
   std::string got;
   std::string hint;

@@ -51,8 +51,8 @@ FormulaRef make_mul(FormulaRef a, FormulaRef b) {
   return make_call(Op::mul, {std::move(a), std::move(b)});
 }
 
-// sum := product (('+' | '-') product)*; product := factor (('*' | '/') factor)*; factor := '-' factor | number | x | y
-// | z | r | name '(' sum, ... ')' | '(' sum ')'
+// The grammar: sum := product (('+' | '-') product)*; product := factor (('*' | '/') factor)*; factor := '-' factor |
+// number | x | y | z | r | name '(' sum, ... ')' | '(' sum ')'
 class FormulaParser {
  public:
   explicit FormulaParser(std::string_view text) : text_(text) {}
@@ -148,7 +148,7 @@ class FormulaParser {
   size_t at_ = 0;
 };
 
-// `f` with its arguments replaced by `args` and its result by `result`.
+// Returns `f` with `args` in place of its arguments and `result` in place of its result.
 FormulaRef substitute(const FormulaRef& f, const std::vector<FormulaRef>& args, const FormulaRef& result) {
   switch (f->kind) {
     case Formula::Kind::number:
@@ -182,7 +182,7 @@ constexpr size_t kOps = static_cast<size_t>(Op::kCount);
 
 struct Parsed {
   FormulaRef formula;
-  std::array<FormulaRef, 3> derivatives;  // as the row gives them; null where it gives none
+  std::array<FormulaRef, 3> derivatives;  // null where the op's row says none
 };
 
 const std::array<Parsed, kOps>& parsed_table() {
@@ -237,13 +237,13 @@ double evaluate_op(Op op, std::span<const double> args) {
   return static_cast<double>(row.integer(static_cast<int64_t>(x), static_cast<int64_t>(y), 32));
 }
 
-double cast_float(DType to, double value) {
-  if (!is_integer(to)) return round_to(to, value);
+double cast_float(DType dtype, double value) {
+  if (!is_integer(dtype)) return round_to(dtype, value);
   if (std::isnan(value)) return 0;
-  const bool is_signed = to == DType::i32 || to == DType::i64;
-  const int bits = static_cast<int>(8 * size_of(to)) - (is_signed ? 1 : 0);
+  const bool is_signed = dtype == DType::i32 || dtype == DType::i64;
+  const int bits = static_cast<int>(8 * size_of(dtype)) - (is_signed ? 1 : 0);
   const double end = std::ldexp(1.0, bits), least = is_signed ? -end : 0;
-  return value < least ? least : value >= end ? end - 1 : round_to(to, value);
+  return value < least ? least : value >= end ? end - 1 : round_to(dtype, value);
 }
 
 }  // namespace kb

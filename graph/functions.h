@@ -1,5 +1,6 @@
-// The DSL: pure functions over tensors. All point-wise ones broadcast as NumPy does; axes may be negative. Each takes
-// the caller's location, so that an error names the user's line.
+// The DSL: pure functions over tensors. All point-wise ones broadcast as NumPy does; a negative axis counts from the
+// end. Each function takes its caller's location, so that an error names the user's line. Each throws Error when its
+// arguments do not fit.
 #pragma once
 #include <initializer_list>
 #include <source_location>
@@ -15,16 +16,17 @@ namespace kb {
 
 using Where = std::source_location;
 
-// Leaves.
+// Leaves: inputs and constants.
 Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters = "",
              Where where = Where::current());
-// An input i32 of numbers in [0, below): labels, rows of a table. They are checked when a session gets them, and an
-// error names the sample; so what is indexed by them is read without a check.
+// Makes an i32 input whose elements lie in [0, below), as labels and rows of a table do. A session checks them when it
+// gets them and names the sample that is wrong, so a kernel that indexes by them makes no check.
 Tensor index_input(Graph& graph, const std::string& name, Dims shape, int64_t below, const std::string& letters = "",
                    Where where = Where::current());
 Tensor scalar_input(Graph& graph, const std::string& name, DType dtype = DType::f32, Where where = Where::current());
 Tensor splat(Graph& graph, DType dtype, double value, Dims shape, Where where = Where::current());
-// A number for all elements. A template, so that constant(g, dtype, {2}, {5, 6}) means a shape and its values.
+// Makes a constant with one number for all elements. It is a template so that constant(g, dtype, {2}, {5, 6}) means a
+// shape and its values.
 template <class Number>
 requires std::is_arithmetic_v<Number> Tensor constant(Graph& graph, DType dtype, Number value, Dims shape = {},
                                                       Where where = Where::current()) {
@@ -32,13 +34,13 @@ requires std::is_arithmetic_v<Number> Tensor constant(Graph& graph, DType dtype,
 }
 Tensor constant(Graph& graph, DType dtype, Dims shape, std::vector<double> values, Where where = Where::current());
 Tensor iota(Graph& graph, DType dtype, int64_t length, Where where = Where::current());
-// A scalar of x's dtype: the product of x's extents over `axes`.
+// Returns the product of x's extents over `axes`, as a scalar of x's dtype.
 Tensor count(Tensor x, Ints axes, Where where = Where::current());
-// A constant of x's dtype and shape.
+// Returns a constant of x's dtype and shape.
 Tensor full_like(Tensor x, double value, Where where = Where::current());
 
-// Point-wise: a function for each unary and binary op of graph/pointwise_ops.inc, which says what it computes, and
-// operators.
+// Point-wise functions: the operators, and one function for each unary and binary row of graph/pointwise_ops.inc, which
+// says what it computes.
 #define KB_UNARY(name, ...) Tensor name(Tensor x, Where where = Where::current());
 #define KB_BINARY(name, ...) Tensor name(Operand a, Operand b, Where where = Where::current());
 #include "graph/pointwise_ops.inc"
@@ -51,20 +53,22 @@ Tensor operator<(Operand a, Operand b);
 Tensor operator<=(Operand a, Operand b);
 Tensor operator>(Operand a, Operand b);
 Tensor operator>=(Operand a, Operand b);
-// Two numbers take f32: cast(...) the result, or use full_like, in another dtype.
+// If a and b are both numbers, the result is f32; another dtype needs cast(...) or full_like.
 Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
 Tensor cast(Tensor x, DType dtype, Where where = Where::current());
 Tensor leaky_relu(Tensor x, double slope = 0.01, Where where = Where::current());
-// Gradient 1 inside [low, high], 0 outside.
+// The gradient is 1 where low <= x <= high, and 0 elsewhere.
 Tensor clamp(Tensor x, double low, double high, Where where = Where::current());
-// Any point-wise op by its number, arguments of one graph; broadcasts.
+// Applies any point-wise op, chosen by its enumerator, to arguments of one graph; they broadcast.
 Tensor pointwise(Op op, std::vector<Operand> arguments, Where where = Where::current());
 
-// Movement.
-Tensor broadcast_to(Tensor x, Dims shape, Where where = Where::current());               // NumPy rule, right-aligned
-Tensor broadcast_axes(Tensor x, Dims shape, Ints axes, Where where = Where::current());  // axis i of x -> axes[i]
+// Movement: the result holds elements of x unchanged.
+// broadcasts as NumPy does, axes aligned right
+Tensor broadcast_to(Tensor x, Dims shape, Where where = Where::current());
+// Axis i of x becomes axis axes[i].
+Tensor broadcast_axes(Tensor x, Dims shape, Ints axes, Where where = Where::current());
 Tensor reshape(Tensor x, Dims shape, const std::string& letters = "",
-               Where where = Where::current());  // one -1 allowed
+               Where where = Where::current());  // one extent of `shape` may be -1: it is worked out
 Tensor flatten(Tensor x, int64_t start_axis = 1, Where where = Where::current());
 Tensor transpose(Tensor x, Ints permutation, Where where = Where::current());
 Tensor slice(Tensor x, int64_t axis, int64_t begin, int64_t end, int64_t step = 1, Where where = Where::current());
@@ -72,9 +76,9 @@ Tensor slice(Tensor x, Ints begin, Ints end, Ints step, Where where = Where::cur
 Tensor pad(Tensor x, Ints low, Ints high, double value = 0, Ints interior = {}, Where where = Where::current());
 Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::current());
 
-// Reductions; no axes = all of them; keep_dims leaves extents of 1. NaN counts as the greatest and as the least number,
-// so that max, min and max_pool2d keep it, and argmax is where the first NaN lies.
-// sum, max, min and prod are rows of graph/reductions.inc.
+// Reductions over `axes`; all axes if none is named. `keep_dims` keeps a reduced axis with extent 1. NaN counts as the
+// greatest and as the least number: max, min and max_pool2d keep it, and argmax finds the first one.
+// graph/reductions.inc has a row for each of sum, max, min and prod.
 #define KB_REDUCTION(op, function, ...) \
   Tensor function(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 #include "graph/reductions.inc"
@@ -82,81 +86,87 @@ Tensor mean(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Wher
 Tensor argmax(Tensor x, int64_t axis, Where where = Where::current());
 struct Moments {
   Tensor mean, variance;
-};  // biased variance
+};  // the variance is the biased one: the sum of squares is divided by n
 Moments moments(Tensor x, Ints axes, Where where = Where::current());
-// Euclidean norm; its gradient at 0 is 0.
+// Returns the Euclidean norm. Its gradient at 0 is 0.
 Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 
-// Indexed. A computed index outside of what it indexes reads NaN, of integers and booleans 0, and adds nothing in
-// scatter_add; its one_hot is a row of zeros.
+// Indexed functions. When a computed index lies outside of its table, gather reads NaN (integers and booleans: 0),
+// scatter_add adds nothing, and one_hot gives a row of zeros.
 Tensor one_hot(Tensor indices, int64_t classes, DType dtype = DType::f32, Where where = Where::current());
 Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
-// The slices of x at `indices` along `axis`, in whose place the axes of `indices` stand: x [A, B, C] and indices [I, J]
-// along axis 1 give [A, I, J, C].
+// Takes the slices of x at `indices` along `axis`; the axes of `indices` stand where `axis` was: x [A, B, C] and
+// indices [I, J] along axis 1 give [A, I, J, C].
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
-// The elements in reverse order along `axes`; none = all of them.
+// Reverses the order of the elements along `axes`; along all axes if none is named.
 Tensor flip(Tensor x, Ints axes, Where where = Where::current());
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
-// A window of `size` = [H, W] of each sample of x [N, ..., H, W]. window i32 [N, 3]: its first row and first column in
-// x, which may lie outside (0 is read there), and whether it is mirrored left to right (not 0).
+// Cuts a window of `size` = [H, W] out of each sample of x [N, ..., H, W]. The i32 tensor `window` [N, 3] holds the
+// window's first row and first column in x, and whether it is mirrored left to right (not 0). A window may reach
+// outside x, where it reads 0.
 Tensor crop(Tensor x, Tensor window, Ints size, Where where = Where::current());
-Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());  // [N, K], [N] -> f32 [N] of 0 | 1
+// Takes logits [N, K] and labels [N]; gives f32 [N]: 1 where the greatest logit is at the label, else 0.
+Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());
 
-// Library ops.
+// Library ops: matrix product and pooling.
 Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
 struct Window {
-  Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // [H, W]
+  Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // each member has the numbers for [H, W]
 };
 Tensor convolution(Tensor x, Tensor weight, const Window& window, int64_t groups = 1, Where where = Where::current());
 Tensor convolution_input_grad(Tensor dy, Tensor weight, const Window& window, int64_t groups, Ints input_size,
                               int64_t channels, Where where = Where::current());
 Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_t groups,
                                Where where = Where::current());
-// The sum of each window on the axes [H, W] of x that `axes` names; padding counts as zero.
+// Sums each window on the two axes [H, W] of x that `axes` names; padding counts as zero.
 Tensor sum_pool(Tensor x, const Window& window, Ints axes = {-2, -1}, Where where = Where::current());
 struct PoolOptions {
   int64_t kernel = 2, stride = 0, padding = 0;
-};  // stride 0 = kernel
+};  // stride 0 means: as wide as the kernel
 Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where = Where::current());
 struct MaxPool {
   Tensor value, index;
 };
 MaxPool max_pool_with_index(Tensor x, const Window& window, Ints axes, Where where = Where::current());
 Tensor avg_pool2d(Tensor x, const PoolOptions& options,
-                  Where where = Where::current());  // padding counts as zero, as PyTorch's default
-Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());  // (N, C, L) -> (N, C, L')
+                  // Padding counts as zero and takes part in the mean, as is PyTorch's default.
+                  Where where = Where::current());
+// Takes (N, C, L), gives (N, C, L').
+Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
 Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
-Tensor global_avg_pool(Tensor x, Where where = Where::current());  // (N, C, H, W) or (N, C, L) -> (N, C)
+Tensor global_avg_pool(Tensor x, Where where = Where::current());  // takes (N, C, H, W) or (N, C, L), gives (N, C)
 
-// Randomness: reads the scalar inputs "step", "worker", "seed" of the graph (made on first use). u32, shape[0] =
-// samples. A stream's name, prefixed by the scope, stands once in a graph: equal names would have equal bits.
+// Makes u32 random bits of `shape`, whose axis 0 is the samples. They are a function of the scalar inputs "step",
+// "worker" and "seed", which the graph gets on first use, and of the stream's name, prefixed by the scope. A graph has
+// one stream of a name: two would have equal bits.
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where = Where::current());
 
-// Markers.
+// Markers: each returns x, and says something about it to the compiler.
 Tensor stop_gradient(Tensor x, Where where = Where::current());
 Tensor worker_sum(Tensor x, Where where = Where::current());
 Tensor all_reduce(Tensor x, Where where = Where::current());
 
-// Composites.
+// Composites of the functions above.
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
-// logits [N, ..., K], labels i32 [N, ...], smoothing a scalar in [0, 1): target (1 - s) one_hot + s / K; one loss a
-// label. Labels of an index_input are below K, or it is an error here; a computed label outside [0, K) has loss and
-// gradient NaN. A class that the target gives nothing counts nothing, also where its logit is minus infinity; with
-// smoothing every class has a share, and such a logit makes the loss infinite.
+// Takes logits [N, ..., K], i32 labels [N, ...] and a scalar smoothing s in [0, 1); gives one loss a label. The target
+// is (1 - s) one_hot + s / K. Labels of an index_input must lie below K, which is checked here; a computed label
+// outside of [0, K) makes its loss and gradient NaN. A class whose target is 0 adds nothing, even when its logit is
+// minus infinity; with smoothing no target is 0, and a logit of minus infinity makes the loss infinite.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Where where = Where::current());
-// Ignores labels equal to `ignore_index`, which may be a class: their loss and gradient are 0. An index_input may have
-// it as the number above its classes.
+// Ignores the labels that equal `ignore_index`, which may be a class: their loss and gradient are 0. The labels of an
+// index_input may have `ignore_index` = K, one above the greatest class.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ignore_index,
                      Where where = Where::current());
-// Mean over all axes but the first: per-sample losses [N].
+// Takes the mean square over all axes but the first; gives one loss a sample, [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 
-// A parameter (trained) or state of the graph; name is prefixed by the scope. In Mode::inference it is only read.
+// Each adds a variable to the graph, its name prefixed by the scope, and reads it: a parameter is trained, a state is
+// written by write_state. In Mode::inference both are only read.
 Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init,
                  Where where = Where::current());
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where = Where::current());
-// The value state `name` (scope prefix as above) has after the step. One write a state.
+// Makes `value` the state's value after the step. A state is written once.
 void write_state(Tensor state, Tensor value, Where where = Where::current());
 
 }  // namespace kb

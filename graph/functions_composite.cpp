@@ -7,21 +7,22 @@
 namespace kb {
 namespace {
 
-// The shape of one label for each row of the logits.
+// Returns the type that labels of these logits have: one label a row.
 Type label_type(const Type& logits) {
   Type labels{DType::i32, Dims(logits.shape.begin(), logits.shape.end() - 1), "N"};
   labels.names.resize(labels.shape.size(), '_');
   return labels;
 }
 
-// How labels [N] come to fit logits of more axes: images that no layer made a vector of. Empty for others.
+// Returns a hint for labels [N] beside logits of more than two axes: those are images that were never flattened. Other
+// shapes get an empty text.
 std::string flatten_hint(const Type& logits, const Type& labels) {
   const bool is_label_a_sample = labels.rank() == 1 && logits.rank() > 2 && labels.shape[0] == logits.shape[0];
   return is_label_a_sample ? "flatten(x) before the last linear layer makes logits [N, K]: one class number a sample"
                            : "";
 }
 
-// Logits [N, ..., K] and labels [N, ...] below K, or equal to `ignored`.
+// Throws Error unless logits are [N, ..., K] and labels [N, ...] lie below K or equal `ignored`.
 void check_classification(std::string_view op, Tensor logits, Tensor labels, std::optional<int64_t> ignored = {}) {
   require_same_graph(op, {logits, labels});
   if (logits.rank() < 2)
@@ -46,8 +47,8 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
                 "logits " + shape_text(logits.type()), "the last layer has as many outputs as the data have classes"});
 }
 
-// 1 at each sample's class, else 0; a row of NaN where a label is none of the classes. Labels are spread before they
-// are compared, so that all of it is part of the launch that reads it.
+// Returns a matrix with 1 at each sample's class and 0 elsewhere; a label that is no class gives a row of NaN. The
+// labels are broadcast before they are compared, so that everything fuses into the launch that reads the result.
 Tensor targets(Tensor labels, int64_t classes, DType dtype) {
   const Tensor hot = one_hot(labels, classes, dtype);
   if (indexes_within(labels.graph(), labels.value(), classes)) return hot;
@@ -56,10 +57,10 @@ Tensor targets(Tensor labels, int64_t classes, DType dtype) {
   return select(known, hot, std::numeric_limits<double>::quiet_NaN());
 }
 
-// x - max(x) along an axis. The shift changes no softmax, so no gradient flows through the maximum.
+// Returns x - max(x) along an axis. The shift changes no softmax, so no gradient flows through the maximum.
 Tensor shifted(Tensor x, int64_t axis) { return x - stop_gradient(max(x, {axis}, true)); }
 
-// The probabilities that a loss compares with: of each sample's class 1 - smoothing more than of every other.
+// Returns the target of a loss with label smoothing s: (1 - s) target + s / classes.
 Tensor smoothed(Tensor target, const Operand& smoothing, int64_t classes) {
   if (smoothing.tensor.valid()) {
     Tensor s = smoothing.tensor;
@@ -76,7 +77,7 @@ Tensor smoothed(Tensor target, const Operand& smoothing, int64_t classes) {
   return target * (1.0 - smoothing.number) + smoothing.number / static_cast<double>(classes);
 }
 
-// The leading axes of x become one; the last `kept` stay.
+// Makes one axis of x's leading axes and keeps the last `kept`.
 Tensor as_rows(Tensor x, int64_t kept) {
   if (x.rank() == 1 + kept) return x;
   Dims shape{-1};
@@ -137,7 +138,7 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ig
   check_classification("cross_entropy", logits, labels, ignore_index);
   const Dims shape = labels.shape();
   const Tensor rows = as_rows(logits, 1), classes = as_rows(labels, 0);
-  // A row that is ignored is replaced before the loss as well: whatever stands in it, its gradient is 0.
+  // The logits of an ignored row are replaced too: whatever stands there, the gradient is 0.
   const Tensor ignored = eq(classes, number_in("cross_entropy", DType::i32, static_cast<double>(ignore_index)));
   const Tensor known_rows = select(broadcast_axes(ignored, rows.shape(), {0}), 0.0, rows);
   const Tensor losses = cross_entropy_of_rows(known_rows, select(ignored, 0.0, classes), smoothing);

@@ -6,7 +6,7 @@
 namespace kb {
 namespace {
 
-// The axes of x with `axis` at the front.
+// Returns the permutation that moves `axis` to the front of x's axes.
 Ints brought_to_front(const Type& x, int64_t axis) {
   Ints permutation{axis};
   for (int64_t i = 0; i < x.rank(); ++i)
@@ -14,7 +14,7 @@ Ints brought_to_front(const Type& x, int64_t axis) {
   return permutation;
 }
 
-// The order that puts `leading` axes at the front behind the next `axis` ones.
+// Returns the permutation that moves the first `leading` axes after the `axis` axes that follow them.
 Ints brought_back(int64_t rank, int64_t leading, int64_t axis) {
   Ints permutation(static_cast<size_t>(rank));
   std::iota(permutation.begin(), permutation.end(), 0);

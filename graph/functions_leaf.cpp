@@ -12,7 +12,7 @@ Tensor add_input(Graph& graph, const std::string& name, const char* kind, Type t
                             {"names", std::move(type.names)}})};
 }
 
-// Row-major strides of a sample's elements; the samples' axis has none.
+// Returns row-major strides of the elements inside a sample; axis 0, the samples, has stride 0.
 Ints sample_strides(const Dims& shape) {
   Ints strides(shape.size(), 0);
   for (size_t i = 1; i < shape.size(); ++i)
@@ -20,7 +20,8 @@ Ints sample_strides(const Dims& shape) {
   return strides;
 }
 
-// The optimizer keeps all parameters in one vector.
+// Throws Error unless a parameter is a float of the dtype of the graph's others: the optimizer keeps all parameters in
+// one vector.
 void check_parameter_dtype(const Graph& graph, const Type& type) {
   if (!is_float(type.dtype))
     report("parameter", {"a parameter is no float", "f64, f32, bf16 or f16", to_string(type), "state(...) may be one"});

@@ -15,7 +15,8 @@ Attrs convolution_attrs(const Window& window, int64_t groups) {
   return {{"stride", window.stride}, {"padding", window.padding}, {"dilation", window.dilation}, {"groups", groups}};
 }
 
-// Over the last `axes` axes, 1 or 2, of x; a signal (N, C, L) is pooled as an image of height 1.
+// Returns the pooling window over the last `axes` axes of x, 1 or 2. A signal (N, C, L) is pooled as an image of height
+// 1.
 Window pool_window(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes = 2) {
   require_same_graph(op, {x});
   require_rank(op, x.type(), axes + 2, axes == 1 ? "[N, C, L]" : "[N, C, H, W]");

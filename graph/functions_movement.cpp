@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// Replaces the one -1 of `shape` by what is left of `elements`.
+// Returns `shape` with the extent that is -1 replaced so that the number of elements is x's.
 Dims resolve(const Type& x, Dims shape) {
   const auto unknown = std::count(shape.begin(), shape.end(), -1);
   if (unknown > 1) report("reshape", {"more than one -1", "at most one extent to work out", ints_text(shape), ""});

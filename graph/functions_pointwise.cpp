@@ -5,7 +5,8 @@
 namespace kb {
 namespace {
 
-// The type that a number among `operands` takes: that of the tensors beside it (a select's condition is none of them).
+// Returns the dtype that a number among `operands` gets: that of the tensors beside it. The condition of a select does
+// not count.
 DType number_dtype(Op op, const std::vector<Operand>& operands) {
   for (size_t i = op == Op::select ? 1 : 0; i < operands.size(); ++i)
     if (operands[i].tensor.valid()) return operands[i].tensor.dtype();
@@ -19,7 +20,7 @@ Tensor filled(std::string_view op, Graph& graph, DType dtype, double value, cons
                 {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{number_in(op, dtype, value)}}})};
 }
 
-// `function` is the DSL function that calls this one.
+// Adds the node of a point-wise op. `function` is the DSL function that calls this one.
 Tensor apply(Op op, const std::vector<Operand>& arguments, Where where, Where function = Where::current()) {
   const Call call(where, function);
   if (!is_pointwise(op) || op == Op::cast)
@@ -105,7 +106,7 @@ Tensor clamp(Tensor x, double low, double high, Where where) {
   if (!(low <= high))
     report("clamp",
            {"low lies above high", "low <= high", "low " + number_text(low) + ", high " + number_text(high), ""});
-  // Not minimum(maximum(...)): at the edges their gradient is one half, PyTorch's clamp has 1.
+  // minimum(maximum(...)) would give gradient 1/2 at the edges, where PyTorch's clamp has 1.
   return select(lt(x, low), low, select(gt(x, high), high, x));
 }
 

@@ -3,7 +3,7 @@
 namespace kb {
 namespace {
 
-// `x` reduced, with extents of 1 put back where the caller keeps the dimensions.
+// Reduces x by `op`; `keep_dims` puts extents of 1 back.
 Tensor reduce(std::string_view called, Op op, Tensor x, Ints axes, bool keep_dims) {
   require_same_graph(called, {x});
   axes = real_axes(called, x.type(), std::move(axes));

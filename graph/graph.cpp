@@ -98,7 +98,7 @@ Value Graph::add_called(std::string_view called, Op op, std::vector<Value> input
 }
 
 Value Graph::add_like(const Graph& other, const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
-  // `like` may be a node of this graph, which insertion moves.
+  // `like` may be a node of this graph, and adding a node may move it in memory: it is not read after that.
   const int32_t scope = import_scope(other, like.scope);
   const int32_t frame = import_frame(other, like.frame);
   try {

@@ -1,6 +1,6 @@
-// The graph: nodes in topological order, variables (parameters and state), outputs and state writes. A pass makes a new
-// Graph from an old one; the DSL (graph/tensor.h) makes the first. Shapes are static, logical order is PyTorch's until
-// the layout pass.
+// The graph: nodes in topological order, variables (parameters and state), outputs and state writes. The DSL
+// (graph/tensor.h) makes the first graph, and each pass makes a new one from an old one. Shapes are static. Axes are in
+// PyTorch's order until the layout pass.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@
 
 namespace kb {
 
-// One output of one node.
+// Names one output of one node.
 struct Value {
   int32_t node = -1;
   int32_t out = 0;
@@ -35,13 +35,13 @@ struct ValueHash {
   size_t operator()(const Value& v) const { return static_cast<size_t>(v.node) * 8 + static_cast<size_t>(v.out); }
 };
 
-// A source line that a node comes from: that of the innermost DSL call, or of a call it was made from (`caller`).
-// `file` and `function` have static storage (source_location).
+// A source line that a node comes from: the line of the innermost DSL call, or of one of the calls around it
+// (`caller`). `file` and `function` have static storage, as they come from a source_location.
 struct Frame {
   const char* file = "";
   int32_t line = 0;
-  int32_t caller = -1;        // index into Graph::frames, -1 = outermost: the user's own line
-  const char* function = "";  // that is called there, with its signature as the compiler writes it
+  int32_t caller = -1;        // index into Graph::frames; -1: this is the user's own line
+  const char* function = "";  // the function called there, with its signature as the compiler writes it
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
@@ -59,35 +59,36 @@ struct Node {
 enum class Role : uint8_t { none, weight, bias, norm_scale, norm_shift, embedding };
 std::string_view name(Role role);
 
-// parameter: trained. state: running statistics. slot: optimizer state. table: constant data of the compiler (for
-// example decay by block). prepared: computed from the parameters by the `prepare` program, once a step. partial: sum
-// over some of a step's workers, on its way to the update.
+// The use of a variable. parameter: it is trained. state: running statistics. slot: a vector of the optimizer. table:
+// constant data of the compiler, for example the decay of each block. prepared: computed from the parameters once a
+// step, by the `prepare` program. partial: a sum over some of a step's workers, on its way to the update.
 enum class VariableKind : uint8_t { parameter, state, slot, table, prepared, partial };
 std::string_view name(VariableKind kind);
 
-// How a variable starts. normal: N(a, b^2); uniform: [a, b); constant: a; runs: `Variable::values`.
+// The distribution of a variable's initial values. normal: N(a, b^2); uniform: [a, b); constant: a; runs:
+// `Variable::values`.
 enum class InitKind : uint8_t { constant, normal, uniform, runs };
 struct Init {
   InitKind kind = InitKind::constant;
   double a = 0;
   double b = 0;
-  // The initialiser it came from, "he_normal(fan_out)", with static storage; empty where it is not known. It serves
-  // `inspect` and is no part of equality, of the graph's text or of its hash.
+  // The initialiser by which a layer made this, as "he_normal(fan_out)"; empty when it is unknown. The text has static
+  // storage. `inspect` prints it; equality, the graph's text and its hash leave it out.
   std::string_view rule = {};
   friend bool operator==(const Init& x, const Init& y) { return x.kind == y.kind && x.a == y.a && x.b == y.b; }
 };
 
 struct Variable {
-  std::string name;  // as PyTorch names it: "layer1.0.conv1.weight"
+  std::string name;  // the name that PyTorch gives it: "layer1.0.conv1.weight"
   Type type;
   VariableKind kind = VariableKind::parameter;
   Role role = Role::none;
   Init init;
-  std::vector<double> values;  // InitKind::runs only: length, value, length, value, ... over all elements
-  int64_t bytes = 0;           // prepared in a library's own format: its size there; 0 = the type's
+  std::vector<double> values;  // InitKind::runs alone: length, value, length, value, ... over all elements
+  int64_t bytes = 0;  // bytes of a prepared variable that a library keeps in its own format; 0: the type's bytes
 };
 
-// How a value leaves a worker: summed over workers, of global worker 0, or one row a sample.
+// How the workers' values of an output become one: their sum, the value of global worker 0, or one row a sample.
 enum class Merge : uint8_t { sum, first, per_sample };
 std::string_view name(Merge merge);
 
@@ -102,7 +103,8 @@ struct StateWrite {
   Value value;
 };
 
-// statistics: batch norm sees a minibatch as in training and notes what it is like; all else is as in inference.
+// In `statistics`, batch norm normalises by the minibatch as in training and records its mean and variance; all other
+// functions act as in inference.
 enum class Mode : uint8_t { training, inference, statistics };
 std::string_view name(Mode mode);
 
@@ -116,36 +118,38 @@ class Graph {
   std::vector<Variable> variables;
   std::vector<Output> outputs;
   std::vector<StateWrite> writes;
-  std::vector<std::string> scopes{""};  // interned scope paths, "layer1.0.bn1"
-  std::vector<Frame> frames;            // interned places
+  std::vector<std::string> scopes{""};  // scope paths, "layer1.0.bn1", each once
+  std::vector<Frame> frames;            // source lines, each once
 
   const Node& node(Value v) const { return nodes[static_cast<size_t>(v.node)]; }
   const Type& type(Value v) const { return node(v).type(v.out); }
 
-  // Adds a node whose output types follow from `infer` (graph/infer.h); scope and place are the building thread's
-  // (graph/scope.h). Throws Error with place, scope path, op, expected, got, hint when the inputs do not fit.
+  // Adds a node whose output types follow from `infer` (graph/infer.h). Scope and place are those of the building
+  // thread (graph/scope.h). Throws Error with place, scope path, op, expected, got and hint when the inputs do not fit.
   Value add(Op op, std::vector<Value> inputs, Attrs attrs = {});
-  // Adds a node as add() does, at the scope and place of `like`, of this graph or (frames copied) `other`: for passes.
+  // Adds a node as add() does, at the scope and place of `like`, a node of `other`, which may be this graph. Passes use
+  // it.
   Value add_like(const Graph& other, const Node& like, Op op, std::vector<Value> inputs, Attrs attrs = {});
-  // Appends a node as it is, types included; only frames and scope are re-interned from `other`.
+  // Appends a node of `other` as it is, types included; its scope and frame are entered in this graph's own lists.
   int32_t append(const Graph& other, Node node);
 
-  // Adds a variable (a second one of the same name is an error) and gives the value that reads it.
+  // Adds a variable and returns the value that reads it. Throws when there is one of this name.
   Value add_variable(Variable variable);
-  // The value that reads variable `name`; one node a variable. Throws InternalError if there is none of that name.
+  // Returns the value that reads variable `name`; each variable has one node. Throws InternalError if there is no such
+  // variable.
   Value read(const std::string& name);
   const Variable* find_variable(const std::string& name) const;
-  // The value of input `name`; invalid when the graph has none of that name.
+  // Returns the value of input `name`; an invalid Value when the graph has no such input.
   Value find_input(const std::string& name) const;
   bool has_random_stream(const std::string& stream) const { return streams_.count(stream) > 0; }
-  // Adds the write of a variable's value after the step; false when the variable is written already.
+  // Makes `value` the variable's value after the step; returns false when the variable is written already.
   bool add_write(const std::string& variable, Value value);
 
   int32_t intern_scope(const std::string& path);
   int32_t intern_frame(const Frame& frame);
-  // "file:line" of the user's own line for a node (outermost frame; its file's base name), "" when unknown.
+  // Returns "file:line" of the user's own line for a node: its outermost frame, without folders; "" when it is unknown.
   std::string place(const Node& node) const;
-  // "batch_norm": the DSL function that the user's own line calls for a node (outermost frame), "" when unknown.
+  // Returns the DSL function that the user's own line calls for a node, as "batch_norm"; "" when it is unknown.
   std::string_view called(const Node& node) const;
 
  private:
@@ -157,7 +161,8 @@ class Graph {
   int32_t frame_here();
   const Frame* outermost_frame(const Node& node) const;
 
-  // Indices over the vectors above; the first `indexed_variables_` variables and `indexed_writes_` writes are in them.
+  // Indices over the vectors above. The last two know the first `indexed_variables_` variables and `indexed_writes_`
+  // writes.
   std::unordered_map<std::string, int32_t> scope_index_;
   std::unordered_map<uint64_t, std::vector<int32_t>> frame_index_;
   mutable std::unordered_map<std::string, int32_t> variable_index_;

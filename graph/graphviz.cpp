@@ -1,4 +1,5 @@
-// A graph as Graphviz: one box a node, scopes as nested clusters, edges with the type they carry.
+// Prints a graph in Graphviz's language: each node is a box, each scope a cluster, and each edge names the type it
+// carries.
 #include <map>
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ const char* colour(OpClass cls) {
   throw InternalError("graphviz: unknown class of ops");
 }
 
-// A scope and what lies in it.
+// A scope with the scopes and nodes in it.
 struct Cluster {
   std::map<std::string, Cluster> parts;
   std::vector<size_t> nodes;

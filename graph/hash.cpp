@@ -1,5 +1,5 @@
-// The content hash of a graph: two lanes of 64 bits over a stream of words, every item preceded by its length or tag,
-// so that no two different graphs give the same stream. Stable across builds and machines.
+// The content hash of a graph: two lanes of 64 bits over a stream of words. A length or a tag precedes every item, so
+// that two different graphs never give the same stream. The hash is the same in every build and on every machine.
 #include <bit>
 #include <cmath>
 
@@ -17,7 +17,7 @@ class Hasher {
     b_ = mix(b_ + w, 0xC2B2AE3D27D4EB4Full);
   }
   void integer(int64_t i) { word(static_cast<uint64_t>(i)); }
-  // To the bit, but all NaNs are one: text has a single one.
+  // Takes all bits of a number; all NaNs count as one, because the text form has a single one.
   void real(double d) { word(std::isnan(d) ? 0x7FF8000000000000ull : std::bit_cast<uint64_t>(d)); }
   void text(std::string_view s) {
     word(s.size());
@@ -38,8 +38,8 @@ class Hasher {
   std::string digits() const { return fmt::format("{:016x}{:016x}", mix(a_, b_), mix(b_, a_ ^ 0x165667B19E3779F9ull)); }
 
  private:
-  // A multiplication, then xor-shifts that bring the high bits back down (as in Murmur3's finalizer); bijective in x
-  // for odd m.
+  // Multiplies, then mixes high bits into low ones by shift and xor, as Murmur3's finalizer does; bijective in x if m
+  // is odd.
   static uint64_t mix(uint64_t x, uint64_t m) {
     x *= m | 1;
     x ^= x >> 32;
@@ -68,11 +68,12 @@ void add(Hasher& h, const AttrValue& value) {
 void add(Hasher& h, const Value& v) { h.word(static_cast<uint64_t>(v.node) << 8 | static_cast<uint64_t>(v.out)); }
 
 void add(Hasher& h, const Node& node) {
-  h.text(name(node.op));  // by name: a new op in the table must not move the others' hashes
+  // The name stands for the op, so that a new row in the table leaves the hashes of others as they are.
+  h.text(name(node.op));
   h.word(node.inputs.size());
   for (const Value& v : node.inputs) add(h, v);
   for (const auto& [key, value] : node.attrs.items()) {
-    if (key == "names") continue;  // dimension letters
+    if (key == "names") continue;  // letters of dimensions mean nothing to the computation
     h.text(key);
     add(h, value);
   }

@@ -11,7 +11,7 @@ Ints permuted(const Ints& values, const Ints& order) {
   return result;
 }
 
-// The axis `from` stands last, all others in their order.
+// Returns the permutation that moves axis `from` to the end.
 Ints moved_last(int64_t rank, int64_t from) {
   Ints order;
   for (int64_t axis = 0; axis < rank; ++axis)

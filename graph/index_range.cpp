@@ -6,7 +6,8 @@
 namespace kb {
 namespace {
 
-constexpr int kMostVisits = 256;  // nodes looked at for one answer: shared operands are looked at again
+// The most nodes that one answer looks at. An operand that is used twice is looked at twice.
+constexpr int kMostVisits = 256;
 
 IndexRange of_dtype(DType dtype) {
   switch (dtype) {
@@ -39,7 +40,7 @@ class Ranges {
     const IndexRange whole = of_dtype(graph_.type(value).dtype);
     if (is_float(graph_.type(value).dtype) || ++visits_ > kMostVisits) return whole;
     const IndexRange found = of_node(value, whole);
-    return holds(whole, found) ? found : whole;  // what does not fit the dtype wraps
+    return holds(whole, found) ? found : whole;  // a number that the dtype does not hold wraps
   }
 
  private:

@@ -16,7 +16,7 @@ void check_arity(Op op, size_t got) {
                 ""};
 }
 
-// Rules add and multiply two attributes, or an attribute and an extent: within these bounds nothing overflows.
+// Shape rules add and multiply two attributes, or an attribute and an extent. Within these bounds they do not overflow.
 constexpr int64_t kMostNumber = int64_t{1} << 40;
 constexpr int64_t kMostBytes = int64_t{1} << 40;
 

@@ -1,16 +1,17 @@
-// Shape and dtype rules: from an op, its inputs' types and its attributes to its outputs' types. The one place that
-// knows them: the DSL, the text parser, the passes and `verify` all come through here. Attributes of every op are
-// listed in graph/ATTRIBUTES below.
+// Shape and dtype rules: from an op, its inputs' types and its attributes to its outputs' types. The DSL, the text
+// parser, the passes and `verify` all ask here, and no other file knows a rule. The attributes of every op are listed
+// below.
 //
-// ATTRIBUTES (all axes are non-negative and sorted; `window` = kernel, stride, padding, dilation, each ints [H, W])
+// ATTRIBUTES. An op's inputs stand in brackets, "->" leads to its result; a dtype or shape that is not said is the
+// first input's. Axes are non-negative and sorted. `window` is kernel, stride, padding and dilation, each ints [H, W].
 //   input              name text, kind text "sample" | "scalar", dtype, shape ints, names text -> that type; i32 may
 //                      have `below`: every element lies in [0, below), checked where it enters
 //   variable           name text, dtype, shape, names -> that type
-//   constant           dtype, shape ints, values reals (one = splat, else one an element)
+//   constant           dtype, shape ints, values reals (one for all elements, or one an element)
 //   iota               dtype (i32 or u32), shape ints [length] -> 0, 1, 2, ...
 //   count (x)          axes ints, dtype: product of x's extents over axes, a scalar; the compiler makes it an `extent`
-//   extent             dtype, extents ints: their product, a scalar; number: two extents that are equal at one
-//                      minibatch and not at another differ in it
+//   extent             dtype, extents ints: their product, a scalar; number: it tells apart two extents that are equal
+//                      at one minibatch and differ at another
 //   random_bits (step u32[], worker u32[], seed u32[])
 //                      stream text, shape ints (axis 0 = samples), strides ints: the logical per-sample element number
 //                      is sum(index[a] * strides[a]) over axes a >= 1; u32 result. Definition: word 0 of Philox4x32-10
@@ -24,8 +25,9 @@
 //   concat (x...)      axis
 //   reduce_sum|max|min|prod (x) axes -> axes removed
 //   argmax (x)         axis -> i32, first of equals
-//   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; of an infinity both
-//                      are not finite: the mean may be it or NaN
+//   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; if x has an
+//   infinity,
+//                      the variance is NaN or infinite and the mean is NaN or that infinity
 //   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
 //                      equals); no window lies in the padding alone
 //   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; each index lies in its window
@@ -35,8 +37,8 @@
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]
 //   scatter_add (indices, updates) rows -> [rows] + updates' rest; equal indices are added in index order
 //   crop (x [N, ..., H, W], window i32 [N, 3] = top, left, mirrored) size -> [N, ..., size]; element (i, j) of sample n
-//   is
-//     element (top + i, left + j) of x, or (top + i, left + size[1] - 1 - j) where mirrored is not 0; 0 outside x
+//                      is element (top + i, left + j) of x, or (top + i, left + size[1] - 1 - j) if mirrored is not 0;
+//                      outside of x it is 0
 //   matmul (a, b)      transpose_a, transpose_b (0 | 1); rank >= 2, equal leading dimensions; bf16 and f16 give their
 //                      own dtype; or, where it is there, dtype, which may be f32 for them
 //   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,

@@ -6,7 +6,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kSpatial = 2;  // axes of an image besides samples and channels: [H, W]
+constexpr int64_t kSpatial = 2;  // an image's axes besides samples and channels: [H, W]
 
 void check_indices(const Type& indices) {
   if (indices.dtype != DType::i32)
@@ -82,7 +82,7 @@ Type infer_matmul(std::span<const Type> in, const Attrs& attrs) {
   return result;
 }
 
-// The logical extents of an image tensor.
+// The extents of an image tensor in logical order.
 struct Image {
   int64_t n, c;
   Ints size;
@@ -120,7 +120,7 @@ void check_one_float(std::span<const Type> in) {
   check_same_dtype(in);
 }
 
-// A filter bank in logical order (O, I, H, W).
+// Returns the type of a filter bank in logical order, (O, I, H, W).
 Type filter_type(const Type& w, const Attrs& attrs) {
   if (w.rank() != kSpatial + 2) throw Mistake{"the weight is no filter bank", "[O, I/groups, H, W]", shape_text(w), ""};
   return {w.dtype, filter_layout(w.shape, attrs.integer("weights_last", 0) != 0).logical(w.shape), w.names};

@@ -92,7 +92,8 @@ Type infer_pad(const Type& x, const Attrs& attrs) {
                     "low " + ints_text(low) + ", high " + ints_text(high) + ", interior " + ints_text(interior),
                     "slice(...) removes elements"};
     const int64_t between = element_count({interior[i], x.shape[i] - 1});
-    result.shape[i] += low[i] + high[i] + std::min(between, int64_t{1} << 50);  // more than any tensor may have
+    // The bound exceeds what a tensor may have, so nothing overflows.
+    result.shape[i] += low[i] + high[i] + std::min(between, int64_t{1} << 50);
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// The shape rules by class of op (infer_*.cpp), and the words that they share.
+// The shape rules, one function for each class of op (infer_*.cpp), and the helpers that they share.
 #pragma once
 #include <span>
 #include <string>
@@ -19,33 +19,34 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
 std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs);
 std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs);
 
-// "a f32[N=2,C=3], b f32[4]"; a select's first one is "condition".
+// Returns the inputs as error texts show them: "a f32[N=2,C=3], b f32[4]". The first input of a select is "condition".
 std::string operands_text(std::span<const Type> in, std::string_view op = "");
-// Throws Mistake, with the cast that helps, unless all have one dtype.
+// Throws Mistake, with a hint at the cast that helps, unless all inputs have one dtype.
 void check_same_dtype(std::span<const Type> in);
-// "[2, 3]".
+// Returns the numbers as error texts show them: "[2, 3]".
 std::string ints_text(const Ints& values);
-// Throws Mistake where an i32 does not number `count` of these.
+// Throws Mistake when i32 cannot number `count` elements, which the error calls `what`.
 void check_i32_numbers(int64_t count, const std::string& what, const Type& x);
-// Throws Mistake unless `axes` are sorted, distinct, and axes of a tensor of `rank`.
+// Throws Mistake unless `axes` are sorted, distinct, and axes of x.
 void check_axes(const Ints& axes, const Type& x);
 void check_rank_at_least(const Type& x, int64_t rank, const char* expected);
 void check_float(const Type& x, const char* hint);
-void check_numbers(const Type& x);  // no booleans
+void check_numbers(const Type& x);  // throws Mistake when x is boolean
 void check_dtype(const Type& x, DType dtype, const std::string& role);
-// Letters of `a`, completed by those of `b` where `a` has none.
+// Returns the dimension letters of `a`; those of `b` stand in for the ones that `a` lacks.
 std::string merge_names(const std::string& a, const std::string& b);
-// The letter of an axis, '_' when unnamed.
+// Returns the letter of an axis, '_' when it has none.
 char letter(const Type& x, int64_t axis);
-// `x`'s names without `axes`.
+// Returns x's dimension letters without those of `axes`.
 std::string names_without(const Type& x, const Ints& axes);
 
-// A window on [H, W]: attributes kernel, stride, padding, dilation. Throws Mistake when they make no sense.
+// The attributes of a window on [H, W]: kernel, stride, padding and dilation.
 struct WindowAttrs {
   Ints kernel, stride, padding, dilation;
 };
 WindowAttrs read_window(const Attrs& attrs, const Ints& kernel);
-// How many windows fit: (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Throws Mistake when none does.
+// Returns the number of windows along H and W: (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Throws
+// Mistake when no window fits.
 Ints windowed(const Ints& size, const WindowAttrs& window, const Type& x);
 
 }  // namespace kb

@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// Products of two of these do not overflow.
+// The greatest number in a window's attributes. A product of two such numbers does not overflow.
 constexpr int64_t kMostTaps = int64_t{1} << 20;
 
 void check_pair(const Ints& values, const char* what, int64_t least, int64_t most = kMostTaps) {
@@ -16,8 +16,9 @@ void check_pair(const Ints& values, const char* what, int64_t least, int64_t mos
                   ints_text(values), ""};
 }
 
-// A greatest of nothing has no value, so every window of a max_pool must meet an element. With dilation also one that
-// reaches over the input on both sides may meet none: its elements lie at first, first + dilation, ...
+// Returns whether a window that begins at `first` meets an element of the input. Every window of a max_pool must,
+// because nothing has no greatest. A window with dilation can reach over the input on both sides and still meet no
+// element: it looks at first, first + dilation, ... alone.
 bool meets_an_element(int64_t first, int64_t kernel, int64_t dilation, int64_t extent) {
   const int64_t before = first < 0 ? (-first + dilation - 1) / dilation : 0;
   return before < kernel && first + before * dilation < extent;
@@ -25,7 +26,7 @@ bool meets_an_element(int64_t first, int64_t kernel, int64_t dilation, int64_t e
 
 void check_windows_meet_elements(const Ints& size, const WindowAttrs& window, const Ints& windows, const Type& x) {
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t in_padding = window.padding[i] / window.stride[i] + 1;  // windows that begin in it, at most
+    const int64_t in_padding = window.padding[i] / window.stride[i] + 1;  // the most windows that begin in the padding
     for (int64_t o = 0; o < windows[i]; o = o < in_padding || o + 1 == windows[i] ? o + 1 : windows[i] - 1) {
       const int64_t first = o * window.stride[i] - window.padding[i];
       if (meets_an_element(first, window.kernel[i], window.dilation[i], size[i])) continue;
@@ -38,7 +39,7 @@ void check_windows_meet_elements(const Ints& size, const WindowAttrs& window, co
   }
 }
 
-// Extents of the two axes of a plane.
+// Returns the extents of the two axes of a plane.
 Ints plane(const Type& x, const Ints& axes) {
   if (axes.size() != 2) throw Mistake{"wrong number of axes", "the positions of [H, W]", ints_text(axes), ""};
   check_axes(axes, x);

@@ -1,5 +1,5 @@
 // Initialisers by name, for the options of layers: {.init = he_normal(fan_out)}. An initialiser is a rule and knows no
-// shape; the layer, which knows the fans of its weight, resolves it into the distribution that the graph keeps (Init).
+// shape. The layer knows the fans of its weight, and makes of the rule the distribution that the graph keeps (Init).
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,34 +8,34 @@
 
 namespace kb {
 
-// A fan is a count of a layer's connections. in: the inputs that one output is a weighted sum of; out: the outputs that
-// one input goes to, at a stride of 1.
+// A fan counts a layer's connections. fan_in: the inputs that one output is a weighted sum of. fan_out: the outputs
+// that one input goes to, at a stride of 1.
 enum class Fan : uint8_t { in, out };
 inline constexpr Fan fan_in = Fan::in, fan_out = Fan::out;
 
 struct Initialiser {
   enum class Rule : uint8_t { he_normal_fan_in, he_normal_fan_out, normal, uniform_fan_in, zeros, ones };
   Rule rule = Rule::zeros;
-  double std = 0;  // of `normal`
+  double std = 0;  // standard deviation, for Rule::normal alone
 };
 
-// N(0, 2 / fan): He et al. 2015. In a net with ReLU, fan_in keeps the variance of activations from layer to layer, and
-// fan_out that of gradients.
+// Gives N(0, 2 / fan), by He et al. 2015. In a net with ReLU, fan_in keeps the variance of activations from layer to
+// layer, and fan_out that of gradients.
 constexpr Initialiser he_normal(Fan fan) {
   return {fan == Fan::in ? Initialiser::Rule::he_normal_fan_in : Initialiser::Rule::he_normal_fan_out};
 }
-// N(0, std^2); the layer that takes it throws Error unless std is a finite number > 0.
+// Gives N(0, std^2). The layer that takes it throws Error unless std is a finite number > 0.
 constexpr Initialiser normal(double std) { return {Initialiser::Rule::normal, std}; }
-// Uniform in +-1/sqrt(fan_in): PyTorch's default for convolutions and linear layers.
+// Gives the uniform distribution on +-1/sqrt(fan_in), PyTorch's default for convolutions and linear layers.
 constexpr Initialiser uniform_fan_in() { return {Initialiser::Rule::uniform_fan_in}; }
 inline constexpr Initialiser zeros{Initialiser::Rule::zeros}, ones{Initialiser::Rule::ones};
 
 struct Fans {
-  double in = 0, out = 0;  // 0: the parameter has none; a norm's scale is such a one
+  double in = 0, out = 0;  // 0: the parameter has no such fan, as the scale of a norm
 };
 
-// The distribution of `initialiser` for a weight with these fans. Throws Error, at the place of the DSL call under way
-// and on behalf of the layer `op`, for a standard deviation out of range and for a fan that the weight has not.
+// Returns the distribution of a weight with these fans. Throws Error at the place of the present DSL call, in the name
+// of the layer `op`, when the standard deviation is out of range or the weight lacks the fan that the rule reads.
 Init resolve(std::string_view op, Initialiser initialiser, const Fans& fans);
 
 }  // namespace kb

@@ -76,7 +76,7 @@ const Array& bound(const Node& node, const Bindings& bindings) {
   return array;
 }
 
-// Evaluates what `wanted` depends on; an array lives until its last use.
+// Evaluates the nodes that `wanted` depends on. An array is freed after its last use.
 class Evaluation {
  public:
   Evaluation(const Graph& graph, const Bindings& bindings, const InterpretOptions& options)

@@ -1,5 +1,5 @@
-// The oracle: every op as plain loops in double, rounded to the node's dtype after each node (`exact`: not rounded, for
-// comparing passes that change precision). Constant folding and all tests use it.
+// The interpreter: every op in plain loops in double, rounded to the node's dtype after each node. It is what all other
+// implementations are tested against, and the compiler folds constants with it.
 #pragma once
 #include <map>
 #include <span>
@@ -10,35 +10,38 @@
 
 namespace kb {
 
-// Values of inputs and variables by name.
+// The values of inputs and variables, each under its name.
 using Bindings = std::map<std::string, Array>;
 
 struct InterpretOptions {
-  bool round = true;  // false: no rounding to the node's float dtype (integers still wrap)
+  // False: floats are not rounded, for comparing graphs before and after a pass that changes precision. Integers still
+  // wrap.
+  bool round = true;
 };
 
 struct Interpretation {
-  std::map<std::string, Array> outputs;  // by output name
-  std::map<std::string, Array> writes;   // by variable name
+  std::map<std::string, Array> outputs;  // keyed by output name
+  std::map<std::string, Array> writes;   // keyed by variable name: the values after the step
 };
 
-// Throws Error naming a missing binding or one of another type.
+// Throws Error that names an input or variable without a value, or with a value of another type.
 Interpretation interpret(const Graph& graph, const Bindings& bindings, const InterpretOptions& options = {});
-// One value's array each (for tests).
+// Returns the array of each of `values`; tests use it.
 std::vector<Array> interpret_values(const Graph& graph, const Bindings& bindings, std::span<const Value> values,
                                     const InterpretOptions& options = {});
-// One node on given arrays: constant folding.
+// Evaluates one node on the arrays of its inputs; constant folding uses it.
 std::vector<Array> evaluate_node(const Node& node, std::span<const Array> inputs, const InterpretOptions& options = {});
 
-// Initial values of a variable: a pure function of (seed, name, init), normal and uniform by Philox counters; the same
-// on every machine.
+// Returns the initial values of a variable, which depend on seed, name and init alone. Normal and uniform ones come
+// from Philox counters and are the same on every machine.
 Array initial_value(const Variable& variable, uint32_t seed);
-// Random values for every input and variable of a graph, for checks of passes: floats N(0, 1), but scalar inputs in
-// (0, 1) (they are rates and momenta) and state, slots at least 0.5 (they may be variances); tables keep their values;
-// integers in [0, limit), limit as their use in gather, scatter_add and one-hot suits, else 4.
+// Returns random values for every input and variable of a graph, to check passes with. Floats are N(0, 1), except:
+// scalar inputs lie in (0, 1), as rates and momenta do; state and slots are at least 0.5, as they may be variances;
+// tables keep their values. Integers lie in [0, limit), where limit suits their use in gather, scatter_add or one_hot
+// and is 4 otherwise.
 Bindings random_bindings(const Graph& graph, uint32_t seed);
 
-// Philox4x32-10 (Salmon et al. 2011): the four words of counter c under key k.
+// Philox4x32-10 (Salmon et al. 2011): the four random words that a counter has under a key.
 struct Philox {
   uint32_t word[4];
 };

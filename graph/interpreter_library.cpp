@@ -1,5 +1,5 @@
-// Matmul, convolution and its two gradients, gather, scatter_add and crop. The three convolutions are one loop nest;
-// physical layouts are brought to logical NCHW and back.
+// The interpreter's matmul, convolution with its two gradients, gather, scatter_add and crop. One loop nest serves the
+// three convolutions. A tensor in another layout is read through its logical order (N, C, H, W).
 #include <algorithm>
 
 #include "graph/image_layout.h"
@@ -8,7 +8,7 @@
 namespace kb::oracle {
 namespace {
 
-// Sums over k in order for each result element, whatever the order of the loops.
+// Each element of the result is summed over k in ascending order; the order of the loops does not change that.
 void matmul(const Work& work) {
   const Array &a = *work.in[0], &b = *work.in[1];
   Array& c = work.out[0];
@@ -36,11 +36,12 @@ struct Conv {
   Ints stride, padding, dilation;
 };
 
-// f(x position, w position, y position, length, x step) for every run along a row of y that meets one weight: over all
-// of them, each product x * w of the convolution is met once, in order of (channel, kh, kw) for one y.
+// Calls f(x position, w position, y position, length, x step) for every run of elements in a row of y that one weight
+// multiplies into. The runs together meet each product x * w of the convolution once; for one element of y they come in
+// order of (channel, kh, kw).
 template <class F>
 void for_each_run(const Conv& c, F&& f) {
-  // Outputs o with 0 <= o * stride - padding + k * dilation < extent.
+  // Returns the range of outputs o with 0 <= o * stride - padding + k * dilation < extent.
   const auto valid = [](int64_t k, int64_t stride, int64_t padding, int64_t dilation, int64_t extent, int64_t outputs) {
     const int64_t shift = padding - k * dilation;
     const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
@@ -70,7 +71,7 @@ void for_each_run(const Conv& c, F&& f) {
   }
 }
 
-// An image or a filter bank as it lies in memory.
+// The layout of an image or a filter bank in memory.
 struct Image {
   ImageLayout layout;
   Dims physical;
@@ -220,7 +221,7 @@ void crop(const Work& work) {
 
 }  // namespace
 
-// A row outside of the table reads `missing` and takes no update.
+// gather and scatter_add. A row outside of the table reads `missing` and takes no update.
 void indexed(const Work& work) {
   if (work.node.op == Op::crop) return crop(work);
   const bool gather = work.node.op == Op::gather;

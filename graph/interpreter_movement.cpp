@@ -1,4 +1,4 @@
-// Movement ops: each is one walk over strides, reading or writing elsewhere.
+// The interpreter's movement ops: each is one walk over strides that reads or writes elsewhere.
 #include <algorithm>
 
 #include "graph/interpreter_ops.h"

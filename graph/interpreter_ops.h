@@ -1,5 +1,5 @@
-// Inside of the interpreter: one function a class of ops, each filling the outputs of one node from its inputs' arrays,
-// in double and unrounded (interpreter.cpp rounds). `walk` is the only loop over indices of arbitrary rank.
+// The inside of the interpreter: one function for each class of ops. It fills the outputs of one node from the arrays
+// of its inputs, in double; interpreter.cpp rounds them. `walk` is the only loop over indices of arbitrary rank.
 #pragma once
 #include <array>
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace kb::oracle {
 
-// One node to evaluate: `out` has the node's types and zeros in its data.
+// One node to evaluate. `out` has the types of the node's outputs and is filled with zeros.
 struct Work {
   const Node& node;
   std::span<const Array* const> in;
@@ -29,13 +29,13 @@ void random_bits(const Work& work);
 // Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.
 inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
-// The low bits of an integer's width as the dtype's own number; exact in double.
+// Returns the number that the low bits of `value`, as many as the dtype is wide, stand for.
 double wrapped(DType dtype, int64_t value);
 
-// Strides of a row-major array of this shape, in elements.
+// Returns the strides of a row-major array of this shape, in elements.
 Ints row_major(const Dims& shape);
 
-// Calls f(at) for every index of `shape` in row-major order, where at[k] = sum over axes of index * strides[k].
+// Calls f(at) for every index of `shape` in row-major order. at[k] is the sum of index * strides[k] over all axes.
 template <size_t N, class F>
 void walk(const Dims& shape, const std::array<Ints, N>& strides, F&& f) {
   if (element_count(shape) == 0) return;

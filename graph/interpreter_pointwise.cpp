@@ -1,4 +1,5 @@
-// Point-wise ops by the table's own scalar evaluation: primitives of integers in 64-bit integers, all else in double.
+// The interpreter's point-wise ops, by the formulas of the op table: in 64-bit integers for primitives of integers,
+// else in double.
 #include <fmt/format.h>
 
 #include "graph/formula.h"
@@ -23,7 +24,8 @@ double wrapped(DType dtype, int64_t value) {
 
 namespace {
 
-// The rows' arithmetic is modulo 2^64 and wraps to the dtype's own width here: both are multiples of 2^bits.
+// The table computes modulo 2^64. wrapped() then reduces to the dtype's width, which loses nothing: 2^64 is a multiple
+// of 2^bits.
 void integers(const Work& work) {
   const OpInfo& row = info(work.node.op);
   const DType dtype = work.in[0]->type.dtype;

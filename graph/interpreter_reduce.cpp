@@ -1,4 +1,5 @@
-// Reductions: a walk over the input, where reduced axes have stride 0 in the result. Sums go in row-major order.
+// The interpreter's reductions: a walk over the input in row-major order, in which a reduced axis has stride 0 in the
+// result.
 #include <cmath>
 #include <limits>
 
@@ -7,7 +8,7 @@
 namespace kb::oracle {
 namespace {
 
-// Strides of the result over the input's axes.
+// Returns the strides of the result along the axes of the input.
 Ints result_strides(const Dims& shape, const Ints& axes) {
   Dims kept = shape;
   for (const int64_t axis : axes) kept[static_cast<size_t>(axis)] = 1;
@@ -16,7 +17,7 @@ Ints result_strides(const Dims& shape, const Ints& axes) {
   return strides;
 }
 
-// f(result element, input element) for all of the input.
+// Calls f(result element, input element) for every element of the input.
 template <class F>
 void fold(const Work& work, const Ints& axes, std::vector<double>& result, F&& f) {
   const Array& in = *work.in[0];
@@ -49,7 +50,8 @@ void fold_by_op(const Work& work) {
   out.assign(out.size(), initial(op.neutral));
   const DType dtype = work.in[0]->type.dtype;
   const bool is_arithmetic = op.neutral == Neutral::zero || op.neutral == Neutral::one;
-  if (is_arithmetic && !is_float(dtype)) {  // modulo 2^bits: a product soon exceeds what is exact in double
+  // Integers are reduced modulo 2^bits: a product would soon exceed what double holds exactly.
+  if (is_arithmetic && !is_float(dtype)) {
     const auto combine = info(op.combine).integer;
     return fold(work, axes, out, [&](double& so_far, double x, size_t) {
       so_far = wrapped(dtype, combine(static_cast<int64_t>(x), static_cast<int64_t>(so_far), 8 * size_of(dtype)));

@@ -1,5 +1,5 @@
-// Pooling and its relatives, over two axes anywhere in the shape. A plane is what the two axes span for one index of
-// the others.
+// The interpreter's pooling ops, over any two axes of a shape. A plane is what the two axes span for one index of the
+// others.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace kb::oracle {
 namespace {
 
-// The two windowed axes of an array: extents and strides.
+// Extents and strides of an array's two windowed axes.
 struct Plane {
   int64_t height, width, row, column;
 };
@@ -20,7 +20,7 @@ Plane plane_of(const Dims& shape, const Ints& axes) {
   return {shape[h], shape[w], strides[h], strides[w]};
 }
 
-// f(offset of the plane in `a`, in `b`) for each plane; a and b differ in the windowed axes only.
+// Calls f(offset of the plane in a, its offset in b) for each plane. Shapes a and b differ in the windowed axes alone.
 template <class F>
 void for_each_plane(const Dims& a, const Dims& b, const Ints& axes, F&& f) {
   Dims outer = a;
@@ -36,7 +36,7 @@ Taps taps_of(const Attrs& attrs) {
   return {attrs.ints("kernel"), attrs.ints("stride"), attrs.ints("padding"), attrs.ints("dilation")};
 }
 
-// f(h, w) for the elements of the large plane under window (oh, ow), padding left out.
+// Calls f(h, w) for each element of the large plane in window (oh, ow); elements in the padding are left out.
 template <class F>
 void for_each_tap(const Taps& taps, const Plane& large, int64_t oh, int64_t ow, F&& f) {
   for (int64_t kh = 0; kh < taps.kernel[0]; ++kh) {
@@ -49,8 +49,8 @@ void for_each_tap(const Taps& taps, const Plane& large, int64_t oh, int64_t ow, 
   }
 }
 
-// f(position of the window's element in the small array, h, w) for all windows and taps of all planes, with the large
-// array's plane offset.
+// Calls f(position of a window in the small array, offset of its plane in the large array, oh, ow) for all windows of
+// all planes; (oh, ow) is the window's place in the small plane.
 template <class F>
 void for_each_window(const Work& work, const Dims& large_shape, const Dims& small_shape, F&& f) {
   const Ints& axes = work.node.attrs.ints("axes");
@@ -83,7 +83,8 @@ void max_pool(const Work& work) {
   });
 }
 
-// The element of the large array that `index` (h * W + w) names in the plane at `base`; nothing where it names none.
+// Returns the position in the large array of element `index` = h * W + w of the plane at `base`; nothing when the plane
+// has no such element.
 std::optional<size_t> indexed_element(const Plane& plane, int64_t base, double index) {
   const auto i = static_cast<int64_t>(index);
   if (i < 0 || i >= plane.height * plane.width) return std::nullopt;

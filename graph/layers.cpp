@@ -8,23 +8,23 @@
 namespace kb {
 namespace {
 
-// Parameters of a low-precision model are kept in f32.
+// A model in bf16 or f16 keeps its parameters in f32.
 DType parameter_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
 
-// The initial values of state, and of parameters without an option for them.
+// The initial values of states, and of parameters that no option sets.
 Init zero_init() { return resolve("", zeros, {}); }
 Init one_init() { return resolve("", ones, {}); }
 
-// A parameter as the layer of `x` uses it.
+// Makes a parameter and casts it to x's dtype.
 Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init) {
   Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init);
   return cast(w, x.dtype());
 }
 
-// A vector over the channels, axis 1 of x, in x's shape.
+// Broadcasts a vector over the channels, axis 1 of x, to x's shape.
 Tensor over_channels(Tensor vector, Tensor x) { return broadcast_axes(vector, x.shape(), {1}); }
 
-// One value a channel of x.
+// Returns the type of a vector with one value for each channel of x.
 Type channel_vector(Tensor x) { return {x.dtype(), {x.size(1)}, "C"}; }
 
 void require_positive(std::string_view op, int64_t value, const char* what) {
@@ -35,13 +35,15 @@ struct Statistics {
   Tensor mean, variance;
 };
 
-// A share of 1 takes nothing of the running value, which may not be finite.
+// Moves a running value towards the minibatch's by a share, statistics_share. At a share of 1 the running value is not
+// used, since it may be no finite number.
 void add_share(Tensor running, Tensor batch) {
   Tensor share = scalar_input(batch.graph(), kStatisticsShare, batch.dtype());
   write_state(running, select(ge(share, 1.0), batch, running * (1.0 - share) + batch * share));
 }
 
-// Statistics of the minibatch, which also move the running ones. running_var is the unbiased one, as PyTorch's.
+// Returns the mean and variance of the minibatch, and moves the running ones. running_var gets the unbiased variance,
+// as in PyTorch.
 Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Tensor running_var, double momentum) {
   const Moments batch = moments(x, axes);
   Tensor n = count(x, axes);
@@ -71,7 +73,7 @@ void check_convolution(std::string_view op, Tensor x, int64_t channels, const Co
                 std::to_string(groups) + " groups", ""});
 }
 
-// Over the last `axes` axes, 1 or 2, of x. A signal (N, C, L) is an image of height 1.
+// A convolution over the last `axes` axes of x, 1 or 2. A signal (N, C, L) is an image of height 1.
 Tensor convolution_layer(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
   check_convolution(op, x, channels, options, axes);
   const bool line = axes == 1;
@@ -119,7 +121,7 @@ Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearO
   const Fans fans{static_cast<double>(in), static_cast<double>(features)};
   const Init init = resolve("linear", options.init.value_or(uniform_fan_in()), fans);
   Tensor w = weight_for(x, "weight", Role::weight, {features, in}, "OI", init);
-  // Leading axes become rows: one product, and the weight is not broadcast.
+  // The leading axes become rows of one matrix: there is one product, and the weight is not broadcast.
   Dims shape = x.shape();
   Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, true);
   if (options.bias) y = y + weight_for(x, "bias", Role::bias, {features}, "C", options.init ? zero_init() : init);

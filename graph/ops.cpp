@@ -24,8 +24,8 @@ constexpr auto kBits = TypeRule::bits;
 constexpr auto kIntegers = TypeRule::integers;
 constexpr auto kSpecial = TypeRule::special;
 
-// ---- integers, of which bits beyond the width do not count. Division by zero gives zero; a shift by the width or more
-// gives what shifting one by one would.
+// ---- integers. Bits of a result beyond the width do not count. A division by zero gives zero; a shift by the width or
+// more gives what as many shifts by one would.
 
 int64_t product(int64_t x, int64_t y) {
   return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
@@ -36,7 +36,7 @@ int64_t shifted_left(int64_t x, int64_t y, int64_t bits) {
   return static_cast<int64_t>(bits < 64 ? all & ((uint64_t{1} << bits) - 1) : all);
 }
 
-// Products of two values of at most 32 bits fit: signed ones in i64, unsigned ones in u64.
+// A product of two 32-bit numbers fits: signed ones into int64_t, unsigned ones into uint64_t.
 int64_t high_product(int64_t x, int64_t y, int64_t bits) {
   if (x < 0 || y < 0) return (x * y) >> bits;
   return static_cast<int64_t>((static_cast<uint64_t>(x) * static_cast<uint64_t>(y)) >> bits);
@@ -47,7 +47,7 @@ int64_t high_product(int64_t x, int64_t y, int64_t bits) {
 #define KB_INTEGER(...) \
   [](int64_t x, [[maybe_unused]] int64_t y, [[maybe_unused]] int64_t bits) -> int64_t { return __VA_ARGS__; }
 
-// For reductions and windows NaN is greater (for reduce_min: less) than every number.
+// In reductions and windows NaN is greater than every number; in reduce_min it is less.
 // clang-format off
 constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::input, "input", 0, kLeaf, "a named input: a row a sample, or a scalar of the step"},

@@ -1,6 +1,5 @@
-// The table of ops: one row holds all that is known of an op by name. A point-wise op is wholly described by its row in
-// graph/pointwise_ops.inc: the DSL, shape rule, gradient, interpreters, kernels and the tests that walk the table all
-// read it.
+// The table of ops: one row holds all that is known of an op. The row of a point-wise op in graph/pointwise_ops.inc
+// describes it wholly: the DSL, the shape rule, the gradient, interpreters, kernels and tests all read it.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,7 +11,7 @@
 namespace kb {
 
 enum class Op : uint8_t {
-  // leaves
+  // Leaves have no inputs.
   input,
   variable,
   constant,
@@ -22,35 +21,35 @@ enum class Op : uint8_t {
   random_bits,
 #define KB_POINTWISE(name, arity, ...) name,
 #include "graph/pointwise_ops.inc"
-  // movement
+  // Movement ops hold their input's elements in another place.
   broadcast,
   reshape,
   transpose,
   slice,
   pad,
   concat,
-// reductions
+// Reductions reduce over axes.
 #define KB_REDUCTION(name, ...) name,
 #include "graph/reductions.inc"
   argmax,
   moments,
-  // windows
+  // Ops on windows of two axes.
   max_pool,
   max_pool_grad,
   take_at_index,
   sum_pool,
   sum_pool_grad,
-  // indexed
+  // Ops that read or write at given indices.
   gather,
   scatter_add,
   crop,
-  // library
+  // Ops that a library computes.
   matmul,
   conv2d,
   conv2d_input_grad,
   conv2d_weight_grad,
   pack_weights,
-  // markers
+  // Markers return their input.
   stop_gradient,
   worker_sum,
   all_reduce,
@@ -59,57 +58,59 @@ enum class Op : uint8_t {
 
 enum class OpClass : uint8_t { leaf, pointwise, movement, reduction, window, indexed, library, marker };
 
-// Dtypes that a point-wise op takes and gives: `floats` = all arguments of one float dtype, the result too;
-// `arithmetic` = floats or integers; `compare` = any one dtype, result boolean; `bits` = one integer dtype or boolean;
-// `integers` = one integer dtype; `special` = its own rule (select, cast, logical_not).
+// The dtypes that a point-wise op takes and gives. floats: all arguments and the result have one float dtype.
+// arithmetic: one float or integer dtype. compare: arguments of any one dtype, a boolean result. bits: one integer
+// dtype, or boolean. integers: one integer dtype. special: a rule of its own (select, cast, logical_not).
 enum class TypeRule : uint8_t { none, floats, arithmetic, compare, bits, integers, special };
 
-// The time that one element of a point-wise op takes: as long as an addition; several times that; or that of a function
-// of the C library, which narrower floats than f64 compute by a polynomial (compiler/kernel_math.h). A composite costs
-// at least what its formula calls.
+// The time that one element of a point-wise op takes. cheap: as long as an addition. slow: several times that.
+// function: as long as a function of the C library, which floats narrower than f64 compute by a polynomial
+// (compiler/kernel_math.h). A composite costs at least what the ops in its formula do.
 enum class OpCost : uint8_t { cheap, slow, function };
 
-// The value that an op on two arguments leaves the other argument with: none where there is no such value. lowest and
-// highest are those of the dtype.
+// The argument of an op on two arguments that leaves the other as it is; none: there is no such argument. lowest and
+// highest are the least and the greatest number of the dtype.
 enum class Neutral : uint8_t { none, zero, one, lowest, highest };
 
 struct OpDomain {
   double low = 0, high = 0;
 };
 
-// One row of the table. A point-wise op whose `formula` is not empty is a composite of others over x (and y, z):
-// interpreter, derivative and kernels expand it. One whose `formula` is empty is primitive: `real` and `integer` say
-// what it gives, `infix` or `helper` how it is written in C++ and in CUDA C++.
+// One row of the table. A point-wise op with a `formula` is a composite of other ops over x, y and z: the interpreter,
+// the derivative and the kernels expand it. One without is primitive: `real` and `integer` compute it, and `infix` or
+// `helper` says how it is written in C++ and in CUDA C++.
 struct OpInfo {
   Op op;
   std::string_view name;
-  int8_t arity;  // -1: any number
+  int8_t arity;  // -1: any number of inputs
   OpClass cls;
   std::string_view doc;
 
   OpCost cost = OpCost::cheap;
   TypeRule rule = TypeRule::none;
-  std::string_view formula = {};  // the language is that of graph/formula.h
-  // d(op)/d(argument i) over x, y, z (the arguments) and r (the result); empty = derived from the formula symbolically,
-  // or "0" for ops with no gradient.
+  std::string_view formula = {};  // a text in the language of graph/formula.h
+  // d(op)/d(argument i) over x, y, z (the arguments) and r (the result). An empty one is derived from the formula
+  // symbolically. "0": no gradient flows.
   std::string_view derivatives[3] = {};
-  bool exact = false;  // the result is one of the arguments, or exact in any float dtype: it needs no rounding
-  // In f64; narrower floats round the result. Null for ops of bits.
+  // True: the result is one of the arguments, or every float dtype holds it exactly, so it needs no rounding.
+  bool exact = false;
+  // Computes the op in f64; for narrower floats the result is rounded. Null for ops on bits.
   double (*real)(double x, double y, double z) = nullptr;
-  // The value on integers of `bits` bits, booleans 0 and 1; the result counts modulo 2^bits. Null for ops of floats
-  // alone.
+  // Computes the op on integers of `bits` bits, booleans as 0 and 1. Of the result the lowest `bits` bits count. Null
+  // for ops on floats alone.
   int64_t (*integer)(int64_t x, int64_t y, int64_t bits) = nullptr;
-  std::string_view infix = {};  // "+": the operator of both languages
-  // The function of both preludes (compiler/print_prelude.h) that the op is a call of; beside an infix, of integers
-  // alone.
+  std::string_view infix = {};  // the operator of C++ and of CUDA C++, as "+"
+  // The function that the op is a call of, in the prelude of either language (compiler/print_prelude.h). If there is an
+  // infix too, only integers call the function.
   std::string_view helper = {};
-  // The greatest error of an OpCost::function in f32 in units in the last place, for |x| up to `ulps_to` and for
+  // The greatest error in f32 of an op of OpCost::function, in units in the last place, for |x| <= `ulps_to` and for
   // infinities.
   double ulps = 0;
   double ulps_to = std::numeric_limits<double>::infinity();
-  OpDomain smooth = {-2, 2};  // of arguments where the op has a derivative, but at single points: tests draw from it
+  // Arguments in this range have a derivative, except at single points; tests draw from it.
+  OpDomain smooth = {-2, 2};
 
-  // Set by the rows of graph/reductions.inc alone: the point-wise op that joins two elements, and its neutral value.
+  // Only the rows of graph/reductions.inc have these: the point-wise op that joins two elements, and its neutral value.
   Op combine = Op::kCount;
   Neutral neutral = Neutral::none;
 };
@@ -118,13 +119,13 @@ const OpInfo& info(Op op);
 std::span<const OpInfo> all_ops();
 inline std::string_view name(Op op) { return info(op).name; }
 inline bool is_pointwise(Op op) { return info(op).cls == OpClass::pointwise; }
-// Whether the op reduces by one point-wise op.
+// Returns whether the op is a reduction by one point-wise op.
 inline bool is_fold(Op op) { return info(op).neutral != Neutral::none; }
-// Whether both languages write the op on this dtype as a call of `helper`.
+// Returns whether both languages write the op on this dtype as a call of `helper`.
 inline bool is_helper_call(Op op, DType dtype) {
   return !info(op).helper.empty() && (info(op).infix.empty() || !is_float(dtype));
 }
-// Throws Error on an unknown name.
+// Returns the op that its row calls `text`. Throws Error when there is none.
 Op parse_op(std::string_view text);
 
 }  // namespace kb

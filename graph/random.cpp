@@ -1,5 +1,5 @@
-// Counter-based randomness: Philox, the random_bits op, initial values of variables, random bindings. Logarithm and
-// sine are written out, so that initial values are the same bits whatever the C library.
+// Randomness by counters: Philox, the op random_bits, initial values of variables, random bindings. Logarithm and sine
+// are written out here, so that initial values have the same bits with every C library.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -55,7 +55,7 @@ void random_bits(const Work& work) {
 
 namespace {
 
-// ln(x), x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh((m - 1) / (m + 1)).
+// Returns ln(x) for x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)).
 double portable_log(double x) {
   int exponent = 0;
   double m = std::frexp(x, &exponent);
@@ -73,7 +73,7 @@ struct SinCos {
   double sin, cos;
 };
 
-// Returns sine and cosine of 2 pi u, u in [0, 1): Taylor series within an eighth of a turn, then quarter turns.
+// Returns sine and cosine of 2 pi u for u in [0, 1): Taylor series within an eighth of a turn, then quarter turns.
 SinCos portable_sincos(double u) {
   const double quarter = std::floor(4 * u + 0.5);
   const double a = 2 * std::numbers::pi * (u - quarter / 4), a2 = a * a;
@@ -87,8 +87,8 @@ SinCos portable_sincos(double u) {
   return turned;
 }
 
-// The pair of uniform numbers k / 2^53 with index `pair` of stream `key`. The last word of the counter sets them apart
-// from random_bits, which has 0 there.
+// Returns pair number `pair` of the uniform numbers k / 2^53 under `key`. The last word of the counter is 1;
+// random_bits has 0 there, so the two never share a counter.
 std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2]) {
   const uint32_t counter[4] = {static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), 0, 1};
   const Philox p = philox(counter, key);
@@ -98,7 +98,7 @@ std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2]) {
   return {unit(p.word[0], p.word[1]), unit(p.word[2], p.word[3])};
 }
 
-// Box and Muller 1958.
+// Returns two normal numbers from two uniform ones, by Box and Muller 1958.
 std::array<double, 2> normal_pair(uint64_t pair, const uint32_t (&key)[2]) {
   const auto [u, v] = uniform_pair(pair, key);
   const double radius = std::sqrt(-2 * portable_log(u + 0x1p-53));
@@ -106,7 +106,7 @@ std::array<double, 2> normal_pair(uint64_t pair, const uint32_t (&key)[2]) {
   return {radius * angle.cos, radius * angle.sin};
 }
 
-// fill(pair index) gives two values at a time.
+// Fills `data` two values at a time; pair(i) returns the values of pair number i.
 template <class F>
 void fill_pairs(std::vector<double>& data, F&& pair) {
   for (size_t i = 0; i < data.size(); i += 2) {
@@ -120,8 +120,8 @@ void round_all(Array& array) {
   for (double& v : array.data) v = round_to(array.type.dtype, v);
 }
 
-// The exclusive upper limit that the graph's own use of integer values sets: rows of a table they index, length of the
-// iota they are compared with.
+// The exclusive upper limit of each integer value that its use in the graph sets: the rows of the table that it
+// indexes, or the length of the iota that it is compared with.
 class Limits {
  public:
   explicit Limits(const Graph& graph) : graph_(graph), limits_(graph.nodes.size(), kNone) {
@@ -182,7 +182,7 @@ Array random_array(const Type& type, uint32_t seed, const std::string& name, int
   return array;
 }
 
-// Hyper-parameters (learning rate, momentum, smoothing) make sense inside (0, 1).
+// A scalar float input is drawn from (0, 1), as hyper-parameters (learning rate, momentum, smoothing) make sense there.
 Array random_scalar(const Type& type, uint32_t seed, const std::string& name, int64_t limit) {
   if (!is_float(type.dtype)) return random_array(type, seed, name, limit);
   Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
@@ -195,7 +195,8 @@ Array random_scalar(const Type& type, uint32_t seed, const std::string& name, in
   return array;
 }
 
-// Variances and second moments must not be negative, so only parameters take both signs; tables keep their values.
+// State and slots may hold variances and second moments, which are not negative: only parameters take both signs.
+// Tables keep their values.
 Array random_variable(const Variable& variable, uint32_t seed) {
   if (variable.kind == VariableKind::table) return initial_value(variable, seed);
   Array array = random_array(variable.type, seed, variable.name, 4);

@@ -1,5 +1,5 @@
-// From a mistake found by a check to the error a user reads: the user's own line, the composite it came through, the
-// scope, what was expected and got.
+// Makes an Error that a user reads of a mistake that a check found: it adds the user's line, the composite through
+// which the call went, and the scope.
 #pragma once
 #include <source_location>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace kb {
 
-// Throws Error at the building thread's place (graph/scope.h); InternalError when no DSL call is under way or
-// an Origin lives, for then a pass of ours made the mistake.
+// Throws Error at the building thread's place (graph/scope.h). Throws InternalError instead when no DSL call is under
+// way, or when an Origin lives: then the mistake is a compiler pass's.
 [[noreturn]] void report(std::string_view op, const Mistake& mistake);
 
-// The shortest text that reads back as the number.
+// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);
 
-// The file name without its folders.
+// Returns the file name without its folders.
 std::string_view base_name(std::string_view path);
 
 }  // namespace kb

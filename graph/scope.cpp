@@ -9,9 +9,9 @@ namespace {
 
 struct Place {
   std::string path;
-  std::vector<size_t> lengths;  // of `path` outside each open Scope
+  std::vector<size_t> lengths;  // length of `path` before each open Scope was added
   std::vector<std::source_location> calls;
-  std::vector<const char*> composites;  // the function that opened each call, as the compiler writes it
+  std::vector<const char*> composites;  // signature of the function that opened each call
   const Origin* origin = nullptr;
 };
 
@@ -20,7 +20,7 @@ Place& place() {
   return here;
 }
 
-// "model.cpp:42 (in layer1.0.fc, called through linear)".
+// Returns "model.cpp:42 (in layer1.0.fc, called through linear)" for the building thread's present call.
 std::string place_text() {
   const auto& calls = place().calls;
   std::string text = std::string(base_name(calls.front().file_name())) + ":" + std::to_string(calls.front().line());
@@ -33,7 +33,7 @@ std::string place_text() {
   return inside.empty() ? text : text + " (" + inside + ")";
 }
 
-// Lines after the first stand under the first's text.
+// Indents all lines but the first, so that they stand under the first line's text.
 std::string indented(const std::string& text) {
   std::string result;
   for (const char c : text) {

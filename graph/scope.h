@@ -1,5 +1,5 @@
-// State of the thread that builds a graph: the scope path that prefixes names, and the chain of DSL calls (frames) that
-// nodes keep.
+// State of the thread that builds a graph: the scope path, which prefixes names, and the chain of DSL calls, which each
+// node keeps as its frames.
 #pragma once
 #include <cstdint>
 #include <source_location>
@@ -11,7 +11,7 @@ namespace kb {
 
 class Graph;
 
-// Prefixes the names of parameters made while it lives: Scope a("layer1"); Scope b("0"); -> "layer1.0.".
+// While it lives, the names of new parameters get its prefix: Scope a("layer1"); Scope b("0"); gives "layer1.0.".
 class Scope {
  public:
   explicit Scope(const std::string& name);
@@ -20,8 +20,8 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 };
 
-// Opened by every DSL function with its caller's location; nodes made while it lives keep the chain. The outermost is
-// the user's line.
+// Every DSL function opens one with its caller's location. The nodes made while it lives keep the chain of open calls;
+// the outermost is the user's line.
 class Call {
  public:
   explicit Call(std::source_location where, std::source_location composite = std::source_location::current());
@@ -30,8 +30,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
-// While it lives, nodes made in any graph take the scope and frame of a node of `graph`, whatever calls are under way:
-// for passes that build with the DSL. Mistakes are internal errors then.
+// While it lives, nodes made in any graph take the scope and frame of a node of `graph`, whatever calls are open.
+// Passes that build with the DSL open one; a mistake is an InternalError then.
 class Origin {
  public:
   Origin(const Graph& graph, int32_t scope, int32_t frame);
@@ -40,22 +40,22 @@ class Origin {
   Origin& operator=(const Origin&) = delete;
 
   const Graph* graph;
-  int32_t scope, frame;  // indices into `graph`
+  int32_t scope, frame;  // indices into graph->scopes and graph->frames
 
  private:
   const Origin* outer_;
 };
-// The innermost; null when there is none.
+// Returns the innermost Origin of this thread; null when none lives.
 const Origin* current_origin();
 
-// "layer1.0" of the building thread, and `name` under it: scoped("conv1") = "layer1.0.conv1".
+// The first returns the scope path, "layer1.0"; the second puts it before a name: scoped("conv1") = "layer1.0.conv1".
 const std::string& scope_path();
 std::string scoped(const std::string& name);
-// Outermost first.
+// Returns the locations of the open calls, the outermost first.
 const std::vector<std::source_location>& call_stack();
-// The functions that these calls are of, as the compiler writes them.
+// Returns the function that opened each of these calls, as the compiler writes it.
 const std::vector<const char*>& called_functions();
-// "linear" of "kb::Tensor kb::linear(const std::string&, ...)".
+// Returns a function's bare name: "linear" for "kb::Tensor kb::linear(const std::string&, ...)".
 std::string_view function_name(std::string_view signature);
 
 }  // namespace kb

@@ -28,7 +28,7 @@ Tensor Tensor::named(const std::string& letters, std::source_location where) con
   if (letters.size() != shape().size())
     report("named", {"names do not fit the shape", "one letter a dimension of " + shape_text(type()),
                      "'" + letters + "'", "'_' stands for a dimension without a name"});
-  // Names are no part of a type's meaning: giving them makes no node.
+  // Letters are no part of a type's meaning, so giving them makes no node.
   graph_->nodes[static_cast<size_t>(value_.node)].outputs[static_cast<size_t>(value_.out)].names = letters;
   return *this;
 }

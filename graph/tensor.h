@@ -1,5 +1,5 @@
-// The DSL's handle on a value of a graph. Functions and operators over tensors are in graph/functions.h (pure) and
-// graph/layers.h (those that own parameters take their name first).
+// The DSL's handle on a value of a graph. The functions and operators over tensors are in graph/functions.h; the
+// layers, which own parameters, are in graph/layers.h.
 #pragma once
 #include <source_location>
 #include <string>
@@ -21,11 +21,12 @@ class Tensor {
   const Dims& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   int64_t rank() const { return type().rank(); }
-  // Extent of an axis; a negative one counts from the end.
+  // Returns the extent of an axis; a negative axis counts from the end. Throws Error when there is no such axis.
   int64_t size(int64_t axis, std::source_location where = std::source_location::current()) const;
-  // Extent of the axis named by one letter, "C"; Error when there is none of that name.
+  // Returns the extent of the axis that has this letter, as "C". Throws Error when no axis has it.
   int64_t dim(const char* letter, std::source_location where = std::source_location::current()) const;
-  // Returns this tensor with its dimensions named, one letter each.
+  // Returns this tensor with its dimensions named by `letters`, one each. Throws Error when their number is not the
+  // rank.
   Tensor named(const std::string& letters, std::source_location where = std::source_location::current()) const;
 
  private:
@@ -33,10 +34,10 @@ class Tensor {
   Value value_;
 };
 
-// Throws Error in the name of `op` where a tensor was never assigned.
+// Throws Error in the name of `op` when `tensor` was never assigned.
 void require_valid(std::string_view op, Tensor tensor);
 
-// An argument of an operator: a tensor or a number (which takes the other side's dtype), and where it was written.
+// An argument of an operator: a tensor, or a number, which gets the other argument's dtype; and where it was written.
 struct Operand {
   Operand(Tensor tensor, std::source_location where = std::source_location::current()) : tensor(tensor), where(where) {}
   Operand(double number, std::source_location where = std::source_location::current())

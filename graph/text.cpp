@@ -24,7 +24,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// Hexadecimal is exact; the decimal beside it is for people.
+// Writes a number in hexadecimal, which is exact, with the decimal beside it for people.
 void put_real(TextBuffer& out, double value) {
   if (std::isnan(value)) return put(out, "nan");
   if (std::isinf(value)) return put(out, "{}", value > 0 ? "inf" : "-inf");
@@ -59,7 +59,7 @@ void put_value(TextBuffer& out, const Value& v) {
   put(out, "%{}.{}", v.node, v.out);
 }
 
-// A scope path is printed bare where it reads as one word.
+// Writes a scope path; it goes without quotes if it reads as one word.
 void put_scope(TextBuffer& out, const std::string& scope) {
   bool word = std::isalpha(static_cast<unsigned char>(scope[0])) != 0 || scope[0] == '_';
   for (const char c : scope) word = word && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.');

@@ -1,4 +1,4 @@
-// A graph as text (prints, parses back to the same graph), as Graphviz, and its content hash.
+// A graph as text, which parses back to the same graph; a graph in Graphviz's language; and its content hash.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,20 +8,20 @@
 namespace kb {
 
 struct TextOptions {
-  bool places = false;  // "# model.cpp:12" behind each node
+  bool places = false;  // true: each node is followed by its place, "# model.cpp:12"
 };
-// A finite number to the bit, as "%a" has it: 0x1.8p+1.
+// Returns a finite number exactly, in the form of printf's "%a": 0x1.8p+1.
 std::string hexadecimal(double value);
-// Floats print in hexadecimal with the decimal in a comment beside them.
+// Prints a graph. Floats are hexadecimal, with the decimal in a comment beside them.
 std::string to_text(const Graph& graph, const TextOptions& options = {});
-// Throws Error with line number, expected and got. Locations are not kept by the text; scopes are.
+// Throws Error with line number, expected and got. The text keeps scopes, and no source lines.
 Graph parse_graph(std::string_view text);
 std::string to_graphviz(const Graph& graph);
-// 32 hex digits over ops, attributes, dtypes, shapes, wiring, names of inputs, variables, outputs and states, constants
-// to the bit; never scopes, places or dimension letters.
+// Returns 32 hex digits over ops, attributes, dtypes, shapes, wiring, the names of inputs, variables, outputs and
+// states, and the bits of constants. Scopes, places and dimension letters do not count.
 std::string content_hash(const Graph& graph);
-// Structural checks beyond what `add` proves: topological order, types as inferred, outputs and writes valid, one write
-// a state. Throws InternalError; Error for two outputs of one name, which are the user's mistake.
+// Checks what `add` alone does not: topological order, types as inferred, valid outputs and writes, one write a state.
+// Throws InternalError; throws Error when two outputs have one name, which is the user's mistake.
 void verify(const Graph& graph);
 
 }  // namespace kb

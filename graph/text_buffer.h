@@ -1,5 +1,5 @@
-// A text that grows by formatted pieces. fmt's own format_to() compiles all of its formatter into each unit that calls
-// it, for longer than the rest of most units takes: here that happens once.
+// A text that grows by formatted pieces. fmt's own format_to() would compile fmt's whole formatter in every unit that
+// calls it, which takes longer than the rest of most units; here it is compiled once.
 #pragma once
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The parser of a graph's text: a lexer that skips comments, and a reader of one section after another.
+// The parser of a graph's text: a lexer, which skips comments, and a reader of one section after another.
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 struct Token {
   enum class Kind : uint8_t { end, word, number, value, string, mark };
   Kind kind = Kind::end;
-  std::string text;  // a string's content; a value's "12" or "12.1"
+  std::string text;  // the content of a string; "12" or "12.1" for a value
   int line = 1;
 };
 
@@ -120,7 +120,7 @@ class GraphParser {
   }
 
  private:
-  // --- tokens
+  // ---- reading tokens
   std::string shown() const {
     if (token_.kind == Token::Kind::end) return "the end of the text";
     if (token_.kind == Token::Kind::string) return fmt::format("\"{}\"", token_.text);
@@ -158,7 +158,7 @@ class GraphParser {
   }
   std::string string() { return take(Token::Kind::string, "a quoted name").text; }
 
-  // One of a few words.
+  // Reads a word and returns what `choices` pairs with it.
   template <class T>
   T choose(std::initializer_list<std::pair<std::string_view, T>> choices) {
     std::string expected;
@@ -178,7 +178,7 @@ class GraphParser {
     fail(expected);
   }
 
-  // f(): one item, until `close`.
+  // Calls item() for each item of a list that ends with `close`.
   template <class F>
   void list(char close, F&& item) {
     if (accept_mark(close)) return;
@@ -187,7 +187,7 @@ class GraphParser {
     mark(close);
   }
 
-  // --- numbers
+  // ---- reading numbers
   static bool is_real(std::string_view text) {
     return text.find('p') != text.npos || text == "inf" || text == "-inf" || text == "nan";
   }
@@ -214,7 +214,7 @@ class GraphParser {
     return values;
   }
 
-  // --- parts of a node
+  // ---- reading parts of a node
   DType dtype() {
     const Token token = take(Token::Kind::word, "a dtype");
     try {
@@ -247,7 +247,7 @@ class GraphParser {
     mark('=');
     return token.text[0];
   }
-  // "12" or "12.1", of an earlier node.
+  // Reads a value of an earlier node: "12", or "12.1" for its output 1.
   Value value() {
     const Token token = take(Token::Kind::value, "a value %N");
     Value v;
@@ -293,7 +293,7 @@ class GraphParser {
     return graph_.intern_scope(take().text);
   }
 
-  // --- lines
+  // ---- reading lines
   void node() {
     const Token number = take();
     if (number.text != std::to_string(graph_.nodes.size())) {
@@ -334,7 +334,8 @@ class GraphParser {
       types = infer(node.op, inputs, node.attrs);
     } catch (const Mistake& mistake) {
       fail(line, mistake.expected, mistake.got);
-    } catch (const InternalError& error) {  // an attribute is missing or of another kind
+      // This means that an attribute is missing or has another type.
+    } catch (const InternalError& error) {
       fail(line, fmt::format("the attributes of {}", name(node.op)), error.what());
     }
     if (types.size() != node.outputs.size()) {
@@ -413,7 +414,8 @@ Graph parse_graph(std::string_view text) {
     Graph graph = GraphParser(text).run();
     verify(graph);
     return graph;
-  } catch (const InternalError& error) {  // what no line alone has wrong is the text's fault all the same
+    // Each line alone was right, but the graph is not: the text is at fault all the same.
+  } catch (const InternalError& error) {
     throw Error(fmt::format("graph text: {}", error.what()));
   }
 }

@@ -17,7 +17,7 @@ std::string dims_text(const Type& type, const char* gap) {
 
 }  // namespace
 
-// The greatest number where the product overflows.
+// Returns the product of the extents; the greatest int64_t when it overflows.
 int64_t element_count(const Dims& shape) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   int64_t count = 1;

@@ -1,4 +1,4 @@
-// Types of tensors: dtype and shape, with the names of the dimensions for who reads them.
+// Types of tensors: a dtype and a shape, with names of the dimensions for people.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@ using Dims = Ints;
 
 int64_t element_count(const Dims& shape);
 
-// Type of a tensor. `names` is empty or has one letter a dimension ('_' = unnamed): "NCHW", "OIHW". Names serve error
-// texts and dim("C"); they are no part of equality or of the graph's hash.
+// The type of a tensor. `names` is empty or has one letter a dimension ('_': no name), as "NCHW" or "OIHW". They serve
+// error texts and dim("C"), and are no part of equality or of the graph's hash.
 struct Type {
   DType dtype = DType::f32;
   Dims shape;
@@ -25,9 +25,9 @@ struct Type {
   friend bool operator==(const Type& a, const Type& b) { return a.dtype == b.dtype && a.shape == b.shape; }
 };
 
-// "f32[N=16,C=3,H=28,W=28]"; unnamed dimensions print the number alone.
+// Returns "f32[N=16,C=3,H=28,W=28]"; a dimension without a name is its number alone.
 std::string to_string(const Type& type);
-// "[N=16, C=3]" as error texts show it.
+// Returns "[N=16, C=3]", as error texts show it.
 std::string shape_text(const Type& type);
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// Interface of an update rule: one function of tensors, which updates all parameters of a model. The built-in rules are
-// in optim/update_rules.cpp; a user's own is written the same way. The compiler makes the context
+// The interface of an update rule: one function of tensors, which updates all parameters of a model. The built-in rules
+// are in optim/update_rules.cpp, and a user writes one of their own the same way. The compiler makes the context
 // (compiler/add_optimizer.cpp) and calls the rule when it compiles.
 #pragma once
 #include <functional>
@@ -10,38 +10,41 @@
 
 namespace kb {
 
-// A rule is made of point-wise functions, norm and spread; another one on elements or blocks, which belong to all
-// layers, is refused by name.
-// All tensors but scalars and those of layers have one shape: that of the flat parameter space, seen as (blocks,
-// elements of a block). Each block belongs to one layer: one parameter of the model; elements past a layer's end are 0.
+// A rule consists of point-wise functions, norm and spread. Other functions would mix elements of different layers;
+// they are refused by name.
+// All tensors but scalars and one-value-a-layer ones have one shape, (blocks, elements of a block): the flat parameter
+// space. Each block belongs to one layer, which here means one parameter of the model. Elements past the layer's end
+// are 0.
 struct UpdateContext {
-  Tensor parameter;  // before the step
-  Tensor gradient;   // of the mean loss over the global minibatch, without weight decay
-  // 0 or 1 by role: whether weight decay and layer-wise adaptation apply to an element.
+  Tensor parameter;  // the parameters before the step
+  Tensor gradient;   // gradient of the mean loss over the global minibatch, without weight decay
+  // Each returns 1 for the elements to which weight decay, or layer-wise adaptation, applies and 0 for others, by their
+  // roles.
   std::function<Tensor()> decay, adapt;
-  // The Euclidean norm of each layer of x: (layers, 1). Summed in one fixed order, whatever the number of threads and
-  // processes.
+  // Returns the Euclidean norm of each layer of x, (layers, 1). It is summed in one fixed order for any number of
+  // threads and processes.
   std::function<Tensor(Tensor x)> norm;
-  // One value a layer, (layers, 1), beside every block of the layer: (blocks, 1), which broadcasts.
+  // Takes one value a layer, (layers, 1); returns it for each block of the layer, (blocks, 1), which broadcasts.
   std::function<Tensor(Tensor x)> spread;
-  // A slot is a vector of the rule's own, zero before the first step: its value before the step, and what it has after
-  // it. A slot that is read is also set, once.
+  // A slot is a vector that the rule keeps from step to step; it is zero before the first. slot() returns its value
+  // before the step, and set_slot() sets its value after it. A slot that is read must be set, once.
   std::function<Tensor(const std::string& name)> slot;
   std::function<void(const std::string& name, Tensor value)> set_slot;
-  // A slot too, which is added to the parameters where a step computes its loss and gradient; an evaluation reads the
-  // parameters alone. A rule has one such slot at most.
+  // Returns a slot that is added to the parameters where a step computes its loss and gradient; an evaluation reads the
+  // parameters alone. A rule has at most one of these.
   std::function<Tensor(const std::string& name)> gradient_offset;
-  // Notes one value a layer, (layers, 1), under a name for who looks on ("trust"); it changes nothing.
+  // Records one value a layer, (layers, 1), under a name, as "trust", for the run's log; the update does not change by
+  // it.
   std::function<void(const std::string& name, Tensor layers)> report = [](const std::string&, Tensor) {};
-  // A scalar input of the step in the parameters' dtype (learning_rate, ...): never folded, so that another value
-  // compiles nothing.
+  // Returns a scalar input of the step, as learning_rate, in the parameters' dtype. It is never folded into a program,
+  // so another value does not compile anything anew.
   std::function<Tensor(const std::string& name)> scalar;
 };
 
-using UpdateRule = std::function<Tensor(UpdateContext&)>;  // gives the new parameter
+using UpdateRule = std::function<Tensor(UpdateContext&)>;  // returns the new parameter
 
-// Roles without weight decay (Goyal et al. 2017, section 5.1), and without layer-wise adaptation (the MLPerf
-// reference's skip list), where nobody says otherwise.
+// The roles to which, by default, neither weight decay applies (Goyal et al. 2017, section 5.1) nor layer-wise
+// adaptation (the MLPerf reference's skip list).
 inline const std::vector<Role> kSkippedRoles = {Role::bias, Role::norm_scale, Role::norm_shift};
 
 }  // namespace kb

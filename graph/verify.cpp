@@ -62,7 +62,7 @@ void check_node(const Graph& graph, size_t index) {
   check_types(graph, index);
 }
 
-// Inputs and variables are known by name: one node each, and a variable's node has the variable's type.
+// Throws unless each input and each variable has one node, and a variable's node has the variable's type.
 void check_names(const Graph& graph) {
   std::set<std::string> variables, inputs, read;
   for (const Variable& variable : graph.variables) {
@@ -96,7 +96,7 @@ void check_names(const Graph& graph) {
   }
 }
 
-// Outputs are named by the user alone.
+// Throws Error for two outputs of one name, since only the user names outputs.
 [[noreturn]] void two_outputs(const Graph& graph, const Output& first, const Output& second) {
   const auto text = [&](const Output& output) {
     const std::string place = graph.place(graph.node(output.value));

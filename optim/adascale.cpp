@@ -13,9 +13,9 @@
 namespace kb {
 namespace {
 
-constexpr double kWindow = 1000;         // steps of B0 that an average holds (section 3.3 of the paper)
-constexpr double kLeastVariance = 1e-6;  // of an estimate, as the paper's
-constexpr size_t kDigits = 16;           // of a double's bits
+constexpr double kWindow = 1000;         // steps of B0 that an average looks back on (section 3.3)
+constexpr double kLeastVariance = 1e-6;  // least variance of an estimate, as in the paper
+constexpr size_t kDigits = 16;           // hexadecimal digits that hold the bits of a double
 
 std::string digits_of(double value) { return fmt::format("{:016x}", std::bit_cast<uint64_t>(value)); }
 
@@ -67,7 +67,7 @@ std::string AdaScale::state() const {
   return text;
 }
 
-// Clamps the estimates of a step, not the averages, as the paper does.
+// Clamps the estimates of a step, as the paper does, and not their averages.
 void AdaScale::add(const GradientNorms& norms) {
   const NoiseSample sample = noise_sample(norms, sizes_.workers, sizes_.per_worker);
   if (std::isfinite(sample.gradient2) && std::isfinite(sample.trace)) {
@@ -81,7 +81,7 @@ void AdaScale::add(const GradientNorms& norms) {
   known(next_ + 1) = {gain(), now.iterations + now.gain};
 }
 
-// The sums' common weight cancels.
+// Both averages lack the division by the sum of weights; it cancels in the ratio.
 double AdaScale::gain() const { return weight_ > 0 ? adascale_gain(variance_, gradient2_, sizes_.scale()) : 1; }
 
 const ScaledStep& AdaScale::at(int64_t step) const {

@@ -14,14 +14,14 @@ std::string plural(int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-// The nearest multiples of `unit` that are not 0: "384 or 512".
+// Returns the nearest multiples of `unit` that are not 0, as "384 or 512".
 std::string nearest_multiples(int64_t value, int64_t unit) {
   const int64_t below = value / unit * unit, above = below + unit;
   return below == 0 ? fmt::format("{}", above) : fmt::format("{} or {}", below, above);
 }
 
-// The largest divisor of `value` that is at most `near`, and the smallest that is at least `near`; value itself where
-// near is larger.
+// Returns the largest divisor of `value` that is at most `near` and the smallest that is at least `near`. If near is
+// larger than value, the second is value.
 std::pair<int64_t, int64_t> enclosing_divisors(int64_t value, int64_t near) {
   int64_t below = 1, above = value;
   for (int64_t d = 1; d <= value / d; ++d) {
@@ -34,7 +34,7 @@ std::pair<int64_t, int64_t> enclosing_divisors(int64_t value, int64_t near) {
   return {below, above};
 }
 
-// The divisors of `value` around `near`, each between `before` and `after`: "24 or 32", "sync(2) or sync(4)".
+// Returns the divisors of `value` around `near`, each between `before` and `after`: "24 or 32", "sync(2) or sync(4)".
 std::string nearest_divisors(int64_t value, int64_t near, const char* before = "", const char* after = "") {
   const auto [below, above] = enclosing_divisors(value, near);
   const std::string one = fmt::format("{}{}{}", before, below, after);
@@ -60,7 +60,8 @@ std::string nearest_divisors(int64_t value, int64_t near, const char* before = "
       plan.per_worker, to_string(plan.norm), nearest_divisors(plan.per_worker, plan.norm.size, "ghost(", ")")));
 }
 
-// The most processes, fewer than there are, whose workers come in groups of plan.norm.size; 0: none.
+// Returns the greatest number of processes, fewer than there are, that divides the workers into groups of
+// plan.norm.size; 0 when there is none.
 int64_t fewer_processes(const BatchPlan& plan) {
   if (plan.processes == 1 || plan.workers() % plan.norm.size != 0) return 0;
   return enclosing_divisors(plan.workers() / plan.norm.size, plan.processes - 1).first;

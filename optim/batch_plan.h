@@ -1,38 +1,39 @@
-// The only source of batch arithmetic: how the samples of a step are shared among processes and their virtual workers.
+// Batch arithmetic: how processes and their virtual workers share the samples of a step. No other file computes it.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace kb {
 
-// Whose samples share the statistics of batch norm: those of a worker, as in the paper; groups of `size` samples that
-// workers are cut into; or those of `size` workers of a process together.
+// The samples whose mean and variance batch norm computes together. worker: all of a worker, as in the paper. ghost:
+// groups of `size` samples of a worker. sync: the samples of `size` workers of one process.
 struct NormGroup {
   enum class Kind : uint8_t { worker, ghost, sync } kind = Kind::worker;
   int64_t size = 1;
   friend bool operator==(const NormGroup&, const NormGroup&) = default;
 };
-// "worker", "ghost(16)", "sync(4)".
+// Returns "worker", "ghost(16)" or "sync(4)".
 std::string to_string(const NormGroup& group);
 
-// kn samples a step = processes x virtual workers of each x n samples of a worker; k = processes x virtual workers
-// (Goyal et al. 2017, section 2: batch norm sees n, the optimizer kn).
+// A step has kn samples, the product of processes, virtual workers of a process, and samples n of a worker; so k =
+// processes x virtual workers. In Goyal et al. 2017, section 2, batch norm sees n samples and the optimizer kn.
 struct BatchPlan {
-  int64_t global = 0;  // kn
+  int64_t global = 0;  // kn, samples of a step
   int64_t processes = 1, virtual_workers = 1;
-  int64_t per_worker = 0;  // n
-  NormGroup norm = {};     // why n is not `asked`
-  int64_t asked = 0;       // samples of a worker before `norm`
+  int64_t per_worker = 0;  // n, samples of a worker
+  NormGroup norm = {};     // if it is not `worker`, n differs from `asked`
+  int64_t asked = 0;       // samples of a worker that the user asked for, before `norm` changed them
 
   int64_t workers() const { return processes * virtual_workers; }
-  // "kn 8192 = 4 processes x 64 virtual workers x 32"; "kn 8192 = 1 process x 512 virtual workers x 16 (batch norm
-  // ghost(16): workers of 32 cut in 2)".
+  // Returns the plan in words: "kn 8192 = 4 processes x 64 virtual workers x 32"; "kn 8192 = 1 process x 512 virtual
+  // workers x 16 (batch norm ghost(16): workers of 32 cut in 2)".
   std::string derivation() const;
 };
 
-// `per_worker` 0: one virtual worker a process. A group of batch norm that is not the worker's is a worker of that many
-// samples: the gradient is the mean over kn whatever n is, so statistics are all that n decides. Throws Error, with the
-// nearest plans that do, where it does not divide.
+// Shares `global` samples among processes and workers of `per_worker` samples; 0 means one worker a process. A group of
+// batch norm other than `worker` becomes a worker of as many samples: the gradient is the mean over kn for any n, so n
+// decides batch norm's statistics and nothing else. Throws Error, which names the nearest plans that work, when the
+// numbers do not divide.
 BatchPlan make_batch_plan(int64_t global, int64_t per_worker, int64_t processes, NormGroup norm = {});
 
 }  // namespace kb

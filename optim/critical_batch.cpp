@@ -35,7 +35,7 @@ void check_measured(std::span<const MeanSteps> measured) {
   }
 }
 
-// The law in log space: log S = log(exp(k s) + exp(k (e - b))) / k, with s = log S_min, e = log E_min, b = log B.
+// The law in logarithms: log S = log(exp(k s) + exp(k (e - b))) / k, with s = log S_min, e = log E_min, b = log B.
 struct LogLaw {
   double s = 0, e = 0, k = 1;
 
@@ -43,18 +43,18 @@ struct LogLaw {
     const double fewest = k * s, perfect = k * (e - b), most = std::max(fewest, perfect);
     return (most + std::log(std::exp(fewest - most) + std::exp(perfect - most))) / k;
   }
-  // How much of a change of e, and not of s, the steps follow.
+  // Returns the derivative of log S by e. That by s is the rest to 1.
   double share_of_e(double b) const { return 1 / (1 + std::exp(k * (s - e + b))); }
 };
 
-// The laws of one k that have a quantity at a given value are a curve, along which one number is free.
+// All laws of one k in which a quantity has a given value. One number is free among them.
 struct LawCurve {
   double k;
   std::function<LogLaw(double)> at;
-  std::function<std::pair<double, double>(const LogLaw&)> slope;  // slopes of s and e over that number
+  std::function<std::pair<double, double>(const LogLaw&)> slope;  // derivatives of s and e by the free number
 };
 
-// A quantity of the law, as its logarithm: its value, and the laws that have that value.
+// The logarithm of S_min, E_min or another quantity of the law, for which an interval is sought.
 struct Quantity {
   std::function<double(const LogLaw&)> of;
   std::function<LawCurve(double value, double k)> curve;
@@ -85,7 +85,7 @@ Quantity log_e_min() {
           [](const LogLaw& law) { return law.s; }};
 }
 
-// A minibatch, B_crit times what `offset` says of k.
+// The quantity log B_crit + offset(k), a minibatch.
 Quantity log_minibatch(double (*offset)(double k)) {
   return {[=](const LogLaw& law) { return law.e - law.s + offset(law.k); },
           [=](double value, double k) {
@@ -102,17 +102,17 @@ Quantity log_b_crit() {
   return log_minibatch([](double) { return 0.0; });
 }
 
-// (1 + (B / B_crit)^k)^(1 / k) = 1 + kPerfectExcess.
+// The end of perfect scaling: (1 + (B / B_crit)^k)^(1 / k) = 1 + kPerfectExcess.
 Quantity log_perfect_end() {
   return log_minibatch([](double k) { return std::log(std::pow(1 + kPerfectExcess, k) - 1) / k; });
 }
 
-// (1 + (B_crit / B)^k)^(1 / k) = 1 + kGainExcess.
+// The end of the gain: (1 + (B_crit / B)^k)^(1 / k) = 1 + kGainExcess.
 Quantity log_gain_end() {
   return log_minibatch([](double k) { return -std::log(std::pow(1 + kGainExcess, k) - 1) / k; });
 }
 
-// Steps at a minibatch: log B_crit is free.
+// The steps at log minibatch b; log B_crit is the free number.
 Quantity log_steps(double b) {
   return {[=](const LogLaw& law) { return law.steps(b); },
           [=](double value, double k) {
@@ -133,7 +133,8 @@ struct Least {
   double at = 0, value = kInfinity;
 };
 
-// Returns the least of `f` over [low, high], to 2^-`bits`: the best of `places`, and then Brent's search around it.
+// Returns the minimum of `f` over [low, high] to `bits` bits: the best of `places` points, then Brent's search around
+// it.
 template <class F>
 Least minimise(double low, double high, int places, int bits, F f) {
   constexpr std::uintmax_t kMostSteps = 100;
@@ -149,10 +150,10 @@ Least minimise(double low, double high, int places, int bits, F f) {
   return value < best.value ? Least{at, value} : best;
 }
 
-// The measured steps, and how well a law describes them.
+// The measured steps, and the law fitted to them.
 class Measured {
  public:
-  // `weights`: of each minibatch.
+  // `weights` has the weight of each minibatch in the sum of squares.
   Measured(std::span<const MeanSteps> measured, const std::vector<double>& weights, bool k_is_free)
       : k_is_free_(k_is_free) {
     for (size_t i = 0; i < measured.size(); ++i)
@@ -170,7 +171,7 @@ class Measured {
   Estimate estimate(const Quantity& quantity) const {
     return {std::exp(quantity.of(fit_)), {std::exp(end(quantity, -1)), std::exp(end(quantity, 1))}};
   }
-  // Estimates k.
+  // Returns k with its interval.
   Estimate bend() const {
     const auto excess = [&](double log_k) { return least_at(std::exp(log_k)).value; };
     const double here = std::log(fit_.k);
@@ -187,9 +188,9 @@ class Measured {
 
  private:
   struct Point {
-    double minibatch, steps, weight;  // logarithms of minibatch and steps
+    double minibatch, steps, weight;  // minibatch and steps are logarithms
   };
-  static constexpr double kRounding = 1e-26;  // squares of logarithms
+  static constexpr double kRounding = 1e-26;  // a squared residual that rounding alone leaves
   static constexpr int kPlacesOfBend = 7, kPlacesOfCritical = 17, kBits = 14, kBitsOfFit = 26;
 
   static double widest_bend() { return std::log(kWidestBend); }
@@ -205,11 +206,12 @@ class Measured {
     return sum;
   }
 
-  // The best law of a curve, from `free` on, by Gauss and Newton; a step that gains nothing is halved.
+  // Returns the best law of a curve and its sum of squares, by Gauss and Newton from `free` on; a step that does not
+  // gain is halved.
   std::pair<LogLaw, double> best_on(const LawCurve& curve, double free) const {
     constexpr int kMostSteps = 30, kMostHalvings = 8;
     constexpr double kLongest = 2, kSame = 1e-9,
-                     kGain = 1e-10;  // ends of the free number; least gain of the sum of squares
+                     kGain = 1e-10;  // kLongest, kSame: longest and least step; kGain: least relative gain
     LogLaw law = curve.at(free);
     double least = cost(law);
     for (int i = 0; i < kMostSteps && least > exact_; ++i) {
@@ -242,7 +244,7 @@ class Measured {
     return curvature > 0 ? along / curvature : 0;
   }
 
-  // The least sum of squares where k is given; at: log B_crit.
+  // Returns the least sum of squares at a given k; `at` of it is log B_crit.
   Least least_at(double k) const {
     const Quantity critical = log_b_crit();
     return minimise(least_critical(), greatest_critical(), kPlacesOfCritical, kBitsOfFit,
@@ -258,7 +260,7 @@ class Measured {
     return best_on(log_b_crit().curve(least_at(k).at, k), points_.front().steps).first;
   }
 
-  // The least sum of squares where the quantity is given.
+  // Returns the least sum of squares of the laws in which the quantity has this value.
   double profile(const Quantity& quantity, double value) const {
     const auto with = [&](double k) { return best_on(quantity.curve(value, k), quantity.free(fit_)).second; };
     if (!k_is_free_) return with(1);
@@ -267,20 +269,19 @@ class Measured {
         .value;
   }
 
-  // Sum of squares at an interval's end.
+  // Returns the sum of squares at which an interval ends.
   double limit() const {
     const double t = student_t(kTail, static_cast<double>(degrees()));
     return cost_ * (1 + t * t / static_cast<double>(degrees()));
   }
 
-  // The end of a quantity's interval on one side; -infinity or infinity where it is open.
+  // Returns the end of a quantity's interval on one side (-1 or 1); an open end is infinite.
   double end(const Quantity& quantity, double side) const {
     const double widest = greatest_critical() - least_critical();
     return crossing([&](double value) { return profile(quantity, value); }, quantity.of(fit_), side, widest);
   }
 
-  // Returns the place at which `profile` rises above the limit, from `from` on to one side and not further than
-  // `reach`.
+  // Returns the value where `profile` rises above limit(), going from `from` to one side by `reach` at most.
   double crossing(const std::function<double(double)>& profile, double from, double side, double reach) const {
     constexpr double kFirst = 0.05, kLonger = 2, kNear = 1e-6;
     constexpr std::uintmax_t kMostSteps = 60;
@@ -292,7 +293,7 @@ class Measured {
       outside = std::min(outside * kLonger, reach);
     }
     const auto beyond = [&](double distance) { return profile(from + side * distance) - most; };
-    if (beyond(inside) >= 0) return from;  // nothing scatters
+    if (beyond(inside) >= 0) return from;  // the law fits exactly
     const auto is_near = [](double low, double high) { return high - low < kNear; };
     std::uintmax_t steps = kMostSteps;
     return from + side * boost::math::tools::toms748_solve(beyond, inside, outside, is_near, steps).second;
@@ -301,7 +302,7 @@ class Measured {
   bool k_is_free_;
   std::vector<Point> points_;
   LogLaw fit_;
-  double cost_ = 0, exact_ = 0;  // sum of squares of the fit; one that is rounding alone
+  double cost_ = 0, exact_ = 0;  // sum of squares of the fit; the sum that rounding alone leaves
 };
 
 ScalingFit fit_of(const Measured& measured, bool k_is_free) {
@@ -319,8 +320,8 @@ ScalingFit fit_of(const Measured& measured, bool k_is_free) {
   return fit;
 }
 
-// The variance t with which residuals have their degrees of freedom: the sum of r^2 / (v + t) is `degrees`. 0 where the
-// variances of the means are enough.
+// Returns the variance t between minibatches with which the sum of r^2 / (v + t) over them is `degrees`; 0 when the
+// variances v of the means alone explain the residuals r.
 double scatter_beyond(std::span<const MeanSteps> measured, const std::vector<double>& residuals, int64_t degrees) {
   constexpr int kHalvings = 60;
   const auto is_too_small = [&](double scatter) {
@@ -339,7 +340,7 @@ double scatter_beyond(std::span<const MeanSteps> measured, const std::vector<dou
   return high;
 }
 
-// Returns a weight for each minibatch, from a fit that weighs them by the variances of their means alone.
+// Returns a weight for each minibatch: 1 / (v + t), t from a first fit with t = 0.
 std::vector<double> weights_of(std::span<const MeanSteps> measured, bool k_is_free) {
   std::vector<double> weights(measured.size(), 1);
   const auto is_known = [](const MeanSteps& at) { return at.variance > 0; };
@@ -358,9 +359,10 @@ LawTest test_of(const Measured& of_one, const Measured& free) {
   test.degrees = free.degrees();
   const double scatter = free.sum_of_squares() / static_cast<double>(test.degrees);
   const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
-  if (gained == 0) return test;  // nothing scatters, or the fit with k = 1 is the best
+  if (gained == 0) return test;  // the law fits exactly, or k = 1 is the best k
   test.f = gained / scatter;
-  test.p = 1 - student_within(std::sqrt(test.f), static_cast<double>(test.degrees));  // F(1, n) is t(n) squared
+  // A variable F(1, n) is the square of a t(n).
+  test.p = 1 - student_within(std::sqrt(test.f), static_cast<double>(test.degrees));
   return test;
 }
 
@@ -392,7 +394,7 @@ std::vector<ConfidenceInterval> steps_band(std::span<const MeanSteps> measured, 
 
 LinearBatchFit fit_linear_batch(std::span<const MeanSteps> measured) {
   check_measured(measured);
-  double minibatch = 0, samples = 0;  // means
+  double minibatch = 0, samples = 0;  // means over the minibatches
   const auto count = static_cast<double>(measured.size());
   for (const MeanSteps& at : measured) {
     minibatch += static_cast<double>(at.minibatch) / count;

@@ -3,10 +3,10 @@
 
 namespace kb {
 
-// Returns the probability that |T| is below t, t >= 0. Degrees of freedom may be broken, as Welch's are: 1 or more.
+// Returns the probability that |T| < t, for t >= 0. `degrees` is at least 1 and need not be whole, as in Welch's test.
 double student_within(double t, double degrees);
 
-// Returns the quantile for 1 - alpha, one-sided, 0 < alpha <= 0.5.
+// Returns the t that T exceeds with probability `alpha`, 0 < alpha <= 0.5.
 double student_t(double alpha, double degrees);
 
 }  // namespace kb

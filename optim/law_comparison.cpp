@@ -12,19 +12,19 @@ namespace {
 constexpr double kTailOfRatio = 0.025;
 constexpr double kOpenEnd = std::numeric_limits<double>::infinity();
 
-// Distance in logarithms from one value down, or up, to another; infinity where that is 0 or infinite.
-double log_distance(double from, double to) {
-  return to > 0 && to < kOpenEnd ? std::abs(std::log(to / from)) : kOpenEnd;
+// Returns |log(end / value)|; infinity when the end of an interval is open, which is 0 or infinite.
+double log_distance(double value, double end) {
+  return end > 0 && end < kOpenEnd ? std::abs(std::log(end / value)) : kOpenEnd;
 }
 
-// Returns minibatches less the numbers that were fitted.
+// Returns the degrees of freedom: minibatches less fitted numbers.
 double degrees_of(const ScalingFit& fit) { return static_cast<double>(fit.residuals.size()) - (fit.k ? 3 : 2); }
 
 struct RatesAt {
   double log_most = 0, squares = 0;
 };
 
-// The best eta_max of a B_n, and what it leaves.
+// Returns log eta_max that fits best at a given B_n, and the sum of squares that remains.
 RatesAt rates_at(std::span<const std::pair<double, double>> best, double noise_batch) {
   RatesAt found;
   const auto count = static_cast<double>(best.size());
@@ -51,7 +51,7 @@ Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate Sc
 std::optional<RateLaw> fit_rate_law(std::span<const std::pair<double, double>> best) {
   constexpr size_t kFewest = 3;
   constexpr int kBits = 24;
-  constexpr double kEdge = 1.01;  // so near to the ends of what is sought the least is at the end
+  constexpr double kEdge = 1.01;  // a minimum so near to an end of the range counts as the end
   if (best.size() < kFewest) return std::nullopt;
   const double low = best.front().first / kWidestCritical, high = best.back().first * kWidestCritical;
   const auto squares = [&](double log_batch) { return rates_at(best, std::exp(log_batch)).squares; };

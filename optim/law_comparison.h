@@ -1,4 +1,4 @@
-// Two studies beside each other: ratios of what their fits gave, and the law of their best learning rates.
+// Comparisons of two studies: the ratio of what their fits gave. Also the law of a study's best learning rates.
 #pragma once
 #include <optional>
 #include <span>
@@ -8,23 +8,25 @@
 
 namespace kb {
 
-// Returns an estimate of one fit over that of another one, of other runs, with its 95 % interval: in logarithms the
-// distances of the ends of both intervals add up as squares (method of variance estimates recovery; Zou and Donner
-// 2008, Statistics in Medicine 27, 1693). They are scaled by Student's t before, from each fit's degrees of freedom to
-// those of both together: unscaled they cover 98 to 99 %. An end is open where either one's is.
+// Returns an estimate of one fit divided by that of another fit, made of other runs, with a 95 % interval. In
+// logarithms, the distances from the estimates to the ends of their intervals add as squares (method of variance
+// estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, 1693). First they are rescaled from each fit's
+// quantile of Student's t to that of both fits' degrees of freedom together; without this the interval would cover 98
+// to 99 %. An end is open when it is open in either fit.
 Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate ScalingFit::*estimate);
 
-// Best rates of minibatches, eta(B) = eta_max / (1 + B_n / B) (McCandlish et al. 2018, equation 2.6): as far as
-// minibatches are small they grow in proportion.
+// The law of the best learning rate of a minibatch, eta(B) = eta_max / (1 + B_n / B) (McCandlish et al. 2018, equation
+// 2.6). It is proportional to B while B is far below B_n.
 struct RateLaw {
   double eta_max = 0;
-  double noise_batch = 0;  // B_n, samples: the minibatch at which the rate is half of the greatest one
+  double noise_batch = 0;  // samples: at the minibatch B_n the rate is half of eta_max
   double rms = 0;          // root mean square of the residuals of log eta
   double rate_at(double minibatch) const { return eta_max / (1 + noise_batch / minibatch); }
 };
 
-// Least squares of log eta, of pairs of a minibatch and its best rate, ascending. Nothing of fewer than three, or where
-// B_n lies beyond kWidestCritical times the minibatches: the rates do not bend.
+// Fits the law by least squares of log eta to pairs of a minibatch and its best rate, sorted by minibatch. Returns
+// nothing when there are fewer than three pairs, or when B_n would be beyond kWidestCritical times the minibatches,
+// because then no bend is seen.
 std::optional<RateLaw> fit_rate_law(std::span<const std::pair<double, double>> best);
 
 }  // namespace kb

@@ -6,23 +6,24 @@
 namespace kb {
 namespace {
 
-// `ratio` for layers that are adapted.
+// Returns `ratio` for the layers that are adapted, and skip_scale for the others.
 Tensor adapted(UpdateContext& c, Tensor ratio) {
   c.report("trust", ratio);
   return select(c.adapt() > 0.0, c.spread(ratio), c.scalar("skip_scale"));
 }
 
-// One number a layer: 0 for a layer without decay, which the role of all of its elements says.
+// Returns the weight decay of each layer; 0 for one without decay. A layer's elements have one role, so its norm of
+// decay() tells.
 Tensor weight_decay(UpdateContext& c) { return select(c.norm(c.decay()) > 0.0, c.scalar("weight_decay"), 0.0); }
 
-// coefficient |w| / (|g| + lambda |w| + epsilon), 1 where |w| <= least or |g| is 0.
+// Returns coefficient |w| / (|g| + lambda |w| + epsilon) for each layer; 1 if |w| <= least or |g| = 0.
 Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand epsilon = 0.0) {
   Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);
   Tensor ratio = coefficient * w / (g + weight_decay(c) * w + epsilon);
   return select(bit_and(w > least, g > 0.0), ratio, 1.0);
 }
 
-// m v + eta r (g + lambda w), kept.
+// Returns the velocity m v + move, and keeps it in its slot.
 Tensor scaled_velocity(UpdateContext& c, Tensor move) {
   Tensor velocity = c.scalar("momentum") * c.slot("scaled_velocity") + move;
   c.set_slot("scaled_velocity", velocity);
@@ -33,7 +34,7 @@ Tensor scaled_move(UpdateContext& c, Tensor ratio) {
   return c.scalar("learning_rate") * adapted(c, ratio) * decayed_gradient(c);
 }
 
-// u <- m u + r (g + lambda w); w <- w - eta u.
+// Returns w after u <- m u + r (g + lambda w); w <- w - eta u.
 Tensor unscaled(UpdateContext& c, Tensor ratio) {
   Tensor velocity = c.scalar("momentum") * c.slot("velocity") + adapted(c, ratio) * decayed_gradient(c);
   c.set_slot("velocity", velocity);
@@ -69,9 +70,10 @@ Tensor lamb_update(UpdateContext& c) {
   c.set_slot("exp_avg", mean);
   c.set_slot("exp_avg_sq", square);
   Tensor root = sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
-  Tensor adam = select(root > 0.0, mean / c.scalar("bias1") / root, 0.0);  // 0 / 0 would be in the layer's norm
+  Tensor adam = select(root > 0.0, mean / c.scalar("bias1") / root, 0.0);  // 0 / 0 would make the layer's norm NaN
   Tensor direction = adam + (c.scalar("weight_decay") * c.decay()) * c.parameter;
-  Tensor u = c.norm(direction), w = c.norm(c.parameter);  // in this order: one launch with the moments
+  // In this order both norms are computed in the launch of the moments.
+  Tensor u = c.norm(direction), w = c.norm(c.parameter);
   Tensor phi = select(c.scalar("phi_max") > 0.0, minimum(w, c.scalar("phi_max")), w);
   Tensor ratio = select(bit_and(w > 0.0, u > 0.0), phi / u, 1.0);
   return c.parameter - c.scalar("learning_rate") * adapted(c, ratio) * direction;

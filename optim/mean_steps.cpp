@@ -18,14 +18,14 @@ void check_steps(int64_t minibatch, std::span<const double> values) {
       throw Error(fmt::format("steps to the target: expected steps above 0 at minibatch {}, got {}", minibatch, steps));
 }
 
-// phi(z) / (1 - Phi(z)) of the standard normal: by how many deviations the mean above z lies above 0.
+// Returns phi(z) / (1 - Phi(z)), the mean of a standard normal variable given that it exceeds z.
 double mean_above(double z) {
-  constexpr double kFar = 30;  // from here on the tail is too small for a double
+  constexpr double kFar = 30;  // beyond this the tail underflows a double
   if (z > kFar) return z + 1 / z;
   return std::sqrt(2 / std::numbers::pi) * std::exp(-z * z / 2) / std::erfc(z / std::numbers::sqrt2);
 }
 
-// Logarithms of the steps of one minibatch.
+// The runs of one minibatch: logarithms of their steps.
 struct LogRuns {
   std::vector<double> hits, given_up;
   double mean = 0;
@@ -38,7 +38,7 @@ struct LogRuns {
 
   size_t runs() const { return hits.size() + given_up.size(); }
 
-  // As if those that were given up had hit then.
+  // Returns the geometric mean as if the runs that were given up had reached the target at that moment.
   double least_mean() const {
     double sum = 0;
     for (const auto* values : {&hits, &given_up})
@@ -46,7 +46,8 @@ struct LogRuns {
     return std::exp(sum / static_cast<double>(runs()));
   }
 
-  // Moves the mean to that of the steps expected under it and `deviation`; returns the expected sum of squares.
+  // One step of expectation and maximisation: moves the mean to the mean of the expected steps, and returns their
+  // expected sum of squares.
   double improve(double deviation) {
     double sum = 0, squares = 0;
     std::vector<double> expected = hits;
@@ -61,7 +62,7 @@ struct LogRuns {
     return squares;
   }
 
-  // Information about the mean, in units of 1 / deviation^2.
+  // Returns the information that the runs have about the mean, in units of 1 / deviation^2.
   double weight(double deviation) const {
     auto sum = static_cast<double>(hits.size());
     for (const double least : given_up) {
@@ -72,15 +73,16 @@ struct LogRuns {
   }
 };
 
-// Whether two runs of one minibatch hit: without such a pair misses may have any scatter.
+// Returns whether two runs of one minibatch reached the target. Without them, runs that were given up fit any
+// deviation.
 bool tells_scatter(const std::vector<LogRuns>& runs) {
   return std::any_of(runs.begin(), runs.end(), [](const LogRuns& at) { return at.hits.size() > 1; });
 }
 
-// Returns sigma and leaves the means in `runs`.
+// Finds the greatest likelihood; returns sigma and leaves the means in `runs`.
 double maximise(std::vector<LogRuns>& runs, int64_t degrees) {
   constexpr int kMostSteps = 1000;
-  constexpr double kLeast = 1e-9, kSame = 1e-10;  // equal seeds have no deviation
+  constexpr double kLeast = 1e-9, kSame = 1e-10;  // kLeast: runs with equal steps have no deviation
   double deviation = 0.1;
   for (int i = 0; i < kMostSteps; ++i) {
     double squares = 0;
@@ -93,7 +95,7 @@ double maximise(std::vector<LogRuns>& runs, int64_t degrees) {
   return deviation;
 }
 
-// Variance of a mean logarithm that comes of steps known to within their resolution, and to within one step.
+// Returns the variance of log steps that are known to within the distance of evaluations, and to within one step.
 double variance_of_grid(double resolution, double steps) {
   const double spacing = std::max(std::log1p(resolution), std::log1p(1 / steps));
   return spacing * spacing / 12;

@@ -1,9 +1,10 @@
-// Mean steps to a target of the runs of each minibatch, runs that were given up before it among them.
+// The mean number of steps to a target at each minibatch, from runs some of which were given up before the target.
 //
-// Steps of a minibatch are taken as log-normal, log S ~ N(mu_B, sigma^2), with one sigma for all minibatches: two or
-// three seeds of one say little of it, those of all together enough. A run that was given up says that its steps are
-// more than those that it took (right-censored; Tobin 1958). Means and sigma are those of the greatest likelihood,
-// found by expectation and maximisation (Dempster, Laird and Rubin 1977); sigma^2 is divided by its degrees of freedom.
+// The steps of a minibatch B are taken as log-normal, log S ~ N(mu_B, sigma^2), with one sigma for all minibatches: two
+// or three seeds of one minibatch say little about sigma, and those of all together enough. A run that was given up
+// says that it needs more steps than it took (right-censored; Tobin 1958). The means and sigma have the greatest
+// likelihood; they are found by expectation and maximisation (Dempster, Laird and Rubin 1977), with sigma^2 divided by
+// its degrees of freedom.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -16,12 +17,12 @@ namespace kb {
 // Runs of one minibatch at one learning rate, one a seed. A run that diverged is in neither list.
 struct StepsToTarget {
   int64_t minibatch = 0;
-  std::vector<double> steps = {};     // those that reached the target took
-  std::vector<double> given_up = {};  // steps that the other runs took
-  double resolution = 0;              // distance of evaluations, as a share of the steps
+  std::vector<double> steps = {};     // steps of the runs that reached the target
+  std::vector<double> given_up = {};  // steps of the runs that were given up
+  double resolution = 0;              // distance between evaluations, as a share of the steps
 };
 
-// An end that is not known is 0 or infinity.
+// An interval. An end that is not known is 0 or infinity.
 struct ConfidenceInterval {
   double low = 0, high = 0;
   bool has_low() const { return low > 0; }
@@ -30,23 +31,23 @@ struct ConfidenceInterval {
 
 struct MeanSteps {
   int64_t minibatch = 0;
-  double steps = 0;                                 // geometric mean
-  double variance = 0;                              // that of its logarithm; 0 where sigma is not known
-  std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing where sigma is not known
+  double steps = 0;                                 // geometric mean of the runs' steps
+  double variance = 0;                              // variance of the mean's logarithm; 0 if sigma is not known
+  std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing if sigma is not known
 };
 
 struct PooledSteps {
-  std::vector<MeanSteps> means;  // one a minibatch at which a run reached the target, ascending
-  double deviation = 0;          // sigma: of a seed's log steps; 0 where it is not known
+  std::vector<MeanSteps> means;  // one for each minibatch at which a run reached the target, ascending
+  double deviation = 0;          // sigma, of the log steps of one seed; 0 if it is not known
   int64_t degrees = 0;           // degrees of freedom of sigma
 };
 
-// Returns the means with intervals by Student's t. The variance of a mean is sigma^2 over the runs (less for one that
-// was given up) plus that of steps which are known to within their resolution alone, resolution^2 / 12, and at least
-// that of whole steps. `measured` ascends by minibatch. Throws Error of steps that are not above 0.
+// Returns the means, with intervals by Student's t. The variance of a mean has two parts: sigma^2 divided by the number
+// of runs, where one that was given up counts less; and resolution^2 / 12, since steps are known to within the
+// resolution, and to within one step at best. `measured` ascends by minibatch. Throws Error when steps are not above 0.
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured);
 
-// All values are greater than 0.
+// Returns the geometric mean of values greater than 0; there is at least one.
 double geometric_mean(std::span<const double> values);
 
 }  // namespace kb

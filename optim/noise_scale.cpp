@@ -7,11 +7,10 @@
 namespace kb {
 namespace {
 
-constexpr double kNormalQuantile = 1.959963984540054;  // of 0.975
+constexpr double kNormalQuantile = 1.959963984540054;  // quantile of the standard normal distribution at 0.975
 
-// Ends of the interval of a ratio a / b >= 0 of two means with variances and covariance: all r with
-// (a - r b)^2 <= z^2 (var_a - 2 r cov + r^2 var_b), that is square r^2 - 2 linear r + constant <= 0. It has no upper
-// end where b may be 0.
+// An interval of a ratio a / b >= 0 of two means, from their variances and covariance: all r with (a - r b)^2 <= z^2
+// (var_a - 2 r cov + r^2 var_b), which is square r^2 - 2 linear r + constant <= 0. It has no upper end if b may be 0.
 struct RatioInterval {
   double low = 0;
   std::optional<double> high;
@@ -23,7 +22,8 @@ RatioInterval fieller(double a, double b, double var_a, double var_b, double cov
   const double root = std::sqrt(std::max(0.0, linear * linear - square * constant));
   RatioInterval interval;
   if (constant > 0)
-    interval.low = std::max(0.0, constant / (linear + root));  // the smaller root, also where square is 0
+    // This form of the smaller root also holds for square = 0.
+    interval.low = std::max(0.0, constant / (linear + root));
   if (square > 0) interval.high = std::max(0.0, (linear + root) / square);
   return interval;
 }
@@ -55,7 +55,7 @@ void NoiseAverage::add(const NoiseSample& sample) {
 }
 
 std::optional<NoiseScale> NoiseAverage::estimate() const {
-  const double count = weight_ * weight_ / weight2_;  // of steps of equal weight that say as much
+  const double count = weight_ * weight_ / weight2_;  // number of steps of equal weight that would say as much
   if (!(count > 1)) return std::nullopt;
   const double gradient2 = gradient2_ / weight_, trace = trace_ / weight_;
   const auto variance_of_mean = [&](double product, double a, double b) {

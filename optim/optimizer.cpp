@@ -26,11 +26,11 @@ constexpr HyperParameter weight_decay(double value) {
 
 constexpr DerivedScalar kOneMinusBeta1{"one_minus_beta1", [](const StepFacts& at) { return 1 - at["beta1"]; }};
 constexpr DerivedScalar kOneMinusBeta2{"one_minus_beta2", [](const StepFacts& at) { return 1 - at["beta2"]; }};
-// Kingma and Ba 2015, section 3: the share of 1 that a mean over t updates, begun at zero, has gathered.
+// A mean over t updates that began at zero has gathered this share of its weight (Kingma and Ba 2015, section 3).
 constexpr DerivedScalar kBias1{"bias1", [](const StepFacts& at) { return 1 - std::pow(at["beta1"], at.updates); }};
 constexpr DerivedScalar kBias2{"bias2", [](const StepFacts& at) { return 1 - std::pow(at["beta2"], at.updates); }};
 
-// You et al. 2017: their "eta", 0.001 in the experiments.
+// The trust coefficient, which You et al. 2017 call eta; 0.001 in their experiments.
 constexpr HyperParameter trust(double value) {
   return {"trust", value, "trust coefficient: a layer moves by this share of its norm at a rate of 1", kNoLimit};
 }
@@ -39,19 +39,19 @@ constexpr HyperParameter kSkipLr{"skip_lr", 0, "greatest rate of layers that are
 constexpr DerivedScalar kSkipScale{"skip_scale",
                                    [](const StepFacts& at) { return at["skip_lr"] > 0 ? at["skip_lr"] / at.peak : 1; }};
 
-// LAMB's, which may go without.
+// LAMB's bias corrections, which `bias_correction` 0 switches off.
 constexpr DerivedScalar kOwnBias1{
     "bias1", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta1"], at.updates) : 1; }};
 constexpr DerivedScalar kOwnBias2{
     "bias2", [](const StepFacts& at) { return at["bias_correction"] > 0 ? 1 - std::pow(at["beta2"], at.updates) : 1; }};
 
-// Defazio et al. 2024: their beta, or beta_1 of AdamW, and c_{t+1}.
+// The numbers of Defazio et al. 2024: their beta, which is beta_1 in AdamW, and their c_{t+1}.
 constexpr HyperParameter kBeta{"beta", 0.9, "share of the mean point where the gradient is taken"};
 constexpr DerivedScalar kOneMinusBeta{"one_minus_beta", [](const StepFacts& at) { return 1 - at["beta"]; }};
 constexpr DerivedScalar kMeanShare{"mean_share", [](const StepFacts& at) { return at.rate_share; }};
 
-// Akiba et al. 2017: exponential up to one half at the center, then linear to 1 (the paper prints the
-// slope 2 / period, which does not meet 1; their code has 1 / period).
+// Returns the share of plain SGD by Akiba et al. 2017: exponential up to one half at the center, then linear to 1. The
+// paper prints the slope 2 / period, which does not meet 1; their code has 1 / period.
 double plain_share(const StepFacts& at) {
   const double center = at["center_epoch"], period = at["period_epochs"];
   if (at.epoch < center) return 0.5 * std::exp(2 * (at.epoch - center) / period);
@@ -182,7 +182,7 @@ constexpr Optimizer kOptimizers[] = {
      {kOneMinusBeta2, kPlainShare, kRmsRate}},
 };
 
-// The rows of a fixed array that have a name.
+// Returns the rows of a fixed array up to the first that has no name.
 template <class Row, size_t kRows>
 std::span<const Row> filled(const Row (&rows)[kRows]) {
   const Row* end = std::find_if(rows, rows + kRows, [](const Row& row) { return row.name.empty(); });

@@ -1,4 +1,4 @@
-// Rows of a constexpr table by name.
+// Search in a constexpr table by the name of a row.
 #pragma once
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace kb {
 
-// Throws Error("WHAT: expected one of A, B, got 'NAME'").
+// Returns the row called `name`. Throws Error("WHAT: expected one of A, B, got 'NAME'") when there is none.
 template <class Row, size_t kRows>
 const Row& find_row(const Row (&rows)[kRows], std::string_view what, const std::string& name) {
   std::string known;

@@ -9,12 +9,12 @@ namespace {
 
 constexpr ScalingRule kRules[] = {
     {"none", "the same for every minibatch", [](double) { return 1.0; }, ""},
-    // Goyal et al. 2017, section 2.1.
+    // This is the linear scaling rule of Goyal et al. 2017, section 2.1.
     {"linear", "k times the minibatch, k times the learning rate", [](double k) { return k; }, " x {}/{}"},
-    // Krizhevsky 2014: keeps the variance of the update.
+    // This rule keeps the variance of the update (Krizhevsky 2014).
     {"sqrt", "k times the minibatch, sqrt(k) times the learning rate", [](double k) { return std::sqrt(k); },
      " x sqrt({}/{})"},
-    // Johnson et al. 2020.
+    // This row stands for AdaScale (Johnson et al. 2020), whose steps have their own gains.
     {"adascale", "each step its own gain", [](double) { return 1.0; }, "", true},
 };
 

@@ -1,6 +1,6 @@
-// Three regions of steps to a target against the minibatch (Shallue et al. 2019, arXiv 1811.03600): perfect scaling,
-// where twice the minibatch takes half the steps, diminishing returns, and no gain. They follow from the fitted law,
-// not from one minibatch that the others are held against.
+// Three regions of minibatches (Shallue et al. 2019, arXiv 1811.03600): perfect scaling, where twice the minibatch
+// takes half the steps to the target; diminishing returns; and no gain. They follow from the fitted law, so no single
+// minibatch is the measure for the others.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace kb {
 
 enum class ScalingRegion : uint8_t { perfect, diminishing, no_gain };
-const char* text_of(ScalingRegion region);  // "perfect scaling"
+const char* text_of(ScalingRegion region);  // returns "perfect scaling" and so on
 
-// The region of a minibatch: up to perfect_end, up to gain_end, and beyond.
+// Returns the region of a minibatch: perfect up to perfect_end, diminishing up to gain_end, then no gain.
 ScalingRegion region_at(const ScalingFit& fit, double minibatch);
 
 }  // namespace kb

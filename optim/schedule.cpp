@@ -14,38 +14,41 @@ namespace {
 
 double constant(const ScheduleSpec&, const SchedulePoint&) { return 1; }
 
-// Goyal et al. 2017, section 5.1: epochs are counted from the start of the run, whatever the warmup.
+// Drops the rate at milestones (Goyal et al. 2017, section 5.1). Epochs count from the start of the run, warmup
+// included.
 double steps(const ScheduleSpec& spec, const SchedulePoint& at) {
   auto passed = std::count_if(spec.milestones.begin(), spec.milestones.end(), [&](double e) { return e <= at.epoch; });
   return std::pow(spec.factor, static_cast<double>(passed));
 }
 
-// You et al. 2017 (LARS), algorithm 1, with power 2.
+// Falls as (1 - progress)^power. You et al. 2017 (LARS), algorithm 1, have power 2.
 double polynomial(const ScheduleSpec& spec, const SchedulePoint& at) { return std::pow(1 - at.progress, spec.power); }
 
-// The MLPerf reference's polynomial decay: over one step more than are left (train steps - warmup steps + 1).
+// Falls as `polynomial` over one step more than are left (train steps - warmup steps + 1), as in the MLPerf reference.
 double mlperf(const ScheduleSpec& spec, const SchedulePoint& at) {
   return std::pow(1 - at.progress * at.steps / (at.steps + 1), spec.power);
 }
 
-// Loshchilov and Hutter 2017, eq. 5, without restarts; begins where the warmup ends (He et al. 2019, section 3.1 and
-// 5.1).
+// Falls as half a cosine that begins at the end of the warmup (Loshchilov and Hutter 2017, eq. 5, without restarts; He
+// et al. 2019, sections 3.1 and 5.1).
 double cosine(const ScheduleSpec&, const SchedulePoint& at) {
   return 0.5 * (1 + std::cos(std::numbers::pi * at.progress));
 }
 
-// Smith and Topin 2018: one cycle, linear from low to the reference and back, a little shorter than the run,
-// then down to several orders of magnitude below low. Low and end are those of PyTorch's OneCycleLR (three_phase,
-// linear, pct_start 0.45): 1/25 of the reference and 1/10000 of that. The momentum does not cycle.
+// One cycle (Smith and Topin 2018): the rate rises linearly from a low one to the reference and falls back, a little
+// before the run ends, and then falls to several orders of magnitude less. The low and the last rate are those of
+// PyTorch's OneCycleLR (three_phase, linear, pct_start 0.45): 1/25 of the reference, and 1/10000 of that. The momentum
+// does not cycle.
 double one_cycle(const ScheduleSpec&, const SchedulePoint& at) {
   constexpr double kHalf = 0.45, kLow = 1.0 / 25, kEnd = kLow * 1e-4;
-  auto line = [](double from, double to, double share) { return from + (to - from) * share; };
+  auto line = [](double start, double end, double share) { return start + (end - start) * share; };
   if (at.progress <= kHalf) return line(kLow, 1, at.progress / kHalf);
   if (at.progress <= 2 * kHalf) return line(1, kLow, at.progress / kHalf - 1);
   return line(kLow, kEnd, (at.progress - 2 * kHalf) / (1 - 2 * kHalf));
 }
 
-// Akiba et al. 2017, section 3.2: the lower rates of their slow start, by epochs from the start of the run.
+// The slow start of Akiba et al. 2017, section 3.2: lower rates in phases, whose epochs count from the start of the
+// run.
 double slow_start(const ScheduleSpec&, const SchedulePoint& at) {
   struct Phase {
     double end_epoch, multiplier;
@@ -65,10 +68,10 @@ constexpr ScheduleShape kShapes[] = {
     {"one-cycle", "linear from 1/25 of the reference up to it and back, then to 1/250000", one_cycle},
 };
 
-// Goyal et al. 2017, section 2.2: the low rate throughout the warmup.
+// Keeps the low rate throughout the warmup (Goyal et al. 2017, section 2.2).
 double constant_warmup(const ScheduleSpec& spec, double) { return spec.warmup_start; }
 
-// Returns the rate of gradual warmup (Goyal et al. 2017, section 2.2): from low to reference, linear in steps.
+// Raises the rate linearly in steps from the low one to the reference (Goyal et al. 2017, section 2.2).
 double gradual_warmup(const ScheduleSpec& spec, double done) {
   return spec.warmup_start + (spec.learning_rate - spec.warmup_start) * done;
 }

@@ -1,4 +1,4 @@
-// The learning rate as one function of the step: a warmup, then the shape of one row of a table.
+// The learning rate as a function of the step: first a warmup, then a shape. Each is a row of a table.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,35 +8,36 @@
 
 namespace kb {
 
-// From a step on, each step counts as `steps` of those before the first growth of the minibatch.
+// The minibatch grows at step `from`: each step from there on counts as `steps` steps of before the first growth.
 struct StepGrowth {
   int64_t from = 0;
   double steps = 1;
 };
 
 struct ScheduleSpec {
-  std::string shape = "constant";  // a row of schedule_shapes()
-  double learning_rate = 0.1;      // the reference, reached at the end of the warmup
-  std::string warmup = "gradual";  // a row of warmup_kinds()
+  std::string shape = "constant";  // name of a row of schedule_shapes()
+  double learning_rate = 0.1;      // the reference rate, which the warmup ends at
+  std::string warmup = "gradual";  // name of a row of warmup_kinds()
   double warmup_epochs = 0;
-  double warmup_start = 0;              // learning rate of step 0 where there is a warmup
-  std::vector<double> milestones = {};  // step: epochs at which the learning rate drops
-  double factor = 0.1;                  // step: by which it is multiplied there
-  double power = 2;                     // polynomial, mlperf
-  double end_rate = 0;                  // learning rate at the end, for shapes that fall to it
-  int64_t steps_per_epoch = 1;          // before the first growth
+  double warmup_start = 0;              // learning rate of step 0 if there is a warmup
+  std::vector<double> milestones = {};  // shape `step`: epochs at which the rate drops
+  double factor = 0.1;                  // shape `step`: factor of the rate at each milestone
+  double power = 2;                     // power of the shapes polynomial and mlperf
+  double end_rate = 0;                  // last learning rate, in shapes that fall to one
+  int64_t steps_per_epoch = 1;          // steps of an epoch before the minibatch grows
   int64_t total_steps = 1;
-  std::vector<StepGrowth> growths = {};  // in the order of their steps
+  std::vector<StepGrowth> growths = {};  // growths of the minibatch, sorted by step
 };
 
-// Position of a step in the schedule. Steps count from 0.
+// The position of a step in the schedule. Steps count from 0.
 struct SchedulePoint {
-  double epoch = 0;     // from the start of the run, warmup included
+  double epoch = 0;     // epochs since the start of the run, warmup included
   double progress = 0;  // 0 at the end of the warmup, 1 at the end of the run
-  double steps = 1;     // from the end of the warmup to the end of the run
+  double steps = 1;     // number of steps from the end of the warmup to the end of the run
 };
 
-// A multiplier of the reference learning rate; where the shape falls to an end rate, of what the reference is above it.
+// A shape: a multiplier of the reference learning rate. If the shape falls to an end rate, it multiplies what the
+// reference is above that.
 struct ScheduleShape {
   std::string_view name;
   std::string_view doc;
@@ -44,7 +45,7 @@ struct ScheduleShape {
   bool has_end_rate = false;
 };
 
-// The learning rate of a share of the warmup, `done` in [0, 1).
+// A kind of warmup: the learning rate after a share `done` of the warmup, in [0, 1).
 struct WarmupKind {
   std::string_view name;
   std::string_view doc;
@@ -56,16 +57,17 @@ std::span<const WarmupKind> warmup_kinds();
 
 class LearningRate {
  public:
-  // Throws Error on an unknown shape or warmup, naming those there are, on numbers out of range, on a shape `step`
-  // without milestones, and on an end rate for a shape that has none.
+  // Throws Error when the shape or the warmup is unknown (the text lists those there are), a number is out of range,
+  // the shape `step` has no milestones, or an end rate is set for a shape that has none.
   explicit LearningRate(ScheduleSpec spec);
 
-  // Step t of a warmup of W steps has the warmup's rate at t / W; from then on the shape's value. Past the last step
-  // the shape stays as at its end. Epochs count, not steps, where the minibatch grows.
+  // Returns the learning rate of a step. Step t of a warmup of W steps has the warmup's rate at t / W; later steps
+  // follow the shape. After the last step the rate stays at its last value. If the minibatch grows, positions are
+  // measured in epochs.
   double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
-  // In words: "gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 8580 steps".
+  // Returns the schedule in words: "gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 8580 steps".
   std::string description() const;
 
  private:

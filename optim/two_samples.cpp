@@ -14,7 +14,7 @@ namespace {
 struct SampleMoments {
   double mean = 0;
   double share = 0;    // variance of the mean
-  double degrees = 0;  // values less one
+  double degrees = 0;  // degrees of freedom: number of values less one
 };
 
 SampleMoments sample_moments(std::span<const double> values) {
@@ -27,7 +27,7 @@ SampleMoments sample_moments(std::span<const double> values) {
   return moments;
 }
 
-// Ranks of the values, doubled, which makes those of equal ones whole.
+// Returns the rank of each value, doubled: the mean rank of equal values is then a whole number.
 std::vector<size_t> doubled_ranks(const std::vector<double>& values) {
   std::vector<size_t> ranks;
   for (const double value : values) {
@@ -60,7 +60,7 @@ RankSumTails rank_sum_tails(std::span<const double> first, std::span<const doubl
   values.insert(values.end(), second.begin(), second.end());
   const std::vector<size_t> ranks = doubled_ranks(values);
   const size_t most = std::accumulate(ranks.begin(), ranks.end(), size_t{0});
-  // ways[n][sum]: to choose n of the ranks looked at so far with this sum.
+  // ways[n][sum] is the number of ways to choose n of the ranks seen so far whose sum is `sum`.
   std::vector<std::vector<double>> ways(first.size() + 1, std::vector<double>(most + 1));
   ways[0][0] = 1;
   for (const size_t rank : ranks)

@@ -5,14 +5,14 @@
 namespace kb {
 namespace {
 
-// eq. 9's.
+// Returns u <- m u + g, the velocity of Goyal et al. 2017, eq. 9.
 Tensor free_velocity(UpdateContext& c, Tensor gradient) {
   Tensor velocity = c.scalar("momentum") * c.slot("velocity") + gradient;
   c.set_slot("velocity", velocity);
   return velocity;
 }
 
-// eq. 10, with `correction` on the velocity from before.
+// Returns w after eq. 10 of Goyal et al. 2017, with `correction` as a factor of the old velocity.
 Tensor scaled_momentum(UpdateContext& c, Operand correction) {
   Tensor kept = (c.scalar("momentum") * correction) * c.slot("scaled_velocity");
   Tensor velocity = kept + c.scalar("learning_rate") * decayed_gradient(c);
@@ -20,7 +20,7 @@ Tensor scaled_momentum(UpdateContext& c, Operand correction) {
   return c.parameter - velocity;
 }
 
-// A mean kept in the slot of that name: beta of it, and 1 - beta of `value`.
+// Keeps a moving mean in a slot and returns it: beta times the old mean plus 1 - beta times `value`.
 Tensor moving_mean(UpdateContext& c, const char* slot, const char* beta, const char* one_minus_beta, Tensor value) {
   Tensor mean = c.scalar(beta) * c.slot(slot) + c.scalar(one_minus_beta) * value;
   c.set_slot(slot, mean);
@@ -31,32 +31,32 @@ Tensor mean_of(UpdateContext& c, Tensor gradient) {
   return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
 }
 
-// sqrt(v^) + epsilon; the moments are kept under PyTorch's names.
+// Returns sqrt(v^) + epsilon. The slots of the moments have PyTorch's names.
 Tensor root_mean_square(UpdateContext& c, Tensor gradient) {
   Tensor square = moving_mean(c, "exp_avg_sq", "beta2", "one_minus_beta2", gradient * gradient);
   return sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
 }
 
-// eta m^ / (sqrt(v^) + epsilon) of a mean m.
+// Returns Adam's step eta m^ / (sqrt(v^) + epsilon) for a mean m of gradients.
 Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
   Tensor size = c.scalar("learning_rate") / c.scalar("bias1");
   return size * mean / root_mean_square(c, gradient);
 }
 
-// (1 - eta lambda d) w: weight decay beside the step.
+// Returns (1 - eta lambda d) w: weight decay apart from the step.
 Tensor decayed_parameter(UpdateContext& c) {
   return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decay()) * c.parameter;
 }
 
-constexpr const char* kAhead = "ahead";  // y - x
+constexpr const char* kAhead = "ahead";  // the slot that holds y - x
 
-// y, where the gradient is taken.
+// Returns y, the point where the gradient is taken.
 Tensor point_of_gradient(UpdateContext& c) { return c.parameter + c.gradient_offset(kAhead); }
 
-// A step of z against `direction`, and of x, the mean of its points.
+// Moves z by a step against `direction`, and the mean x of its points; returns x.
 Tensor schedule_free_step(UpdateContext& c, Tensor direction) {
   Tensor base = c.gradient_offset(kAhead) / c.scalar("one_minus_beta");
-  Tensor to_base = base - c.scalar("learning_rate") * direction;  // from x to the new z
+  Tensor to_base = base - c.scalar("learning_rate") * direction;  // the vector from x to the new z
   Tensor share = c.scalar("mean_share");
   c.set_slot(kAhead, ((1.0 - share) * c.scalar("one_minus_beta")) * to_base);
   return c.parameter + share * to_base;
@@ -106,7 +106,7 @@ Tensor nadamw_update(UpdateContext& c) {
 Tensor lion_update(UpdateContext& c) {
   Tensor ahead = c.scalar("beta1") * c.slot("exp_avg") + c.scalar("one_minus_beta1") * c.gradient;
   moving_mean(c, "exp_avg", "beta2", "one_minus_beta2", c.gradient);
-  Tensor sign = select(ahead > 0.0, 1.0, select(ahead < 0.0, -1.0, ahead));  // which keeps what is not a number
+  Tensor sign = select(ahead > 0.0, 1.0, select(ahead < 0.0, -1.0, ahead));  // NaN stays NaN
   return decayed_parameter(c) - c.scalar("learning_rate") * sign;
 }
 

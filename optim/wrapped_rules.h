@@ -1,4 +1,4 @@
-// Rules around an update rule: each gives a rule that does something more, for any optimizer.
+// Wrappers of update rules: each takes the rule of any optimizer and returns one that does something more.
 #pragma once
 #include "graph/update_rule.h"
 
@@ -8,13 +8,13 @@ inline constexpr const char* kClipNorm = "clip_norm";
 inline constexpr const char* kEmaDecay = "ema_decay";
 inline constexpr const char* kEmaOffset = "ema_offset";
 
-// g <- g min(1, c / (|g| + 1e-6)) before the rule, |g| the Euclidean norm over all parameters, c the scalar clip_norm:
-// PyTorch's clip_grad_norm_. The gradient is that of the whole minibatch, without weight decay.
+// Before the rule, g <- g min(1, c / (|g| + 1e-6)), as PyTorch's clip_grad_norm_: |g| is the Euclidean norm over all
+// parameters, and c the scalar clip_norm. g is the gradient of the whole minibatch, without weight decay.
 UpdateRule with_clipped_gradient(UpdateRule rule);
 
-// Averages the parameters over steps: a <- D a + (1 - D) w', w' the new parameters, D the scalar ema_decay, a = w
-// before the first step. The slot ema_offset holds a - w', which starts at zero whatever the parameters start at; the
-// training itself is the same.
+// Averages the parameters over steps: a <- D a + (1 - D) w', where w' are the new parameters, D is the scalar
+// ema_decay, and a = w before the first step. The slot ema_offset holds a - w', so it starts at zero whatever the
+// parameters start at. The training itself does not change.
 UpdateRule with_averaged_parameters(UpdateRule rule);
 
 }  // namespace kb

@@ -17,7 +17,7 @@
 namespace kb {
 namespace {
 
-// Some file systems cannot flush a directory and say EINVAL: there the rename alone has to do.
+// Some file systems cannot flush a directory and say EINVAL; on these the rename alone must do.
 void flush_directory(const std::filesystem::path& directory) {
   const int descriptor = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -25,8 +25,8 @@ void flush_directory(const std::filesystem::path& directory) {
   ::close(descriptor);
 }
 
-// The file behind symbolic links, which stay. A rename would put a file in the place of a device or a FIFO: these are
-// refused, and nothing is written.
+// Returns the file that `target` leads to through symbolic links, which stay. Throws for a device or a FIFO, whose
+// place a rename would give to a file.
 std::filesystem::path checked(const std::filesystem::path& target) {
   struct stat status;
   if (::stat(target.c_str(), &status) != 0) {
@@ -42,7 +42,7 @@ std::filesystem::path checked(const std::filesystem::path& target) {
   return error ? target : real;
 }
 
-// Whether a call failed as a file system does that has no such thing.
+// Returns whether a call failed because the file system does not have this operation.
 bool is_not_known(int reason) {
   return reason == EPERM || reason == EINVAL || reason == EOPNOTSUPP || reason == ENOSYS;
 }
@@ -51,7 +51,8 @@ bool is_not_known(int reason) {
 
 AtomicFile::AtomicFile(const std::filesystem::path& target, int64_t bytes, unsigned mode)
     : target_(checked(target)), bytes_(bytes) {
-  // A file of this name left by a killed process with our number is stepped over, not overwritten.
+  // A killed process that had our number may have left a file of this name: it is not overwritten, and the next name is
+  // tried.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = target_;
     temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), attempt);
@@ -69,13 +70,13 @@ void AtomicFile::discard() {
   ::unlink(temporary_.c_str());
 }
 
-// The file keeps its length of 0: one that was cut short by a crash shows it. File systems that cannot set room aside
-// are left to find out by writing.
+// Sets disk space aside. The file keeps its length of 0, so that one cut short by a crash shows it. If the file system
+// cannot set space aside, a full disk is found when writing.
 void AtomicFile::set_aside() {
   if (::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, bytes_) == 0) return;
   const int reason = errno;
   if (reason != ENOSPC && reason != EDQUOT && reason != EFBIG) return;
-  discard();  // no destructor runs for an object that was not made
+  discard();  // no destructor runs after a constructor that throws
   throw_file_error("write", target_, reason, bytes_);
 }
 
@@ -95,7 +96,7 @@ void AtomicFile::commit() {
   ensure(descriptor_ >= 0, "AtomicFile::commit called twice");
   if (::fsync(descriptor_) != 0) fail();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
-  // After the rename nothing is left to undo; an error of close was reported by fsync already.
+  // After the rename there is nothing to undo, and fsync has reported any error that close would.
   ::close(std::exchange(descriptor_, -1));
   flush_directory(target_.parent_path());
 }
@@ -118,7 +119,7 @@ bool AtomicFile::commit_new() {
   return true;
 }
 
-// Of several processes one makes the target, and alone renames over it.
+// Makes the target empty. Of several processes one succeeds, and only that one renames over it.
 int AtomicFile::make_empty() const {
   const int descriptor = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   const int reason = errno;
@@ -127,7 +128,7 @@ int AtomicFile::make_empty() const {
   return 0;
 }
 
-// Both times are the file system's own.
+// Returns whether the target is empty and old. Both times come from the file system's clock.
 bool AtomicFile::is_abandoned() const {
   struct stat own {
   }, there{};

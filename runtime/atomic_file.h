@@ -1,5 +1,6 @@
-// Files that are there whole or not at all: written under a temporary name in the same directory, flushed to the disk,
-// renamed. Every output of a run goes this way. Errors are kb::Error with the path and the system's own words.
+// Writes files so that a reader finds them complete or not at all: under a temporary name in the same directory,
+// flushed to the disk, renamed. Every output of a run is written this way. Errors are kb::Error with the path and the
+// system's reason.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,28 +9,27 @@
 
 namespace kb {
 
-// After which an empty target of AtomicFile::commit_new is no other process's any more: that one was killed.
+// The age in seconds at which an empty target of AtomicFile::commit_new shows that the process that made it was killed.
 inline constexpr int64_t kAbandonedSeconds = 10;
 
 class AtomicFile {
  public:
-  // Opens `TARGET.PID.N.tmp`; the directory must be there. `bytes`, where known, are set aside on the disk at once, so
-  // that a full one is found before anything is written.
-  // Throws Error where the target is a folder, a device, a FIFO or a socket; a symbolic link stays, and the file that
-  // it leads to is replaced.
+  // Opens `TARGET.PID.N.tmp`; the directory must exist. `bytes`, if known, are set aside on the disk at once, so that a
+  // full disk is found before anything is written. If `target` is a symbolic link, the link stays and the file that it
+  // leads to is replaced. Throws Error when the target is a folder, a device, a FIFO or a socket.
   explicit AtomicFile(const std::filesystem::path& target, int64_t bytes = 0, unsigned mode = 0666);
-  // Without a commit the target stays as it was and the temporary file goes.
+  // Removes the temporary file unless it was committed; the target then stays as it was.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  // Flushes, renames over the target, flushes the directory. Once, last.
+  // Flushes the file, renames it over the target and flushes the directory. It is called once, last.
   void commit();
-  // Likewise, where there is no target yet; false: there is one, and it stays as it is. Of several processes that try
-  // at once, on whatever machines, one succeeds. On a file system that has neither hard links nor renames that spare a
-  // target, the target is empty before it is whole: where its process was killed there, another one makes it
+  // Commits if there is no target yet; otherwise leaves the target as it is and returns false. Of several processes
+  // that try at once, on any machines, one succeeds. On a file system that has neither hard links nor renames that keep
+  // a target, the target is empty for a moment; if the process is killed then, another one makes the target
   // kAbandonedSeconds later.
   bool commit_new();
 
@@ -46,9 +46,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// `mode`: of the file, less what the process's mask takes away.
+// Writes the whole file. `mode` is the file's mode, less what the process's mask takes away.
 void write_file_atomically(const std::filesystem::path& target, std::string_view content, unsigned mode = 0666);
-// False where the target is there already, and stays as it is.
+// Writes the file if there is no target; otherwise leaves the target as it is and returns false.
 bool write_file_once(const std::filesystem::path& target, std::string_view content);
 
 }  // namespace kb

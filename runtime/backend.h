@@ -1,5 +1,6 @@
-// Interface of a processor to a session: a target to compile for, memory, executables made from schedules, and a runner
-// that takes steps with them. On a device with its own memory a step is enqueued and goes on while the host does.
+// The interface between a session and a processor: a target to compile for, memory, executables made from schedules,
+// and a runner that takes steps. A device with its own memory gets a step enqueued and computes it while the host
+// continues.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,11 +14,11 @@
 
 namespace kb {
 
-// Memory of one allocation, zeroed; freed with it.
+// A block of memory, zeroed at first. The destructor frees it.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  virtual std::byte* data() = 0;  // for the host to touch only where Backend::host_visible()
+  virtual std::byte* data() = 0;  // the host may touch it only if Backend::host_visible()
   virtual int64_t bytes() const = 0;
 };
 
@@ -26,9 +27,9 @@ class Executable {
   virtual ~Executable() = default;
   // Sets the address of each buffer of the schedule; called before the first run and whenever memory moves.
   virtual void bind(std::span<std::byte* const> buffers) = 0;
-  // Computes, or enqueues behind all that was enqueued before.
+  // Computes the program, or enqueues it after all that was enqueued before.
   virtual void run() = 0;
-  // One run with a clock around every step, waited for: times from its start.
+  // Runs once with a clock around every schedule step, and waits for it. Returns the times since the start of the run.
   virtual std::vector<StepTime> profile() = 0;
 };
 
@@ -43,87 +44,91 @@ struct RunnerParts {
     View view;
     int64_t bytes = 0;
   };
-  // Programs that run one behind the other, by their numbers. The first routine ends a step: it gives the outputs.
+  // A routine is a sequence of programs, by their numbers. The first routine ends a step: it computes the outputs.
   using Routine = std::vector<size_t>;
 
-  std::vector<const Schedule*> schedules;  // of the programs; one schedule may stand in several, bound to other memory
+  // One for each program; a schedule may serve several programs with different memory.
+  std::vector<const Schedule*> schedules;
   std::vector<std::unique_ptr<Executable>> programs;
   std::vector<Routine> routines;
   std::vector<Input> inputs;
   std::vector<Output> outputs;
-  std::function<std::byte*(size_t program, const Buffer&)> address;  // of every buffer that is no input
+  // Gives the memory of every buffer that is not an input.
+  std::function<std::byte*(size_t program, const Buffer&)> address;
 };
 
-// Takes steps: inputs on their way in, the routines, results on their way back.
+// Takes steps: it moves inputs to the processor, runs the routines, and moves results back.
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Host memory of an input, until the next run, to be filled whole; an input that is not asked for keeps its value. A
-  // scalar (rank 0) always holds its value and may be left alone.
+  // Returns host memory for an input, which the caller fills whole before the next run. An input for which this is not
+  // called keeps its value. The memory of a scalar (rank 0) always holds its value and may be left as it is.
   virtual std::byte* input(size_t i) = 0;
-  // In place of input(), without a copy: the value of the next run is at `from`, in memory of Backend::allocate_host,
-  // and stays there until depth() - 1 more runs were asked for, or the outputs were read. Every later run must be given
-  // the input anew.
+  // Stands in for input() and saves a copy: the value for the next run is at `from`, in memory from
+  // Backend::allocate_host. It must stay there until depth() - 1 more runs were asked for, or the outputs were read.
+  // Every later run needs another call.
   virtual void lend(size_t i, const std::byte* from) = 0;
-  // How many runs, the last one included, may still have their inputs on the way.
+  // Returns the number of runs, the last one included, whose inputs may still be on their way.
   virtual int depth() const = 0;
-  // One routine. Allocates nothing once each has run a few times.
+  // Runs one routine. It allocates nothing once each routine has run a few times.
   virtual void run(size_t routine = 0) = 0;
-  // How many steps behind the last one results should be read so that the device never waits for the host: 0, or 1
-  // where the only routine is the step.
+  // Returns how many steps later a result should be read so that the device never waits for the host: 1 if the only
+  // routine is the step, else 0.
   virtual int lag() const = 0;
-  // Host memory of an output of the last step, or with `age` 1 (where lag() is 1, for outputs of at most
-  // kKeptOutputBytes) of the one before, until the next run. Waits for that step.
+  // Returns host memory that holds an output of the last step, or with `age` 1 of the step before, until the next run.
+  // `age` 1 needs lag() = 1 and an output of at most kKeptOutputBytes. Waits for that step.
   virtual const std::byte* output(size_t i, int age) = 0;
   // Waits for all steps.
   virtual void wait() = 0;
-  // The routine that ends a step, with a clock around every part.
+  // Runs the routine that ends a step, with a clock around every part.
   virtual Profile profile() = 0;
 };
 
-// Outputs up to this size come back with every step.
+// Outputs up to this size are copied to the host with every step.
 inline constexpr int64_t kKeptOutputBytes = 64 << 10;
 
-// Sums over all that was loaded with it.
+// The cost of one call of load(), over all its schedules.
 struct LoadReport {
-  int64_t cache_hits = 0, compiled = 0;  // distinct kernels
-  double jit_milliseconds = 0;           // kernels: cache look-up, compiler, loading
-  double library_milliseconds = 0;       // library primitives
+  int64_t cache_hits = 0, compiled = 0;  // numbers of distinct kernels
+  double jit_milliseconds = 0;           // time for kernels: cache look-up, compiler, loading
+  double library_milliseconds = 0;       // time to make library primitives
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string description() const = 0;  // "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3 with amx"
+  virtual std::string description() const = 0;  // a text: "cpu: avx512, 2 threads, 2 shards, oneDNN 2.6.3 with amx"
   virtual const Target& target() const = 0;
-  // Names the library that computes convolutions and matmuls, and the instructions that it uses: "oneDNN 2.6.3 with
-  // amx". With another library or other instructions the bits of a run may differ.
+  // Returns the library that computes convolutions and matmuls, and the instructions that it uses: "oneDNN 2.6.3 with
+  // amx". Another library or other instructions may change the bits of a run.
   virtual std::string library() const = 0;
-  // The dtype in which convolutions and matmuls of `dtype` are computed here: itself, or f32, out of which they round.
+  // Returns the dtype in which convolutions and matmuls of `dtype` are computed: `dtype` itself, or f32, which they
+  // round.
   virtual DType library_dtype(DType dtype) const = 0;
-  // Choices among a library's implementations that were made by measuring, from a call to what does it. Given back
-  // before anything is compiled they are used as they are: a run that goes on computes the same bits. None on a CPU.
+  // A library's implementations that were chosen by measuring: from a call to what computes it. A resumed run gives
+  // them back before anything is compiled, and so computes the same bits. A CPU makes no such choices.
   using AlgorithmChoices = std::map<std::string, std::string>;
   virtual AlgorithmChoices algorithm_choices() const { return {}; }
   virtual void use_algorithm_choices(const AlgorithmChoices&) {}
 
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
-  // Memory of the host that inputs may be lent from: page-locked where a device copies out of it.
+  // Allocates host memory from which inputs may be lent. It is page-locked if a device copies out of it.
   virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
-  // Returns the bytes of the memory that `allocate` takes from, used and free together.
+  // Returns the bytes of the memory that allocate() takes from, used and free together.
   virtual int64_t memory_bytes() const = 0;
-  // Bytes of it that no process holds now; all of it where that is not known.
+  // Returns the bytes of it that no process uses now; all of it if that is unknown.
   virtual int64_t free_bytes() const { return memory_bytes(); }
-  // Whether the host reads and writes what `allocate` gives as its own memory.
+  // Returns whether the host can read and write the memory that allocate() gives.
   virtual bool host_visible() const = 0;
-  // Between the backend's memory and the host's, behind all that was enqueued; done at return.
-  virtual void upload(std::byte* to, const std::byte* from, int64_t bytes) = 0;
-  virtual void download(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+  // Copy between the backend's memory and the host's, after all that was enqueued. They return when the copy is done.
+  virtual void upload(std::byte* target, const std::byte* source, int64_t bytes) = 0;
+  virtual void download(std::byte* target, const std::byte* source, int64_t bytes) = 0;
 
-  // One executable a schedule; the kernels of all are compiled together. The schedules must outlive the executables.
+  // Returns one executable for each schedule; the kernels of all are compiled together. The schedules must outlive the
+  // executables.
   virtual std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                         LoadReport& report) = 0;
-  // Binds the programs to memory. The schedules must outlive the runner.
+  // Binds the programs to memory and returns a runner. The schedules must outlive it.
   virtual std::unique_ptr<Runner> make_runner(RunnerParts parts) = 0;
 };
 
@@ -131,14 +136,14 @@ class Communicator;
 class Heartbeat;
 
 struct CpuOptions {
-  int threads = 0;                       // 0 = all cores
-  int shards = 0;                        // fixed sample shards of library calls; 0 = number of cores
-  std::string cache_directory;           // "" = from the environment (runtime/options.h)
-  Communicator* communicator = nullptr;  // of programs for several processes; outlives the backend
-  Heartbeat* heartbeat = nullptr;        // is told of every exchange; may be absent
-  bool narrow_weight_gradients = false;  // as a GPU has them in 16 bits: see Target
+  int threads = 0;                       // 0 stands for all cores
+  int shards = 0;                        // number of parts of the samples in library calls; 0: number of cores
+  std::string cache_directory;           // "": the environment names it (runtime/options.h)
+  Communicator* communicator = nullptr;  // connects several processes; must outlive the backend
+  Heartbeat* heartbeat = nullptr;        // if given, it is told of every exchange
+  bool narrow_weight_gradients = false;  // weight gradients are in 16 bits, as on a GPU: see Target
 };
-// Throws Error for threads outside of [0, kMostThreads] (runtime/usable_processors.h).
+// Throws Error when the number of threads is not in [0, kMostThreads] (runtime/usable_processors.h).
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// The kernel cache as its owner sees it: what is in it, what is damaged, away with it.
+// The kernel cache as its owner sees it: lists what is in it, finds what is damaged, and clears it.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -7,27 +7,28 @@
 
 namespace kb {
 
-// One `<key>.so` or `<key>.cubin`.
+// One entry, `<key>.so` or `<key>.cubin`.
 struct CacheEntry {
   std::filesystem::path path;
-  int64_t bytes = 0;         // of the file; the entries of kernels compiled together are one file on the disk
+  int64_t bytes = 0;         // size of the file; the entries of kernels compiled together are one file
   int64_t file_kernels = 0;  // kernels in the file
-  double age_s = 0;          // since it was written
+  double age_s = 0;          // seconds since the file was written
   std::string processor;
   std::string compiler;
-  std::string damage;  // empty: whole, and nobody's but this user's. Another is deleted and built again at its next use
+  // Empty: the entry is whole and belongs to this user; otherwise its next user deletes and rebuilds it.
+  std::string damage;
 };
 
-// Every entry, checked, sorted by key; none where there is no such directory.
+// Returns every entry, checked, sorted by key; nothing if the directory does not exist.
 std::vector<CacheEntry> list_cache(const std::filesystem::path& cache_dir);
 
-// Those with damage alone.
+// Returns the entries with damage.
 std::vector<CacheEntry> verify_cache(const std::filesystem::path& cache_dir);
 
-// Bytes on the disk: a file with several names counts once.
+// Returns the bytes on the disk; a file with several names counts once.
 int64_t cache_bytes(const std::filesystem::path& cache_dir);
 
-// Removes what the cache wrote, and nothing else that lies there; returns the number of entries removed.
+// Removes what the cache wrote, and nothing else in the directory; returns the number of entries removed.
 int64_t clear_cache(const std::filesystem::path& cache_dir);
 
 }  // namespace kb

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Metadata whose values change from save to save; each has its full width from the start, so that a header is made once
-// and written over.
+// Metadata whose values change from save to save. Each has its full width from the start, so that the header is made
+// once and these values are written over.
 constexpr const char* kStep = "step";
 constexpr const char* kSamples = "samples";
 constexpr const char* kSchedule = "schedule_sha256";
@@ -29,7 +29,7 @@ constexpr const char* kState = "state_sha256";
 constexpr const char* kHeader = "header_sha256";
 constexpr size_t kNumberDigits = 16, kHashDigits = 64;
 constexpr const char* kBytes = "tensor_bytes";
-constexpr const char* kSlots = "slots";  // "velocity,second_moment": what optimizer state's names begin with
+constexpr const char* kSlots = "slots";  // names of the optimizer's slots, "velocity,second_moment"
 
 constexpr const char* kPrefix = "step-";
 constexpr const char* kSuffix = ".safetensors";
@@ -44,7 +44,7 @@ int64_t number(std::string_view digits) {
   return error == std::errc() && end == digits.data() + digits.size() ? value : -1;
 }
 
-// -1 for another file's name.
+// Returns the step in the name of a checkpoint file; -1 for any other name.
 int64_t step_of(const fs::path& path) {
   const std::string name = path.filename().string();
   const size_t frame = std::strlen(kPrefix) + std::strlen(kSuffix);
@@ -52,7 +52,8 @@ int64_t step_of(const fs::path& path) {
   return number(std::string_view(name).substr(std::strlen(kPrefix), name.size() - frame));
 }
 
-// Gives the offset in `header` of the value of metadata key `key`, or npos. Quotes inside of values are escaped.
+// Returns the offset in `header` of the value of metadata key `key`, or npos. A value cannot be taken for the key,
+// because quotes in values are escaped.
 size_t value_begin(std::string_view header, const char* key) {
   const std::string mark = fmt::format("\"{}\":\"", key);
   const size_t at = header.find(mark);
@@ -72,7 +73,7 @@ std::string slot_names(const std::vector<TensorView>& state) {
   throw Error(fmt::format("{}: this checkpoint cannot be used: {}", path.string(), why));
 }
 
-// One that cannot be removed does no harm: the next save tries again.
+// Removes old checkpoints. One that cannot be removed does no harm: the next save tries again.
 void prune(const fs::path& folder, int64_t step, int64_t keep) {
   int64_t kept = 0;
   std::error_code ignored;
@@ -80,7 +81,7 @@ void prune(const fs::path& folder, int64_t step, int64_t keep) {
     if (step_of(path) > step || ++kept > keep) fs::remove(path, ignored);
 }
 
-// With its length before it, checked against its own hash.
+// Returns the header with the length before it, after its hash was checked.
 std::string read_header(const InputFile& file) {
   const fs::path& path = file.path();
   uint64_t length = 0;
@@ -140,14 +141,14 @@ void CheckpointWriter::save(const CheckpointCursor& cursor) {
   wait();
   store_.refresh();
   for (size_t i = 0; i < state_.size(); ++i)
-    std::memcpy(const_cast<std::byte*>(copies_[i].data), state_[i].data,  // into body_
+    std::memcpy(const_cast<std::byte*>(copies_[i].data), state_[i].data,  // the copies lie in body_
                 static_cast<size_t>(state_[i].type.bytes()));
   patch(kStep, fmt::format("{:0{}}", cursor.step, kNumberDigits));
   patch(kSamples, fmt::format("{:0{}}", cursor.samples, kNumberDigits));
   patch(kSchedule, cursor.schedule_sha256);
   if (!cursor.schedule_state.empty()) patch(kScheduleState, cursor.schedule_state);
   pending_ = std::async([this, step = cursor.step, is_best = cursor.is_best] { write(step, is_best); });
-  // No thread can be made: what is deferred to a wait is not on the disk before it.
+  // If no thread can be made, get() would do the work: it is done now, so that the file is on the disk.
   if (pending_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) pending_.wait();
 }
 
@@ -215,7 +216,8 @@ std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
   std::set<std::string> names;
   for (const NamedTensor& tensor : checkpoint.tensors) names.insert(tensor.name);
   const std::string slots = "," + checkpoint.fact(kSlots) + ",";
-  // A slot's tensor is SLOT.NAME beside NAME: a layer that has a slot's name is none.
+  // The optimizer's tensors are called SLOT.NAME, and there is a tensor NAME. A layer may have the name of a slot too:
+  // its tensors have no such partner.
   auto is_slot = [&](const std::string& name) {
     const size_t dot = name.find('.');
     return dot != std::string::npos && slots.find("," + name.substr(0, dot) + ",") != std::string::npos &&
@@ -227,7 +229,7 @@ std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
   return result;
 }
 
-// A second name for the file, or a copy where the file system has no such names.
+// Gives the file a second name, or copies it if the file system has no hard links.
 void keep_best_checkpoint(const fs::path& folder, int64_t step) {
   const fs::path from = file_of(folder, step), best = folder / kBestCheckpoint, fresh = best.string() + ".tmp";
   std::error_code error;

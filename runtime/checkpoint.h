@@ -1,7 +1,7 @@
-// Checkpoints: all that a run needs to go on to the same bits, each in one safetensors file STEP.safetensors of a
-// folder. Tensors are the store's canonical ones; the metadata are the cursor, the facts that must hold where it is
-// loaded, and two SHA-256: of the state, and of the header (written with zeros in its own place), so that a flipped bit
-// anywhere is found.
+// Checkpoints: all that a run needs to continue to the same bits, in one safetensors file STEP.safetensors. Tensors
+// have the store's canonical form. The metadata are the cursor, the facts that must hold for a run that loads it, and
+// two SHA-256: of the state, and of the header (computed with zeros in its own place), so that a flipped bit anywhere
+// is found.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -14,39 +14,42 @@
 
 namespace kb {
 
-// File of a folder that holds the best state so far; it stays when the checkpoint of its step goes.
+// The file in a folder that holds the best state so far. It stays when the checkpoint of its step is removed.
 inline constexpr const char* kBestCheckpoint = "best.safetensors";
 
-// Key of the fact that CheckpointCursor::schedule_state is written over; as wide in every file of a folder.
+// The metadata key of CheckpointCursor::schedule_state; its value is equally long in every file of a folder.
 inline constexpr const char* kScheduleState = "schedule_state";
 
-// The point that a run has reached. Randomness is a function of seed and step, so that there is nothing else to save.
+// The point that a run has reached. Randomness is a function of seed and step, so there is nothing else to save.
 struct CheckpointCursor {
-  int64_t step = 0;                 // done
-  int64_t samples = 0;              // seen
-  std::string schedule_sha256;      // 64 digits: of the scalars of all steps done, as the schedule counts them
-  bool is_best = false;             // so far: kept as kBestCheckpoint too
-  std::string schedule_state = {};  // of a schedule that is no function of the step (AdaScale); "": it is one
+  int64_t step = 0;             // number of steps done
+  int64_t samples = 0;          // number of samples seen
+  std::string schedule_sha256;  // 64 digits: hash of the scalars of all steps done, in the order of the schedule
+  bool is_best = false;         // the best state so far, which becomes kBestCheckpoint too
+  // State of a schedule that depends on more than the step (AdaScale); "": there is none.
+  std::string schedule_state = {};
 };
 
 struct CheckpointFolder {
   std::filesystem::path path;
-  std::map<std::string, std::string> facts;  // into every file's metadata
-  int64_t keep = 1;                          // files that stay, the newest
-  std::function<void()> before = [] {};      // what must be on the disk before a file is; called by another thread
+  std::map<std::string, std::string> facts;  // are written into every file's metadata
+  int64_t keep = 1;                          // number of files that stay, the newest
+  std::function<void()> before = [] {};  // puts on the disk what must be there before the file; another thread calls it
 };
 
-// Writes beside the training: save() copies the state and returns. One copy of the state is taken in the constructor.
+// Writes checkpoints while the training continues: save() copies the state and returns. The memory of the copy is
+// allocated in the constructor.
 class CheckpointWriter {
  public:
   CheckpointWriter(const StateStore& store, CheckpointFolder folder);
-  ~CheckpointWriter();  // waits; an error that nobody asked for is lost
+  ~CheckpointWriter();  // waits for the last save; an error that nobody asked for is lost
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Waits for the save before. Files of later steps, of a future that was given up, go when this one is there.
+  // Saves the state, after it waited for the previous save. Files of later steps, which an earlier run left, are
+  // removed when this one is on the disk.
   void save(const CheckpointCursor& cursor);
-  // Throws what a save met (Error of a full disk) if it has met it by now; allocates nothing.
+  // Throws the error of a save (Error for a full disk) if there is one by now. Allocates nothing.
   void check();
   void wait();
 
@@ -69,19 +72,19 @@ struct Checkpoint {
   std::map<std::string, std::string> metadata;
   std::vector<NamedTensor> tensors;
 
-  const std::string& fact(const std::string& key) const;  // "" where there is none
+  const std::string& fact(const std::string& key) const;  // "" if there is no such fact
 };
 
-// Checks every byte. Throws Error, with the reason, for a file that is cut short, damaged, no checkpoint, or of values
-// that are not finite; FileError for one that cannot be read, whatever is in it.
+// Reads a checkpoint and checks every byte. Throws Error, with the reason, when the file is cut short, damaged or no
+// checkpoint, or holds values that are not finite; FileError when the system cannot read it.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
-// The checkpoint without optimizer state, as PyTorch knows a model.
+// Returns the checkpoint's tensors without optimizer state: the model, as PyTorch names it.
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);
 
-// Makes the checkpoint of `step` in the folder its kBestCheckpoint. Throws Error where it cannot.
+// Makes the checkpoint of `step` in the folder its kBestCheckpoint. Throws Error when it cannot.
 void keep_best_checkpoint(const std::filesystem::path& folder, int64_t step);
 
-// Files of the folder by their names alone, the newest first; none where there is no folder.
+// Returns the checkpoint files of a folder, told by their names alone, the newest first; nothing if there is no folder.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
 }  // namespace kb

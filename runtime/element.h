@@ -1,5 +1,5 @@
-// Elements in memory as the arithmetic sees them, inline for loops over whole tensors (graph/dtype.h has the same
-// roundings for one element at a time).
+// Elements in memory and their conversion to float, inline for loops over whole tensors. graph/dtype.h has the same
+// roundings for one element at a time.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct F32 {
 struct Bf16 {
   uint16_t bits;
   float load() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-  // Round to nearest even; a NaN stays a quiet NaN.
+  // Rounds to nearest even; a NaN stays a quiet NaN.
   void store(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);
     const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
@@ -30,7 +30,7 @@ struct F16 {
   void store(float value) { bits = static_cast<_Float16>(value); }
 };
 
-// An f32 in memory that holds only values of the narrower `Narrow`.
+// An f32 in memory that holds only values which the narrower type `Narrow` can hold.
 template <class Narrow>
 struct Rounded {
   float bits;

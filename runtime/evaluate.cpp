@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-// "\"rate\" f32[], \"x\" f32[N=4,C=3]"
+// Returns names and types as error texts show them: "\"rate\" f32[], \"x\" f32[N=4,C=3]".
 std::string names_and_types(const std::map<std::string, Type>& types) {
   std::string text;
   for (const auto& [name, type] : types)
@@ -40,13 +40,14 @@ void check_evaluable(const Graph& graph) {
                 "graph.outputs.push_back({\"y\", y.value()})");
 }
 
-// Whether elements of a C++ type, by the dtype that it stands for first, may fill or read a tensor of `dtype`.
+// Returns whether C++ elements may fill or read a tensor of `dtype`; `elements` is the first dtype that their C++ type
+// stands for.
 bool stands_for(DType elements, DType dtype) {
   return elements == dtype || (elements == DType::f32 && is_low_precision(dtype)) ||
          (elements == DType::u8 && dtype == DType::boolean);
 }
 
-// "elements of type float": of C++ values that stand for `dtype`.
+// Returns "elements of type float", for the C++ type that stands for `dtype`.
 std::string elements_text(DType dtype) {
   const std::string type = dtype == DType::f64       ? "double"
                            : dtype == DType::boolean ? "bool"
@@ -56,7 +57,7 @@ std::string elements_text(DType dtype) {
   return "elements of type " + type;
 }
 
-// A fault of one given tensor.
+// Throws Error for a value that does not fit its tensor.
 [[noreturn]] void refuse(const std::string& name, std::string_view fault, const Type& type, std::string_view expected,
                          std::string_view got) {
   throw Error(fmt::format("value of \"{}\", which is {}: {}\n  expected: {}\n  got:      {}", name, to_string(type),
@@ -95,8 +96,8 @@ void check_indices(const Graph& graph, const NamedValues& given) {
   }
 }
 
-void fill(const Type& type, std::byte* to, const TensorValues& values) {
-  for (int64_t i = 0; i < values.size(); ++i) store_element(type.dtype, to, i, values[i]);
+void fill(const Type& type, std::byte* out, const TensorValues& values) {
+  for (int64_t i = 0; i < values.size(); ++i) store_element(type.dtype, out, i, values[i]);
 }
 
 Array array_of(const TensorView& view) {
@@ -172,7 +173,7 @@ struct CompiledGraph::Loaded {
         NamedTensor& tensor =
             tensors.emplace_back(name, type, std::vector<std::byte>(static_cast<size_t>(type.bytes())));
         fill(type, tensor.data.data(), values);
-      } else if (session.has_input(name)) {  // what no output depends on is not there
+      } else if (session.has_input(name)) {  // a tensor that no output depends on is not in the program
         fill(session.input_type(name), session.input(name), values);
       }
     }

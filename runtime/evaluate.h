@@ -1,5 +1,5 @@
-// Runs a bare graph: values of its inputs by name in, its outputs in typed vectors out. No data set, loss or optimizer
-// is needed. recipes/tutorial/bare_graph.cpp shows it.
+// Runs a single graph: it takes values of the inputs by name, and gives the outputs as vectors of C++ elements. It
+// needs no data set, loss or optimizer. recipes/tutorial/bare_graph.cpp shows it.
 #pragma once
 #include <concepts>
 #include <map>
@@ -15,11 +15,11 @@
 
 namespace kb {
 
-// The values of one tensor, row-major: elements that lie one behind the other in memory of the caller, or one number,
-// which takes the dtype of the scalar that it is given to.
+// The values of one tensor, row-major: contiguous elements in the caller's memory, or one number, which becomes the
+// dtype of the scalar that gets it.
 class TensorValues {
  public:
-  // Borrows a vector, array or span: its elements must outlive the run.
+  // Refers to the elements of a vector, array or span; they must outlive the run.
   template <std::ranges::contiguous_range Range>
   requires Element<std::ranges::range_value_t<Range>> TensorValues(const Range& elements)
       : dtype_(dtype_of<std::ranges::range_value_t<Range>>()),
@@ -42,22 +42,22 @@ class TensorValues {
 
 using NamedValues = std::map<std::string, TensorValues>;
 
-// Results of a run, by name. Each function throws Error where there is none of that name; a vector of another element
-// type than the result's is an Error too.
+// The results of a run by name. Each function throws Error when there is no such name, or when T is not the element
+// type of the result.
 class GraphResults {
  public:
   GraphResults(std::map<std::string, Array> outputs, std::map<std::string, Array> states)
       : outputs_(std::move(outputs)), states_(std::move(states)) {}
 
-  // An output, row-major.
+  // Returns an output, row-major.
   template <Element T>
   std::vector<T> values(const std::string& output) const {
     return elements<T>(find("output", outputs_, output), output);
   }
-  // The first element of an output of any dtype. Error where it is empty.
+  // Returns the first element of an output of any dtype. Throws Error when it is empty.
   double number(const std::string& output) const;
   const Type& type(const std::string& output) const { return find("output", outputs_, output).type; }
-  // A state that the graph writes (running statistics), after the run.
+  // Returns a state that the graph writes (running statistics), after the run.
   template <Element T>
   std::vector<T> state(const std::string& variable) const {
     return elements<T>(find("written state", states_, variable), variable);
@@ -79,24 +79,24 @@ class GraphResults {
 };
 
 struct EvaluateOptions {
-  uint32_t seed = 0;           // of the parameters' and states' initial values, as in a training
-  Backend* backend = nullptr;  // outlives the compiled graph; null: the CPU's, all cores
+  uint32_t seed = 0;           // seed of the initial values of parameters and states, as in a training
+  Backend* backend = nullptr;  // must outlive the compiled graph; null: a CPU backend with all cores
 };
 
-// A graph compiled once for many runs.
+// A graph that is compiled once for many runs.
 class CompiledGraph {
  public:
-  // Throws Error where the graph has no output.
+  // Throws Error when the graph has no output.
   explicit CompiledGraph(const Graph& graph, const EvaluateOptions& options = {});
   ~CompiledGraph();
   CompiledGraph(const CompiledGraph&) = delete;
   CompiledGraph& operator=(const CompiledGraph&) = delete;
 
-  // `values`: one for every input ("seed", "step" and "worker" too where it has dropout), and for those parameters and
-  // states that shall have others than they have, which are the seed's at first. A state that the graph writes keeps
-  // for the next run what it was written. Throws Error, and has changed nothing, for an input that is missing, a name
-  // that the graph does not have, another dtype, another number of elements, and a number of an index_input that is out
-  // of range.
+  // Runs the graph. `values` has a value for every input ("seed", "step" and "worker" too if the graph has dropout),
+  // and for parameters and states that shall change; at first these have the values that the seed gives. A state that
+  // the graph writes keeps the new value for the next run. Throws Error, and changes nothing, for an input without a
+  // value, a name that the graph does not have, a wrong dtype or number of elements, and a number of an index_input
+  // that is out of range.
   GraphResults run(const NamedValues& values);
 
  private:
@@ -104,8 +104,8 @@ class CompiledGraph {
   std::unique_ptr<Loaded> loaded_;
 };
 
-// One run: `evaluate(graph, {{"x", pixels}, {"rate", 0.1}}).values<float>("y")`. Compiles the graph each time (its
-// kernels once: they stay in the disk cache); a CompiledGraph does not.
+// Runs a graph once: `evaluate(graph, {{"x", pixels}, {"rate", 0.1}}).values<float>("y")`. Each call compiles the
+// graph, though its kernels stay in the disk cache; a CompiledGraph compiles it once.
 GraphResults evaluate(const Graph& graph, const NamedValues& values, const EvaluateOptions& options = {});
 
 }  // namespace kb

@@ -12,12 +12,12 @@ namespace {
 
 std::string amount(uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// 0 would be called a success.
+// Returns the text of errno. The system's text for 0 would be "Success", so 0 has its own.
 std::string reason_text(int error_number) {
   return error_number == 0 ? "the system gives no reason" : std::generic_category().message(error_number);
 }
 
-// Tells how much room there is and how much is needed, if the error is one of room; else gives "".
+// Returns how much room is free and how much is needed, if the error is that of a full disk; else "".
 std::string room_text(const std::filesystem::path& path, int error_number, int64_t bytes) {
   std::string room;
   struct statvfs disk;

@@ -1,4 +1,4 @@
-// Errors that tell people which file could not be read or written, and why.
+// Errors that say which file could not be read or written, and why.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,15 +8,15 @@
 
 namespace kb {
 
-// The system refuses a file that is to be read or written, which says nothing of its content: another time, or for
-// another user, it may be there and whole. A file that was read and is damaged is an Error of another kind.
+// The system refuses to read or write a file. That says nothing of its content: at another time, or for another user,
+// it may be there and whole. For a file that was read and is damaged, Error is thrown and not this class.
 class FileError : public Error {
  public:
   using Error::Error;
 };
 
-// Throws FileError("cannot ACTION PATH: <text of errno>"); of a full disk also how much is free there, and how much was
-// needed where `bytes` is not 0.
+// Throws FileError("cannot ACTION PATH: <text of errno>"). For a full disk the text also says how much is free and, if
+// `bytes` is not 0, how much is needed.
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number,
                                    int64_t bytes = 0);
 

@@ -10,10 +10,11 @@ namespace {
 
 struct Found {
   int64_t count = 0, first = -1;
-  double value = 0;  // the first's
+  double value = 0;  // the first value that is not finite
 };
 
-// Tells whether any f32 value is not finite: its exponent has all bits set. Most tensors have none, and are read once.
+// Returns whether an f32 value is not finite, which is when all bits of its exponent are set. It is a quick test,
+// because most tensors hold no such value.
 bool has_any(const float* values, int64_t count) {
   constexpr uint32_t kExponent = 0x7f800000;
   bool any = false;

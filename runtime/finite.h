@@ -1,4 +1,4 @@
-// Tensors that hold an infinity or NaN: what trains no further, and is neither saved nor begun with.
+// Finds tensors that hold an infinity or NaN. A run does not train on with them, save them, or start from them.
 #pragma once
 #include <span>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// "fc.bias: 3 of 10 values are not finite, the first at index 5: nan"; further such tensors are counted. Empty where
-// all values are finite.
+// Returns "fc.bias: 3 of 10 values are not finite, the first at index 5: nan" and the number of further tensors like
+// it; "" when all values are finite.
 std::string not_finite_text(std::span<const TensorView> tensors);
 
 }  // namespace kb

@@ -8,7 +8,7 @@
 namespace kb {
 namespace {
 
-// Reads from the front of a line.
+// Reads the fields of a line from front to back.
 class FlatScanner {
  public:
   explicit FlatScanner(std::string_view line) : rest_(line) {}
@@ -52,7 +52,7 @@ class FlatScanner {
     field.kind = FlatJson::Kind::number;
     const auto length = static_cast<size_t>(end - rest_.data());
     field.source = cut(length, length);
-    return field.source.find_first_not_of("+-.0123456789eE") == std::string_view::npos;  // neither inf nor nan
+    return field.source.find_first_not_of("+-.0123456789eE") == std::string_view::npos;  // excludes inf and nan
   }
 
   bool at_end() {

@@ -1,5 +1,5 @@
-// Lines of flat JSON objects, as metrics.jsonl holds them: {"kind":"step","step":12,"loss":null}. Quick, for files of
-// millions of lines; whatever nests is for runtime/json_reader.h.
+// Parses lines of flat JSON objects, as metrics.jsonl holds them: {"kind":"step","step":12,"loss":null}. It is fast,
+// for files of millions of lines. Nested JSON is read by runtime/json_reader.h.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -7,32 +7,33 @@
 
 namespace kb {
 
-// Views of the text that it was read from.
+// The fields of one line. They refer to the text that was parsed, which must outlive them.
 class FlatJson {
  public:
   enum class Kind : uint8_t { number, text, boolean, null };
   struct Field {
     std::string_view key;
-    std::string_view source;  // as it is written; of a text without its quotes
+    std::string_view source;  // the value as it is written; a text without its quotes
     Kind kind = Kind::null;
     double number = 0;
   };
 
-  // False where the line is no object, or holds a value that is no number, truth value, null, or text without escapes.
+  // Returns false when the line is no object, or a value is not a number, a truth value, null, or a text without
+  // escapes.
   bool parse(std::string_view line);
-  // The first of that key; null where there is none.
+  // Returns the first field with this key; null when there is none.
   const Field* find(std::string_view key) const;
-  // Empty where there is no such text.
+  // Returns a text; empty when no text has this key.
   std::string_view text(std::string_view key) const;
-  // NaN where there is no such number, or null in its place: JSON has no numbers that are not finite.
+  // Returns a number; NaN when no number has this key, or it is null, which stands for a number that is not finite.
   double number(std::string_view key) const;
 
  private:
   std::vector<Field> fields_;
 };
 
-// Calls `take` for every whole line that can be read, in order, and passes over the others; a last line without an end
-// was torn.
+// Calls `take` for every line that can be parsed, in order, and skips the others. A last line without a line end was
+// written in part, and is skipped too.
 void for_each_flat_json(std::string_view text, const std::function<void(const FlatJson&)>& take);
 
 }  // namespace kb

@@ -1,20 +1,20 @@
-// An advisory lock on a folder: that one process alone works in it.
+// An advisory lock on a folder, so that only one process works in it.
 #pragma once
 #include <filesystem>
 
 namespace kb {
 
-// Tries to lock the folder (flock), and holds the lock as long as it lives; the system gives it back where the process
-// is killed. A file system without such locks lets everybody have it.
+// Tries to lock the folder (flock) and holds the lock while the object lives. If the process is killed, the system
+// releases the lock. On a file system without locks everybody gets it.
 class FolderLock {
  public:
-  // Throws Error where the folder cannot be opened.
+  // Throws Error when the folder cannot be opened.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  // False where another process holds it.
+  // Returns false when another process holds the lock.
   bool has_it() const { return has_it_; }
 
  private:

@@ -20,20 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long a machine that makes no more processes is given to make one.
+// The time to wait for the system to make a process when it makes none at present.
 constexpr std::chrono::milliseconds kPatience{10000};
 
-// At most -O2: the printers write vectors themselves, and -O3 only costs time (54 kernels: 0.93 s against 1.10 s).
-// Never -ffast-math: it also links code that changes the rounding mode of the whole process. g++ turns a loop of
-// conditional loads into one masked load and, where it knows the mask, that into a load of the whole vector and a
-// blend, which reads past the end of a buffer: no loop of lanes is made free of its conditions. With sanitizers -O1,
-// which halves their compile time (the contract makes the results equal bit for bit), and no check of what
-// AddressSanitizer sees at the access: those of pointers' arithmetic are half of the compile time.
+// The flags of every kernel. At most -O2: the printers write vectors themselves, and -O3 only costs time (54 kernels:
+// 0.93 s against 1.10 s). Never -ffast-math, which also links code that changes the rounding mode of the whole process.
+// No if-conversion of loops: g++ would make one masked load of conditional loads and, if it knows the mask, a load of
+// the whole vector and a blend, which reads past the end of a buffer. With sanitizers -O1, which halves the compile
+// time and changes no bit of the results; and no check of pointer arithmetic, which is half of the compile time and
+// which AddressSanitizer repeats at the access.
 std::vector<std::string> compile_flags(const std::string& version, const std::string& sanitize, int level) {
   std::vector<std::string> flags = {"-x", "c++", "-std=c++17", "-march=native", "-ffp-contract=off"};
   const auto add = [&](std::initializer_list<std::string> more) { flags.insert(flags.end(), more); };
   add({"-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
-  if (version.find("clang") == version.npos) add({"-fno-tree-loop-if-convert"});  // which clang does not know
+  if (version.find("clang") == version.npos) add({"-fno-tree-loop-if-convert"});  // clang does not know this flag
   if (sanitize.empty())
     add({fmt::format("-O{}", level), "-nostdlib"});
   else
@@ -42,11 +42,11 @@ std::vector<std::string> compile_flags(const std::string& version, const std::st
   return flags;
 }
 
-// Without the start files and the C++ library the link takes a third of the time; what generated code may call is
-// named here: libm for f64, libgcc for conversions that the instruction set lacks.
+// The libraries that generated code may call: libm for f64, and libgcc for conversions that the instruction set lacks.
+// Without the start files and the C++ library, linking takes a third of the time.
 std::vector<std::string> link_libraries() { return {"-lm", "-lgcc"}; }
 
-// Size and time of the file behind `path`, as text; empty where there is none.
+// Returns size and time of the file that `path` leads to, as text; empty when there is none.
 std::string file_stamp(const fs::path& path) {
   std::error_code error;
   const uintmax_t size = fs::file_size(path, error);
@@ -57,8 +57,8 @@ std::string file_stamp(const fs::path& path) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Starts one more process. Where the system makes none, `collect` waits for the oldest of those that run; where none
-// runs, others' may end within kPatience.
+// Starts one more process. If the system makes none, `collect` waits for the oldest one that runs; if none of ours
+// runs, other processes may end within kPatience.
 template <class Collect>
 void start(std::deque<Process>& running, const std::vector<std::string>& argv, Collect collect) {
   const auto begin = std::chrono::steady_clock::now();
@@ -86,7 +86,7 @@ std::string ask_version(const std::string& path) {
   return first_line(result.output);
 }
 
-// The record that the cache keeps of a compiler: the stamp of its file, then its version, one line each.
+// The record that the cache keeps of a compiler: the stamp of its file and its version, one line each.
 struct Memory {
   std::string stamp;
   std::string version;
@@ -101,7 +101,7 @@ Memory recall(const TrustedFolder& folder, const std::string& record) {
   return memory;
 }
 
-// A cache that cannot be written costs one more process at the next start, nothing else.
+// Writes the record. If that fails, the next start asks the compiler again, and nothing else is lost.
 void remember(const fs::path& record, const Memory& memory) {
   make_private_folder(record.parent_path());
   try {
@@ -138,7 +138,8 @@ void require_compiler(const HostCompiler& compiler) {
                   compiler.path, compiler.origin));
 }
 
-// A program that is no compiler may end without an error and without a shared object, or fail without a word.
+// Returns the result of a compilation. A program that is no compiler may end without an error and without a shared
+// object, or fail without a word.
 CompileResult judge(const CompileJob& job, ProcessResult process) {
   const bool ended = process.status == 0;
   if (ended && !file_stamp(job.object).empty()) return {.ok = true, .diagnostics = std::move(process.output)};

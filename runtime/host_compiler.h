@@ -1,5 +1,6 @@
-// The host's C++ compiler: the one that built Kilobatch, unless the user names another. It turns printed kernels into
-// shared objects. No header is needed at run time, no shell is started, and a warm kernel cache needs no compiler.
+// The C++ compiler of the host, which turns printed kernels into shared objects: the one that built Kilobatch, unless
+// the user names another. At run time no header is needed, no shell is started, and a warm kernel cache needs no
+// compiler.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -10,39 +11,40 @@
 
 namespace kb {
 
-// All fields but `path` and `origin` are part of every kernel's key.
+// All fields but `path` and `origin` enter the key of every kernel.
 struct HostCompiler {
   std::string path;
-  std::string origin;                  // who named it, for the error where it is gone
-  std::string version;                 // first line of `--version`; empty: gone, and never seen by this cache
-  std::vector<std::string> flags;      // before the source; the floating-point contract
-  std::vector<std::string> libraries;  // after the source
-  std::string processor;               // what -march=native stands for
+  std::string origin;   // the setting that named it, for the error when it does not exist
+  std::string version;  // first line of `--version`; empty: it does not exist, and this cache has never seen it
+  std::vector<std::string> flags;      // options before the source, with the floating-point contract
+  std::vector<std::string> libraries;  // options after the source
+  std::string processor;               // description of the processor, which -march=native stands for
 };
 
 struct CompileJob {
   std::filesystem::path source;
-  std::filesystem::path object;  // the shared object to write
+  std::filesystem::path object;  // path of the shared object to write
 };
 
 struct CompileResult {
   bool ok = false;
-  std::string diagnostics;  // what the compiler wrote
+  std::string diagnostics;  // output of the compiler
 };
 
-// Asks the compiler for its version only when its file changed since `options.cache_dir` last heard of it; where it is
-// gone, the remembered version lets a warm cache still be used.
+// Finds the compiler. It is asked for its version only if its file changed since `options.cache_dir` recorded it; if
+// the file does not exist any more, the recorded version still allows a warm cache to be used.
 HostCompiler find_host_compiler(const RuntimeOptions& options);
 
-// Compiles all jobs at once, one process each, or as many at once as the system starts. kb::Error where the compiler
-// cannot be started.
+// Compiles all jobs at once, one process each, or as many at once as the system starts. Throws kb::Error when the
+// compiler cannot be started.
 std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs);
 
-// Whether the compiler refuses the text itself, read without writing anything: where it does not, what failed was a
-// write (a full TMPDIR, where it keeps what goes from pass to pass) or memory. Errors as above.
+// Returns whether the compiler refuses the text itself; it writes nothing for this. If it accepts the text, the failure
+// was one of memory or of a write (a full TMPDIR, where it keeps intermediate files). Throws as compile_shared_objects
+// does.
 bool is_refused(const HostCompiler& compiler, const std::filesystem::path& source);
 
-// The command that compiles `job`, for a person to repeat.
+// Returns the command that compiles `job`, so that a person can repeat it.
 std::string command_line(const HostCompiler& compiler, const CompileJob& job);
 
 }  // namespace kb

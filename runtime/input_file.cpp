@@ -20,7 +20,7 @@ const char* kind_of_file(unsigned mode) {
   return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-// O_NONBLOCK: a FIFO without a writer is opened, and refused, at once. It means nothing to a regular file.
+// With O_NONBLOCK a FIFO that nobody writes is opened at once, and then refused. Regular files do not heed the flag.
 InputFile::InputFile(const std::filesystem::path& path)
     : InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
 
@@ -32,18 +32,18 @@ InputFile::InputFile(std::filesystem::path path, int descriptor) : path_(std::mo
     size_ = static_cast<size_t>(status.st_size);
     return;
   }
-  ::close(descriptor_);  // no destructor runs for an object that was not made
+  ::close(descriptor_);  // no destructor runs after a constructor that throws
   if (error != 0) throw_file_error("read", path_, error);
   throw FileError(fmt::format("cannot read {}: expected a file, got {}", path_.string(), kind_of_file(status.st_mode)));
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
 
-size_t InputFile::read_some(size_t begin, void* to, size_t bytes) const {
+size_t InputFile::read_some(size_t begin, void* out, size_t bytes) const {
   size_t filled = 0;
   while (filled < bytes) {
     const ssize_t got =
-        ::pread(descriptor_, static_cast<char*>(to) + filled, bytes - filled, static_cast<off_t>(begin + filled));
+        ::pread(descriptor_, static_cast<char*>(out) + filled, bytes - filled, static_cast<off_t>(begin + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_file_error("read", path_, errno);
     if (got == 0) break;
@@ -52,8 +52,8 @@ size_t InputFile::read_some(size_t begin, void* to, size_t bytes) const {
   return filled;
 }
 
-void InputFile::read(size_t begin, void* to, size_t bytes) const {
-  const size_t got = read_some(begin, to, bytes);
+void InputFile::read(size_t begin, void* out, size_t bytes) const {
+  const size_t got = read_some(begin, out, bytes);
   if (got < bytes)
     throw Error(fmt::format("cannot read {}: it ends after {} bytes, of which {} were expected", path_.string(),
                             begin + got, begin + bytes));
@@ -74,7 +74,7 @@ std::string read_file(const std::filesystem::path& path) {
   const InputFile file(path);
   std::string content(file.size(), '\0');
   content.resize(file.read_some(0, content.data(), content.size()));
-  // Reads on past the size that the file had at first: it grew meanwhile, or has no size (/proc).
+  // Continues past the size that the file had when it was opened: it may have grown, or have no size (/proc).
   constexpr size_t kMore = 4096;
   for (size_t got = kMore; got == kMore;) {
     const size_t filled = content.size();

@@ -1,6 +1,6 @@
-// The one writer of JSON: a value is built, its members in the order in which they are given, and dump() makes the
-// text; runtime/json_reader.h reads. Light to include. A text may hold any bytes: they are read as they were
-// (runtime/utf8.h says how they are written), and what is UTF-8 is written as it is.
+// Writes JSON: a value is built with its members in the order in which they are added, and dump() makes the text.
+// runtime/json_reader.h reads JSON. A text may hold any bytes and is read back as the same bytes: UTF-8 is written as
+// it is, and runtime/utf8.h says how other bytes are written.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -25,14 +25,14 @@ class Json {
 
   Json() : value_(nullptr) {}
   Json(std::nullptr_t) : Json() {}
-  // An object: {{"step", 12}, {"shape", Json::array({3, 32})}}. `=` adds to one that has been made.
+  // Makes an object: {{"step", 12}, {"shape", Json::array({3, 32})}}. operator[] adds members later.
   Json(std::initializer_list<Member> members);
   Json(bool truth) : value_(truth) {}
   template <std::signed_integral T>
   Json(T number) : value_(int64_t{number}) {}
   template <std::unsigned_integral T>
   Json(T number) : value_(uint64_t{number}) {}
-  // What is not finite is written as null: JSON has no such numbers.
+  // A number that is not finite is written as null, since JSON has none.
   Json(double number) : value_(number) {}
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string text) : value_(std::move(text)) {}
@@ -45,21 +45,21 @@ class Json {
   template <class T>
   Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}
   template <class T>
-  Json(const T*) = delete;  // of other pointers, which would be truth values
+  Json(const T*) = delete;  // keeps other pointers from becoming truth values
 
   static Json array(Array items = {}) { return Json(std::move(items)); }
   static Json object() { return Json(std::initializer_list<Member>{}); }
 
-  // Null becomes an object, and a key that is not there a member that is null.
+  // Returns a member. Null becomes an object first, and a missing member is added as null.
   Json& operator[](std::string_view key);
-  // Null where there is no such member.
+  // Returns a member; null when there is none.
   const Json* find(std::string_view key) const;
-  // Null becomes an array.
+  // Adds an item. Null becomes an array first.
   void push_back(Json item);
   const Value& value() const { return value_; }
   const Object& members() const { return std::get<Object>(value_); }
 
-  // In one line, or in lines of `indent` spaces a level.
+  // Returns the text in one line, or in lines indented by `indent` spaces a level.
   std::string dump(int indent = -1) const;
 
   friend bool operator==(const Json& a, const Json& b);
@@ -74,7 +74,7 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// Behind Member, whose size g++ 14 wants to know here.
+// The definition comes after that of Member, whose size g++ 14 needs here.
 inline bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 template <class T>
@@ -82,10 +82,10 @@ Json::Json(const std::map<std::string, T>& members) : Json(object()) {
   for (const auto& [key, value] : members) std::get<Object>(value_).push_back({key, Json(value)});
 }
 
-// Returns a value that was read, to be written again.
+// Returns a value that was read, so that it can be written again.
 Json copy_of(const JsonValue& value);
 
-// Returns a number or a truth value as JSON has it, anything else as text: the other way of scalar_text.
+// Returns a number or a truth value, if `text` is one in JSON, else a text. It is the inverse of scalar_text().
 Json scalar_json(const std::string& text);
 
 }  // namespace kb

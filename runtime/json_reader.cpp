@@ -13,16 +13,16 @@ namespace kb {
 
 struct JsonValue::Node {
   Kind kind = Kind::null;
-  bool is_whole = false;        // a number within 64 bits
-  uint32_t begin = 0, end = 0;  // bytes in the text; of a scalar only the end is known
+  bool is_whole = false;        // an integer that 64 bits hold
+  uint32_t begin = 0, end = 0;  // range of bytes in the text; a scalar has its end only
   union {
     int64_t whole = 0;
     double real;
     bool truth;
   };
   std::string text;
-  std::string key;           // in an object
-  std::vector<Node> inside;  // of an array, of an object, in the order of the text
+  std::string key;           // key of a member of an object
+  std::vector<Node> inside;  // members of an object or items of an array, in the order of the text
 };
 
 struct JsonValue::Document {
@@ -44,10 +44,11 @@ using JsonNode = JsonValue::Node;
 
 constexpr size_t kShownBytes = 80;
 
-// For an error text: not longer than a line, nothing that a terminal would act on.
+// Returns a text for an error message: at most a line long, and without characters that a terminal would act on.
 std::string shown(std::string_view text) {
   size_t end = std::min(text.size(), kShownBytes);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within UTF-8
+  // The end is moved to the begin of a UTF-8 character.
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   std::string out;
   for (const char c : text.substr(0, end)) {
     const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
@@ -56,7 +57,7 @@ std::string shown(std::string_view text) {
   return end < text.size() ? out + "..." : out;
 }
 
-// Over the text, telling how much of it was read.
+// An iterator over the text that counts how much was read.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -85,7 +86,7 @@ class CountingIterator {
   size_t* count_;
 };
 
-// Makes the tree from the parser's events.
+// Builds the tree from the parser's events.
 class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit TreeMaker(JsonValue::Document& document) : document_(document) {}
@@ -120,7 +121,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
     scalar(JsonValue::Kind::text).text = bytes_of(std::move(value));
     return true;
   }
-  bool binary(nlohmann::json::binary_t&) override { return false; }  // JSON has none
+  bool binary(nlohmann::json::binary_t&) override { return false; }  // JSON has no binary values
 
   bool start_object(size_t) override { return open(JsonValue::Kind::object); }
   bool start_array(size_t) override { return open(JsonValue::Kind::array); }
@@ -140,7 +141,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: WHY; last read: 'TOKEN'"
+    // The text is "[json.exception.parse_error.101] parse error at line 1, column 2: WHY; last read: 'TOKEN'".
     std::string why = error.what();
     if (const size_t at = why.find("] "); at != std::string::npos) why.erase(0, at + 2);
     if (why.starts_with("parse error"))
@@ -152,7 +153,7 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
  private:
   JsonNode& scalar(JsonValue::Kind kind) {
     JsonNode& node = add(kind);
-    // A number's end is known once the byte behind it is read.
+    // The parser knows the end of a number only after it has read the next byte.
     const char last = document_.text[read_ - 1];
     const bool read_on = kind == JsonValue::Kind::number && (last < '0' || last > '9');
     node.end = static_cast<uint32_t>(read_ - (read_on ? 1 : 0));
@@ -169,7 +170,8 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // Only the innermost container grows, so that pointers to those around it stay good.
+  // Adds a node to the innermost container. No other container grows, so that pointers to the containers around it stay
+  // valid.
   JsonNode& add(JsonValue::Kind kind) {
     if (++values_ > kMaxJsonValues) document_.fail(read_, "", fmt::format("at most {} values", kMaxJsonValues), "more");
     JsonNode& node = open_.empty() ? document_.root : open_.back()->inside.emplace_back();
@@ -195,9 +197,9 @@ class TreeMaker : public nlohmann::json_sax<nlohmann::json> {
   }
 
   JsonValue::Document& document_;
-  std::vector<JsonNode*> open_;  // outermost first
-  std::string key_;              // of the value that comes next
-  size_t read_ = 0;              // bytes
+  std::vector<JsonNode*> open_;  // the open containers, the outermost first
+  std::string key_;              // key of the next value
+  size_t read_ = 0;              // number of bytes read
   size_t values_ = 0;
 };
 

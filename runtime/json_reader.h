@@ -1,8 +1,7 @@
-// The one reader of JSON: headers of safetensors, manifests, metrics, picks. Such a text may come from anywhere, so
-// what is not JSON, is nested deeper than kMaxJsonDepth, gives a key twice, holds a number beyond double's range, text
-// that is no UTF-8 or a NUL, and every value that is not of the type asked for, is an Error that names the text, the
-// line, the key, what was expected and what stands there. Bytes that runtime/json.h wrote as characters are bytes
-// again.
+// Reads JSON: headers of safetensors, manifests, metrics, picks. The text may come from anywhere. Error is thrown when
+// it is not JSON, nests deeper than kMaxJsonDepth, gives a key twice, has a number beyond double's range, text that is
+// not UTF-8, or a NUL; and when a value does not have the type that is asked for. The error names the text, the line,
+// the key, what was expected and what was found. Bytes that runtime/json.h wrote as characters become bytes again.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +14,10 @@
 
 namespace kb {
 
-inline constexpr int kMaxJsonDepth = 64;             // arrays and objects inside of each other
-inline constexpr size_t kMaxJsonValues = 2'000'000;  // of one text: they take 112 bytes each
+inline constexpr int kMaxJsonDepth = 64;             // greatest depth of arrays and objects in each other
+inline constexpr size_t kMaxJsonValues = 2'000'000;  // most values of one text; each takes 112 bytes
 
-// A value of a text that was parsed; copies share the text.
+// A value of a parsed text. Copies share the text.
 class JsonValue {
  public:
   enum class Kind : uint8_t { null, boolean, number, text, array, object };
@@ -26,17 +25,19 @@ class JsonValue {
   struct Node;
 
   Kind kind() const;
-  // False also of what is no object.
+  // Returns whether this is an object with the key.
   bool has(std::string_view key) const;
-  // Throws Error where this is no object, or an object without the key.
+  // Returns a member. Throws Error when this is no object or lacks the key.
   JsonValue at(std::string_view key) const;
-  // In the order of the text. Throw Error where this is no array, no object.
+  // Return the items of an array, and the members of an object, in the order of the text. Each throws Error when this
+  // is none.
   std::vector<JsonValue> items() const;
   std::vector<std::pair<std::string, JsonValue>> members() const;
 
-  // True for a number within 64 bits that is written without a point and an exponent.
+  // Returns whether this is an integer that 64 bits hold, written without a point and an exponent.
   bool is_whole() const;
-  // T is bool, int64_t, double or std::string; a double may be written as a whole number.
+  // Returns the value; T is bool, int64_t, double or std::string. A double may be written as an integer. Throws Error
+  // when it is not a T.
   template <class T>
   T as() const;
   template <class T>
@@ -53,11 +54,11 @@ class JsonValue {
     for (const JsonValue& item : items()) values.push_back(item.as<T>());
     return values;
   }
-  std::map<std::string, std::string> texts() const;  // an object of strings
+  std::map<std::string, std::string> texts() const;  // an object whose values are strings
 
-  // As it is written. Throws Error where this is no array and no object.
+  // Returns the text of an array or object as it is written. Throws Error for another value.
   std::string_view source() const;
-  // Throws Error: this value is not what is `expected`.
+  // Throws Error, which says that this value is not what was `expected`.
   [[noreturn]] void refuse(const std::string& expected) const;
 
  private:
@@ -69,7 +70,7 @@ class JsonValue {
 
   std::shared_ptr<const Document> document_;
   const Node* node_;
-  std::string path_;  // "versions.compiler"; empty at the top
+  std::string path_;  // place in the text, as "versions.compiler"; empty at the top
 };
 
 template <>
@@ -81,11 +82,11 @@ double JsonValue::as<double>() const;
 template <>
 std::string JsonValue::as<std::string>() const;
 
-// `what` names the text in errors: a path, "PATH: line 12".
+// Parses the text. `what` names it in errors: a path, or "PATH: line 12".
 JsonValue parse_json(std::string text, const std::string& what);
 
-// Returns a value as a flag of a command line has it: a number, a word, true, null; of an array or object its JSON on
-// one line.
+// Returns a value as it is written on a command line: a number, a word, true, null; an array or object as JSON on one
+// line.
 std::string scalar_text(const JsonValue& value);
 
 }  // namespace kb

@@ -33,14 +33,14 @@ Sha256 host_hash(const KernelBatch& batch, const HostCompiler& compiler) {
                             fmt::format("{}", fmt::join(compiler.libraries, "\n"))});
 }
 
-// ---- Reading
+// ---- reading kernels from the cache
 
 void* open_library(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// The entry point of kernel `key`, or null with the reason in `damage`. Each name of a file is opened by itself: the
-// loader maps a file once whatever its name, but takes a name that it has seen for the file that had it then - an older
-// one with this kernel, perhaps without the others. Between the check and the loading nobody can exchange the entry: it
-// is found through the descriptor of a folder in which no stranger may replace anything.
+// Returns the entry point of kernel `key`; null with the reason in `damage` when it cannot be used. Each name of a file
+// is opened by itself. The loader maps a file once under all its names, but it takes a name that it has seen before for
+// the file that had it then, which may be an older one without the other kernels. Nobody can exchange the file between
+// check and loading: it is opened through the descriptor of a folder in which no other user may replace anything.
 void* find_kernel(EntryReader& reader, const std::string& key, const std::string& name, std::string& damage) {
   const std::string file = key + std::string(kEntrySuffix);
   if (!reader.find(file, key, damage)) return nullptr;
@@ -50,9 +50,9 @@ void* find_kernel(EntryReader& reader, const std::string& key, const std::string
   return address;
 }
 
-// ---- Compiling
+// ---- compiling kernels
 
-// A directory for one call's half-done work; nothing of it survives.
+// A directory for the intermediate files of one call; its destructor removes it.
 class WorkDirectory {
  public:
   WorkDirectory(fs::path path, bool in_cache) : path_(std::move(path)), in_cache_(in_cache) {}
@@ -70,13 +70,13 @@ class WorkDirectory {
   bool in_cache_;
 };
 
-// Null, with errno, where the directory cannot be had.
+// Returns nothing, with errno set, when the directory cannot be made.
 std::optional<fs::path> make_work_directory(const fs::path& parent) {
   std::string path = (parent / fmt::format("{}XXXXXX", kWorkPrefix)).string();
   return ::mkdtemp(path.data()) ? std::optional<fs::path>(path) : std::nullopt;
 }
 
-// Removes work that killed processes left, once it is an hour old: no compilation takes so long.
+// Removes directories that killed processes left when they are an hour old: no compilation takes so long.
 void remove_stale_work(const fs::path& cache_dir) {
   std::error_code error;
   for (const fs::directory_entry& item : fs::directory_iterator(cache_dir, error)) {
@@ -86,7 +86,7 @@ void remove_stale_work(const fs::path& cache_dir) {
   }
 }
 
-// Appends in place: the work directory is private until the entry is published.
+// Appends in place, which is safe: the work directory is private until the entry is published.
 void append(const fs::path& path, std::string_view bytes) {
   std::FILE* file = std::fopen(path.c_str(), "ab");
   if (!file) throw_file_error("write", path, errno);
@@ -113,7 +113,7 @@ class Loader {
  private:
   fs::path entry_path(const std::string& key) const { return cache_dir_ / (key + std::string(kEntrySuffix)); }
 
-  // Returns what has to be compiled.
+  // Loads what the cache has, and returns the kernels that must be compiled.
   WantedKernels read_cache(const WantedKernels& wanted) {
     if (cache_dir_.empty()) return wanted;
     WantedKernels missing;
@@ -142,7 +142,7 @@ class Loader {
     const WorkDirectory work = choose_work_directory();
     const std::vector<CompileJob> jobs = write_sources(units, work.path());
     std::vector<CompileResult> results = compile_shared_objects(compiler_, jobs);
-    // A compiler is several processes, of which one may have found no room beside the others: alone it has.
+    // A compiler is several processes, and one of them may have lacked memory beside the others. Alone it may succeed.
     for (size_t i = 0; i < units.size(); ++i)
       if (!results[i].ok && blamed_kernel(units[i], results[i].diagnostics).empty())
         results[i] = compile_shared_objects(compiler_, std::span(&jobs[i], 1))[0];
@@ -151,7 +151,8 @@ class Loader {
     for (size_t i = 0; i < units.size(); ++i) take(units[i], jobs[i].object, work.in_cache());
   }
 
-  // In the cache itself, so that entries are made by link; elsewhere only where it cannot be written.
+  // Returns a directory in the cache itself, so that entries can be made by hard links; another one only if the cache
+  // cannot be written.
   WorkDirectory choose_work_directory() {
     std::string reason = "no cache directory";
     if (!cache_dir_.empty()) {
@@ -197,7 +198,7 @@ class Loader {
                                     diagnostics, command_line(compiler_, kept)));
   }
 
-  // Seals, loads, and only then publishes: what cannot be loaded never enters the cache.
+  // Appends the trailer, loads, and only then publishes: an object that cannot be loaded never enters the cache.
   void take(const KernelUnit& unit, const fs::path& object, bool keep) {
     const KernelEntry entry = {
         .processor = compiler_.processor, .compiler = compiler_.version, .keys = sorted_keys(unit)};
@@ -225,7 +226,7 @@ class Loader {
   const KernelBatch& batch_;
   const HostCompiler& compiler_;
   const fs::path& cache_dir_;
-  std::vector<std::string> keys_;  // of the batch's kernels, in order
+  std::vector<std::string> keys_;  // keys of the batch's kernels, in order
   std::map<std::string, void*> addresses_;
   LoadedKernels result_;
 };

@@ -14,7 +14,7 @@
 namespace kb {
 namespace {
 
-// Goes into every key; changes with the way a translation unit is put together here.
+// This enters every key; it changes when translation units are put together in another way.
 constexpr std::string_view kCacheVersion = "1";
 
 }  // namespace
@@ -43,7 +43,7 @@ WantedKernels distinct_kernels(const KernelBatch& batch, const Sha256& hash, std
   return wanted;
 }
 
-// Longest text first, each to the unit that has least: compile time goes with the length of the text.
+// Puts the longest text first, each into the shortest unit: compile time is proportional to the length of the text.
 std::vector<KernelUnit> split_kernels(const WantedKernels& wanted, size_t count) {
   std::vector<std::pair<std::string, const KernelSource*>> kernels(wanted.begin(), wanted.end());
   std::stable_sort(kernels.begin(), kernels.end(),
@@ -68,7 +68,8 @@ std::string unit_text(const KernelBatch& batch, const KernelUnit& unit) {
 
 namespace {
 
-// Names the kernel in the first line that holds `word` and a place in a kernel: "k_1:2:3" of g++, "k_1(2)" of NVRTC.
+// Returns the kernel named in the first line of `diagnostics` that holds `word` and a place in a kernel: "k_1:2:3" from
+// g++, "k_1(2)" from NVRTC.
 std::string first_named(const KernelUnit& unit, const std::string& diagnostics, std::string_view word) {
   for (size_t at = 0; at < diagnostics.size();) {
     const size_t end = std::min(diagnostics.find('\n', at), diagnostics.size());

@@ -1,5 +1,5 @@
-// Functions that the caches of host and device kernels share: they make keys, take equal kernels once, and put kernels
-// together into translation units and their objects into the cache.
+// Functions that the caches of host and device kernels share: they make keys, find equal kernels, put kernels together
+// into translation units, and put the compiled objects into the cache.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -16,30 +16,30 @@
 
 namespace kb {
 
-// Hashes all that the kernels of a batch have in common; `compiler` gives its version, options and processor.
+// Hashes all that the kernels of a batch have in common. `compiler` lists its version, options and processor.
 Sha256 batch_hash(const KernelBatch& batch, const std::vector<std::string>& compiler);
 std::string kernel_key(Sha256 batch_hash, const KernelSource& kernel);
 
-using WantedKernels = std::map<std::string, const KernelSource*>;  // by key: equal kernels once
-// `keys` gets those of the batch's kernels, in order.
+using WantedKernels = std::map<std::string, const KernelSource*>;  // key and source: equal kernels once
+// Returns the distinct kernels of a batch. `keys` gets the key of each kernel of the batch, in order.
 WantedKernels distinct_kernels(const KernelBatch& batch, const Sha256& batch_hash, std::vector<std::string>& keys);
 
-// Kernels compiled together: key and source.
+// Kernels that are compiled together: key and source of each.
 struct KernelUnit {
   std::vector<std::pair<std::string, const KernelSource*>> kernels;
   size_t characters = 0;
 };
-// At most `units` of about equal lengths.
+// Splits the kernels into at most `units` units of about equal length.
 std::vector<KernelUnit> split_kernels(const WantedKernels& wanted, size_t units);
-// The #line directives make a compiler call each kernel by its name.
+// Returns the text of a unit. Its #line directives make a compiler name the kernel in a message.
 std::string unit_text(const KernelBatch& batch, const KernelUnit& unit);
-// The kernel (or "prelude") of the compiler's first error, else of its first message; empty where its trouble was
-// another one.
+// Returns the kernel (or "prelude") that the compiler's first error names, or else its first message; empty when the
+// compiler had another problem.
 std::string blamed_kernel(const KernelUnit& unit, const std::string& diagnostics);
 std::vector<std::string> sorted_keys(const KernelUnit& unit);
 
-// Entries of a cache directory that were made for one processor, by this user or the administrator. Kernels compiled
-// together are one file under several names: it is read and hashed once, told by its inode.
+// Reads entries of a cache directory that were made for one processor by this user or the administrator. Kernels that
+// were compiled together are one file under several names; the inode tells, and it is read and hashed once.
 class EntryReader {
  public:
   struct Entry {
@@ -49,8 +49,8 @@ class EntryReader {
 
   EntryReader(const std::filesystem::path& cache_dir, std::string processor)
       : folder_(cache_dir), processor_(std::move(processor)) {}
-  // The file of this name, which holds kernel `key`; null where there is none, or where it is not to be used, with the
-  // reason in `damage`.
+  // Returns the file of this name, which holds kernel `key`; null when there is none, or when it must not be used, with
+  // the reason in `damage`.
   const Entry* find(const std::string& name, const std::string& key, std::string& damage);
   const TrustedFolder& folder() const { return folder_; }
 
@@ -58,11 +58,11 @@ class EntryReader {
   Entry check(const TrustedFile& file) const;
   TrustedFolder folder_;
   std::string processor_;
-  std::map<std::pair<uint64_t, uint64_t>, Entry> files_;  // by device and inode
+  std::map<std::pair<uint64_t, uint64_t>, Entry> files_;  // keyed by device and inode
 };
 
-// A second name for the file; a copy where the file system has no hard links. An entry that is already there came from
-// another process and is as good.
+// Gives the file a second name, or copies it if the file system has no hard links. If the entry exists already, another
+// process made it, and it is as good.
 void publish(const std::filesystem::path& object, const std::filesystem::path& entry);
 
 }  // namespace kb

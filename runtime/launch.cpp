@@ -36,7 +36,7 @@ std::optional<pid_t> whole_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-// To every process of a session; how many there were.
+// Sends the signal to every process of a session; returns their number.
 int signal_session(pid_t session, int number) {
   int count = 0;
   DIR* processes = ::opendir("/proc");
@@ -68,7 +68,7 @@ class Launched {
       const int number = sigwaitinfo(&awaited_, nullptr);
       if (number == SIGCHLD) {
         siginfo_t info{};
-        // Left unreaped: as long as it is there no other process takes the number of its session.
+        // The child is not reaped yet: until it is, no other process gets the number of its session.
         if (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             info.si_pid == child_)
           break;
@@ -78,7 +78,7 @@ class Launched {
         hand_on(number);
       }
     }
-    const int left = signal_session(child_, SIGKILL) - 1;  // the child itself is there still
+    const int left = signal_session(child_, SIGKILL) - 1;  // does not count the child itself
     while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(status) && first_ == 0)
       fmt::print(stderr, "{} was ended by signal {}, and {} of its processes with it\n", name_, WTERMSIG(status),
@@ -105,7 +105,8 @@ class Launched {
     throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(error)));
   }
 
-  // In the child. What it does not look at stays away from mpirun, which gives its processes none of these masks.
+  // Runs in the child. mpirun does not handle the signals that are blocked here; the processes that it starts get none
+  // of these masks.
   [[noreturn]] void become(std::vector<char*>& words, pid_t parent, int fault) {
     ::setsid();
     ::prctl(PR_SET_PDEATHSIG, kHandedOn);
@@ -144,8 +145,8 @@ class Launched {
   const std::string name_;
   sigset_t before_{}, awaited_{};
   pid_t child_ = -1;
-  int first_ = 0;        // that was handed on
-  bool forced_ = false;  // a second one came
+  int first_ = 0;        // the first signal that was handed on
+  bool forced_ = false;  // a second signal came
 };
 
 }  // namespace

@@ -1,17 +1,17 @@
-// A launcher of processes - mpirun - as a child that shields them: signals reach this process alone, which hands them
-// on in a way that leaves them the time they need, and what the launcher started ends with it.
+// Runs a launcher of processes, mpirun, as a child. Signals reach this process alone, which hands them on so that the
+// launched processes have the time they need. What the launcher started ends with it.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace kb {
 
-// Runs the command, a path and its words, in a session of its own, without a terminal or standard input, until it ends.
-// SIGHUP, SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 are handed on as one SIGUSR1, which mpirun gives to its processes and
-// does not end by (at SIGTERM it kills them two seconds later); a second one kills all of them. SIGTSTP stops all until
-// this process goes on. Where this process is killed, the command gets SIGUSR1. Gives the command's exit code; 128 +
-// number where signal `number` was handed on and all ended by it, or the command was killed by it. Throws Error where
-// it cannot be started.
+// Runs the command, a path and its words, until it ends. It gets a session of its own, without a terminal and standard
+// input. SIGHUP, SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 are handed on as one SIGUSR1, which mpirun passes to its
+// processes without ending (after SIGTERM it would kill them two seconds later); a second signal kills all of them.
+// SIGTSTP stops all until this process continues. If this process is killed, the command gets SIGUSR1. Returns the
+// command's exit code; 128 + N when signal N was handed on and all ended by it, or N killed the command. Throws Error
+// when the command cannot be started.
 int run_launcher(const std::vector<std::string>& command);
 
 }  // namespace kb

@@ -9,9 +9,9 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kSpatial = 2;  // h, w
+constexpr int64_t kSpatial = 2;  // the axes h and w
 
-// Logical (N, C, H, W) of an image in memory.
+// Returns the logical shape (N, C, H, W) of an image in memory.
 Dims logical_shape(const Type& type, int64_t block) {
   return image_layout(type.shape, block, kSpatial).value().logical(type.shape);
 }
@@ -22,7 +22,7 @@ void copy_pair(const Attrs& attrs, const char* key, int64_t (&to)[2]) {
   to[1] = v[1];
 }
 
-// The parts of a spec that every convolution node says in its attributes.
+// Returns a spec with the attributes that every convolution node has.
 ConvSpec common(const Attrs& attrs) {
   ConvSpec spec{};
   copy_pair(attrs, "stride", spec.stride);
@@ -36,7 +36,7 @@ ConvSpec common(const Attrs& attrs) {
   return spec;
 }
 
-// `x` is logical, the filter bank as it lies in memory.
+// Sets the sizes. `x` is in logical order, the filter bank in the order in memory.
 void set_shapes(ConvSpec& spec, const Dims& x, const Dims& filters) {
   const Dims w = filter_layout(filters, spec.weights_last).logical(filters);
   spec.n = x[0];

@@ -1,5 +1,5 @@
-// The library call that a convolution or matmul node asks for: the one place that reads these nodes' attributes for the
-// backends.
+// The library call that a convolution or matmul node stands for. The backends read the attributes of these nodes here
+// alone.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,14 +10,13 @@ namespace kb {
 
 enum class ConvKind : uint8_t { forward, input_grad, weight_grad };
 
-// A tensor with C channels in blocks of b lies as (N, C/b, H, W, b): b == C is NHWC, b == 1 is NCHW. b divides C. `h`
-// and `w` are the input's; the output has (h + 2 padding - dilation (kh - 1) - 1) / stride + 1 rows.
+// A tensor with C channels in blocks of b lies in memory as (N, C/b, H, W, b): b == C is NHWC, b == 1 is NCHW; b
+// divides C. `h` and `w` are the input's; the output has (h + 2 padding - dilation (kh - 1) - 1) / stride + 1 rows.
 //   forward      in = {x, weights [, bias]}   out = {y}     y = relu(conv(x, weights) + bias), both optional
 //   input_grad   in = {dy, weights}           out = {dx}
 //   weight_grad  in = {x, dy}                 out = {dw}
-// All have `dtype`, but bias, which is f32 (f64 for f64), and dw if `wide`. `weights` and dw are canonical,
-// (O, C/groups, KH, KW), or (O, KH, KW, C/groups) if `weights_last`; a CPU reads weights in the form that
-// plan_pack_weights wrote.
+// All have `dtype`, except the bias, which is f32 (f64 for f64), and dw if `wide`. `weights` and dw are (O, C/groups,
+// KH, KW), or (O, KH, KW, C/groups) if `weights_last`; a CPU reads weights in the form that plan_pack_weights wrote.
 struct ConvSpec {
   ConvKind kind = ConvKind::forward;
   DType dtype = DType::f32;
@@ -25,10 +24,10 @@ struct ConvSpec {
   int64_t o = 1, kh = 1, kw = 1;
   int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
   int64_t groups = 1;
-  int64_t block_in = 1;   // of the tensor with c channels
-  int64_t block_out = 1;  // of the tensor with o channels
+  int64_t block_in = 1;   // channel block of the tensor with c channels
+  int64_t block_out = 1;  // channel block of the tensor with o channels
   bool weights_last = false;
-  bool wide = true;   // dw is f32 where x and dy are bf16 or f16
+  bool wide = true;   // dw is f32 if x and dy are bf16 or f16
   bool tf32 = false;  // f32 inputs may be rounded to tf32
   bool bias = false, relu = false;
 
@@ -37,22 +36,22 @@ struct ConvSpec {
 };
 
 // c = relu(a b + bias) for each of `batch` row-major matrices: a is (m, k), or (k, m) if transposed; b is (k, n), or
-// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; bias: f32 (f64 for f64), (n).
+// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; the bias is f32 (f64 for f64) and has n elements.
 struct MatmulSpec {
   DType dtype = DType::f32;
-  bool wide = false;  // c is f32 where a and b are bf16 or f16
+  bool wide = false;  // c is f32 if a and b are bf16 or f16
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
   bool tf32 = false;  // f32 inputs may be rounded to tf32
   bool bias = false, relu = false;
 };
 
-// Gives the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types; matmul_spec
-// that of a matmul node. The epilogue gives bias and relu.
+// conv_spec returns the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types;
+// matmul_spec that of a matmul node. The epilogue says whether there are bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 
-// One line that tells equal specs from others: "conv2d bf16 n256 c64 56x56 o64 3x3 stride 1x1 ...".
+// Returns one line that differs for different specs: "conv2d bf16 n256 c64 56x56 o64 3x3 stride 1x1 ...".
 std::string text(const ConvSpec& spec);
 std::string text(const MatmulSpec& spec);
 

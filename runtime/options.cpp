@@ -13,7 +13,7 @@
 namespace kb {
 namespace {
 
-// An empty variable counts as one that is not set.
+// Returns an environment variable; an empty one counts as not set.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -27,14 +27,14 @@ std::filesystem::path home() {
 
 std::filesystem::path find_cache_dir() {
   if (const std::string value = variable("KB_CACHE"); !value.empty()) return std::filesystem::absolute(value);
-  // The XDG base directory specification: a relative path is to be ignored.
+  // The XDG base directory specification says that a relative path must be ignored.
   const std::filesystem::path xdg = variable("XDG_CACHE_HOME");
   if (xdg.is_absolute()) return xdg / "kilobatch";
   const std::filesystem::path base = home();
   return base.is_absolute() ? base / ".cache" / "kilobatch" : std::filesystem::path();
 }
 
-// As a shell does; a name that is found nowhere comes back as it is, for the error to name.
+// Looks a program up as a shell does. A name that is not found is returned as it is, for the error to name.
 std::string look_up(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const std::string path = variable("PATH");
@@ -65,7 +65,7 @@ std::filesystem::path find_mps_pipes() {
 
 int number(const std::string& text) { return static_cast<int>(std::strtol(text.c_str(), nullptr, 10)); }
 
-// Slurm sets its variables inside a batch script too, where nothing was started by srun; a step's are srun's alone.
+// Slurm sets its variables in a batch script too, where srun started nothing; those of a step are set by srun alone.
 Launcher find_launcher() {
   if (const std::string size = variable("OMPI_COMM_WORLD_SIZE"); !size.empty()) return {"mpirun", number(size)};
   const int tasks = number(variable("SLURM_STEP_NUM_TASKS"));
@@ -101,7 +101,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
           .launcher = find_launcher()};
 }
 
-// A process manager's variables would also lead an mpirun that is started from here.
+// The variables of a process manager would also mislead an mpirun that is started from here.
 void RuntimeOptions::forget_launcher() {
   std::vector<std::string> names = {"SLURM_STEP_NUM_TASKS"};
   for (char** entry = environ; *entry; ++entry) {

@@ -20,7 +20,7 @@ std::vector<fs::path> folders_of_loader() {
   Dl_serinfo size;
   std::vector<fs::path> folders;
   if (!program || ::dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return folders;
-  // As long as the loader says, which is longer than the type.
+  // The loader says how much memory it needs, which is more than the type.
   std::vector<Dl_serinfo> memory(size.dls_size / sizeof size + 1);
   memory[0] = size;
   if (::dlinfo(program, RTLD_DI_SERINFO, memory.data()) != 0) return folders;

@@ -32,7 +32,8 @@ pid_t start(const std::vector<std::string>& argv, int output) {
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);  // a child blocks no signal that this thread happens to block
+  // The child starts with no signal blocked, whatever this thread blocks.
+  posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
   const int error = ::posix_spawn(&child, argv[0].c_str(), &actions, &attributes, arguments.data(), environ);

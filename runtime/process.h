@@ -1,4 +1,4 @@
-// A child process without a shell, its output caught in memory: no pipe to drain, no file on a disk that may be full.
+// A child process without a shell. Its output is caught in memory: there is no pipe to drain and no disk to fill.
 #pragma once
 #include <sys/types.h>
 #include <string>
@@ -8,36 +8,36 @@
 
 namespace kb {
 
-// The system makes no more processes at present (EAGAIN): `ulimit -u` or a container's limit is reached.
+// The system makes no more processes at present (EAGAIN): the limit of `ulimit -u` or of a container is reached.
 struct NoProcess : Error {
   using Error::Error;
 };
 
 struct ProcessResult {
   int status = 0;      // exit status; 128 + N when signal N ended it
-  std::string output;  // standard output and standard error, in the order written
+  std::string output;  // standard output and standard error, in the order in which they were written
 };
 
-// Returns a path that starts the program of this process: the one that it was started by or, where another file lies
-// there by now, as after a build, one that lasts as long as this process.
+// Returns a path that starts this process's program: the path by which it was started or, if another file lies there
+// now, as after a build, one that is valid while this process lives.
 std::string own_program();
-// Returns a path that starts the program of this process, and no other one, as long as this process lives.
+// Returns a path that starts exactly this process's program, valid while this process lives.
 std::string running_program();
 
 class Process {
  public:
-  // Starts argv[0] (a path, not looked up) with this process's environment. kb::Error where it cannot be started,
-  // NoProcess where another time may do.
+  // Starts argv[0] (a path, which is not looked up) with this process's environment. Throws kb::Error when it cannot be
+  // started, NoProcess when it may be possible later.
   explicit Process(const std::vector<std::string>& argv);
-  // Kills and reaps a child nobody waited for.
+  // Kills and reaps a child that nobody waited for.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   ProcessResult wait();
-  // False once the child has ended, waited for or not.
+  // Returns false once the child has ended, whether it was waited for or not.
   bool runs() const;
-  // To a child that has not been waited for.
+  // Sends a signal to a child that has not been waited for.
   void signal(int number);
 
  private:

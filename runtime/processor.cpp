@@ -14,7 +14,7 @@
 namespace kb {
 namespace {
 
-// "key : value", the first processor's only: /proc/cpuinfo repeats itself for each.
+// Returns the value of a line "key : value" for the first processor; /proc/cpuinfo repeats the lines for each.
 std::string cpuinfo_field(const std::string& cpuinfo, const std::string& name) {
   std::istringstream lines(cpuinfo);
   for (std::string line; std::getline(lines, line);) {
@@ -26,7 +26,7 @@ std::string cpuinfo_field(const std::string& cpuinfo, const std::string& name) {
   return "";
 }
 
-// Sorted, so that they can be compared and searched.
+// Returns the names of the features, sorted.
 std::vector<std::string> features(const std::string& cpuinfo) {
   std::istringstream stream(cpuinfo_field(cpuinfo, "flags") + " " + cpuinfo_field(cpuinfo, "Features"));
   std::vector<std::string> words;
@@ -37,7 +37,7 @@ std::vector<std::string> features(const std::string& cpuinfo) {
 
 struct InstructionSet {
   const char* name;
-  std::vector<std::string> needs;  // sorted
+  std::vector<std::string> needs;  // sorted names of features
 };
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace kb {
 
 namespace {
 
-ReductionTimes& reduction_of(std::vector<ReductionTimes>& all, int32_t reduction) {
+ReductionTimes& reduction_of(std::vector<ReductionTimes>& times, int32_t reduction) {
   const auto at =
-      std::find_if(all.begin(), all.end(), [&](const ReductionTimes& one) { return one.reduction == reduction; });
-  ensure(at != all.end(), "a wait stands before what it waits for");
+      std::find_if(times.begin(), times.end(), [&](const ReductionTimes& one) { return one.reduction == reduction; });
+  ensure(at != times.end(), "a wait stands before what it waits for");
   return *at;
 }
 

@@ -1,4 +1,4 @@
-// Clocks around every part of a step that was taken; all times are on one clock, milliseconds from the step's start.
+// The times of every part of one step, in milliseconds from the step's start, all on one clock.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace kb {
 // The times of one schedule step, in milliseconds from the start of the profiled run.
 struct StepTime {
   double start = 0, milliseconds = 0;
-  // For a wait only: when the first message of its all-reduce went, and when the sum was there.
+  // Set in a wait step alone: when the all-reduce sent its first message, and when its sum was complete.
   double reduction_start = 0, reduction_end = 0;
 };
 
@@ -25,19 +25,19 @@ struct CopyTime {
 };
 
 struct Profile {
-  std::vector<StepTime> steps;   // of the programs, one behind the other
-  std::vector<CopyTime> copies;  // none where the host's memory is the device's
+  std::vector<StepTime> steps;   // the schedule steps of the programs, one program after another
+  std::vector<CopyTime> copies;  // empty if the device uses the host's memory
 
-  // The next program's, on a clock of its own: it began when what was before had ended.
+  // Adds the next program. Its times start at 0, which is the end of the programs before.
   void append(std::span<const StepTime> program);
-  double end() const;  // of the last step
+  double end() const;  // end of the last step
 };
 
-// The times of a program whose steps take `seconds` each, its all-reduces as predict_overlap has them go.
+// Returns the times of a program whose steps take `seconds` each, with all-reduces as predict_overlap() times them.
 std::vector<StepTime> predicted_times(const Schedule& schedule, std::span<const double> seconds,
                                       const ReductionSeconds& reduction);
 
-// How the all-reduces of a program went, of whose steps these are the times.
+// Returns how the all-reduces of a program overlapped with its steps, from the times of the steps.
 Overlap measured_overlap(const Schedule& schedule, std::span<const StepTime> times);
 
 }  // namespace kb

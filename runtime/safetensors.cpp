@@ -14,7 +14,7 @@ namespace kb {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMaxHeader = 100'000'000;  // bytes; the format's own bound
+constexpr size_t kMaxHeader = 100'000'000;  // bytes; the bound that the format sets
 constexpr const char* kMetadata = "__metadata__";
 
 struct DTypeRow {
@@ -45,7 +45,7 @@ Json header_object(std::span<const TensorView> tensors, const std::map<std::stri
   return header;
 }
 
-// Reads one file, its tensors only when the header accounts for every byte; every complaint names the file.
+// Reads one file. It reads the tensors only if the header accounts for every byte; every error names the file.
 class Reader {
  public:
   explicit Reader(const InputFile& file) : file_(file) {}
@@ -128,7 +128,7 @@ class Reader {
     return entry;
   }
 
-  // Whether the byte range is as long as the type says; extents whose product overflows are not.
+  // Returns whether the byte range is as long as the type says; false when the product of the extents overflows.
   static bool has_size(const Entry& entry) {
     int64_t bytes = size_of(entry.tensor.type.dtype);
     for (int64_t extent : entry.tensor.type.shape)

@@ -14,7 +14,7 @@ void Sha256::update_field(std::string_view text) {
 }
 
 Sha256::Digest Sha256::digest() const {
-  sha256_ctx last = state_;  // which its digest ends
+  sha256_ctx last = state_;  // making the digest changes the copy
   Digest digest;
   sha256_digest(&last, digest.size(), digest.data());
   return digest;

@@ -1,6 +1,6 @@
-// SHA-256 (FIPS 180-4) by nettle, which takes the processor's own instructions for it, fed piece by piece: names
-// kernels in the cache, checks entries and files, and gives a run's `state_sha256`. Copying a half-fed object and
-// feeding the copies differently is allowed: a shared prefix costs once.
+// SHA-256 (FIPS 180-4) by nettle, which uses the processor's instructions for it. Bytes are added piece by piece. It
+// names kernels in the cache, checks entries and files, and makes a run's `state_sha256`. An object may be copied and
+// the copies be continued differently, so that a shared prefix is hashed once.
 #pragma once
 #include <nettle/sha2.h>
 
@@ -20,10 +20,10 @@ class Sha256 {
 
   void update(const void* data, size_t bytes);
   void update(std::string_view text) { update(text.data(), text.size()); }
-  // A length and then the text: two different lists of fields never feed the same bytes.
+  // Adds a length and then the text, so that two different lists of fields never add the same bytes.
   void update_field(std::string_view text);
 
-  // Gives the hash of all bytes fed so far; the object goes on unchanged and may be fed more.
+  // Returns the hash of all bytes added so far; more may be added after it.
   Digest digest() const;
   std::string hex() const;
 
@@ -31,7 +31,7 @@ class Sha256 {
   sha256_ctx state_;
 };
 
-// 64 lower-case hexadecimal digits.
+// Returns 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view text);
 
 }  // namespace kb

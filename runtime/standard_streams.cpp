@@ -9,7 +9,7 @@
 
 namespace kb {
 
-// A new descriptor has the lowest free number, so that they are filled in order.
+// A new descriptor gets the lowest free number, so the closed ones are opened in order.
 void open_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDWR);

@@ -1,18 +1,18 @@
-// The folder for what no one keeps: $TMPDIR, else /tmp.
+// The folder for temporary files: $TMPDIR, else /tmp.
 #pragma once
 #include <filesystem>
 #include <string>
 
 namespace kb {
 
-// Throws Error where the one that TMPDIR names is no folder.
+// Returns the folder. Throws Error when TMPDIR names something else than a folder.
 std::filesystem::path temporary_parent();
 
-// A folder of its own, empty at first, which goes with its object.
+// A new empty folder, which the destructor removes with all that is in it.
 class TemporaryFolder {
  public:
-  // In temporary_parent(); its name begins with `prefix`. Throws Error with the system's reason where it cannot be
-  // made.
+  // Makes the folder in temporary_parent(), with a name that begins with `prefix`. Throws Error with the system's
+  // reason when it cannot.
   explicit TemporaryFolder(const std::string& prefix);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -22,8 +22,8 @@ std::string no_thread_text(const char* what, const std::error_code& error) {
 
 void throw_no_thread(const char* what, const std::error_code& error) { throw Error(no_thread_text(what, error)); }
 
-// Threads take the next piece until there is none. A thread that cannot be made is deferred to where it is waited for,
-// and finds no piece left.
+// Each thread takes the next piece until none is left. If a thread cannot be made, its work is deferred until it is
+// waited for, when no piece is left.
 void run_side_by_side(size_t count, size_t jobs, const std::function<void(size_t)>& piece) {
   std::vector<std::exception_ptr> failures(count);
   std::atomic<size_t> next = 0;

@@ -1,6 +1,6 @@
-// Threads where the system may make no more of them (EAGAIN: `ulimit -u`, a container's pids.max). Work that anybody
-// can do is given to std::async without a policy, which leaves it to the caller then; a thread without which a run
-// cannot go on is started here.
+// Threads on a system that may make no more of them (EAGAIN: `ulimit -u`, a container's pids.max). Work that any thread
+// can do is given to std::async without a policy, so that the caller does it then. A thread that a run cannot do
+// without is started here.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace kb {
 
-// "no thread can be made for WHAT", with the system's reason and what helps.
+// Returns "no thread can be made for WHAT", with the system's reason and what helps.
 std::string no_thread_text(const char* what, const std::error_code& error);
 [[noreturn]] void throw_no_thread(const char* what, const std::error_code& error);
 
-// Throws Error where it cannot be made; `what` is the end of "no thread can be made for ...".
+// Starts a thread. Throws Error with no_thread_text(what) when it cannot be made.
 template <class Thread = std::thread, class Body>
 Thread start_thread(const char* what, Body&& body) {
   try {
@@ -25,8 +25,8 @@ Thread start_thread(const char* what, Body&& body) {
   }
 }
 
-// Calls piece(0) to piece(count - 1), at most `jobs` of them at once, the caller among those that call. All are called;
-// then the first failure is thrown.
+// Calls piece(0) to piece(count - 1), at most `jobs` at once; the caller is one of the threads. After all were called,
+// the first failure is thrown.
 void run_side_by_side(size_t count, size_t jobs, const std::function<void(size_t)>& piece);
 
 }  // namespace kb

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 std::string text_of(int error_number) { return std::generic_category().message(error_number); }
 
-// Access lists show in the group's bits: who is given the right to write by one is seen here too.
+// Returns why another user could have written the file; "" if none could. Access control lists show in the group's
+// bits, so that a right to write given by one is seen too.
 std::string stranger(const struct stat& status) {
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
     return fmt::format("it belongs to user {}, and this is user {}", status.st_uid, ::geteuid());
@@ -29,7 +30,8 @@ std::string stranger(const struct stat& status) {
   return "";
 }
 
-// The one descriptor of this process for the folder that `descriptor` is open on, which is closed where it is another.
+// Returns this process's one descriptor for the folder that `descriptor` is open on; closes `descriptor` if that is
+// another.
 int kept_open(int descriptor, const struct stat& status) {
   static std::mutex mutex;
   static std::map<std::pair<dev_t, ino_t>, int> kept;
@@ -43,7 +45,7 @@ int kept_open(int descriptor, const struct stat& status) {
 
 TrustedFile::TrustedFile(const fs::path& path) : TrustedFile(AT_FDCWD, path) {}
 
-// O_NONBLOCK: a pipe without a writer is opened, and refused, at once.
+// With O_NONBLOCK a pipe that nobody writes is opened at once, and then refused.
 TrustedFile::TrustedFile(int folder, fs::path path) : path_(std::move(path)) {
   const fs::path name = folder == AT_FDCWD ? path_ : path_.filename();
   descriptor_ = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -66,7 +68,7 @@ std::string TrustedFile::read() const {
 TrustedFolder::TrustedFolder(fs::path path) : path_(std::move(path)) {
   if (path_.empty()) return;
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // who writes to it hears why
+  if (descriptor < 0) return;  // whoever writes into it gets the reason
   struct stat status;
   refusal_ = ::fstat(descriptor, &status) != 0 ? text_of(errno) : stranger(status);
   if (refusal_.empty())
@@ -85,7 +87,7 @@ fs::path TrustedFolder::path(const std::string& name) const {
 
 int make_private_folder(const fs::path& path) {
   std::error_code error;
-  const fs::path folder = path.has_filename() ? path : path.parent_path();  // of "DIR/" too
+  const fs::path folder = path.has_filename() ? path : path.parent_path();  // "DIR/" has no file name
   if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
   if (error) return error.value();
   return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;

@@ -1,7 +1,7 @@
-// A folder of code that is run. What lies there is read only where nobody but this user and the administrator can have
-// written it: the folder and the file belong to this user or to root, and nobody else may write them (a folder like
-// /tmp, in which nobody may replace another's files, will do). A file is opened once, by its name in the very folder
-// that was judged and never through a symbolic link; it is judged and read through that descriptor.
+// A folder of code that is executed. A file in it is read only if nobody but this user and the administrator can have
+// written it: folder and file must belong to this user or to root, and nobody else may write them (a folder like /tmp,
+// in which users cannot replace each other's files, is accepted). A file is opened once, by its name in the checked
+// folder and never through a symbolic link, and is checked and read through that descriptor.
 #pragma once
 #include <sys/stat.h>
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace kb {
 
 class TrustedFile {
  public:
-  // Opens and judges what is there by this name, whatever its folder is.
+  // Opens and checks the file of this name, whatever its folder is.
   explicit TrustedFile(const std::filesystem::path& path);
-  // No file.
+  // Stands for no file.
   TrustedFile() = default;
   ~TrustedFile();
   TrustedFile(const TrustedFile&) = delete;
   TrustedFile& operator=(const TrustedFile&) = delete;
 
-  // Whether there is something of this name; it may be refused.
+  // Returns whether something has this name; it may be refused.
   bool exists() const { return descriptor_ >= 0 || !refusal_.empty(); }
-  // Why it is not to be read: "it belongs to user 12, ..."; empty where it may be.
+  // Returns why it must not be read: "it belongs to user 12, ..."; empty if it may be.
   const std::string& refusal() const { return refusal_; }
   const struct stat& status() const { return status_; }
-  // Two names of one file have the same.
+  // Two names of one file have the same identity.
   std::pair<uint64_t, uint64_t> identity() const { return {status_.st_dev, status_.st_ino}; }
-  // The whole content. Throws Error where the system cannot read it.
+  // Returns the whole content. Throws Error when the system cannot read it.
   std::string read() const;
 
  private:
@@ -46,11 +46,11 @@ class TrustedFolder {
   // An empty path stands for no folder.
   explicit TrustedFolder(std::filesystem::path path);
 
-  // Why nothing in it is to be read, with a hint; empty where it is trusted, and where it is not there.
+  // Returns why no file in it is read, with a hint; empty if the folder is trusted or does not exist.
   const std::string& refusal() const { return refusal_; }
-  // No file where the folder is not there or not trusted.
+  // Opens a file; gives no file if the folder does not exist or is not trusted.
   TrustedFile open(const std::string& name) const;
-  // The way for the system's loader to a file of the judged folder, whatever the folder's own name stands for by now.
+  // Returns a path for the system's loader to a file of the checked folder, whatever the folder's name leads to by now.
   // The loader takes a path that it has seen for the file that had it then, so one folder keeps its paths, and no other
   // gets them, until this process ends.
   std::filesystem::path path(const std::string& name) const;
@@ -58,10 +58,10 @@ class TrustedFolder {
  private:
   std::filesystem::path path_;
   std::string refusal_;
-  int descriptor_ = -1;  // stays open
+  int descriptor_ = -1;  // stays open until the process ends
 };
 
-// Makes the folder, for this user alone, and those above it, where they are not there. Gives errno, or 0.
+// Makes the folder and those above it, for this user alone, where they are missing. Returns errno, or 0.
 int make_private_folder(const std::filesystem::path& path);
 
 }  // namespace kb

@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The least limit of a group and of those above it; a group that another name space hides is passed over, and "max", as
-// v2 writes it where there is none, is no number.
+// Returns the least limit of a control group and of those above it. A group that another name space hides is skipped,
+// and so is the text "max", which v2 writes when there is no limit.
 int64_t least_limit(const fs::path& top, const fs::path& group, const char* file, int64_t least) {
   for (fs::path inside = group.relative_path();; inside = inside.parent_path()) {
     std::ifstream text(top / inside / file);
@@ -27,7 +27,7 @@ int64_t usable_memory(const fs::path& root) {
   int64_t least = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
   const fs::path groups = root / "sys/fs/cgroup";
   std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // "HIERARCHY:CONTROLLERS:PATH"
+  for (std::string line; std::getline(file, line);) {  // each line is "HIERARCHY:CONTROLLERS:PATH"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const fs::path group = line.substr(second + 1);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty where there is none.
+// Returns the content of a file; empty if there is none.
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -42,11 +42,12 @@ bool has_cpu(const std::string& list) {
 // The mount of a hierarchy of control groups, read from a line of /proc/self/mountinfo.
 struct Mount {
   bool is_v2 = false;
-  std::string root;  // the group that is mounted, as a path in the hierarchy
+  std::string root;  // path in the hierarchy of the group that is mounted
   fs::path point;
 };
 
-// "41 31 0:38 ROOT POINT OPTIONS ... - TYPE SOURCE SUPER_OPTIONS"; nothing where it is not one of processors.
+// Parses "41 31 0:38 ROOT POINT OPTIONS ... - TYPE SOURCE SUPER_OPTIONS". Returns nothing if the mount is not a
+// hierarchy of processor groups.
 std::optional<Mount> parse_mount(const std::string& line) {
   const size_t dash = line.find(" - ");
   if (dash == std::string::npos) return std::nullopt;
@@ -59,7 +60,7 @@ std::optional<Mount> parse_mount(const std::string& line) {
   return Mount{is_v2, root, point};
 }
 
-// The group's path in its hierarchy, of lines "HIERARCHY:CONTROLLERS:PATH" of /proc/self/cgroup.
+// Returns the group's path in its hierarchy, from the lines "HIERARCHY:CONTROLLERS:PATH" of /proc/self/cgroup.
 std::optional<std::string> path_of_group(const std::vector<std::string>& groups, bool is_v2) {
   for (const std::string& line : groups) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -70,7 +71,8 @@ std::optional<std::string> path_of_group(const std::vector<std::string>& groups,
   return std::nullopt;
 }
 
-// The group's path below the mounted one; empty where it is outside of that: then the mounted one is what can be seen.
+// Returns the group's path below the mounted group. It is empty if the group is outside of that, and the mounted group
+// is all that can be seen.
 fs::path below(const std::string& root, const std::string& path) {
   const fs::path relative = fs::path(path).lexically_relative(root);
   return relative.empty() || relative == "." || *relative.begin() == ".." ? fs::path() : relative;
@@ -79,7 +81,7 @@ fs::path below(const std::string& root, const std::string& path) {
 std::optional<double> quota_in(const fs::path& folder, bool is_v2) {
   std::istringstream text(is_v2 ? text_of(folder / "cpu.max")
                                 : text_of(folder / "cpu.cfs_quota_us") + " " + text_of(folder / "cpu.cfs_period_us"));
-  double quota = 0, period = 0;  // microseconds; v2 writes "max" where there is no quota, v1 -1
+  double quota = 0, period = 0;  // microseconds; without a quota v2 writes "max" and v1 -1
   if (!(text >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
   return quota / period;
 }
@@ -89,7 +91,7 @@ std::optional<double> quota_in(const fs::path& folder, bool is_v2) {
 std::vector<CpuQuota> cpu_quotas(const fs::path& root) {
   const std::vector<std::string> groups = split(text_of(root / "proc/self/cgroup"), '\n');
   std::vector<CpuQuota> quotas;
-  std::set<uint64_t> seen;  // of two mounts of one hierarchy
+  std::set<uint64_t> seen;  // groups read so far, since a hierarchy may be mounted twice
   for (const std::string& line : split(text_of(root / "proc/self/mountinfo"), '\n')) {
     const std::optional<Mount> mount = parse_mount(line);
     const auto path = mount ? path_of_group(groups, mount->is_v2) : std::nullopt;

@@ -6,20 +6,20 @@
 namespace kb {
 namespace {
 
-// What a first byte says: how many bytes follow it, and within what bounds the first of them lies, which rules out
-// longer forms than a character needs, halves of UTF-16 pairs and numbers beyond 0x10FFFF.
+// A range of first bytes: the length of a character that begins with one, and the bounds of its second byte. The bounds
+// exclude longer forms than a character needs, halves of UTF-16 pairs, and numbers beyond 0x10FFFF.
 struct LeadRow {
-  uint8_t first, last;  // lead bytes
+  uint8_t first, last;  // range of first bytes
   uint8_t length;
-  uint8_t low, high;  // of the second byte
+  uint8_t low, high;  // bounds of the second byte
 };
 constexpr LeadRow kLeads[] = {{0x00, 0x7f, 1, 0, 0},       {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
                               {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
                               {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f}};
 
-// U+10FE00 + byte in UTF-8, for bytes from 0x80 on.
+// The begin of U+10FE00 + byte in UTF-8, for bytes from 0x80 on.
 constexpr std::string_view kByteLead = "\xf4\x8f";
-constexpr int kByteThird = 0xb8;  // and the byte's first two bits
+constexpr int kByteThird = 0xb8;  // ored with the byte's highest two bits
 constexpr size_t kByteLength = 4;
 
 std::string character_of(char byte) {

@@ -1,8 +1,8 @@
-// Texts that may not be UTF-8, for names of files are bytes, where only characters may stand.
+// Texts that may not be UTF-8, such as file names, in places where only characters are allowed.
 //
-// As characters, a byte that is no part of a UTF-8 character is U+10FE00 + byte, one for private use; of a text that
-// holds such a character itself each of its four bytes is. So the bytes of every text come back, and UTF-8 stays as it
-// is.
+// A byte that is no part of a UTF-8 character becomes the character U+10FE00 + byte, one for private use. If a text
+// holds such a character itself, each of its four bytes becomes one. So every text can be converted back, and UTF-8 is
+// not changed.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace kb {
 
-// Returns the bytes of the character that the text begins with, 1 to 4; 0 where it begins with none, is empty included.
+// Returns the length in bytes, 1 to 4, of the character that the text begins with; 0 if it begins with none or is
+// empty.
 size_t utf8_length(std::string_view text);
 
 std::string characters_of(std::string_view bytes);

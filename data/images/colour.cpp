@@ -9,12 +9,13 @@
 namespace kb {
 namespace {
 
-// Tags of the streams of random numbers.
+// Tags that give jitter and lighting noise streams of random numbers of their own.
 constexpr uint64_t kJitter = 0x6a697474, kLighting = 0x6c696768;
 constexpr float kJitterRange = 0.4f;
 constexpr double kLightingDeviation = 0.1;
 constexpr double kGray[] = {0.299, 0.587, 0.114};
-// Principal components of the colours of ImageNet's training images, scaled to [0, 1]: an eigenvector a column.
+// The principal components of the colours of ImageNet's training images, scaled to [0, 1]. Each column is an
+// eigenvector.
 constexpr double kEigenvalues[] = {0.2175, 0.0188, 0.0045};
 constexpr double kEigenvectors[3][3] = {
     {-0.5675, 0.7192, 0.4009}, {-0.5808, -0.0045, -0.8140}, {-0.5836, -0.6948, 0.4203}};

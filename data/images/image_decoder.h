@@ -1,5 +1,5 @@
-// A decoder of an image file that lies in memory: the size from the header, then a box of the pixels row by row. Pixels
-// are as the file stores them: an orientation in its EXIF part is not applied, as the papers' pipelines apply none.
+// A decoder of an image file that lies in memory. It reads the size from the header, then hands over a box of the
+// pixels row by row. It does not apply an orientation in the file's EXIF part, as the papers' pipelines do not.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kb {
 
-/// In pixels.
+/// The size of an image in pixels.
 struct ImageSize {
   int64_t width = 0, height = 0;
   bool operator==(const ImageSize&) const = default;
@@ -21,14 +21,14 @@ struct PixelBox {
   bool operator==(const PixelBox&) const = default;
 };
 
-/// An image file that cannot be decoded: damaged, cut short, of more than kMostPixels, or of another kind than JPEG,
-/// PNG and PNM. The text says why.
+/// Says why an image file cannot be decoded: it is damaged, cut short, larger than kMostPixels, or not JPEG, PNG or
+/// PNM.
 class UnreadableImage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Takes one row: as many pixels as the box is wide, of 4 bytes: red, green, blue, and one without meaning.
+/// Takes one row of the box. A pixel is 4 bytes: red, green, blue, and one without meaning.
 using RowSink = std::function<void(const uint8_t* pixels)>;
 
 class ImageDecoder {
@@ -38,15 +38,15 @@ class ImageDecoder {
   ImageDecoder& operator=(const ImageDecoder&) = delete;
 
   ImageSize size() const { return size_; }
-  /// Whether the file has one colour, which decode() repeats.
+  /// Returns whether the file has one colour; decode() repeats it.
   bool is_gray() const { return is_gray_; }
-  /// Memory that decode() takes for the image as a whole, in bytes: of interlaced PNGs and progressive JPEGs, whose
-  /// first rows are known when all are. 0: rows are made one by one.
+  /// Returns the bytes of memory that decode() needs for the whole image. Interlaced PNGs and progressive JPEGs need
+  /// it, because their first rows are known only when all are. 0: rows are decoded one by one.
   int64_t held_bytes() const { return held_bytes_; }
-  /// Hands the rows of `box`, which lies within the image, to `row` from top to bottom; called once. Gray is repeated
-  /// in each colour; CMYK becomes (255 - C) (255 - K) / 255 and so on, an alpha channel is dropped. Bits are those of a
-  /// decoder of the whole image. Throws UnreadableImage where the file is damaged above the end of the box; what comes
-  /// behind it is not looked at.
+  /// Hands the rows of `box`, which lies within the image, to `row` from top to bottom; it is called once. Grey is
+  /// repeated in each colour, CMYK becomes (255 - C) (255 - K) / 255 and so on, and an alpha channel is dropped. The
+  /// bits are those of decoding the whole image. Throws UnreadableImage when the file is damaged above the end of the
+  /// box; it does not look at what follows.
   virtual void decode(const PixelBox& box, const RowSink& row) = 0;
 
  protected:
@@ -56,12 +56,12 @@ class ImageDecoder {
   int64_t held_bytes_ = 0;
 };
 
-/// Pixels of an image that is decoded, at most: the largest cameras make 151 million. A file of half a megabyte can
-/// promise four thousand million, which take a minute a decode.
+/// The most pixels of an image that is decoded. The largest cameras make 151 million. A file of half a megabyte can
+/// claim four thousand million, which would take a minute to decode.
 constexpr int64_t kMostPixels = 180'000'000;
-constexpr int64_t kMostSide = 65535;  ///< pixels of a side of such an image
-/// Memory that the decoding of one image may take, in bytes.
+constexpr int64_t kMostSide = 65535;  ///< the most pixels along a side of an image
+/// The most bytes of memory that decoding one image may take.
 constexpr int64_t kDecodeBytes = int64_t{1} << 30;
-static_assert(4 * kMostPixels <= kDecodeBytes);  // an interlaced PNG
+static_assert(4 * kMostPixels <= kDecodeBytes);  // an interlaced PNG takes 4 bytes a pixel
 
 }  // namespace kb

@@ -34,13 +34,13 @@ class FolderStore : public ImageStore {
   fs::path dir_;
 };
 
-// The images of one part, seen through a square.
+// The images of one part as a network sees them: a square of pixels each.
 class ViewedImages : public ImageFiles {
  public:
   ViewedImages(std::shared_ptr<const ImageStore> store, const std::vector<ImageEntry>& entries, int64_t side)
       : store_(std::move(store)), entries_(entries), side_(side) {}
 
-  void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> to) const override {
+  void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> pixels) const override {
     const auto [first, last] =
         std::equal_range(entries_.begin(), entries_.end(), entries_[static_cast<size_t>(sample)],
                          [](const ImageEntry& a, const ImageEntry& b) { return a.label < b.label; });
@@ -48,7 +48,7 @@ class ViewedImages : public ImageFiles {
     for (int64_t next = 0; next < count; ++next) {
       const int64_t image = begin + (sample - begin + next) % count;
       try {
-        view(entries_[static_cast<size_t>(image)], sample, draw, to);
+        view(entries_[static_cast<size_t>(image)], sample, draw, pixels);
         return;
       } catch (const UnreadableImage& error) {
         const std::scoped_lock lock(mutex_);
@@ -74,24 +74,24 @@ class ViewedImages : public ImageFiles {
   }
 
  private:
-  void view(const ImageEntry& entry, int64_t sample, const ImageDraw& draw, std::span<uint8_t> to) const {
+  void view(const ImageEntry& entry, int64_t sample, const ImageDraw& draw, std::span<uint8_t> pixels) const {
     thread_local Bytes memory;
     thread_local Resampler resampler;
     const std::unique_ptr<ImageDecoder> image = open_image(store_->file(entry, memory));
     const ImageView seen = draw.spec.resized_crop ? random_view(image->size(), side_, draw.seed, draw.epoch, sample)
                                                   : centre_view(image->size(), side_);
-    render(*image, seen, resampler, to);
+    render(*image, seen, resampler, pixels);
     const AugmentSpec& spec = draw.spec;
     if (spec.jitter || spec.lighting)
-      change_colours(draw_colour_change(spec.jitter, spec.lighting, mean_colour(to), draw.seed, draw.epoch, sample),
-                     to);
+      change_colours(draw_colour_change(spec.jitter, spec.lighting, mean_colour(pixels), draw.seed, draw.epoch, sample),
+                     pixels);
   }
 
   std::shared_ptr<const ImageStore> store_;
-  const std::vector<ImageEntry>& entries_;  // the store's
+  const std::vector<ImageEntry>& entries_;  // one part of the store's index
   int64_t side_;
   mutable std::mutex mutex_;
-  mutable std::map<int64_t, std::string> damage_;  // by image: why it cannot be decoded
+  mutable std::map<int64_t, std::string> damage_;  // the reason why an image cannot be decoded, keyed by its number
 };
 
 Split split_of(const std::shared_ptr<const ImageStore>& store, const std::vector<ImageEntry>& entries, int64_t side) {

@@ -1,4 +1,4 @@
-// The files of a set of images, wherever they lie.
+// Access to the files of a set of images, whether they lie in a folder or in a pack.
 #pragma once
 
 #include <span>
@@ -8,12 +8,11 @@
 
 namespace kb {
 
-/// The files of a set, by their entry in its index.
 class ImageStore {
  public:
   virtual ~ImageStore() = default;
   const ImageIndex& index() const { return index_; }
-  /// Reads a file into `memory`, and returns its bytes there. Throws DataError where they cannot be read.
+  /// Reads a file into `memory` and returns its bytes there. Throws DataError when it cannot be read.
   virtual std::span<const uint8_t> file(const ImageEntry& entry, Bytes& memory) const = 0;
 
  protected:

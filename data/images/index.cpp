@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kImageLayout = "DIR/train/CLASS/*.JPEG and DIR/val/CLASS/*.JPEG (or .jpg, .png, .ppm, .pgm)";
-constexpr uint64_t kReading = 2;  // of stamps: how headers are read; an index that was cached by another is made again
+// A part of each index's stamp. It changes when headers are read in another way, so that cached indices are made again.
+constexpr uint64_t kReading = 2;
 
 struct stat status_of(const fs::path& path) {
   struct stat status;
@@ -84,9 +85,9 @@ class Lister {
   ImageIndex index_;
 };
 
-// Sets what the header of a file says; nothing where it cannot be read.
+// Sets what the header of a file says; sets nothing when the header cannot be read.
 void read_header(ImageEntry& entry, const fs::path& path) {
-  constexpr size_t kUsualHeader = size_t{64} << 10;  // bytes
+  constexpr size_t kUsualHeader = size_t{64} << 10;  // bytes that hold the header of nearly all files
   const DataFile file(path);
   for (const size_t bytes : {std::min(file.size(), kUsualHeader), file.size()}) {
     try {
@@ -98,7 +99,7 @@ void read_header(ImageEntry& entry, const fs::path& path) {
   }
 }
 
-// Name of the cached index: one a folder.
+// Returns the name of a folder's cached index.
 std::string cached_name(const fs::path& dir) {
   std::error_code error;
   const std::string path = fs::weakly_canonical(dir, error).string();
@@ -115,7 +116,7 @@ bool take_cached(ImageIndex& index, const fs::path& file) {
     known.passed = std::move(index.passed);
     index = std::move(known);
     return true;
-  } catch (const DataError&) {  // absent or damaged: it is made again
+  } catch (const DataError&) {  // the cached index is absent or damaged, so it is made again
     return false;
   }
 }
@@ -171,7 +172,7 @@ ImageIndex index_of_folder(const fs::path& dir, const fs::path& cache, int threa
     try {
       fs::create_directories(cache);
       write_whole_file(cache / cached_name(dir), index_bytes(index));
-    } catch (const std::exception&) {  // a cache that cannot be written spares nothing
+    } catch (const std::exception&) {  // without the cache the index is made again next time
     }
   }
   return index;

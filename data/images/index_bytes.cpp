@@ -9,20 +9,20 @@
 namespace kb {
 namespace {
 
-constexpr uint64_t kMagic = 0x3178646e49626b0a;  // "\nkbIndx1"
-constexpr int kMostHeld = 16;                    // bytes a pixel
+constexpr uint64_t kMagic = 0x3178646e49626b0a;  // the letters "\nkbIndx1"
+constexpr int kMostHeld = 16;                    // greatest ImageEntry::held, bytes a pixel
 static_assert(sizeof(ImageEntry) == 48, "entries are written as they lie in memory");
 
 struct IndexHeader {
   uint64_t magic = kMagic, stamp = 0, classes = 0, train = 0, test = 0, names = 0;
 };
 
-void append(Bytes& to, const void* from, size_t bytes) {
+void append(Bytes& out, const void* from, size_t bytes) {
   const auto* begin = static_cast<const uint8_t*>(from);
-  to.insert(to.end(), begin, begin + bytes);
+  out.insert(out.end(), begin, begin + bytes);
 }
 
-// Takes the bytes from front to back; never behind their end.
+// Reads the bytes from front to back, and throws DataError at their end.
 class IndexReader {
  public:
   IndexReader(std::span<const uint8_t> bytes, const std::string& subject) : rest_(bytes), subject_(subject) {}
@@ -97,7 +97,7 @@ class IndexReader {
       refuse(fmt::format("at most {} bytes a pixel", kMostHeld), fmt::format("{} and {}", entry.held, entry.spare));
   }
 
-  // A class is looked for by bisection.
+  // Throws DataError unless labels ascend: a class is found by bisection.
   void check_order(const std::vector<ImageEntry>& part) const {
     for (size_t i = 1; i < part.size(); ++i)
       if (part[i].label < part[i - 1].label)

@@ -10,31 +10,32 @@
 #include <string>
 #include <vector>
 
-// Behind <cstdio>, which it needs.
+// jpeglib.h uses the names of <cstdio>, and so comes after it.
 #include <jpeglib.h>
 
-// Behind jpeglib.h: the features of the library are in its list of errors.
+// jerror.h comes after jpeglib.h, which says which features the library has.
 #include <jerror.h>
 
 namespace kb {
 namespace {
 
-// Scans of one file. Encoders make about ten; a file of thousands would take hours.
+// The most scans of a file. Encoders make about ten; a file with thousands would take hours.
 constexpr int kMostScans = 100;
 
-// Columns decoded beside the box: the interpolation of colours at half the resolution reads the neighbours of a pixel.
+// Columns that are decoded beside the box: colours at half the resolution are interpolated from a pixel's neighbours.
 constexpr int64_t kMargin = 4;
 
-// Warnings of libjpeg after which pixels are guesses. The others (stray bytes, odd headers) harm none.
+// Returns whether pixels are guesses after this warning of libjpeg. Other warnings (stray bytes, odd headers) are
+// harmless.
 bool is_damage(int code) {
   constexpr int kDamage[] = {JWRN_JPEG_EOF,          JWRN_HIT_MARKER,  JWRN_HUFF_BAD_CODE,
                              JWRN_BOGUS_PROGRESSION, JWRN_MUST_RESYNC, JWRN_ARITH_BAD_CODE};
   return std::find(std::begin(kDamage), std::end(kDamage), code) != std::end(kDamage);
 }
 
-// libjpeg reports an error by a function that may not return; this one jumps back to the call of guard().
+// libjpeg reports an error by a function that must not return. This one jumps back to the call of guard().
 struct JpegErrors {
-  jpeg_error_mgr manager;  // first: libjpeg's pointer to it is one to the whole
+  jpeg_error_mgr manager;  // the first member, since libjpeg's pointer to it is cast to JpegErrors
   std::jmp_buf jump;
 
   JpegErrors() {
@@ -55,7 +56,7 @@ struct JpegErrors {
   }
 };
 
-// Runs `work`, which calls libjpeg and holds nothing that has a destructor.
+// Runs `work`, which calls libjpeg. It must not hold an object with a destructor, because an error jumps out of it.
 template <class Jpeg, class Work>
 void guard(Jpeg& jpeg, JpegErrors& errors, const Work& work) {
   const auto common = reinterpret_cast<j_common_ptr>(&jpeg);
@@ -101,13 +102,14 @@ class JpegInput {
   jpeg_progress_mgr progress_{};
 };
 
-// round(a b / 255) of bytes.
+// Returns round(a b / 255) for a and b in [0, 255].
 uint8_t share(int a, int b) {
   const int product = a * b + 128;
   return static_cast<uint8_t>((product + (product >> 8)) >> 8);
 }
 
-// In place. `is_inverted`: as Adobe's programs write it, 255 stands for no ink.
+// Makes red, green and blue of CMYK in place. `is_inverted` means that 255 stands for no ink, as Adobe's programs
+// write.
 void ink_to_light(std::span<uint8_t> cmyk, bool is_inverted) {
   for (size_t at = 0; at < cmyk.size(); at += 4) {
     const int flip = is_inverted ? 0 : 255;
@@ -162,11 +164,11 @@ class JpegDecoder : public ImageDecoder {
   }
 
   JpegInput input_;
-  JDIMENSION first_column_ = 0, columns_ = 0;  // that libjpeg makes pixels of: whole blocks
+  JDIMENSION first_column_ = 0, columns_ = 0;  // whole blocks that libjpeg makes pixels of
   std::vector<uint8_t> line_;
 };
 
-// A compressor into memory.
+// A compressor that writes into memory.
 class JpegOutput {
  public:
   JpegOutput() {
@@ -191,7 +193,7 @@ class JpegOutput {
       jpeg_set_quality(&jpeg, quality, TRUE);
       jpeg_start_compress(&jpeg, TRUE);
       while (jpeg.next_scanline < jpeg.image_height) {
-        // libjpeg does not write through it.
+        // libjpeg takes a pointer to mutable pixels, but only reads them.
         auto line = const_cast<JSAMPROW>(pixels.data() + size_t{3} * jpeg.image_width * jpeg.next_scanline);
         jpeg_write_scanlines(&jpeg, &line, 1);
       }

@@ -1,5 +1,4 @@
-// The door to image files of all kinds: JPEG, PNG, PNM, and bare pixels (data/images/pixels.h), told apart by how they
-// begin.
+// Opens image files of all kinds: JPEG, PNG, PNM and bare pixels (data/images/pixels.h). The first bytes tell the kind.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 
 namespace kb {
 
-/// Reads the header. The bytes must outlive the decoder. Throws UnreadableImage.
+/// Reads the header of `file` and returns its decoder; `file` must outlive it. Throws UnreadableImage.
 std::unique_ptr<ImageDecoder> open_image(std::span<const uint8_t> file);
 
 }  // namespace kb

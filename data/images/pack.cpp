@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kSignature[8] = {'k', 'b', 'p', 'a', 'c', 'k', '1', '\n'};
-constexpr size_t kAtOnce = 64;  // images that a thread makes or reads between two calls of progress
+constexpr size_t kAtOnce = 64;  // images that a thread makes or reads between two calls of the progress function
 
 struct PackHeader {
   char signature[8] = {};
@@ -30,10 +30,10 @@ struct PackHeader {
 };
 static_assert(sizeof(PackHeader) == 64);
 
-// One image that is in FILE.part, as FILE.part.log holds it.
+// The record in FILE.part.log of one image in FILE.part.
 struct LogEntry {
   uint64_t bytes = 0, checksum = 0;
-  uint16_t width = 0, held = 0, height = 0, spare = 0;  // as in ImageEntry
+  uint16_t width = 0, held = 0, height = 0, spare = 0;  // the same members as in ImageEntry
 };
 
 template <class Value>
@@ -41,25 +41,27 @@ std::span<const uint8_t> bytes_in(const Value& value) {
   return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
 }
 
-// The log begins with it: of the images and the form.
+// Returns a hash of the images and the form, with which the log begins.
 uint64_t identity_of(const ImageIndex& index, const PackForm& form) {
   const std::string print = index_fingerprint(index);
   return content_hash(hash_words(index.stamp, form.side, form.quality, form.raw), print.data(), print.size());
 }
 
-// Width and height with the shorter side `side`, the larger in proportion; those of the image where it is smaller.
+// Returns a size whose shorter side is `side` and whose aspect ratio is the image's; the image's own size if it is
+// smaller.
 ImageSize shrunk(ImageSize size, int64_t side) {
   if (std::min(size.width, size.height) <= side) return size;
   if (size.width <= size.height) return {side, side * size.height / size.width};
   return {side * size.width / size.height, side};
 }
 
-// Red, green and blue of each pixel of the image in another size.
-std::vector<uint8_t> resized_pixels(ImageDecoder& image, ImageSize to) {
+// Returns the image resampled to `size` pixels, as red, green and blue of each pixel.
+std::vector<uint8_t> resized_pixels(ImageDecoder& image, ImageSize target) {
   Resampler resampler;
-  resampler.begin({image.size().width, to.width, 0, to.width}, {image.size().height, to.height, 0, to.height});
+  resampler.begin({image.size().width, target.width, 0, target.width},
+                  {image.size().height, target.height, 0, target.height});
   image.decode({0, 0, image.size().width, image.size().height}, [&](const uint8_t* row) { resampler.add_row(row); });
-  const size_t plane = static_cast<size_t>(to.width * to.height);
+  const size_t plane = static_cast<size_t>(target.width * target.height);
   std::vector<uint8_t> planes(3 * plane), pixels(3 * plane);
   resampler.finish(planes);
   for (size_t i = 0; i < plane; ++i)
@@ -94,13 +96,13 @@ Packed packed(const ImageStore& store, const ImageEntry& from, const PackForm& f
       made.entry.width = static_cast<uint16_t>(size.width);
       made.entry.held = 0;
       made.entry.height = static_cast<uint16_t>(size.height);
-    } catch (const UnreadableImage&) {  // it is as unreadable in the pack
+    } catch (const UnreadableImage&) {  // the pack gets the unreadable bytes
     }
   }
   return with_checksum(std::move(made));
 }
 
-// Returns the entries of the log of FILE.part; none where it is the log of other images or another form.
+// Returns the entries of the log of FILE.part; none when the log is of other images or another form.
 std::vector<LogEntry> logged_entries(const fs::path& log, uint64_t identity, size_t most) {
   const DataFile lines(log);
   const Bytes text = lines.read(0, lines.size());
@@ -125,7 +127,7 @@ class PackWriter {
       for (ImageEntry& entry : *entries) entries_.push_back(&entry);
   }
 
-  // Both files are locked before they are read: another process may be writing them.
+  // Writes the pack. Both files are locked before they are read, since another process may be writing them.
   int64_t write(const fs::path& file) {
     GrowingFile part(part_), log(log_);
     const uint64_t identity = identity_of(index_, work_.form);
@@ -143,7 +145,8 @@ class PackWriter {
   }
 
  private:
-  // Returns how many images FILE.part holds: the entries up to the first whose bytes are not there or differ.
+  // Returns the number of images that FILE.part holds: it counts entries up to the first whose bytes are missing or
+  // differ.
   size_t confirm(const std::vector<LogEntry>& logged) {
     const DataFile data(part_);
     for (size_t i = 0; i < logged.size(); ++i) {
@@ -167,7 +170,7 @@ class PackWriter {
     at_ += entry.bytes;
   }
 
-  // Makes the next images in all threads, and writes them in their order. Returns the first that is left.
+  // Makes the next images in all threads and writes them in order. Returns the number of the first image that is left.
   size_t write_some(size_t first, GrowingFile& part, GrowingFile& log) {
     const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(work_.threads, 1)), entries_.size());
     std::vector<Packed> made(end - first);
@@ -187,8 +190,8 @@ class PackWriter {
     return end;
   }
 
-  void tell(PackStage stage, size_t images, size_t of) const {
-    if (work_.progress) work_.progress(stage, static_cast<int64_t>(images), static_cast<int64_t>(of), at_);
+  void tell(PackStage stage, size_t images, size_t total) const {
+    if (work_.progress) work_.progress(stage, static_cast<int64_t>(images), static_cast<int64_t>(total), at_);
   }
 
   void finish(GrowingFile& part, const fs::path& file) {
@@ -210,7 +213,7 @@ class PackWriter {
   const PackWork& work_;
   ImageIndex index_;
   fs::path part_, log_;
-  std::vector<ImageEntry*> entries_;  // of index_, both parts
+  std::vector<ImageEntry*> entries_;  // the entries of index_, both parts
   uint64_t at_ = sizeof(PackHeader);  // end of the images that are written
 };
 
@@ -237,8 +240,8 @@ ImageIndex read_pack_index(const DataFile& file, const fs::path& path) {
   return index;
 }
 
-// Images are read, not mapped: a mapped file that another program cuts short ends the process that looks behind its
-// end, and the system keeps its pages for all processes either way.
+// A pack open for reading. It is read and not mapped into memory: if another program cut the file short, touching the
+// missing part of a map would end the process. The system shares its pages among processes either way.
 class PackStore : public ImageStore {
  public:
   PackStore(const fs::path& path, std::unique_ptr<const DataFile> file)
@@ -282,7 +285,7 @@ std::vector<std::string> verify_pack(const ImageStore& pack, int threads, const 
     const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(threads, 1)), entries.size());
     std::vector<std::future<void>> readers;
     for (size_t begin = first; begin < end; begin += kAtOnce)
-      readers.push_back(std::async(read, begin));  // see make_dataset
+      readers.push_back(std::async(read, begin));  // without a policy, as in make_dataset
     for (std::future<void>& reader : readers) reader.get();
     for (; first < end; ++first) bytes += entries[first]->bytes;
   }

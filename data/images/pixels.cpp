@@ -20,7 +20,7 @@ class PixelsDecoder : public ImageDecoder {
     std::memcpy(&header, file.data(), sizeof header);
     size_ = {header.width, header.height};
     pixels_ = file.subspan(sizeof header);
-    // Quotients, since a product of what is read might be beyond 64 bits.
+    // The sizes are divided, because a product of what was read might exceed 64 bits.
     if (size_.width < 1 || size_.height < 1 || pixels_.size() / 3 / header.width != header.height ||
         pixels_.size() != size_t{3} * header.width * header.height)
       throw UnreadableImage("the file is not as long as its size in pixels says");

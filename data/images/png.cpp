@@ -9,9 +9,10 @@
 namespace kb {
 namespace {
 
-constexpr png_uint_32 kMostPngSide = 65500;  // as of a JPEG
+constexpr png_uint_32 kMostPngSide = 65500;  // the limit that libjpeg has
 
-// libpng reports an error by a function that does not return: it jumps back to the call of guarded().
+// A decoder of PNG files. libpng reports an error by a function that does not return: it jumps back to the call of
+// guarded().
 class PngDecoder : public ImageDecoder {
  public:
   explicit PngDecoder(std::span<const uint8_t> file) : rest_(file) {
@@ -55,16 +56,16 @@ class PngDecoder : public ImageDecoder {
   }
 
   void read_header() {
-    png_set_read_fn(png_, this, [](png_structp png, png_bytep to, size_t bytes) {
+    png_set_read_fn(png_, this, [](png_structp png, png_bytep out, size_t bytes) {
       std::span<const uint8_t>& rest = static_cast<PngDecoder*>(png_get_io_ptr(png))->rest_;
       if (bytes > rest.size()) png_error(png, "the file is cut short");
-      std::memcpy(to, rest.data(), bytes);
+      std::memcpy(out, rest.data(), bytes);
       rest = rest.subspan(bytes);
     });
     png_set_user_limits(png_, kMostPngSide, kMostPngSide);
     png_read_info(png_, info_);
     is_gray_ = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) == 0;
-    // 8 bits a colour, whatever the file has; no gamma, no transparency.
+    // All files give 8 bits a colour. Gamma and transparency are not applied.
     png_set_palette_to_rgb(png_);
     png_set_expand_gray_1_2_4_to_8(png_);
     png_set_strip_16(png_);

@@ -1,4 +1,4 @@
-// PNG by libpng, see data/images/image_decoder.h.
+// A decoder for PNG by libpng (data/images/image_decoder.h).
 #pragma once
 
 #include <memory>

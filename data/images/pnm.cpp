@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kMostPnmSide = 65500;  // as of a JPEG
+constexpr int64_t kMostPnmSide = 65500;  // the limit that libjpeg has
 
 class PnmDecoder : public ImageDecoder {
  public:
@@ -37,10 +37,10 @@ class PnmDecoder : public ImageDecoder {
  private:
   size_t channels() const { return is_gray_ ? 1 : 3; }
 
-  // 0 behind the end.
+  // Returns the next byte; 0 at the end.
   uint8_t peek() const { return at_ < file_.size() ? file_[at_] : 0; }
 
-  // The next number of the header, behind white space and comments.
+  // Returns the next number of the header, after white space and comments.
   int64_t number(const char* what, int64_t most) {
     for (; std::isspace(peek()) != 0 || peek() == '#'; ++at_)
       if (peek() == '#')
@@ -62,7 +62,7 @@ class PnmDecoder : public ImageDecoder {
   }
 
   std::span<const uint8_t> file_;
-  size_t at_;  // bytes of the header that are read
+  size_t at_;  // number of bytes read
 };
 
 }  // namespace

@@ -12,10 +12,11 @@ namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-// Bytes of an image file at most: kMostPixels of 8 bytes, as a PNG may hold them without compression, and its chunks.
+// The most bytes of an image file: kMostPixels of 8 bytes, as an uncompressed PNG may hold them, and room for its
+// chunks.
 constexpr size_t kMostFile = 9 * static_cast<size_t>(kMostPixels);
 
-// Returns what `use` makes of the decoder of a file.
+// Opens a file and returns what `use` returns for its decoder.
 template <class Use>
 auto with_image(const fs::path& path, const Use& use) {
   const DataFile file(path);
@@ -29,22 +30,22 @@ auto with_image(const fs::path& path, const Use& use) {
   }
 }
 
-// The largest box in the middle of the image with the aspect ratio of `to`.
-PixelBox fitted_box(ImageSize image, ImageSize to) {
+// Returns the largest box in the middle of the image that has the aspect ratio of `shape`.
+PixelBox fitted_box(ImageSize image, ImageSize shape) {
   ImageSize box = image;
-  if (image.width * to.height > image.height * to.width)
-    box.width = std::max<int64_t>(1, (image.height * to.width + to.height / 2) / to.height);
+  if (image.width * shape.height > image.height * shape.width)
+    box.width = std::max<int64_t>(1, (image.height * shape.width + shape.height / 2) / shape.height);
   else
-    box.height = std::max<int64_t>(1, (image.width * to.height + to.width / 2) / to.width);
+    box.height = std::max<int64_t>(1, (image.width * shape.height + shape.width / 2) / shape.width);
   return {(image.width - box.width) / 2, (image.height - box.height) / 2, box.width, box.height};
 }
 
-// The three planes of a box in another size.
-Bytes resampled(ImageDecoder& image, const PixelBox& box, ImageSize to) {
+// Returns the three planes of a box, resampled to `size` pixels.
+Bytes resampled(ImageDecoder& image, const PixelBox& box, ImageSize size) {
   Resampler resampler;
-  resampler.begin({box.width, to.width, 0, to.width}, {box.height, to.height, 0, to.height});
+  resampler.begin({box.width, size.width, 0, size.width}, {box.height, size.height, 0, size.height});
   image.decode(box, [&resampler](const uint8_t* row) { resampler.add_row(row); });
-  Bytes planes(3 * static_cast<size_t>(to.width * to.height));
+  Bytes planes(3 * static_cast<size_t>(size.width * size.height));
   resampler.finish(planes);
   return planes;
 }
@@ -60,7 +61,7 @@ Bytes luma_of(const Bytes& planes) {
 
 }  // namespace
 
-// Rows are taken as they come, so that no memory is taken for what is not there.
+// Memory grows as rows arrive, so that a file that claims too many rows takes none.
 Image read_image(const fs::path& path) {
   return with_image(path, [](ImageDecoder& decoder) {
     const ImageSize size = decoder.size();

@@ -8,18 +8,18 @@
 namespace kb {
 namespace {
 
-constexpr int kBits = 22;  // of a weight, behind the point
+constexpr int kBits = 22;  // weights are multiples of 2^-kBits
 constexpr int32_t kHalf = 1 << (kBits - 1);
 
-// A pixel in lanes of 32 bits.
+// The four bytes of a pixel in lanes of 32 bits.
 using Pixel = int32_t __attribute__((vector_size(16), aligned(4), may_alias));
 
 inline uint8_t to_byte(int32_t sum) { return static_cast<uint8_t>(std::min(sum >> kBits, 255)); }
 
-// `to`: `count` pixels, each the weighted sum of pixels of `from`. `wide` takes first the pixels that are read, then
-// the sums.
+// Writes `count` pixels to `out`, each a weighted sum of pixels of `from`. `wide` is scratch memory: first for the
+// pixels that are read, then for the sums.
 [[gnu::always_inline]] inline void mix_columns(const uint8_t* from, const AxisWeights& axis, int64_t count,
-                                               int32_t* wide, uint8_t* to) {
+                                               int32_t* wide, uint8_t* out) {
   for (int64_t i = 0; i < 4 * axis.count_in; ++i) wide[i] = from[i];
   int32_t* sums = wide + 4 * (axis.count_in + 1);
   for (int64_t i = 0; i < count; ++i) {
@@ -32,23 +32,24 @@ inline uint8_t to_byte(int32_t sum) { return static_cast<uint8_t>(std::min(sum >
     }
     *reinterpret_cast<Pixel*>(sums + 4 * i) = even + odd;
   }
-  for (int64_t i = 0; i < 4 * count; ++i) to[i] = to_byte(sums[i]);
+  for (int64_t i = 0; i < 4 * count; ++i) out[i] = to_byte(sums[i]);
 }
 
-// `to`: `bytes` bytes, each the weighted sum of those of `taps` lines at its place.
+// Writes `bytes` bytes to `out`, each a weighted sum over `taps` lines of the bytes at its place.
 [[gnu::always_inline]] inline void mix_lines(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                             int32_t* sums, uint8_t* to) {
+                                             int32_t* sums, uint8_t* out) {
   for (size_t i = 0; i < bytes; ++i) sums[i] = kHalf;
   for (int64_t t = 0; t < taps; t += 2) {
     const uint8_t *line = lines + static_cast<size_t>(t) * bytes, *next = line + bytes;
     for (size_t i = 0; i < bytes; ++i) sums[i] += line[i] * weight[t] + next[i] * weight[t + 1];
   }
-  for (size_t i = 0; i < bytes; ++i) to[i] = to_byte(sums[i]);
+  for (size_t i = 0; i < bytes; ++i) out[i] = to_byte(sums[i]);
 }
 
-// Writes the colours of a line, 4 bytes a pixel, to `to` and one and two planes behind it.
-void split_colours(std::span<const uint8_t> line, uint8_t* to, int64_t plane) {
-  uint8_t *red = to, *green = to + plane, *blue = to + 2 * plane;
+// Writes the colours of a line, 4 bytes a pixel, into three planes: red at `out`, green at out + plane, blue at out + 2
+// plane.
+void split_colours(std::span<const uint8_t> line, uint8_t* out, int64_t plane) {
+  uint8_t *red = out, *green = out + plane, *blue = out + 2 * plane;
   for (size_t x = 0; x < line.size() / 4; ++x) {
     uint32_t pixel;
     std::memcpy(&pixel, line.data() + 4 * x, sizeof pixel);
@@ -59,27 +60,27 @@ void split_colours(std::span<const uint8_t> line, uint8_t* to, int64_t plane) {
 }
 
 struct Loops {
-  void (*columns)(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* to);
-  void (*lines)(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums, uint8_t* to);
+  void (*columns)(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* out);
+  void (*lines)(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums, uint8_t* out);
 };
 
-void columns_anywhere(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* to) {
-  mix_columns(from, axis, count, wide, to);
+void columns_anywhere(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* out) {
+  mix_columns(from, axis, count, wide, out);
 }
 void lines_anywhere(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums,
-                    uint8_t* to) {
-  mix_lines(lines, weight, taps, bytes, sums, to);
+                    uint8_t* out) {
+  mix_lines(lines, weight, taps, bytes, sums, out);
 }
 
 #if defined(__x86_64__)
-// These are the loops above in wider vectors. They sum whole numbers, so the bits are the same.
+// These are the same loops in wider vectors. They sum integers, so the bits are the same.
 [[gnu::target("avx2")]] void columns_avx2(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide,
-                                          uint8_t* to) {
-  mix_columns(from, axis, count, wide, to);
+                                          uint8_t* out) {
+  mix_columns(from, axis, count, wide, out);
 }
 [[gnu::target("avx2")]] void lines_avx2(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                        int32_t* sums, uint8_t* to) {
-  mix_lines(lines, weight, taps, bytes, sums, to);
+                                        int32_t* sums, uint8_t* out) {
+  mix_lines(lines, weight, taps, bytes, sums, out);
 }
 Loops loops_here() {
   return __builtin_cpu_supports("avx2") ? Loops{columns_avx2, lines_avx2} : Loops{columns_anywhere, lines_anywhere};
@@ -120,7 +121,7 @@ void set_weights(AxisWeights& weights, const ResampledAxis& axis) {
       const double distance = std::abs((static_cast<double>(x) - centre + 0.5) * (1 / radius));
       total += shares[static_cast<size_t>(x - begin)] = std::max(1 - distance, 0.0);
     }
-    // Taps that weigh nothing lie before a pixel near the image's end.
+    // Near the image's end, taps of weight 0 are put before the pixel.
     const int64_t start = std::min(begin - weights.first_in, std::max<int64_t>(weights.count_in - weights.taps, 0));
     int32_t* weight = weights.weight.data() + i * weights.taps + (begin - weights.first_in - start);
     for (int64_t x = begin; x < end; ++x, ++weight)

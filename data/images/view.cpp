@@ -8,11 +8,11 @@
 namespace kb {
 namespace {
 
-constexpr uint64_t kStream = 0x72637270;  // tag of the boxes' random numbers
+constexpr uint64_t kStream = 0x72637270;  // tag of the stream of random numbers that boxes are drawn from
 constexpr double kLeastArea = 0.08, kMostArea = 1, kLeastRatio = 3.0 / 4, kMostRatio = 4.0 / 3;
 constexpr double kLogRatio = 0.28768207245178092;  // ln(4/3)
 
-// By its series, so that every machine gives the same bits; |x| < 0.3.
+// Returns exp(x) for |x| < 0.3 by its series, so that every machine gives the same bits.
 double exp_of_small(double x) {
   double sum = 1;
   for (int n = 14; n > 0; --n) sum = 1 + x * sum / n;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr ImageShape kShape = {3, 32, 32};
 
-// The coarse class of each fine one of CIFAR-100.
+// The coarse class that each fine class of CIFAR-100 belongs to.
 constexpr uint8_t kCoarseOfFine[] = {4,  1,  14, 8,  0,  6,  7,  7,  18, 3,  3,  14, 9,  18, 7,  11, 3,  9,  7,  11,
                                      6,  11, 5,  10, 7,  6,  13, 15, 3,  15, 0,  11, 1,  10, 12, 14, 16, 9,  11, 5,
                                      5,  19, 8,  8,  15, 13, 14, 17, 18, 10, 16, 4,  17, 4,  2,  0,  17, 4,  18, 17,
@@ -42,7 +42,7 @@ class Reader {
   }
 
  private:
-  /// One of `files` that are about equally large.
+  /// Appends the records of one of `files` files, which are about equally large.
   void append(Split& split, const CifarFile& file, size_t files) const {
     const fs::path path = find(file);
     const Bytes bytes = read_unpacked(path, most_bytes(path.parent_path(), spec_.published, record_));
@@ -90,7 +90,7 @@ class Reader {
                      fmt::format("{} for sample {}", got, sample), "is this another data set?"});
   }
 
-  /// A published file under the name of another.
+  /// Throws DataError when the content is that of another published file.
   void check_role(const fs::path& path, const CifarFile& file, uint64_t content) const {
     std::vector<CifarFile> all = spec_.train;
     all.push_back(spec_.test);
@@ -150,7 +150,8 @@ CifarSpec cifar100_spec() {
 Dataset load_cifar_dataset(const CifarSpec& spec, const fs::path& dir) {
   const Reader reader(spec, dir);
   std::future<Split> reading = std::async([&] { return reader.read({spec.test}); });
-  Split train = reader.read(spec.train), test = reading.get();  // of two faults the training part's is told
+  // If both parts have a fault, the training part's is reported.
+  Split train = reader.read(spec.train), test = reading.get();
   if (train.pixels == test.pixels) {
     throw DataError({dir.string(), "the test images are the training images", "two different parts",
                      fmt::format("{} equal images", test.count()), "one file was copied over the other"});

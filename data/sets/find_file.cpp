@@ -8,7 +8,7 @@ namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-/// The places where `file` may lie, in the order of search.
+/// Returns the paths at which `file` may lie, in the order of search.
 std::vector<fs::path> candidates(const FileSearch& search, const fs::path& dir, const std::string& file) {
   std::vector<fs::path> folders = {dir}, out;
   for (const std::string& folder : search.folders) folders.push_back(dir / folder);
@@ -18,7 +18,7 @@ std::vector<fs::path> candidates(const FileSearch& search, const fs::path& dir, 
   return out;
 }
 
-// How to get the file, by the shortest way first.
+// Returns how to get the file, the shortest way first.
 std::string hint_of(const FileSearch& search, const fs::path& dir) {
   if (!search.is_fetched) return search.by_hand;
   const std::string get = dir.empty() ? "" : " " + dir.string();
@@ -36,7 +36,8 @@ fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std
   for (const fs::path& place : places) {
     std::error_code ignored;
     const fs::file_type type = fs::status(place, ignored).type();
-    // A FIFO, a device, a loop of links is told where it is read; some tools unpack into folders of these names.
+    // A FIFO, a device or a loop of links is refused later, when it is read. Some tools unpack into a folder of the
+    // file's name.
     if (type != fs::file_type::not_found && type != fs::file_type::directory) return place;
   }
   std::string looked;

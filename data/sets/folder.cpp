@@ -19,7 +19,8 @@ std::string size_text(const ImageShape& s) {
   return fmt::format("{} of {}x{} pixels", s.channels == 3 ? "colour" : "grey", s.width, s.height);
 }
 
-// `first` is the image that all others must be like, empty at first.
+// Appends the image at `path`. `first` is the path of the part's first image, whose shape all others must have; empty
+// before it.
 void append(Split& split, const fs::path& path, int32_t label, fs::path& first) {
   const Image image = read_image(path);
   if (first.empty()) {

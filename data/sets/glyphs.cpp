@@ -24,15 +24,15 @@ constexpr Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 constexpr Point operator*(float s, Point a) { return {s * a.x, s * a.y}; }
 constexpr float dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
 
-/// `value` in [0, high], by selections of which compilers make vectors.
+/// Returns `value` limited to [0, high]. Compilers make vectors of these selections.
 constexpr float limit(float value, float high) {
   value = value < 0 ? 0 : value;
   return value > high ? high : value;
 }
 
-// A glyph is a few cubic Bezier strokes in the square [-1, 1]^2, y downwards. Straight strokes keep their inner control
-// points on the line. Classes come in families that differ by one stroke or one corner, so that clutter and occlusion
-// can make one of the other.
+// A glyph consists of a few cubic Bezier strokes in the square [-1, 1]^2, with y downwards. A straight stroke has its
+// inner control points on the line. Some classes differ by one stroke or one corner, so that clutter and occlusion can
+// make one look like the other.
 struct Stroke {
   Point a, b, c, d;
 };
@@ -43,9 +43,9 @@ constexpr Stroke line(float ax, float ay, float bx, float by) {
 }
 
 constexpr int kMaxStrokes = 4;
-constexpr float kRound = 0.5522848f;  // a quarter circle's control points (error 0.03 %)
+constexpr float kRound = 0.5522848f;  // place of the control points of a quarter circle (error 0.03 %)
 
-/// A quarter of the ellipse around (cx, cy), from angle q to q + 1 in quarter turns (0 is right, 1 is down).
+/// Returns a quarter of the ellipse around (cx, cy), from angle q to q + 1 in quarter turns (0 is right, 1 is down).
 constexpr Stroke quarter(int q, float cx, float cy, float rx, float ry) {
   constexpr Point kAxis[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 0}};
   const Point from = kAxis[q], to = kAxis[q + 1], centre{cx, cy};
@@ -76,11 +76,11 @@ constexpr std::array<Glyph, kGlyphClasses> kGlyphs = {{
     {"seven", 3, {line(-.7f, -.8f, .7f, -.8f), line(.7f, -.8f, -.2f, .9f), line(-.3f, .05f, .5f, .05f)}},
 }};
 
-/// How one sample maps the square [-1, 1]^2 to pixels: an affine map, then a smooth random bend.
+/// The map of one sample from the square [-1, 1]^2 to pixels: affine, then a smooth random bend.
 class Distortion {
  public:
   explicit Distortion(HashStream& random) {
-    // sin and cos of the angle 2 atan(t), without libm: t in +-0.21 is +-24 degrees.
+    // The angle is 2 atan(t), so sine and cosine need no C library: t in +-0.21 is +-24 degrees.
     const float t = random.uniform(-.21f, .21f), sine = 2 * t / (1 + t * t), cosine = (1 - t * t) / (1 + t * t);
     const float shear = random.uniform(-.3f, .3f);
     const float sx = kGlyphSide * random.uniform(.24f, .40f), sy = kGlyphSide * random.uniform(.26f, .42f);
@@ -95,7 +95,7 @@ class Distortion {
  private:
   static constexpr int kGrid = 3;
 
-  /// Bilinear in a grid of displacements (pixels) over [-1, 1]^2.
+  /// Returns the displacement at p in pixels, interpolated bilinearly in a grid over [-1, 1]^2.
   Point bend(Point p) const {
     const float u = std::clamp(p.x + 1, 0.0f, 1.999f), v = std::clamp(p.y + 1, 0.0f, 1.999f);
     const int i = static_cast<int>(u), j = static_cast<int>(v);
@@ -108,13 +108,13 @@ class Distortion {
   std::array<Point, kGrid * kGrid> bends_;
 };
 
-/// Ink coverage in [0, 1] of one image, row-major; strokes are laid over each other by their maximum.
+/// The ink of one image, row by row, from 0 to 1. Strokes that overlap do not add: the greater one counts.
 class Canvas {
  public:
   const float* row(int y) const { return &ink_[y * kStride]; }
 
-  /// A stroke with round ends: coverage falls from 1 to 0 over one pixel around its edge. Whole chunks of a row are
-  /// drawn: beyond the stroke's box coverage is 0.
+  /// Draws a stroke with round ends: its ink falls from 1 to 0 over one pixel around the edge. Whole chunks of a row
+  /// are computed; outside of the stroke the ink is 0.
   void segment(Point a, Point b, float half_width, float ink) {
     const float reach = half_width + .5f;
     const Point d = b - a;
@@ -142,7 +142,7 @@ class Canvas {
  private:
   static constexpr int kChunk = 8, kStride = (kGlyphSide + kChunk - 1) / kChunk * kChunk;
 
-  /// The pixels [first, last) whose cells meet the interval.
+  /// Returns the pixels [first, last) that the interval touches.
   static std::pair<int, int> pixels(float low, float high) {
     constexpr float kSide = kGlyphSide;
     return {static_cast<int>(std::clamp(low, 0.0f, kSide - 1)), static_cast<int>(std::clamp(high + 1, 1.0f, kSide))};
@@ -162,7 +162,7 @@ void draw_stroke(Canvas& canvas, const Stroke& s, const Distortion& distort, flo
   }
 }
 
-/// Strokes that belong to no glyph, a little fainter on the average.
+/// Draws strokes that belong to no glyph, on average a little fainter.
 void draw_clutter(Canvas& canvas, HashStream& random, float half_width) {
   const int count = 1 + random.below(4);
   for (int i = 0; i < count; ++i) {
@@ -172,7 +172,7 @@ void draw_clutter(Canvas& canvas, HashStream& random, float half_width) {
   }
 }
 
-/// A bar of one gray that hides what lies under it, in seven samples of ten.
+/// Draws a bar of one grey that hides what is under it, in seven of ten samples.
 void occlude(Canvas& canvas, HashStream& random) {
   if (random.uniform() > .7f) return;
   const Point low{random.uniform(0, kGlyphSide - 4), random.uniform(0, kGlyphSide - 4)};
@@ -180,7 +180,7 @@ void occlude(Canvas& canvas, HashStream& random) {
   canvas.rectangle(low, low + size, random.uniform(0, .6f));
 }
 
-/// Paper, ink, a gradient of light across the image, noise; then 8 bits.
+/// Makes 8-bit pixels of the ink: adds paper, a gradient of light across the image, and noise.
 void develop(Canvas& canvas, HashStream& random, float times, std::span<uint8_t> pixels) {
   const float paper = random.uniform(20, 90), contrast = random.uniform(50, 150), noise = times * random.uniform(8, 32);
   const Point light{random.uniform(-1.5f, 1.5f), random.uniform(-1.5f, 1.5f)};
@@ -210,7 +210,7 @@ Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
   const ImageShape shape{1, kGlyphSide, kGlyphSide};
   Split split{shape, Bytes(count * shape.size()), std::vector<int32_t>(count)};
   std::atomic<int64_t> next = 0;
-  // A thread that cannot be made is deferred to where it is waited for, and finds nothing left to draw.
+  // If a thread cannot be made, its work is deferred until get(), when nothing is left to draw.
   std::vector<std::future<void>> others;
   for (int t = 1; t < spec.threads; ++t) others.push_back(std::async([&] { draw_range(spec, first, split, next); }));
   draw_range(spec, first, split, next);

@@ -56,7 +56,7 @@ IdxFile read_idx(const fs::path& path, uint32_t magic, size_t most) {
   return file;
 }
 
-/// The rest of the file must be exactly `count` elements of `size` bytes.
+/// Throws DataError unless the rest of the file is exactly `count` elements of `size` bytes.
 void check_payload(const IdxFile& file, int64_t size) {
   const int64_t count = file.extents[0];
   if (count == 0) throw DataError({file.path.string(), "the file is empty", "at least 1 sample", "0", ""});
@@ -69,7 +69,7 @@ void check_payload(const IdxFile& file, int64_t size) {
                    less ? "fetch the file again" : "the count in its header is wrong, or two files were joined"});
 }
 
-constexpr int64_t kMostHeader = 16;  // bytes, of images
+constexpr int64_t kMostHeader = 16;  // bytes of the header of an image file
 
 Bytes read_images(const IdxSpec& spec, const fs::path& path) {
   const ImageShape& shape = spec.shape;
@@ -119,7 +119,8 @@ Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& pa
 
 Dataset load_idx_dataset(const IdxSpec& spec, const fs::path& dir) {
   std::future<Split> reading = std::async(read_split, spec, dir, "t10k");
-  Split train = read_split(spec, dir, "train"), test = reading.get();  // of two faults the training part's is told
+  // If both parts have a fault, the training part's is reported.
+  Split train = read_split(spec, dir, "train"), test = reading.get();
   if (train.pixels == test.pixels) {
     throw DataError({dir.string(), "the test images are the training images", "two different parts",
                      fmt::format("{} equal images", test.count()), "one file was copied over the other"});

@@ -39,8 +39,8 @@ Dataset load_fashion_mnist(const std::filesystem::path& dir, int) {
 Dataset load_cifar10(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar10_spec(), dir); }
 Dataset load_cifar100(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar100_spec(), dir); }
 Dataset load_glyphs(const std::filesystem::path&, int threads) { return glyphs_dataset({.threads = threads}); }
-// Others than those of glyphs, and noisier: a small net has an error of about 7 % on them. The training part is a whole
-// number of minibatches of 32 to 4096.
+// Glyphs with another seed than `glyphs`, and noisier: a small net has an error of about 7 % on them. The number of
+// training samples is a multiple of the minibatches from 32 to 4096.
 Dataset load_glyphs_hour(const std::filesystem::path&, int threads) {
   Dataset set =
       glyphs_dataset({.train_count = 20480, .test_count = 5000, .seed = 2, .noise = 1.6f, .threads = threads});
@@ -53,7 +53,7 @@ Dataset load_synthetic(const std::filesystem::path&, int) { return synthetic_dat
 struct DatasetRow {
   const char* name;
   Dataset (*load)(const std::filesystem::path& dir, int threads);
-  const char* fingerprint;  // of the whole, published content; "": not known
+  const char* fingerprint;  // fingerprint of the whole published content; "": it is not known
 };
 
 constexpr std::array kDatasets = {
@@ -67,8 +67,8 @@ constexpr std::array kDatasets = {
     DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76"},
 };
 
-/// MNIST and Fashion-MNIST have the same file names and extents: only the content tells them apart, and tells that
-/// files of the right size were damaged or exchanged.
+/// Throws DataError when the content is not the published one. MNIST and Fashion-MNIST have the same file names and
+/// extents, so that only the content tells them apart; it also tells damaged or exchanged files of the right size.
 void check_content(const Dataset& set, const DatasetRow& wanted, const std::filesystem::path& dir) {
   for (const DatasetRow& row : kDatasets) {
     if (set.name != row.name && set.fingerprint == row.fingerprint) {

@@ -16,7 +16,7 @@ namespace {
 std::string text(PartCounts counts) { return fmt::format("train {}, test {}", counts.train, counts.test); }
 
 std::optional<PartCounts> stated_counts(const fs::path& path) {
-  constexpr size_t kMost = 4096;  // bytes of two lines, with all their blanks
+  constexpr size_t kMost = 4096;  // bytes; two lines fit with many blanks
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found) return std::nullopt;
   const DataFile file(path);

@@ -1,5 +1,5 @@
-// Samples that a published data set is known to hold, and the one way to use less or other: a file `variant.txt` beside
-// the data that says so. Without it a set that is not whole is refused, so that nobody trains on half of one unawares.
+// The number of samples that a published data set has, and the file `variant.txt` beside the data, by which a user
+// states other numbers. Without that file an incomplete set is refused, so that nobody trains on half a set unawares.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace kb {
 
-/// Samples of the two parts; 0 and 0 where nothing is published.
+/// Numbers of samples of the two parts; both are 0 when nothing is published.
 struct PartCounts {
   int64_t train = 0, test = 0;
   bool operator==(const PartCounts&) const = default;
@@ -17,12 +17,12 @@ struct PartCounts {
 
 constexpr const char* kVariantFile = "variant.txt";
 
-/// The bytes that no file of the set in `folder` comes near: of twice the samples of both parts, with `header` bytes
-/// before them; as published, or as `variant.txt` states. SIZE_MAX where nothing is known.
+/// Returns a size in bytes that no file of the set in `folder` reaches: a header of `header` bytes and twice the
+/// samples of both parts, as published or as `variant.txt` states. Returns SIZE_MAX when the numbers are not known.
 size_t most_bytes(const std::filesystem::path& folder, PartCounts published, int64_t sample_bytes, int64_t header = 0);
 
-/// Checks what was read from `folder` against the published counts, or those that `variant.txt` in it states in two
-/// lines, "train 1000" and "test 200". True where that file is there. Throws DataError where they differ.
+/// Checks the counts read from `folder` against the published ones, or against those that its `variant.txt` states in
+/// two lines, "train 1000" and "test 200". Returns whether that file is there. Throws DataError when counts differ.
 bool check_counts(const std::string& set, const std::filesystem::path& folder, PartCounts published, PartCounts got);
 
 }  // namespace kb

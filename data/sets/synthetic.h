@@ -1,4 +1,4 @@
-// Images of noise in any shape, for timing a training step without any data: labels are balanced, pixels uniform.
+// Images of noise in any shape, to time a training step without data. Labels are balanced and pixels uniform.
 #pragma once
 
 #include "data/dataset.h"
@@ -12,8 +12,8 @@ struct SyntheticSpec {
   uint64_t seed = 1;
 };
 
-/// Sample i of either part is a pure function of (seed, part, i); its label is i % classes. Throws DataError if an
-/// extent, the number of classes or a count is below 1.
+/// Makes the set. Sample i of a part is a function of (seed, part, i); its label is i % classes. Throws DataError when
+/// an extent, the number of classes or a count is below 1.
 Dataset synthetic_dataset(const SyntheticSpec& spec);
 
 }  // namespace kb

@@ -19,7 +19,7 @@
 namespace kb {
 namespace {
 
-// A process that its parent has not asked about yet is there for kill(), but dead.
+// Returns whether a process runs. kill() also finds one that is dead and that its parent has not reaped.
 bool is_alive(int32_t process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return false;
   std::ifstream file(fmt::format("/proc/{}/stat", process));
@@ -58,7 +58,7 @@ int64_t machine_time() {
   return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
 }
 
-// A file, without a name from the moment at which all have it open.
+// The page is a file that has no name any more once all processes have opened it.
 BeatPage::BeatPage(Communicator& communicator) : own_leader_(communicator.placement().leader) {
   for (const std::string& leader : communicator.all_gather(std::to_string(own_leader_)))
     leaders_.push_back(std::stoi(leader));
@@ -77,14 +77,14 @@ BeatPage::BeatPage(Communicator& communicator) : own_leader_(communicator.placem
 
 BeatPage::~BeatPage() { ::munmap(memory_, bytes_); }
 
-// Zeroed memory is a Beat of a process that is not here.
+// Zeroed memory is the Beat of a process that is absent.
 Beat& BeatPage::operator[](int rank) const { return static_cast<Beat*>(memory_)[rank]; }
 
 Presence BeatPage::presence(int rank) const {
   const Beat& beat = (*this)[rank];
   const Presence presence = beat.presence;
   if (!is_local(rank) || presence != Presence::here || is_alive(beat.process)) return presence;
-  const Presence last = beat.presence;  // it may have left meanwhile
+  const Presence last = beat.presence;  // it may have left since it was read above
   return last == Presence::here ? Presence::died : last;
 }
 

@@ -1,5 +1,5 @@
-// A page of memory that the processes of a machine share, with a place for each process of the run, which tells where
-// in its schedule that process stands. The beats of other machines are brought by runtime/comm/beat_relay.h.
+// A page of memory that the processes of a machine share. It has a place for each process of the run, which says where
+// in its schedule that process is. runtime/comm/beat_relay.h brings the places of processes on other machines.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -13,38 +13,40 @@
 namespace kb {
 
 enum class Presence : int32_t {
-  absent,  // not here yet, or gone for good
+  absent,  // has not come yet, or has left
   here,
   died,
-  lost,    // another machine's, of which nothing more is heard
-  failed,  // left with an error of its own
-  ended,   // for a fault that it found
+  lost,    // is on another machine, from which nothing comes any more
+  failed,  // left with an error
+  ended,   // ended itself because of a fault that it found
 };
 
-// The state of one process of the run. One process writes it; a torn text would only spoil a message.
+// The state of one process of the run. That process alone writes it; a text that is read half-written only spoils a
+// message.
 struct Beat {
   static constexpr size_t kPlaceBytes = 120;
 
   std::atomic<Presence> presence{Presence::absent};
   std::atomic<int32_t> process{0};
-  std::atomic<bool> waits{false};                     // for other processes
-  std::atomic<bool> steps{false};                     // inside a step, whose parts all take about as long everywhere
-  std::atomic<int64_t> step{-1}, count{0}, since{0};  // since: nanoseconds of this machine's clock
-  std::atomic<int64_t> looked{0};  // likewise: when its watch last looked; known on its machine alone
-  std::atomic<int32_t> asked{0};   // the signal that asked it to stop, see stop_vote.h; 0: none
-  std::atomic<int64_t> vote{0};    // one more than what it has begun; 0: it has not voted
+  std::atomic<bool> waits{false};  // waits for other processes
+  std::atomic<bool> steps{false};  // is inside a step, whose parts take about as long in every process
+  // `since` is when it came to its place, in nanoseconds of this machine's clock.
+  std::atomic<int64_t> step{-1}, count{0}, since{0};
+  std::atomic<int64_t> looked{0};  // when its watch last looked, in the same time; known on its machine alone
+  std::atomic<int32_t> asked{0};   // the signal that told it to stop, see stop_vote.h; 0: none
+  std::atomic<int64_t> vote{0};    // one more than the number of things it has begun; 0: it has not voted
   std::atomic<char> place[kPlaceBytes]{};
 
   void set_place(std::string_view text);
-  std::string text() const;  // "step 118 all_reduce 4"
+  std::string text() const;  // its place, as "step 118 all_reduce 4"
 };
 
-// Nanoseconds of the machine's clock, the same for all its processes.
+// Returns nanoseconds of the machine's clock, which all its processes share.
 int64_t machine_time();
 
 class BeatPage {
  public:
-  // For every process of the run at the same time. Throws Error where there is no shared memory.
+  // All processes of the run make theirs at the same time. Throws Error when there is no shared memory.
   explicit BeatPage(Communicator& communicator);
   ~BeatPage();
   BeatPage(const BeatPage&) = delete;
@@ -52,17 +54,17 @@ class BeatPage {
 
   int size() const { return static_cast<int>(leaders_.size()); }
   Beat& operator[](int rank) const;
-  // The first rank of its machine: one machine, one leader.
+  // Returns the first rank on the machine of `rank`. It stands for the machine.
   int leader(int rank) const { return leaders_[static_cast<size_t>(rank)]; }
   bool is_local(int rank) const { return leader(rank) == own_leader_; }
-  // A process of this machine is looked for.
+  // Returns the state of a process; one on this machine is looked up in the system.
   Presence presence(int rank) const;
-  // "rank 3 (process 4711 on node2)".
+  // Returns "rank 3 (process 4711 on node2)".
   std::string name(int rank) const;
 
  private:
-  std::vector<int> leaders_;        // of every rank
-  std::vector<std::string> hosts_;  // likewise
+  std::vector<int> leaders_;        // the leader of every rank
+  std::vector<std::string> hosts_;  // the machine's name for every rank
   int own_leader_ = 0;
   size_t bytes_ = 0;
   void* memory_ = nullptr;

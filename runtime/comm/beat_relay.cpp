@@ -40,7 +40,7 @@ class RelaySocket {
     ::fcntl(handle_, F_SETFL, O_NONBLOCK);
     ::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
-  // False when nothing came in time.
+  // Returns false when nothing came in time.
   bool wait(short events, int milliseconds) const {
     pollfd one{handle_, events, 0};
     return ::poll(&one, 1, milliseconds) > 0;
@@ -55,7 +55,7 @@ struct SentBeat {
   Presence presence = Presence::absent;
   int32_t process = 0;
   int32_t waits = 0, steps = 0;
-  int64_t step = 0, count = 0, age = 0;  // age: nanoseconds since Beat::since
+  int64_t step = 0, count = 0, age = 0;  // nanoseconds since Beat::since
   int64_t vote = 0;
   int32_t asked = 0;
   std::array<char, Beat::kPlaceBytes> place{};
@@ -63,11 +63,12 @@ struct SentBeat {
 
 namespace {
 
-constexpr int kOpenMilliseconds = 5000;  // for all machines to meet
-// Between two rounds of messages, for each peer: 256 ranks on 32 machines cost rank 0 some 4 MB/s.
+constexpr int kOpenMilliseconds = 5000;  // time in which all machines must connect
+// Nanoseconds between two messages to a peer. With 256 ranks on 32 machines, rank 0 sends some 4 MB/s.
 constexpr int64_t kPause = 10'000'000;
 
-// Structs that are sent as they are, between machines of one kind: a Hello once, then messages of a Head and its beats.
+// These structs are sent as they lie in memory, between machines of one kind: first a Hello, then messages, each a Head
+// and its beats.
 struct Hello {
   uint64_t secret = 0;
   int32_t rank = 0;
@@ -75,7 +76,7 @@ struct Hello {
 
 struct Head {
   int32_t beats = 0;
-  int32_t leaves = 0;  // the last message
+  int32_t leaves = 0;  // 1: this is the last message
 };
 
 RelaySocket new_socket() { return RelaySocket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
@@ -90,7 +91,7 @@ class Deadline {
   int64_t end_ = machine_time() + int64_t{kOpenMilliseconds} * 1'000'000;
 };
 
-// Returns this machine's IPv4 addresses, those that only it can reach (127.x.x.x) last.
+// Returns this machine's IPv4 addresses; those that only it can reach (127.x.x.x) come last.
 std::vector<std::string> own_addresses() {
   std::vector<std::string> result;
   ifaddrs* all = nullptr;
@@ -102,13 +103,14 @@ std::vector<std::string> own_addresses() {
     char text[INET_ADDRSTRLEN] = "";
     ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
     const bool is_loop = (ntohl(address.sin_addr.s_addr) >> 24) == 127;
-    result.insert(is_loop ? result.end() : result.begin(), text);  // a loop last: machines of a test
+    result.insert(is_loop ? result.end() : result.begin(), text);  // machines that a test imitates use 127.x.x.x
   }
   ::freeifaddrs(all);
   return result;
 }
 
-// The socket on which rank 0 listens, sent as "SECRET PORT ADDRESS ADDRESS ..."; no address if it cannot listen.
+// The socket on which rank 0 listens. Its text is "SECRET PORT ADDRESS ADDRESS ...", without an address if it cannot
+// listen.
 struct Hub {
   uint64_t secret = 0;
   uint16_t port = 0;
@@ -131,7 +133,7 @@ struct Hub {
   }
 };
 
-// Closed where it could not be reached in time.
+// Returns a closed socket when the address could not be reached in time.
 RelaySocket connected(const std::string& address, uint16_t port, int milliseconds) {
   RelaySocket socket = new_socket();
   if (!socket.is_open()) return socket;
@@ -153,7 +155,7 @@ RelaySocket connected(const std::string& address, uint16_t port, int millisecond
   return RelaySocket();
 }
 
-// Who has connected and not said yet who it is: a stranger may never do so, and holds up nobody.
+// A connection from which no Hello has come yet. A stranger may never send one, and must not hold up others.
 struct Caller {
   RelaySocket socket;
   std::string said = {};
@@ -164,7 +166,7 @@ struct Caller {
     std::memcpy(&hello, said.data(), sizeof hello);
     return hello;
   }
-  // Closes where the other has closed.
+  // Reads more of the Hello. Closes the connection when the other side has closed it.
   void listen() {
     std::array<char, sizeof(Hello)> part;
     const ssize_t got = ::recv(socket.handle(), part.data(), part.size() - said.size(), 0);
@@ -173,7 +175,7 @@ struct Caller {
   }
 };
 
-// Those who have connected, once anything has come from them or from the listener, or the time is over.
+// Waits until anything comes from the listener or a caller, or the time is over, and takes it in.
 void hear(const RelaySocket& listener, std::vector<Caller>& callers, const Deadline& deadline) {
   constexpr size_t kMostStrangers = 256;
   std::vector<pollfd> all{{listener.handle(), POLLIN, 0}};
@@ -229,7 +231,7 @@ void set(Beat& beat, const SentBeat& sent) {
 struct BeatRelay::Peer {
   int rank = 0;
   RelaySocket socket;
-  std::string in, out;  // not yet whole, not yet sent
+  std::string in, out;  // bytes not complete yet; bytes not sent yet
   int64_t heard = machine_time();
 };
 
@@ -238,11 +240,11 @@ BeatRelay::BeatRelay(Communicator& communicator, const BeatPage& page, double si
   if (communicator.placement().nodes == 1) return;
   const std::string own = open(communicator);
   for (const std::string& one : communicator.all_gather(own))
-    if (!one.empty()) fault_ = one;  // that of one who cannot come says more than that of rank 0
+    if (!one.empty()) fault_ = one;  // a machine's reason why it cannot connect says more than rank 0's
   if (!fault_.empty()) peers_.clear();
 }
 
-// A socket that is closed with something unread may take back what was sent.
+// Reads first, because closing a socket that has unread bytes may withdraw what was sent.
 BeatRelay::~BeatRelay() {
   for (const std::unique_ptr<Peer>& peer : peers_)
     if (peer->socket.is_open()) receive(*peer);
@@ -286,7 +288,7 @@ std::string BeatRelay::listen_and_accept(Communicator& communicator) {
              : fmt::format("rank 0 hears of {} machines, of {}", peers_.size() + 1, machines);
 }
 
-// The first of another machine, which has not come yet.
+// Returns whether this rank is the first of another machine that has not connected yet.
 bool BeatRelay::is_awaited(int rank) const {
   return rank > 0 && rank < page_.size() && !page_.is_local(rank) && page_.leader(rank) == rank &&
          std::none_of(peers_.begin(), peers_.end(), [&](const auto& peer) { return peer->rank == rank; });
@@ -312,7 +314,7 @@ void BeatRelay::exchange() {
   if (peers_.empty()) return;
   const int64_t now = machine_time();
   for (const std::unique_ptr<Peer>& peer : peers_)
-    if (now - exchanged_ > silence_ / 3) peer->heard = now;  // this process was suspended, and they with it
+    if (now - exchanged_ > silence_ / 3) peer->heard = now;  // this process was suspended, and the others were too
   exchanged_ = now;
   for (const std::unique_ptr<Peer>& peer : peers_)
     if (peer->socket.is_open()) receive(*peer);
@@ -322,7 +324,8 @@ void BeatRelay::exchange() {
     if (peer->socket.is_open() && (is_due || !peer->out.empty())) send(*peer, false);
 }
 
-// At the beats that may be sent. Whether one has come, left, died or voted, which does not wait for the next round.
+// Reads the beats that are sent from here. Returns whether a process has come, left, died or voted, which is sent at
+// once.
 bool BeatRelay::look() {
   const std::vector<SentBeat> before = std::exchange(beats_, {});
   for (int rank = 0; rank < page_.size(); ++rank)
@@ -349,7 +352,8 @@ void BeatRelay::receive(Peer& peer) {
   }
 }
 
-// All whole messages. One that no process of this run sends ends the connection, as if its machine were lost.
+// Applies all complete messages. A message that no process of this run would send ends the connection, and the machine
+// counts as lost.
 void BeatRelay::apply(Peer& peer) {
   size_t at = 0;
   Head head;
@@ -372,19 +376,20 @@ void BeatRelay::apply(Peer& peer) {
 
 void BeatRelay::lose(Peer& peer) const {
   Beat& beat = page_[peer.rank];
-  const Presence before = beat.presence;  // absent: nothing has come from it yet; who leaves closes the connection
+  const Presence before = beat.presence;  // absent: nothing has come from it yet, or it has left
   if (before == Presence::here || before == Presence::absent) beat.presence = Presence::lost;
   peer.socket.close();
 }
 
-// One message at a time: where it goes out slowly the next one is a later state.
+// Sends one message at a time: if one goes out slowly, the next one has a later state.
 void BeatRelay::send(Peer& peer, bool leaves) {
   if (leaves || peer.out.empty()) peer.out += beats_for(peer, leaves);
   const ssize_t sent = ::send(peer.socket.handle(), peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
   if (sent > 0) peer.out.erase(0, static_cast<size_t>(sent));
 }
 
-// Builds a message of all beats but the peer's machine's. If this rank leaves, all count as absent: they leave soon.
+// Builds a message of all beats but those of the peer's machine. If this rank leaves, all count as absent, because they
+// leave soon.
 std::string BeatRelay::beats_for(const Peer& peer, bool leaves) const {
   std::string text;
   Head head{0, leaves ? 1 : 0};

@@ -1,5 +1,5 @@
-// Carries beats between machines, over sockets of its own: messages of the run may be what does not come. The first
-// process of every machine sends what it knows of its own machine to rank 0, which sends everybody all of it.
+// Carries beats between machines over sockets of its own, because messages of the run may be what does not arrive. The
+// first process of every machine sends the beats of its machine to rank 0, which sends all beats to every machine.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,17 +13,18 @@ struct SentBeat;
 
 class BeatRelay {
  public:
-  // For every process of the run at the same time. After `silence` seconds without a word a machine is lost.
+  // All processes of the run make theirs at the same time. A machine that sends nothing for `silence` seconds is lost.
   BeatRelay(Communicator& communicator, const BeatPage& page, double silence);
-  ~BeatRelay();  // tells the others that this machine's processes are no longer to be missed
+  ~BeatRelay();  // tells the others that the processes of this machine have left
   BeatRelay(const BeatRelay&) = delete;
   BeatRelay& operator=(const BeatRelay&) = delete;
 
-  // Why machines hear nothing of each other, the same everywhere; "" where they do, or there is one.
+  // Returns why machines hear nothing of each other, the same text on all; "" if they do hear, or there is one machine.
   const std::string& fault() const { return fault_; }
 
-  // Brings the page's beats of other machines up to date and sends those of this one: who has come, left, died or voted
-  // at once, the rest the more seldom the more machines there are. To be called often; never waits.
+  // Writes the beats of other machines into the page and sends those of this one. News that a process has come, left,
+  // died or voted is sent at once; other beats are sent the less often the more machines there are. It is called often
+  // and never waits.
   void exchange();
 
  private:
@@ -41,12 +42,12 @@ class BeatRelay {
 
   const BeatPage& page_;
   int rank_;
-  int64_t silence_;                     // nanoseconds
-  int64_t exchanged_ = machine_time();  // last
-  int64_t sent_ = 0;                    // last, to all
-  std::vector<SentBeat> beats_;         // as last looked at
+  int64_t silence_;                     // nanoseconds without a message after which a machine is lost
+  int64_t exchanged_ = machine_time();  // time of the last call of exchange()
+  int64_t sent_ = 0;                    // time of the last message to all peers
+  std::vector<SentBeat> beats_;         // beats that look() read last
   std::string fault_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // rank 0's: the other machines' first; theirs: rank 0
+  std::vector<std::unique_ptr<Peer>> peers_;  // rank 0 has the other machines' first ranks; these have rank 0
 };
 
 }  // namespace kb

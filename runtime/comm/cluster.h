@@ -1,5 +1,5 @@
-// A described cluster: nodes of several workers each, a network inside a node and one between nodes; and what the
-// all-reduces of the literature cost on it (Thakur, Rabenseifner and Gropp 2005; Goyal et al. 2017, section 4.2).
+// A model of a cluster: nodes of several workers, a network inside a node and one between nodes. It predicts the time
+// of the all-reduces of the literature (Thakur, Rabenseifner and Gropp 2005; Goyal et al. 2017, section 4.2).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,18 +10,18 @@
 namespace kb {
 
 struct Cluster {
-  int per_node = 1;  // workers
+  int per_node = 1;  // workers of a node
   Network inside, between;
 };
 
-// Seconds of an all-reduce of `bytes` over `ranks` alike: halving-doubling 2 lg p latency (rounded down), ring
-// 2(p - 1) latency, both 2n(p - 1)/p bytes for p that divide n; see runtime/comm/cost.h for counts that are no power of
-// two. Throws Error for an algorithm without a model.
+// Returns the seconds of an all-reduce of `bytes` over `ranks` equal ranks p, for p that divides the bytes n. Both
+// algorithms carry 2n(p - 1)/p bytes; halving-doubling has 2 floor(lg p) latencies, ring has 2(p - 1). For a p that is
+// no power of two see runtime/comm/cost.h. Throws Error for an algorithm without a model.
 double all_reduce_seconds(Algorithm algorithm, int64_t bytes, int ranks, const Network& network);
 
-// In three phases where `workers` need more than one node: the sum in every node, down a chain of its workers (one
-// worker less latencies, every byte over each link once); the all-reduce between nodes; and the way back up. In one
-// node the all-reduce alone.
+// Returns the seconds of an all-reduce on a cluster. If `workers` need more than one node it has three phases: the sum
+// in every node, along a chain of its workers (a latency for each worker but one, and every byte over each link once);
+// the all-reduce between nodes; and the way back along the chain. In one node it is the all-reduce alone.
 double all_reduce_seconds(Algorithm algorithm, int64_t bytes, int workers, const Cluster& cluster);
 
 }  // namespace kb

@@ -14,16 +14,16 @@ namespace {
 
 constexpr double kNotYet = -1;
 
-// The moves that a rank makes one after the other, each with the number of the move that its partner makes meanwhile.
+// The moves of one rank in order, and for each the number of its partner's move that belongs to it.
 struct RankReplay {
   std::vector<Move> moves;
   std::vector<size_t> partners_move;
-  std::vector<double> begun;  // seconds, of each move
+  std::vector<double> begun;  // start of each move, in seconds
   size_t next = 0;
-  double in_free = 0;  // when its port has carried what came so far
+  double in_free = 0;  // the time at which its port in has carried all messages so far
 };
 
-// The k-th of a rank's moves with another is the k-th of that one's with it.
+// Plans the moves. The k-th move that a rank makes with another is the k-th that the other makes with it.
 std::vector<RankReplay> plan_replay(int64_t bytes, int ranks) {
   std::vector<RankReplay> all(static_cast<size_t>(ranks));
   std::map<std::pair<int, int>, std::vector<size_t>> between;
@@ -43,8 +43,8 @@ std::vector<RankReplay> plan_replay(int64_t bytes, int ranks) {
   return all;
 }
 
-// When the next move has ended that the partner began at `theirs`: a message leaves when its sender has come to it, and
-// is away when its receiver has, too.
+// Returns when a rank's next move ends, which the partner began at `theirs`. A message leaves when its sender has come
+// to the move, and its receiver has too.
 double end_of_next(RankReplay& own, double theirs, const Network& network) {
   const Move& move = own.moves[own.next];
   const double begun = own.begun[own.next];

@@ -10,8 +10,8 @@ Exchange::Exchange(Link& link) : link_(link) {
   if (size() > 1) scratch_.resize(kWindow * kChunk);
 }
 
-// `place(i, offset)`: where chunk i, which begins at `offset` bytes of the part, is received; `arrived(i, offset,
-// bytes)`: what is done with it.
+// Sends `out` and receives `in` in chunks. `place(i, offset)` says where chunk i, which begins at `offset` bytes of the
+// part, is received; `arrived(i, offset, bytes)` is called when it is there.
 template <class Place, class Arrived>
 void Exchange::run(int64_t element_bytes, const Part& out, const Part& in, const Place& place, const Arrived& arrived) {
   const int64_t out_bytes = out.elements * element_bytes, in_bytes = in.elements * element_bytes;

@@ -1,11 +1,12 @@
-// One round of messages of a reduction, cut into chunks: a chunk is added while the next are under way, out of a cache.
+// One round of messages of a reduction, cut into chunks. A chunk is added while the next are on their way, and while it
+// is in the cache.
 #pragma once
 #include "runtime/comm/halving_doubling.h"
 #include "runtime/comm/link.h"
 
 namespace kb {
 
-// A part of the array that goes to another rank, or comes from one.
+// A part of the array that is sent to another rank, or received from one.
 struct Part {
   int rank = 0;
   std::byte* data = nullptr;
@@ -19,10 +20,10 @@ class Exchange {
   int rank() const { return link_.rank(); }
   int size() const { return link_.size(); }
   Traffic& traffic() { return traffic_; }
-  std::vector<Move>& moves() { return moves_; }  // room for a plan, which is not allocated anew
+  std::vector<Move>& moves() { return moves_; }  // memory for a plan, which is kept from one reduction to the next
 
-  // `out` goes, at the same time `in` comes: into its place, or added to what is there, as the first operand where
-  // `received_first`. Returns when both are done. Either may be empty.
+  // Each sends `out` while it receives `in`, and returns when both are done; either may be empty. copy() puts the
+  // received elements into the place of `in`; add() adds them to those there, as the first operand if `received_first`.
   void copy(DType dtype, const Part& out, const Part& in);
   void add(DType dtype, const Part& out, const Part& in, bool received_first);
 
@@ -30,8 +31,8 @@ class Exchange {
   template <class Place, class Arrived>
   void run(int64_t element_bytes, const Part& out, const Part& in, const Place& place, const Arrived& arrived);
 
-  static constexpr int64_t kChunk = 1 << 18;  // bytes
-  static constexpr int kWindow = 4;           // chunks under way each way
+  static constexpr int64_t kChunk = 1 << 18;  // bytes of a chunk
+  static constexpr int kWindow = 4;           // number of chunks that are on their way in each direction
 
   Link& link_;
   Traffic traffic_;
@@ -39,7 +40,7 @@ class Exchange {
   std::vector<Move> moves_;
 };
 
-// Sum `elements` at `data` over all ranks, in place; see enum Algorithm.
+// Each sums `elements` elements at `data` over all ranks, in place; see enum Algorithm.
 void halving_doubling(Exchange& exchange, std::byte* data, int64_t elements, DType dtype);
 void ring(Exchange& exchange, std::byte* data, int64_t elements, DType dtype);
 

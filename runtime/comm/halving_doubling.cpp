@@ -1,8 +1,8 @@
-// Recursive halving with partners at distance 1 first, then doubling back the same way: the tree of enum Algorithm for
-// powers of two. Other counts are cut into blocks of descending powers of two: each reduces and scatters inside, the
-// smallest adds its pieces to the next larger's, and so on up to the largest; the sums come back the same way (binary
-// blocks: Goyal et al. 2017, section 4). A smaller block's pieces are unions of a larger one's, since both cut the
-// array by the low bits of a rank's number first.
+// Recursive halving, first with partners at distance 1, then doubling back the same way. For powers of two this is the
+// tree of enum Algorithm. Other numbers of ranks are cut into blocks of descending powers of two: each block reduces
+// and scatters inside, the smallest adds its pieces to those of the next larger one, and so on up to the largest; the
+// sums come back the same way (binary blocks: Goyal et al. 2017, section 4). A piece of a smaller block is a union of
+// pieces of a larger one, since both cut the array first by the low bits of a rank's number.
 #include "runtime/comm/halving_doubling.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace kb {
 namespace {
 
 struct Block {
-  int first = 0, size = 0;  // ranks
+  int first = 0, size = 0;  // the ranks first ... first + size - 1
 };
 
-// This rank's block and its neighbours; size 0 where there is none.
+// This rank's block and its neighbours; a block that does not exist has size 0.
 struct Blocks {
   Block larger, own, smaller;
 };
@@ -71,7 +71,7 @@ class Planner {
   void take_from_smaller() { plan_.push_back({round_++, in_smaller(), {}, held_[level_], true, false}); }
   void give_to_smaller() { plan_.push_back({round_++, in_smaller(), held_[level_], {}}); }
 
-  // Up, and back when the larger block has the sum.
+  // Sends this rank's pieces to the larger block, and receives the sums when that block has them.
   void exchange_with_larger() {
     for (const bool up : {true, false}) {
       for (int number = number_; number < blocks_.larger.size; number += blocks_.own.size) {
@@ -82,7 +82,7 @@ class Planner {
     }
   }
 
-  // The part of this rank's piece that the larger block's rank of that number holds.
+  // Returns the part of this rank's piece that rank `number` of the larger block holds.
   Range piece_of_larger(int number) const {
     Range range = held_[level_];
     for (int distance = blocks_.own.size; distance < blocks_.larger.size; distance *= 2)
@@ -100,8 +100,8 @@ class Planner {
   const int64_t unit_;
   std::vector<Move>& plan_;
   const Blocks blocks_;
-  const int number_;              // in the block
-  std::array<Range, 32> held_{};  // after each halving
+  const int number_;              // number of this rank in its block
+  std::array<Range, 32> held_{};  // the range that this rank holds after each halving
   size_t level_ = 0;
   int round_ = 0;
 };

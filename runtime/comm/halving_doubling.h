@@ -1,5 +1,5 @@
-// The plan of a halving-doubling all-reduce: which parts of the array a rank sends and receives, and which it adds. One
-// for every transport, so that the tree of enum Algorithm is one, too.
+// The plan of a halving-doubling all-reduce: the parts of the array that a rank sends, receives and adds. All
+// transports use it, so that there is one tree (enum Algorithm).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,15 +13,16 @@ struct Range {
 };
 
 // One exchange between this rank and a partner. Received elements replace those there, or are added to them, as the
-// first operand if `received_first`. Either range may be empty: nothing goes that way. Both ranks plan equal lengths.
+// first operand if `received_first`. A range may be empty, and then nothing is sent that way. Both ranks plan equal
+// lengths.
 struct Move {
-  int round = 0;  // from 0; the moves of a round go at the same time
+  int round = 0;  // counts from 0; the moves of a round are made at the same time
   int partner = 0;
   Range send, receive;
   bool adds = false, received_first = false;
 };
 
-// Appends the moves of `rank` to `plan`. Pieces begin at multiples of `unit` elements: sums do not depend on it.
+// Appends the moves of `rank` to `plan`. Pieces begin at multiples of `unit` elements, which changes no sum.
 void plan_halving_doubling(int rank, int ranks, int64_t elements, int64_t unit, std::vector<Move>& plan);
 
 }  // namespace kb

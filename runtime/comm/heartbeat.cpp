@@ -19,8 +19,8 @@
 namespace kb {
 namespace {
 
-// Every process looks at all of its machine: at more than so many less often, or a machine of hundreds would do little
-// else.
+// Every process looks at all processes of its machine. If there are more than this number, it looks less often:
+// otherwise a machine with hundreds of them would do little else.
 constexpr int kLookedAt = 8;
 
 }  // namespace
@@ -81,7 +81,7 @@ class Heartbeat::Watch {
  private:
   Beat& own() const { return page_[rank_]; }
 
-  // Ends the part of the run that this process was at, and notes its time if it is the longest one.
+  // Ends the part of the run that this process was in, and records its time if it is the longest one.
   void end_part() {
     Beat& beat = own();
     const int64_t now = machine_time();
@@ -104,14 +104,16 @@ class Heartbeat::Watch {
     }
   }
 
-  // All processes of a run are suspended together, and do not wake together: the time before does not count.
+  // The processes of a run may be suspended together and do not wake together, so the time before a pause does not
+  // count.
   void notice_pause() {
     const int64_t now = machine_time();
     if (static_cast<double>(now - looked_) > 1e9 * options_.patience / 3) awake_ = now;
     looked_ = now;
   }
 
-  // Returns the text of a fault, "" without one. Of several, "has ended the run" gives way to one that says more.
+  // Returns the text of a fault; "" when there is none. If there are several, "has ended the run" gives way to one that
+  // says more.
   std::string find_fault() const {
     std::string fault;
     bool all_wait = is_still(own(), options_.long_patience) && own().waits, alone = true;
@@ -145,7 +147,8 @@ class Heartbeat::Watch {
                        own().text());
   }
 
-  // The parts of a step take about as long everywhere: one that took this process long may take another longer.
+  // Returns the seconds to wait for another process. The parts of a step take about as long everywhere: one that took
+  // this process long may take another longer.
   double patience_with(const Beat& beat) const {
     if (!beat.steps) return options_.long_patience;
     return std::max(options_.patience, 2e-9 * static_cast<double>(longest_part_));
@@ -155,22 +158,23 @@ class Heartbeat::Watch {
     return static_cast<double>(machine_time() - std::max<int64_t>(beat.since, awake_)) > 1e9 * seconds;
   }
 
-  // A process that waits looks around as well, so one that does not is not there to be waited for. Processes of other
-  // machines are looked at by those beside them.
+  // Returns whether nothing of a process runs. A process that waits also looks around, so one that does not look is
+  // stopped. Processes on other machines are judged there.
   bool is_stopped(int rank) const {
     const int64_t silent = machine_time() - std::max<int64_t>(page_[rank].looked, awake_);
     return page_.is_local(rank) && static_cast<double>(silent) > 1e9 * options_.silence;
   }
 
-  // Both have stood still for long, and this process waits for the other, which does not wait itself or came by fewer
-  // places.
+  // Returns whether this process waits for the other one: both have stood still for long, this one waits, and the other
+  // does not wait or has passed fewer places.
   bool is_behind(const Beat& beat) const {
     const double patience = patience_with(beat);
     return is_still(beat, patience) && is_still(own(), patience) && own().waits &&
            (!beat.waits || beat.count < own().count);
   }
 
-  // Whether another process has found a fault, and tells it; of two at the same time the lower rank does.
+  // Returns whether another process has found a fault and reports it. If two find one at the same time, the lower rank
+  // reports it.
   bool is_told(int ranks) const {
     for (int rank = 0; rank < ranks; ++rank)
       if (rank != rank_ && page_[rank].presence == Presence::ended) return true;
@@ -184,7 +188,8 @@ class Heartbeat::Watch {
     told = told || is_told(rank_);
     if (!told) print_error(message);
     std::fflush(nullptr);
-    // A launcher may lose what it has not read of a process that ends; and the others end behind the one that tells.
+    // A launcher may lose unread output of a process that ends, so this waits. The process that reports the fault ends
+    // first.
     std::this_thread::sleep_for(std::chrono::milliseconds(told ? 700 : 200));
     std::_Exit(1);
   }
@@ -198,9 +203,9 @@ class Heartbeat::Watch {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::string hint_;
-  std::atomic<int64_t> longest_part_{0};               // nanoseconds, inside steps
-  int64_t looked_ = machine_time(), awake_ = looked_;  // last; without a pause since
-  std::jthread thread_;                                // last: it stops before anything it uses is destroyed
+  std::atomic<int64_t> longest_part_{0};               // nanoseconds, of parts inside steps
+  int64_t looked_ = machine_time(), awake_ = looked_;  // time of the last look; time since which there was no pause
+  std::jthread thread_;                                // destroyed first, since the thread uses the members above
 };
 
 Heartbeat::Heartbeat(Communicator& communicator, HeartbeatOptions options)

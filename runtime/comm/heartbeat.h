@@ -1,6 +1,6 @@
-// A watch over the processes of a run: one that has died or goes no further is named, in the words of the schedule,
-// long before a message's time is over. Processes of a machine see each other in a page of memory, machines hear of
-// each other over sockets. By the same way they agree on where to stop.
+// A watch over the processes of a run. One that has died or stands still is named, with its place in the schedule, long
+// before a message times out. The processes of a machine see each other in a page of memory, and machines hear of each
+// other over sockets. In the same way the processes agree on where to stop.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,46 +12,48 @@
 namespace kb {
 
 struct HeartbeatOptions {
-  double interval = 0.1;  // seconds between two looks at up to 8 others of a machine
-  // Seconds after which one that goes no further is named: inside a step, or twice as long as the longest part of a
-  // step took here, whichever is more; and at work that takes its time.
+  double interval = 0.1;  // seconds between two looks at up to 8 other processes of a machine
+  // Seconds after which a process that stands still is named. patience holds inside a step, but at least twice the time
+  // of this process's longest part of a step; long_patience holds at work outside of steps.
   double patience = 30, long_patience = 600;
-  double grace = 5;     // seconds in which processes that meet the same error end by themselves
-  double silence = 30;  // seconds in which nothing of a process runs, after which it is stopped or its machine lost
-  int32_t process = 0;  // that is watched; 0: this one
-  // Called once, by a thread of its own, in every process that finds a fault; by default the message is printed by the
-  // first that does, and the process ended.
+  double grace = 5;     // seconds in which processes that meet the same error may end by themselves
+  double silence = 30;  // seconds without a sign of a process, after which it counts as stopped, or its machine as lost
+  int32_t process = 0;  // the process that is watched; 0: this one
+  // Called once, by a thread of its own, in every process that finds a fault. By default the first such process prints
+  // the message, and the process ends.
   std::function<void(const std::string& message)> on_fault = {};
-  // Returns the signal that asked this process to stop, or 0; called by a thread of its own. All processes stop then.
+  // Returns the signal that told this process to stop, or 0. A thread of its own calls it. If one process is told, all
+  // stop.
   std::function<int()> asked = {};
 };
 
 class Heartbeat {
  public:
-  // Every process of the run makes its own at the same time. Throws Error where there is no shared memory.
+  // All processes of the run make theirs at the same time. Throws Error when there is no shared memory.
   explicit Heartbeat(Communicator& communicator, HeartbeatOptions options = {});
-  // The others no longer miss this process; with an exception under way, they end soon.
+  // Tells the others that this process leaves. If it leaves because of an exception, they end soon.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  // Why nothing is heard of processes on other machines; "" where it is, or there are none.
+  // Returns why nothing is heard of processes on other machines; "" if something is, or there are none.
   const std::string& note() const;
 
-  // Each says where this process stands from now on: at a place in a step (`waits`: others must come too before it goes
-  // on), or at_work outside of steps, of which others know little: data, compilers, files. Allocates nothing.
+  // These say where this process is from now on: at a place in a step, or at_work() outside of steps (data, compilers,
+  // files), which takes an unknown time. `waits` means that others must come to the place before this process
+  // continues. They allocate nothing.
   void at_step(int64_t step);
   void at(std::string_view place, bool waits = false);
-  // Keeps the place and says whether others must come before this process goes on.
+  // Keeps the place, and says whether others must come before this process continues.
   void waits(bool waits);
   void at_work(std::string_view place);
 
-  // Stopping together, see stop_vote.h; only where note() is empty.
+  // How to stop together, see stop_vote.h; for use only if note() is empty.
   bool begin();
   bool is_over() const;
   int stop_reason() const;
 
-  // Sets the hint that is added to the message about a fault: how the run can go on.
+  // Sets the hint that is added to the message about a fault: how the run can be continued.
   void set_hint(std::string hint);
 
  private:

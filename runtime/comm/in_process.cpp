@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: a channel for each ordered pair of ranks, through which the receiver copies
+// Ranks that are threads of one process. Each ordered pair of ranks has a channel, through which the receiver copies
 // out of the sender's memory.
 #include <atomic>
 #include <condition_variable>
@@ -17,7 +17,7 @@ struct Letter {
   int64_t bytes;
 };
 
-// A ring, which allocates nothing once it has been as long.
+// A queue in a ring. It allocates nothing once it has been as long before.
 class Letters {
  public:
   bool empty() const { return count_ == 0; }
@@ -46,7 +46,7 @@ class Letters {
 struct Channel {
   std::mutex mutex;
   std::condition_variable changed;
-  Letters letters;  // sent and not taken
+  Letters letters;  // messages that were sent and not taken
   int64_t sent = 0, taken = 0;
 };
 
@@ -55,8 +55,8 @@ class InProcessNetwork {
   explicit InProcessNetwork(int ranks) : size(ranks), dead(static_cast<size_t>(ranks)) {
     for (int i = 0; i < ranks * ranks; ++i) channels.emplace_back();
   }
-  Channel& channel(int from, int to) { return channels[static_cast<size_t>(from * size + to)]; }
-  // Wakes everyone who waits for or at this rank.
+  Channel& channel(int sender, int receiver) { return channels[static_cast<size_t>(sender * size + receiver)]; }
+  // Wakes all threads that wait for this rank, and the thread of this rank.
   void wake(int rank) {
     for (int other = 0; other < size; ++other) {
       for (Channel* channel : {&this->channel(rank, other), &this->channel(other, rank)}) {
@@ -68,7 +68,7 @@ class InProcessNetwork {
 
   const int size;
   std::vector<std::atomic<bool>> dead;
-  std::deque<Channel> channels;  // by (from, to)
+  std::deque<Channel> channels;  // ordered by sender, then by receiver
 };
 
 namespace {
@@ -80,7 +80,7 @@ class InProcessLink : public Link {
   InProcessLink(std::shared_ptr<InProcessNetwork> network, int rank, double timeout)
       : network_(std::move(network)), rank_(rank), timeout_(timeout), receives_(static_cast<size_t>(network_->size)) {}
 
-  // Drops the messages that nobody has taken: the memory in which they lie may go now.
+  // Drops the messages that nobody has taken, because their memory may be freed now.
   ~InProcessLink() override {
     for (int to = 0; to < size(); ++to) {
       Channel& channel = network_->channel(rank_, to);
@@ -94,12 +94,12 @@ class InProcessLink : public Link {
   Placement placement() const override { return {1, rank_, size()}; }
   std::string name() const override { return "threads"; }
 
-  int send(int to, const std::byte* data, int64_t bytes) override {
-    Channel& channel = network_->channel(rank_, to);
+  int send(int receiver, const std::byte* data, int64_t bytes) override {
+    Channel& channel = network_->channel(rank_, receiver);
     std::lock_guard lock(channel.mutex);
     channel.letters.push({data, bytes});
     channel.changed.notify_all();
-    return keep({.sending = true, .other = to, .number = ++channel.sent});
+    return keep({.sending = true, .other = receiver, .number = ++channel.sent});
   }
 
   int receive(int from, std::byte* data, int64_t bytes) override {
@@ -129,7 +129,7 @@ class InProcessLink : public Link {
   struct Message {
     bool sending = false;
     int other = 0;
-    int64_t number = 0;  // of the channel's
+    int64_t number = 0;  // number of the message in the channel
     std::byte* data = nullptr;
     int64_t bytes = 0;
   };
@@ -160,7 +160,7 @@ class InProcessLink : public Link {
   std::shared_ptr<InProcessNetwork> network_;
   int rank_;
   double timeout_;
-  std::vector<int64_t> receives_;  // started, by rank
+  std::vector<int64_t> receives_;  // number of receives that were started, for each rank
   std::vector<Message> messages_;
   std::vector<int> free_;
   std::atomic<bool> interrupted_{false};

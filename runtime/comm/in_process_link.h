@@ -1,4 +1,4 @@
-// The link under make_in_process_communicator, for tests of what lies over a link.
+// The link inside make_in_process_communicator, for tests of what is built on a link.
 #pragma once
 #include "runtime/comm/link.h"
 

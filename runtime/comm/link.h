@@ -1,5 +1,5 @@
-// Messages between the ranks of a run, which the reductions are written over. A Link belongs to one thread; messages
-// from one rank to another arrive in the order in which they were sent.
+// Messages between the ranks of a run, by which reductions are made. A Link belongs to one thread. Messages from one
+// rank to another arrive in the order in which they were sent.
 #pragma once
 #include <chrono>
 
@@ -13,30 +13,31 @@ class Link {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual Placement placement() const = 0;
-  virtual std::string name() const = 0;  // "mpi"
+  virtual std::string name() const = 0;  // a text: "mpi"
 
-  // Start and return a handle; the memory is the link's until wait(handle). What is received is as long as what was
-  // sent.
-  virtual int send(int to, const std::byte* data, int64_t bytes) = 0;
-  virtual int receive(int from, std::byte* data, int64_t bytes) = 0;
-  // Sleeps. Once for each handle, those of messages from one rank in their order. Throws Error where the message is
-  // under way for longer than the link's timeout or the link was interrupted.
+  // Each starts a message and returns a handle; the link owns the memory until wait(handle). A receive is as long as
+  // the send that it belongs to.
+  virtual int send(int receiver, const std::byte* data, int64_t bytes) = 0;
+  virtual int receive(int sender, std::byte* data, int64_t bytes) = 0;
+  // Waits for a message, asleep. It is called once for each handle; handles of one rank's messages are waited for in
+  // their order. Throws Error when the message takes longer than the link's timeout or the link was interrupted.
   virtual void wait(int handle) = 0;
 
-  // By the clock that messages are timed with.
+  // Returns the time on the clock that messages are timed with.
   virtual std::chrono::steady_clock::time_point now() const { return std::chrono::steady_clock::now(); }
 
-  // From any thread: the wait under way and all later ones throw.
+  // May be called by any thread: the present wait and all later ones throw.
   virtual void interrupt() = 0;
-  // When every rank's messages have been waited for, before the end; not after an error.
+  // Called at the end, when the messages of every rank have been waited for; not called after an error.
   virtual void close() {}
 
-  // Tells whether the link's library has an all-reduce of its own, which is all_reduce().
+  // Returns whether the link's library has an all-reduce of its own; all_reduce() calls that.
   virtual bool reduces() const { return false; }
   virtual void all_reduce(std::byte* data, int64_t elements, DType dtype, bool blocking);
 };
 
-// Throws Error: a message was under way for `seconds` s, too long; to rank `other` if `sending`, else from it.
+// Throws Error, which says that a message took longer than `seconds`: one to rank `other` if `sending`, else one from
+// it.
 [[noreturn]] void throw_no_message(int rank, int other, double seconds, bool sending);
 
 }  // namespace kb

@@ -55,7 +55,7 @@ void LinkCommunicator::choose(Algorithm algorithm) {
   algorithm_ = algorithm;
 }
 
-// ---- The user's side
+// ---- The side of the caller
 
 int64_t LinkCommunicator::all_reduce(std::byte* data, int64_t elements, DType dtype) {
   ensure(can_sum(dtype), "all_reduce: no sum of this dtype");
@@ -102,7 +102,7 @@ void LinkCommunicator::run(const std::function<void(Link&)>& task) {
   wait(start(job));
 }
 
-// Every pair exchanges lengths, then bytes; the d-th message goes to the rank d further on.
+// Every two ranks exchange lengths, then bytes. The d-th message goes to the rank that is d after this one.
 std::vector<std::string> LinkCommunicator::all_gather(const std::string& bytes) {
   const int ranks = size();
   std::vector<std::string> all(static_cast<size_t>(ranks));
@@ -119,12 +119,12 @@ std::vector<std::string> LinkCommunicator::all_gather(const std::string& bytes) 
       }
       for (const int handle : handles) link.wait(handle);
     };
-    round([&](int to) { return link.send(to, reinterpret_cast<const std::byte*>(&own), sizeof own); },
+    round([&](int receiver) { return link.send(receiver, reinterpret_cast<const std::byte*>(&own), sizeof own); },
           [&](int from) {
             return link.receive(from, reinterpret_cast<std::byte*>(&lengths[static_cast<size_t>(from)]), sizeof own);
           });
     for (size_t from = 0; from < all.size(); ++from) all[from].resize(static_cast<size_t>(lengths[from]));
-    round([&](int to) { return link.send(to, reinterpret_cast<const std::byte*>(bytes.data()), own); },
+    round([&](int receiver) { return link.send(receiver, reinterpret_cast<const std::byte*>(bytes.data()), own); },
           [&](int from) {
             std::string& text = all[static_cast<size_t>(from)];
             return link.receive(from, reinterpret_cast<std::byte*>(text.data()), static_cast<int64_t>(text.size()));
@@ -133,8 +133,8 @@ std::vector<std::string> LinkCommunicator::all_gather(const std::string& bytes) 
   return all;
 }
 
-// Dissemination: after the round of distance d a rank knows of the 2d - 1 ranks before it (Hensgen, Finkel and Manber
-// 1988).
+// The barrier is a dissemination: after the round of distance d, a rank knows of the 2d - 1 ranks before it (Hensgen,
+// Finkel and Manber 1988).
 void LinkCommunicator::barrier() {
   run([&](Link& link) {
     const int ranks = size();
@@ -153,10 +153,10 @@ Traffic LinkCommunicator::traffic() const {
   return traffic_;
 }
 
-// ---- The thread's side
+// ---- The side of the communicator's thread
 
 void LinkCommunicator::serve(const MakeLink& make) {
-  // A sleep of microseconds shall last microseconds; the default is 50 more.
+  // A sleep of microseconds must last microseconds; by default it lasts 50 longer.
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
   try {
     link_ = make();

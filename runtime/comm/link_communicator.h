@@ -1,5 +1,4 @@
-// A Communicator over any Link: a thread that owns the link and does one thing after another, asleep where there is
-// nothing to do.
+// A Communicator over any Link. A thread owns the link, does one job after another, and sleeps when there is none.
 #pragma once
 #include <condition_variable>
 #include <exception>
@@ -13,10 +12,10 @@ namespace kb {
 
 class LinkCommunicator : public Communicator {
  public:
-  // `make` is called on the communicator's thread; so are all of the link's functions but interrupt().
+  // Makes the link. It is called on the communicator's thread, and so are all of the link's functions but interrupt().
   using MakeLink = std::function<std::unique_ptr<Link>()>;
   LinkCommunicator(const MakeLink& make, Algorithm algorithm);
-  // With an exception under way, or with tickets that nobody waited for, what is under way is given up.
+  // Gives up the active reductions if an exception is being handled or a ticket was not waited for.
   ~LinkCommunicator() override;
 
   int rank() const override { return link_->rank(); }
@@ -30,11 +29,11 @@ class LinkCommunicator : public Communicator {
   void barrier() override;
   Traffic traffic() const override;
 
-  // On the communicator's thread, after what was started before; returns when it is done.
+  // Runs a task on the communicator's thread, after the jobs that were started before; returns when it is done.
   void run(const std::function<void(Link&)>& task);
 
  private:
-  // A reduction, or a task where there is one.
+  // A reduction, or a task if it has one.
   struct Job {
     std::byte* data = nullptr;
     int64_t elements = 0;
@@ -55,10 +54,11 @@ class LinkCommunicator : public Communicator {
 
   Algorithm algorithm_;
   std::unique_ptr<Link> link_;
-  mutable std::mutex mutex_;  // of everything below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable given_, done_;
-  std::vector<Job> jobs_;                            // a ring: ticket t is at t modulo its size
-  int64_t oldest_ = 0, started_ = 0, finished_ = 0;  // tickets: the oldest not waited for, the next, the next to do
+  std::vector<Job> jobs_;  // a ring: ticket t is at t modulo its size
+  // These are tickets: the oldest not waited for, the next to be given, the next to be done.
+  int64_t oldest_ = 0, started_ = 0, finished_ = 0;
   bool ready_ = false, stop_ = false, clean_ = true;
   std::exception_ptr failure_;
   Traffic traffic_;

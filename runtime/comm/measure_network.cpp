@@ -12,7 +12,8 @@
 namespace kb {
 namespace {
 
-// The rank that came last out of the barrier waited for nobody: the shortest time is the reduction's.
+// Returns the least time over the ranks. The rank that left the barrier last waited for nobody, and so measured the
+// reduction alone.
 double shortest(Communicator& communicator, double own) {
   double all = own;
   for (const std::string& bytes : communicator.all_gather({reinterpret_cast<const char*>(&own), sizeof own})) {
@@ -31,7 +32,7 @@ double reduce_once(Communicator& communicator, std::vector<float>& data) {
   return shortest(communicator, std::chrono::duration<double>(interval.end - interval.begin).count());
 }
 
-// After a first reduction, which touches the memory.
+// Returns the median time of an all-reduce, after a first one that touches the memory.
 double median(Communicator& communicator, int64_t elements, int rounds) {
   std::vector<float> data(static_cast<size_t>(elements));
   std::vector<double> seconds(static_cast<size_t>(rounds));
@@ -47,7 +48,7 @@ double median(Communicator& communicator, int64_t elements, int rounds) {
 Network measure_network(Communicator& communicator, int64_t bytes, int rounds) {
   if (communicator.size() == 1) return {0, std::numeric_limits<double>::infinity()};
   communicator.choose(Algorithm::halving_doubling);
-  // The shortest array of which every message has bytes.
+  // With this number of elements, the shortest array, every message has some bytes.
   const int ranks = communicator.size();
   const int64_t elements = std::max<int64_t>(bytes / 4, ranks);
   const double brief = median(communicator, ranks, rounds), lengthy = median(communicator, elements, rounds);

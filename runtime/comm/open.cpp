@@ -36,12 +36,15 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
       options.algorithm);
 }
 
-// OpenMPI binds a process, all its threads, to one core or socket, refuses more processes than cores, and root.
+// OpenMPI by default binds a process and all its threads to one core or socket, refuses more processes than cores, and
+// refuses root.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) kMpiPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
   std::vector<std::string> all{mpirun, "--bind-to", "none"};
-  all.insert(all.end(), {"--mca", "orte_execute_quiet", "1"});  // faults speak for themselves; -q is OpenMPI 4's alone
-  all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});  // memory, no network
+  // Errors explain themselves; -q exists in OpenMPI 4 alone.
+  all.insert(all.end(), {"--mca", "orte_execute_quiet", "1"});
+  // Messages go through memory, and not through a network.
+  all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});
   if (processes > usable_processors()) all.push_back("--oversubscribe");
   if (::geteuid() == 0) all.push_back("--allow-run-as-root");
   all.insert(all.end(), {"-n", std::to_string(processes)});

@@ -6,9 +6,9 @@
 
 namespace kb {
 
-void StopVote::look(int asked) {
+void StopVote::look(int signal) {
   Beat& own = page_[rank_];
-  if (asked != 0 && own.asked == 0) own.asked = asked;
+  if (signal != 0 && own.asked == 0) own.asked = signal;
   if (state_ & kVoted || reason() == 0) return;
   own.vote = (state_.fetch_or(kVoted) >> 1) + 1;
 }
@@ -19,7 +19,8 @@ int StopVote::reason() const {
   return reason;
 }
 
-// Who has left took part in all there was; of one that died or is stopped the heartbeat tells.
+// Waits for the vote of each process that is present, and returns the greatest number of actions begun by any. A
+// process that has left took part in everything; one that died or is stopped is the heartbeat's matter.
 int64_t StopVote::begun_by_all() const {
   int64_t begun = 0;
   for (int rank = 0; rank < page_.size(); ++rank) {

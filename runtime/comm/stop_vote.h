@@ -1,8 +1,9 @@
-// How the processes of a run stop together. Each is asked to at another moment, or not at all, and each stands
-// somewhere else in its step; but what one begins that all must take part in, all must end. What all take part in is
-// numbered by everyone in the same order. Once one was asked, each votes: it names how much of that it has begun, and
-// begins no more before all have voted. Then what anyone had begun is done by all, and nothing after it. Before that it
-// costs no message: votes travel with the beats (runtime/comm/beat_page.h, beat_relay.h).
+// How the processes of a run stop together. Each is told to stop at another moment, or not at all, and each is at
+// another place in its step. But an action in which all must take part, begun by one, must be completed by all. All
+// processes number these actions in the same order. Once a process is told to stop, each votes: it says how many
+// actions it has begun, and begins no more before all have voted. Then all complete the actions that any process has
+// begun, and begin none after these. Until then this costs no message: votes travel with the beats
+// (runtime/comm/beat_page.h, beat_relay.h).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -16,16 +17,16 @@ class StopVote {
   // The page must outlive it.
   StopVote(const BeatPage& page, int rank) : page_(page), rank_(rank) {}
 
-  // By the watch, now and then: `asked` is what this process was asked to stop with, 0 for nothing. Votes where anyone
-  // was.
-  void look(int asked);
+  // Called by the watch, now and then. `signal` is the signal that told this process to stop; 0: none did. Votes if any
+  // process was told.
+  void look(int signal);
 
-  // By the process, before the next thing that all take part in: whether it is done. Waits for votes where there was
-  // one.
+  // Called by the process before each action in which all take part; returns whether to do it. Waits for the votes if
+  // there is a vote.
   bool begin();
-  // Whether begin() is going to say no, so that what is done for it can be left.
+  // Returns whether begin() will say no, so that preparations for it can be left out.
   bool is_over() const;
-  // Returns the signal that asked a process of the run to stop, the highest if there are several; 0: none was asked.
+  // Returns the signal that told a process of the run to stop, the highest if there are several; 0: none was told.
   int reason() const;
 
  private:
@@ -34,7 +35,7 @@ class StopVote {
 
   const BeatPage& page_;
   const int rank_;
-  std::atomic<int64_t> state_{0};  // twice how many things were begun, and kVoted
+  std::atomic<int64_t> state_{0};  // twice the number of actions that were begun, plus kVoted
 };
 
 }  // namespace kb

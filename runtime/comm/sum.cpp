@@ -13,13 +13,13 @@ struct Plain {
   void store(T value) { bits = value; }
 };
 
-// As graph/dtype.h has it, without branches or calls: loops over it are vectorised for any processor.
+// f16 as in graph/dtype.h, without branches and calls, so that loops over it are vectorised for any processor.
 struct VectorF16 {
   uint16_t bits;
 
   float load() const {
     const uint32_t magnitude = bits & 0x7fffu;
-    // Exact: 2^112 moves the exponent's bias from f16's to f32's, subnormal numbers too.
+    // This is exact: 2^112 changes the exponent's bias from f16's to f32's, also for subnormal numbers.
     const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
     const uint32_t value = magnitude >= 0x7c00u ? (magnitude << 13) | 0x7f800000u : scaled;
     return std::bit_cast<float>(value | static_cast<uint32_t>(bits & 0x8000u) << 16);
@@ -28,17 +28,17 @@ struct VectorF16 {
   void store(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);
     const uint32_t magnitude = word & 0x7fffffffu;
-    // Below 2^-14: adding 0.5 leaves the subnormal number, rounded to even, in the low bits of the sum.
+    // Below 2^-14 lie f16's subnormals: adding 0.5 leaves them, rounded to even, in the low bits of the sum.
     const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
     const uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
     uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
-    result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // 65520 and above round to infinity
+    result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // f16 ends at 65504: 65520 and above round to infinity
     result = magnitude > 0x7f800000u ? 0x7e00u | ((magnitude >> 13) & 0x3ffu) : result;
     bits = static_cast<uint16_t>(result | ((word >> 16) & 0x8000u));
   }
 };
 
-// Inlined, as what is below, so that it is compiled for the caller's level.
+// This and the functions that it calls are inlined, so that they are compiled for the caller's instruction set.
 template <class Element>
 [[gnu::always_inline]] inline void sum(std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
   auto* into = reinterpret_cast<Element*>(own);
@@ -69,7 +69,7 @@ template <class Element>
   }
 }
 
-// One for each level of x86-64; the same sums, of longer vectors.
+// One function for each level of x86-64. They compute the same sums in longer vectors.
 __attribute__((target("arch=x86-64-v4"))) void sum_v4(DType dtype, std::byte* own, const std::byte* other,
                                                       int64_t elements, bool other_first) {
   sum_any(dtype, own, other, elements, other_first);
@@ -79,7 +79,7 @@ __attribute__((target("arch=x86-64-v3"))) void sum_v3(DType dtype, std::byte* ow
   sum_any(dtype, own, other, elements, other_first);
 }
 
-// Named by features: clang 16 knows no levels here.
+// The level is tested by its features, because clang 16 does not know levels here.
 bool has_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 }

@@ -1,4 +1,4 @@
-// Sums of two arrays, as every node of a reduction's tree computes them.
+// The sum of two arrays, which is computed in every node of a reduction's tree.
 #pragma once
 #include <cstddef>
 
@@ -6,10 +6,10 @@
 
 namespace kb {
 
-bool can_sum(DType dtype);  // f64, f32, bf16, f16, i32, u32
+bool can_sum(DType dtype);  // true for f64, f32, bf16, f16, i32, u32
 
-// own = own + other, or other + own where `other_first` (IEEE 754 sums differ in the payload of a NaN at most). bf16
-// and f16 are summed in f32 and rounded to nearest even.
+// Computes own = own + other, or other + own if `other_first` (by IEEE 754 the two differ at most in the payload of a
+// NaN). bf16 and f16 are summed in f32 and rounded to nearest even.
 void sum_into(DType dtype, std::byte* own, const std::byte* other, int64_t elements, bool other_first);
 
 }  // namespace kb

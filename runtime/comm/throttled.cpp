@@ -1,5 +1,5 @@
-// A message that starts at t reaches the receiver's port at t + latency and is there bytes/bandwidth later; each port
-// carries one message after another. The sender says when it started: a message of its own goes ahead, and the
+// A message that starts at time t reaches the receiver's port at t + latency and is complete bytes/bandwidth later;
+// each port carries one message after another. The sender sends the start time first, in a message of its own, and the
 // receiver holds the bytes back until they are due.
 #include "runtime/comm/throttled.h"
 
@@ -32,13 +32,13 @@ class Throttled : public Link {
 
   Clock::time_point now() const override { return counts_ ? counted_ : Clock::now(); }
 
-  int send(int to, const std::byte* data, int64_t bytes) override {
+  int send(int receiver, const std::byte* data, int64_t bytes) override {
     const int handle = free_handle();
     Message& message = *messages_[static_cast<size_t>(handle)];
     message = {.sending = true, .bytes = bytes, .start = std::max(now(), out_free_)};
     out_free_ = message.start + time_of(bytes);
-    message.head = link_->send(to, reinterpret_cast<const std::byte*>(&message.start), sizeof message.start);
-    message.body = link_->send(to, data, bytes);
+    message.head = link_->send(receiver, reinterpret_cast<const std::byte*>(&message.start), sizeof message.start);
+    message.body = link_->send(receiver, data, bytes);
     return handle;
   }
 
@@ -79,8 +79,8 @@ class Throttled : public Link {
   struct Message {
     bool sending = false;
     int64_t bytes = 0;
-    Clock::time_point start;  // when its first byte leaves
-    int head = 0, body = 0;   // handles of the link below
+    Clock::time_point start;  // time at which its first byte leaves
+    int head = 0, body = 0;   // handles of the two messages on the underlying link
   };
 
   static Clock::duration seconds(double value) {
@@ -111,8 +111,8 @@ class Throttled : public Link {
   const Network network_;
   const bool counts_;
   Clock::time_point counted_;
-  Clock::time_point out_free_, in_free_;            // when the ports have carried all so far
-  std::vector<std::unique_ptr<Message>> messages_;  // in places that stay: the link below holds them
+  Clock::time_point out_free_, in_free_;            // times at which the ports have carried all messages so far
+  std::vector<std::unique_ptr<Message>> messages_;  // never moved, since the underlying link has their addresses
   std::vector<int> free_;
   std::mutex mutex_;
   std::condition_variable changed_;

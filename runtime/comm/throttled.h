@@ -1,15 +1,15 @@
-// A described network, slept: each message takes as long as Network says, beside what the link under it takes. Ranks
-// share the machine's clock.
+// Imitates a network by sleeping: each message takes the time that Network says, beside the time of the link under it.
+// The ranks share the machine's clock.
 #pragma once
 #include "runtime/comm/link.h"
 
 namespace kb {
 
-// sleeps: by the machine's clock. counts: each rank has a clock of its own, which begins at 0 and goes on by what its
-// messages take and by nothing else, so that a time is the network's alone (tests).
+// sleeps: times are on the machine's clock. counts: each rank has its own clock, which begins at 0 and advances by the
+// time of its messages alone, so that a test sees the network and nothing else.
 enum class Throttle : uint8_t { sleeps, counts };
 
-// The link itself where there is no network to imitate.
+// Returns the link itself if `network` is null.
 std::unique_ptr<Link> throttled(std::unique_ptr<Link> link, const Network* network,
                                 Throttle throttle = Throttle::sleeps);
 

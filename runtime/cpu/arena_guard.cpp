@@ -45,7 +45,8 @@ void ArenaGuard::begin_step(size_t step) const {
   if (schedule_.steps[step].call()) check_library_operands(schedule_.steps[step]);
 }
 
-// Every buffer starts at a multiple of the alignment, so looking there finds every overlap with a buffer that is open.
+// Marks a buffer as live. Every buffer starts at a multiple of the alignment, so a look at these multiples finds every
+// overlap with a live buffer.
 void ArenaGuard::open(int32_t b) const {
   const std::byte* begin = buffers_[static_cast<size_t>(b)];
   int64_t bytes = schedule_.buffers[static_cast<size_t>(b)].bytes;
@@ -69,7 +70,7 @@ void ArenaGuard::check_library_operands(const Step& step) const {
   check(step.call()->scratch);
 }
 
-// Closes the buffers whose life ends with this step; those of the last step stay open: outputs are read between runs.
+// Ends the buffers whose last step this is. After the last step none is ended, since outputs are read between runs.
 void ArenaGuard::end_step(size_t step) const {
   if (step + 1 == schedule_.steps.size()) return;
   for (int32_t b : ends_[step])

@@ -1,6 +1,6 @@
-// In builds with AddressSanitizer the memory that kernels see is guarded: a planned buffer is addressable from the
-// first to the last step of its live range, to the byte, and everything else of the arena is poisoned; so are the zones
-// around every allocation. In other builds nothing here does anything.
+// Guards the memory that kernels see, in builds with AddressSanitizer. A planned buffer is addressable, to the byte,
+// from the first to the last step of its live range. The rest of the arena is poisoned, and so are zones around every
+// allocation. In other builds these functions do nothing.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,7 +22,7 @@ inline constexpr int64_t kRedzone = kGuarded ? 128 : 0;
 void poison(const void* begin, int64_t bytes);
 void unpoison(const void* begin, int64_t bytes);
 
-// Walks one run of a schedule with its steps.
+// Follows one run of a schedule, step by step.
 class ArenaGuard {
  public:
   explicit ArenaGuard(const Schedule& schedule);
@@ -30,8 +30,8 @@ class ArenaGuard {
   // Takes the address of each buffer of the schedule, as Executable::bind does.
   void bind(std::span<std::byte* const> buffers);
   void begin_run() const;
-  // InternalError where the step's buffers overlap others that live, or where a library call, which no sanitizer sees,
-  // would touch a buffer outside its live range.
+  // Throws InternalError when a buffer of the step overlaps another live one, or when a library call, which no
+  // sanitizer sees, would touch a buffer outside of its live range.
   void begin_step(size_t step) const;
   void end_step(size_t step) const;
 
@@ -40,7 +40,7 @@ class ArenaGuard {
   void check_library_operands(const Step& step) const;
 
   const Schedule& schedule_;
-  std::vector<std::vector<int32_t>> starts_, ends_;  // planned buffers by first and by last step
+  std::vector<std::vector<int32_t>> starts_, ends_;  // planned buffers by their first and by their last step
   std::vector<std::byte*> buffers_;
   std::byte* arena_ = nullptr;
 };

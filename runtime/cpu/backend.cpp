@@ -1,5 +1,5 @@
-// The CPU backend: host compiler for printed kernels, oneDNN or Eigen for convolution and matmul, one pool of threads
-// for both.
+// The CPU backend: the host compiler for printed kernels, oneDNN or Eigen for convolution and matmul, and one pool of
+// threads for both.
 #include "runtime/backend.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@
 namespace kb {
 namespace {
 
-// Answers the compiler's questions about library calls by planning them once more (equal ones share their primitives).
+// Answers the compiler's questions about library calls by planning them, which is done again later; equal ones share
+// their primitives.
 class CpuLibraryQuery : public LibraryQuery {
  public:
   CpuLibraryQuery(LibraryContext& context, int shards) : context_(context), shards_(shards) {}
@@ -62,7 +63,8 @@ class CpuBackend : public Backend {
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
     target_.isa = instruction_set();
     target_.library_isa = library_.instruction_set();
-    // Defaults to the machine's processors, not those that a launcher leaves to this process: bits follow from it.
+    // The default is the machine's number of processors and not that which a launcher leaves to this process, because
+    // the bits depend on it.
     target_.shards = options.shards > 0 ? options.shards : machine_processors();
     target_.redzone_bytes = kRedzone;
     target_.narrow_weight_gradients = options.narrow_weight_gradients;
@@ -83,8 +85,12 @@ class CpuBackend : public Backend {
     return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
   }
   bool host_visible() const override { return true; }
-  void upload(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
-  void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy_n(from, bytes, to); }
+  void upload(std::byte* target, const std::byte* source, int64_t bytes) override {
+    std::copy_n(source, bytes, target);
+  }
+  void download(std::byte* target, const std::byte* source, int64_t bytes) override {
+    std::copy_n(source, bytes, target);
+  }
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
     return make_cpu_executables(schedules,

@@ -20,28 +20,28 @@ double milliseconds(Clock::time_point start, Clock::time_point end) {
 }
 double since(Clock::time_point start) { return milliseconds(start, Clock::now()); }
 
-// Runs tiles [begin, end) of a phase; see print_cpp.
+// A kernel's function: runs tiles [begin, end) of a phase; see print_cpp.
 using Entry = void (*)(void* const* buffers, const int64_t* arguments, int64_t phase, int64_t begin, int64_t end);
 
-// A step with less work than this runs on the calling thread.
+// A step with less work than this is run by the calling thread alone.
 constexpr int64_t kAloneBytes = 64 << 10;
 constexpr int64_t kAloneFlops = 256 << 10;
 
 bool is_small(const Step& step) { return step.bytes < kAloneBytes && step.flops < kAloneFlops; }
 
-// One schedule step, ready to run: everything it reads lies in it.
+// One schedule step with everything that it needs to run.
 struct Call {
   Pool* pool = nullptr;
   Entry entry = nullptr;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
-  std::vector<int64_t> arguments, tiles;  // a kernel's
-  std::vector<Copies::Part> parts;        // a copy's
+  std::vector<int64_t> arguments, tiles;  // a kernel's arguments, and the tiles of its phases
+  std::vector<Copies::Part> parts;        // the parts of a copy
   size_t inputs = 0;
   void* scratch = nullptr;
-  int32_t reduction = -1;  // exchange, wait
+  int32_t reduction = -1;  // number of the all-reduce of an exchange or a wait
   bool waits = false;
-  int64_t elements = 0;  // exchange
+  int64_t elements = 0;  // elements of an exchange
   DType dtype = DType::f32;
 };
 
@@ -70,7 +70,7 @@ void run_copies(const Call& call) {
 
 class CpuExecutable : public Executable {
  public:
-  // `entries`: of the schedule's kernels, in their order.
+  // `entries` are the functions of the schedule's kernels, in their order.
   CpuExecutable(const Schedule& schedule, const CpuEnvironment& environment, std::span<void* const> entries)
       : schedule_(schedule),
         guard_(schedule),
@@ -180,12 +180,12 @@ class CpuExecutable : public Executable {
   Communicator* communicator_;
   Heartbeat* heartbeat_;
   std::vector<Call> calls_;
-  std::vector<int64_t> tickets_;  // of all-reduces under way, by their numbers
-  Interval waited_;               // of the last one that was waited for
+  std::vector<int64_t> tickets_;  // tickets of the active all-reduces, by their numbers
+  Interval waited_;               // interval of the last all-reduce that was waited for
 };
 
-// Entries of the kernels of all schedules, one behind the other. AddressSanitizer does not see the masked loads and
-// stores of the wide instruction sets, so its builds print portable vectors, which give the same bits.
+// Returns the functions of the kernels of all schedules, one schedule after another. AddressSanitizer does not see the
+// masked loads and stores of wide instruction sets, so its builds print portable vectors, which give the same bits.
 std::vector<void*> load_entries(std::span<const Schedule* const> schedules, const CpuEnvironment& environment,
                                 LoadReport& report) {
   int bytes = vector_bytes(kGuarded ? "portable" : environment.isa);

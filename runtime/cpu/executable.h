@@ -1,4 +1,4 @@
-// Schedules bound to the CPU: printed kernels by tiles over the pool, library calls, copies.
+// Schedules on the CPU: the tiles of printed kernels run on the pool, and library calls and copies are made.
 #pragma once
 #include <memory>
 #include <span>
@@ -11,20 +11,21 @@
 
 namespace kb {
 
-// The parts that all executables of one backend share; they outlive the executables.
+// The parts that all executables of one backend share. They must outlive the executables.
 struct CpuEnvironment {
   Pool& pool;
-  Pool& alone;  // of the calling thread: for steps with less work than it takes to wake the others
+  Pool& alone;  // the calling thread alone: for steps with less work than waking the others takes
   LibraryContext& library;
   const RuntimeOptions& options;
-  std::string isa;       // Target::isa
-  int shards = 1;        // of library calls
-  int compile_jobs = 1;  // compiler processes at once
+  std::string isa;       // instruction set of the kernels, see Target::isa
+  int shards = 1;        // number of shards of library calls
+  int compile_jobs = 1;  // most compiler processes at once
   Communicator* communicator = nullptr;
   Heartbeat* heartbeat = nullptr;
 };
 
-// Kernels of all schedules are printed, looked up and compiled as one batch.
+// Makes one executable for each schedule. The kernels of all schedules are printed, looked up and compiled as one
+// batch.
 std::vector<std::unique_ptr<Executable>> make_cpu_executables(std::span<const Schedule* const> schedules,
                                                               const CpuEnvironment& environment, LoadReport& report);
 

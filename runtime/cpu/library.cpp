@@ -38,7 +38,8 @@ ConvSpec computed(const LibraryContext& context, ConvSpec spec) {
   return spec;
 }
 
-// Elements of each operand of a convolution that is in the spec's dtype, in the order of `in`; weights are packed wide.
+// Returns the elements of each input of a convolution that comes in the spec's dtype, in the order of `in`; 0 for
+// weights, which are packed as f32.
 std::vector<int64_t> wide_inputs(const ConvSpec& spec) {
   if (spec.kind == ConvKind::forward) return {input_elements(spec), 0, 0};
   if (spec.kind == ConvKind::input_grad) return {output_elements(spec), 0};

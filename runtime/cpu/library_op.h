@@ -1,4 +1,4 @@
-// A planned call of a library for convolution, matmul or the packing of weights.
+// A planned library call: convolution, matmul or the packing of weights.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -11,12 +11,12 @@ namespace kb {
 class LibraryOp {
  public:
   virtual ~LibraryOp() = default;
-  // Bytes that `run` needs at `scratch`, which must be aligned to 64 bytes as all operands should be. The same for
-  // specs that differ in bias and relu alone.
+  // Returns the bytes that run() needs at `scratch`. That must be aligned to 64 bytes, and all operands should be.
+  // Specs that differ in bias and relu alone need the same.
   virtual size_t scratch_bytes() const = 0;
-  // One run of an op at a time.
+  // Computes; an op runs once at a time.
   virtual void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const = 0;
-  // The implementation that does the work, for reports: "jit:avx512_core", "eigen".
+  // Returns the implementation that does the work, for reports: "jit:avx512_core" or "eigen".
   virtual std::string implementation() const = 0;
 };
 

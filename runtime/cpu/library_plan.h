@@ -1,4 +1,4 @@
-// From a library node of a graph to a library call.
+// Plans the library call of a graph's library node.
 #pragma once
 #include <memory>
 

@@ -1,4 +1,4 @@
-// How a matmul is cut into shards: a pure function of its spec, so that the bits never depend on the machine.
+// How a matmul is cut into shards. It depends on the spec alone, so that the bits never depend on the machine.
 #include <algorithm>
 
 #include "runtime/cpu/library_parts.h"
@@ -7,9 +7,9 @@ namespace kb {
 
 namespace {
 
-// Multiply-adds below which another shard costs more than it saves: about 4 us of one AVX-512 core.
+// Multiply-adds below which another shard costs more than it saves, about 4 us of one AVX-512 core.
 constexpr int64_t kLeastWork = 500'000;
-// Rows of a shard below which the multiplication slows down (m: 0.8 of its full speed at 32 rows, 0.65 at 16).
+// Rows of a shard below which multiplication slows down (0.8 of full speed at 32 rows, 0.65 at 16).
 constexpr int64_t kFewRows = 32;
 // Rows and columns are cut at multiples of this, so that two shards never write to one cache line of f32.
 constexpr int64_t kGrain = 16;

@@ -14,7 +14,7 @@ namespace kb {
 namespace {
 
 constexpr int64_t kPage = 4096;
-constexpr int64_t kLargePage = 2 << 20;  // large blocks ask for transparent huge pages
+constexpr int64_t kLargePage = 2 << 20;  // blocks from this size on ask for transparent huge pages
 
 int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -36,7 +36,7 @@ class CpuMemory : public DeviceMemory {
     poison(data_ - kRedzone, kRedzone);
     poison(data_ + bytes, kRedzone);
   }
-  // Unpoisons the whole mapping, also what an arena's guard poisoned: the next mapping may lie here.
+  // Unpoisons the whole mapping, because the next mapping may get these addresses.
   ~CpuMemory() override {
     unpoison(map_, mapped_);
     munmap(map_, static_cast<size_t>(mapped_));

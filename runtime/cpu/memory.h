@@ -1,4 +1,4 @@
-// Memory of the CPU backend: page-aligned, touched once, so that a steady step has no page fault.
+// Memory of the CPU backend: page-aligned, and touched once, so that a step causes no page fault.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,8 @@
 
 namespace kb {
 
-// Zeros, at a multiple of 4096 (from 2 MiB on: of 2 MiB, on transparent huge pages where the system has them). Error
-// where the system has no more.
+// Returns zeroed memory at a multiple of 4096. From 2 MiB on it is at a multiple of 2 MiB, on transparent huge pages if
+// the system has them. Throws Error when the system has no more.
 std::unique_ptr<DeviceMemory> allocate_cpu_memory(int64_t bytes);
 
 }  // namespace kb

@@ -19,14 +19,14 @@ namespace kb {
 
 namespace {
 
-// Set in the gate while a job may be entered; the bits below count the threads inside.
+// This bit of the gate is set while threads may enter a job; the bits below it count the threads inside.
 constexpr uint32_t kOpen = 1u << 31;
-// How long a thread spins before it sleeps. Longer than the serial gap between two steps of a schedule, and short
-// against the milliseconds for which a busy machine takes a processor away.
+// The time that a thread spins before it sleeps. It is longer than the serial gap between two steps of a schedule, and
+// short against the milliseconds for which a busy machine takes a processor away.
 constexpr std::chrono::microseconds kSpin{40};
-// Chunks in the share of one worker: what is left to others when a worker is taken off its processor in mid-share.
+// Number of chunks that a worker's share is cut into: other workers take the rest if a worker loses its processor.
 constexpr int64_t kChunks = 8;
-// Threads that are left to others where the system has reached its limit: a compiler is up to four processes.
+// Number of threads that are left to others when the system has reached its limit: a compiler is up to four processes.
 constexpr int kSpare = 6;
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
@@ -45,7 +45,7 @@ void pause() {
 #endif
 }
 
-// Spins until `done()` or for kSpin; true: done.
+// Spins until done() or for kSpin; returns whether it was done.
 template <class F>
 bool spin(F done) {
   const auto limit = std::chrono::steady_clock::now() + kSpin;
@@ -58,7 +58,7 @@ bool spin(F done) {
   return done();
 }
 
-// Signals belong to the threads of the program, never to a worker.
+// While it lives, new threads block all signals: signals are for the program's threads and never for a worker.
 class BlockSignals {
  public:
   BlockSignals() {
@@ -80,7 +80,7 @@ Pool::Pool(int threads) : asked_(threads < 1 ? usable_processors() : threads), b
   BlockSignals block;
   // If the system refuses a thread, the pool takes kSpare fewer than it got: other threads and compilers need some too.
   for (int count = asked_ - 1; !start(count); count = static_cast<int>(workers_.size()) - kSpare) stop();
-  cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker looks at them before the first job
+  cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker reads them before the first job
 }
 
 Pool::~Pool() { stop(); }
@@ -122,7 +122,8 @@ void Pool::parallel(int64_t tiles, TileBody body) {
   }
   gate_.store(kOpen | 1);
   epoch_.fetch_add(1);
-  // A worker counts itself before it looks at the epoch for the last time, so either it sees the new one or we see it.
+  // A worker adds itself to sleepers_ before it reads the epoch for the last time, so either it sees the new epoch or
+  // it is seen here.
   if (sleepers_.load() > 0) futex_wake(epoch_, static_cast<int>(std::min(count, tiles)) - 1);
   work(0);
   wait_for_workers();
@@ -160,7 +161,7 @@ bool Pool::enter() {
 }
 
 void Pool::leave() {
-  // The caller waits only after closing the gate; the last one out of a closed gate wakes it.
+  // The caller waits only after it has closed the gate, so the last thread that leaves a closed gate wakes it.
   if (gate_.fetch_sub(1) == 1) futex_wake(gate_, 1);
 }
 

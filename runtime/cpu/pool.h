@@ -1,6 +1,6 @@
-// The threads of the CPU backend. One Pool runs one job at a time: `parallel(tiles, body)` splits the range [0, tiles)
-// over the workers, the calling thread among them, and returns when every tile is done. A worker spins for a short time
-// after a job and then sleeps; a job never waits for a worker that the machine has not scheduled.
+// The threads of the CPU backend. A Pool runs one job at a time: `parallel(tiles, body)` splits the range [0, tiles)
+// over the workers, of which the calling thread is one, and returns when every tile is done. A worker spins for a short
+// time after a job and then sleeps. A job never waits for a worker that the system has not scheduled.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace kb {
 
-// A view of a callable `void(int64_t begin, int64_t end, int worker)`; the callable must outlive the call it is given
-// to.
+// A view of a callable `void(int64_t begin, int64_t end, int worker)`, which must outlive the call that takes it.
 class TileBody {
  public:
   template <class F>
@@ -32,32 +31,33 @@ class TileBody {
 
 class Pool {
  public:
-  // Starts `threads` - 1 threads, fewer where the system makes no more. `threads` < 1 stands for one thread for each
-  // processor this process may use.
+  // Starts `threads` - 1 threads, or fewer if the system makes no more. `threads` < 1 means one thread for each
+  // processor that this process may use.
   explicit Pool(int threads = 0);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Workers, the caller included; a `worker` given to a body is in [0, threads()).
+  // Returns the number of workers, the caller included; the `worker` that a body gets is in [0, threads()).
   int threads() const { return static_cast<int>(cursors_.size()); }
-  // Workers that were wanted: more than threads() where the system made no more.
+  // Returns the number of workers that were wanted; it exceeds threads() if the system made no more.
   int asked() const { return asked_; }
 
-  // Runs `body` on disjoint ranges that cover [0, tiles). Each worker starts on a contiguous share of its own, taken in
-  // a few chunks, and helps with the others' shares afterwards; so which worker gets a tile is not fixed, and a body's
-  // result must not depend on it. The first exception of a body reaches the caller after all workers have left the job;
-  // chunks not begun by then are skipped. Allocates nothing. One caller at a time, and no call from inside a body.
+  // Runs `body` on disjoint ranges that cover [0, tiles). Each worker starts with a contiguous share, in a few chunks,
+  // and then helps with the shares of others. Which worker gets a tile is thus not fixed, and a body's result must not
+  // depend on it. The first exception of a body reaches the caller after all workers have left the job; chunks that
+  // were not begun by then are skipped. It allocates nothing, has one caller at a time, and must not be called from a
+  // body.
   void parallel(int64_t tiles, TileBody body);
 
  private:
-  // The part of [0, tiles) that one worker starts with; anyone may take the next chunk of it.
+  // The part of [0, tiles) that one worker starts with; any worker may take the next chunk of it.
   struct alignas(64) Cursor {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
 
-  bool start(int count);  // false: the system makes no more, and workers_ are those that it made
+  bool start(int count);  // false: the system makes no more threads, and workers_ has those that it made
   void stop();
   void work(int worker);
   void serve(int worker);
@@ -75,8 +75,8 @@ class Pool {
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<bool> busy_{false};               // a call of parallel is running
-  alignas(64) std::atomic<uint32_t> epoch_{0};  // counts jobs; sleeping workers wait for it to change
+  std::atomic<bool> busy_{false};               // a call of parallel() is running
+  alignas(64) std::atomic<uint32_t> epoch_{0};  // number of jobs; sleeping workers wait for it to change
   alignas(64) std::atomic<uint32_t> gate_{0};   // kOpen, and the number of threads inside the job
   alignas(64) std::atomic<int32_t> sleepers_{0};
 };

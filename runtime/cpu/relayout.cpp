@@ -1,4 +1,4 @@
-// Activations from one channel block to another.
+// Moves activations from one channel block to another.
 #include <cstring>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace kb {
 
 namespace {
 
-// `run` channels that lie side by side on both sides move at once.
+// Moves `run` channels at once, as many as are adjacent in both layouts.
 template <class T>
 void move(const Relayout& r, int64_t n, const T* source, T* result) {
   const int64_t out_h = r.out_h(), out_w = r.out_w(), run = std::gcd(r.from, r.to);

@@ -1,4 +1,4 @@
-// relu behind a library's result, by the thread that made it and while it is in that thread's cache.
+// Applies relu to a library's result, in the thread that made it and while it is in that thread's cache.
 #include <cstring>
 
 #include "graph/error.h"
@@ -8,13 +8,13 @@ namespace kb {
 
 namespace {
 
-// Vectors that every x86-64 has.
+// Vectors that every x86-64 processor has.
 typedef float Floats __attribute__((vector_size(16)));
 typedef int16_t Shorts __attribute__((vector_size(16)));
 
 Floats kept(Floats x) { return x <= 0.0f ? Floats{} : x; }
 
-// By the bits: negative, and no NaN.
+// Compares the bits: a value is replaced if it is negative and no NaN.
 Shorts kept(Shorts x) {
   constexpr int16_t kMagnitude = 0x7fff, kInfinity = 0x7f80;
   return ((x < 0) & ((x & kMagnitude) <= kInfinity)) ? Shorts{} : x;

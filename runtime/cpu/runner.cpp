@@ -29,7 +29,7 @@ class CpuRunner : public Runner {
   }
 
   void lend(size_t i, const std::byte* from) override {
-    place(i, const_cast<std::byte*>(from));  // programs read their inputs alone
+    place(i, const_cast<std::byte*>(from));  // programs only read their inputs
     lent_[i] = Lent::now;
   }
 
@@ -74,7 +74,7 @@ class CpuRunner : public Runner {
       if (lent_[i] == Lent::now)
         lent_[i] = Lent::before;
       else if (!own_[i])
-        input(i);  // zeros
+        input(i);  // makes memory with zeros
     }
     if (!moved_) return;
     for (size_t p = 0; p < programs_.size(); ++p) programs_[p]->bind(buffers_[p]);
@@ -84,10 +84,10 @@ class CpuRunner : public Runner {
   Backend& backend_;
   std::vector<std::unique_ptr<Executable>> programs_;
   RunnerParts parts_;
-  std::vector<std::vector<std::byte*>> buffers_;    // of each program
-  std::vector<std::unique_ptr<DeviceMemory>> own_;  // of each input, but of one that is always lent
-  std::vector<Lent> lent_;                          // for which run, of each input
-  bool moved_ = true;                               // since the programs were bound
+  std::vector<std::vector<std::byte*>> buffers_;    // the buffers of each program
+  std::vector<std::unique_ptr<DeviceMemory>> own_;  // memory of each input, except one that is always lent
+  std::vector<Lent> lent_;                          // the run that each input was lent for
+  bool moved_ = true;                               // whether an address has changed since the programs were bound
 };
 
 }  // namespace

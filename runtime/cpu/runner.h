@@ -1,4 +1,5 @@
-// Steps on the CPU: inputs are filled in place, programs run one after the other, outputs are read where they lie.
+// Takes steps on the CPU: inputs are filled in place, programs run one after another, and outputs are read where they
+// lie.
 #pragma once
 #include <memory>
 

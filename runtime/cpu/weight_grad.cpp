@@ -1,7 +1,7 @@
-// An element of the gradient is the sum, over all pixels, of an input times an output's gradient. Twelve vectors hold
-// 4 input channels x 3 taps of a row x 8 output channels. A walk along a row reads each gradient once for all three
-// taps, and each input once: 12 multiplications wait for 5 loads, and sums are written once for all rows. oneDNN's
-// kernels load the input anew for each tap, and their sums behind every row.
+// An element of the gradient is the sum over all pixels of an input times the gradient of an output. Twelve vectors
+// hold 4 input channels x 3 taps of a row x 8 output channels. A walk along a row reads each input and each gradient
+// once for all three taps: there are 12 multiplications to 5 loads, and sums are written once for all rows. oneDNN's
+// kernels load the input again for each tap, and write their sums after every row.
 #include "runtime/cpu/weight_grad.h"
 
 #if defined(__x86_64__)
@@ -19,21 +19,21 @@ namespace {
 #define KB_AVX2 [[gnu::target("avx2,fma")]]
 #define KB_AVX2_INLINE [[gnu::target("avx2,fma"), gnu::always_inline]] inline
 
-constexpr int64_t kBlock = 8;                  // channels that lie together
-constexpr int64_t kTaps = 3;                   // in a row, and rows of taps
+constexpr int64_t kBlock = 8;                  // channels that are adjacent in memory
+constexpr int64_t kTaps = 3;                   // taps in a row, and rows of taps
 constexpr int64_t kPart = 4;                   // input channels whose sums are in registers
-constexpr int64_t kTapSums = kBlock * kBlock;  // floats of a tap: [8 inputs][8 outputs]
-constexpr int64_t kOutBlocks = 4;              // blocks of output channels of a task
-constexpr int64_t kCachedFloats = 4096;        // 16 KiB, half of the first cache: inputs of the images of one walk
+constexpr int64_t kTapSums = kBlock * kBlock;  // floats of one tap: [8 inputs][8 outputs]
+constexpr int64_t kOutBlocks = 4;              // blocks of output channels of one task
+constexpr int64_t kCachedFloats = 4096;        // 16 KiB, half of the first cache, for the inputs of one walk
 
-// One block of input channels, one of output channels, some images.
+// One block of input channels and one of output channels, in some images.
 struct Planes {
   const float *x = nullptr, *y = nullptr;  // inputs [H][W][8] and output gradients [OH][OW][8] of the first image
-  int64_t x_step = 0, y_step = 0;          // floats from an image to the next
+  int64_t x_step = 0, y_step = 0;          // floats from one image to the next
   int64_t images = 0, h = 0, w = 0, out_h = 0, out_w = 0;
 };
 
-// The sums of one input channel at a row's taps, whose input lies one column before their output, at it, behind it.
+// The sums of one input channel at the taps of a row, whose input is one column before the output, at it, or after it.
 struct TapSums {
   __m256 before, at, behind;
 
@@ -52,12 +52,12 @@ struct TapSums {
   }
 };
 
-// Four names, not an array: g++ keeps an array in memory.
+// Four members, because g++ keeps an array in memory.
 struct PartSums {
   TapSums c0, c1, c2, c3;
 
-  // The pixel at x meets the output with gradient y_before at the tap before it, and so on; taps that are off meet
-  // none.
+  // Adds the products of the pixel at x: with y_before at the tap before it, and so on. Taps that are switched off add
+  // nothing.
   template <bool kBefore, bool kAt, bool kBehind>
   KB_AVX2_INLINE void add(const float* x, __m256 y_before, __m256 y_at, __m256 y_behind) {
     c0.add<kBefore, kAt, kBehind>(x, y_before, y_at, y_behind);
@@ -71,7 +71,7 @@ struct PartSums {
   }
 };
 
-// Stride 1: input q meets the outputs q + 1, q, q - 1.
+// Stride 1: input q meets outputs q + 1, q and q - 1.
 KB_AVX2_INLINE void add_row(PartSums& sums, const float* x, const float* y, int64_t w) {
   __m256 at = _mm256_loadu_ps(y);
   if (w == 1) return sums.add<false, true, false>(x, at, at, at);
@@ -86,7 +86,7 @@ KB_AVX2_INLINE void add_row(PartSums& sums, const float* x, const float* y, int6
   sums.add<false, true, true>(x + (w - 1) * kBlock, before, before, at);
 }
 
-// Stride 2: input 2q meets the output q, input 2q + 1 the outputs q + 1 and q.
+// Stride 2: input 2q meets output q, and input 2q + 1 meets outputs q + 1 and q.
 KB_AVX2_INLINE void add_row_by_two(PartSums& sums, const float* x, const float* y, int64_t w, int64_t out_w) {
   __m256 at = _mm256_loadu_ps(y);
   for (int64_t q = 0; q < out_w - 1; ++q, x += 2 * kBlock) {
@@ -99,7 +99,7 @@ KB_AVX2_INLINE void add_row_by_two(PartSums& sums, const float* x, const float* 
   if (w % 2 == 0) sums.add<false, false, true>(x + kBlock, at, at, at);
 }
 
-// Adds the gradient of kPart channels at one row of taps to `sums`, which is that row's of [tap][input][output].
+// Adds the gradient of kPart channels at one row of taps to `sums`, the sums [tap][input][output] of that row.
 template <int64_t kStride>
 KB_AVX2 void add_planes(float* sums, const Planes& p, int64_t tap_row) {
   PartSums part;
@@ -126,7 +126,7 @@ bool is_covered(const ConvSpec& s) {
          (both(s.stride, 1) || both(s.stride, 2));
 }
 
-// [O/8][C/8][3][3][8 inputs][8 outputs]
+// Returns the layout of the gradient, [O/8][C/8][3][3][8 inputs][8 outputs].
 WeightLayout gradient_layout(const ConvSpec& s) {
   WeightLayout layout;
   layout.outputs = s.o;
@@ -149,7 +149,7 @@ class WeightGradOp : public LibraryOp {
   size_t scratch_bytes() const override { return layout_.bytes() * static_cast<size_t>(shards_); }
   std::string implementation() const override { return "avx2:weight_grad_3x3"; }
 
-  // A task is one shard's gradient of some blocks of output channels.
+  // Computes the gradient. A task is one shard's gradient of some blocks of output channels.
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
     const int64_t groups = (spec_.o / kBlock + kOutBlocks - 1) / kOutBlocks;
     pool.parallel(shards_ * groups, [&](int64_t begin, int64_t end, int) {
@@ -161,7 +161,7 @@ class WeightGradOp : public LibraryOp {
   }
 
  private:
-  // An input plane is read for all output blocks of the group in turn, while it is in the second cache.
+  // Adds one shard. An input plane is read for all output blocks of the group in turn, while it is in the second cache.
   void add_shard(const float* x, const float* y, int64_t shard, int64_t group, float* gradient) const {
     const int64_t in_blocks = spec_.c / kBlock, block_floats = kTaps * kTaps * kTapSums;
     const int64_t first = group * kOutBlocks, last = std::min(first + kOutBlocks, spec_.o / kBlock);
@@ -190,7 +190,7 @@ class WeightGradOp : public LibraryOp {
     return shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard));
   }
 
-  // Adds the gradient of one block of input channels, all taps.
+  // Adds the gradient of one block of input channels at all taps.
   void add_block(Planes planes, const float* x, float* sums) const {
     for (int64_t row = 0; row < kTaps; ++row) {
       for (int64_t part = 0; part < kBlock; part += kPart) {

@@ -10,21 +10,22 @@ namespace kb {
 
 namespace {
 
-// Both orders are walked in squares of this many outputs and inputs, so that both sides stay in the first cache.
+// The side of the squares of outputs and inputs in which both orders are walked, so that both stay in the first cache.
 constexpr int64_t kSquare = 16;
 
 int64_t output_squares(const WeightLayout& layout) { return (std::ssize(layout.output_at) + kSquare - 1) / kSquare; }
 
 int64_t weight_tiles(const WeightLayout& layout) { return std::ssize(layout.group_at) * output_squares(layout); }
 
-// One row of one square of one tap: inputs i.. of one output. Element b lies at canonical + b * taps in PyTorch's
-// order, at packed + input_at[b] in the other; those from `real` on are padding there.
+// One row of one square of one tap: some inputs of one output. Input b is at canonical + b * taps in PyTorch's order
+// and at packed + input_at[b] in the other; inputs from `real` on are padding there.
 struct Row {
   int64_t canonical, packed;
   const int64_t* input_at;
 };
 
-// visit(row, real, columns) for the outputs o.. of a square; constants where no part of it is padding.
+// Calls visit(row, real, columns) for the outputs from o on of a square. If no part of it is padding, the counts are
+// constants.
 template <class F>
 void walk_square(const WeightLayout& layout, int64_t group, int64_t tap, int64_t o, int64_t i, F visit) {
   const int64_t base = layout.group_at[group] + layout.tap_at[tap];
@@ -43,7 +44,7 @@ void walk_square(const WeightLayout& layout, int64_t group, int64_t tap, int64_t
     visit(row(a), group < layout.groups && o + a < layout.outputs ? inputs : 0, columns);
 }
 
-// Calls walk_square for every square of the tiles [begin, end); a tile is kSquare outputs of one group.
+// Calls walk_square for every square of the tiles [begin, end). A tile is kSquare outputs of one group.
 template <class F>
 void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
   for (int64_t tile = begin; tile < end; ++tile) {
@@ -54,17 +55,17 @@ void walk(const WeightLayout& layout, int64_t begin, int64_t end, F visit) {
 }
 
 template <class From, class To>
-void convert(const From& from, To& to) {
+void convert(const From& from, To& out) {
   if constexpr (std::is_same_v<From, To>)
-    to = from;
+    out = from;
   else
-    to.store(from.load());
+    out.store(from.load());
 }
 
 template <class From, class To>
-void pack(const WeightLayout& layout, int64_t begin, int64_t end, const void* from, void* to) {
+void pack(const WeightLayout& layout, int64_t begin, int64_t end, const void* from, void* out) {
   const From* source = static_cast<const From*>(from);
-  To* result = static_cast<To*>(to);
+  To* result = static_cast<To*>(out);
   const int64_t taps = layout.taps;
   walk(layout, begin, end, [&](const Row& row, int64_t real, int64_t columns) {
     for (int64_t b = 0; b < real; ++b) convert(source[row.canonical + b * taps], result[row.packed + row.input_at[b]]);
@@ -107,7 +108,7 @@ class PackOp : public LibraryOp {
   Pack pack_;
 };
 
-// The sum of `count` partials, `step` apart, for one row. A function of its own: the walk has no registers left.
+// Sums `count` partial sums, `step` apart, for one row. It is not inlined, because the walk has no registers left.
 template <class T>
 [[gnu::noinline]] void sum_row(const T* parts, const int64_t* at, int64_t real, int64_t count, int64_t step, T* out,
                                int64_t taps) {

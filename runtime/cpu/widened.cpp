@@ -1,4 +1,5 @@
-// bf16 and f16 where the library computes in f32: inputs are widened into scratch, the result is rounded out of it.
+// bf16 and f16 for a library that computes in f32: inputs are widened into scratch memory, and the result is rounded
+// out of it.
 #include <algorithm>
 
 #include "graph/error.h"
@@ -9,13 +10,13 @@ namespace kb {
 
 namespace {
 
-constexpr int64_t kTile = 16384;  // elements
+constexpr int64_t kTile = 16384;  // elements of a tile
 
 template <class From, class To>
-void convert(Pool& pool, int64_t count, const void* from, void* to) {
+void convert(Pool& pool, int64_t count, const void* from, void* out) {
   pool.parallel((count + kTile - 1) / kTile, [&](int64_t begin, int64_t end, int) {
     const From* source = static_cast<const From*>(from);
-    To* result = static_cast<To*>(to);
+    To* result = static_cast<To*>(out);
     for (int64_t i = begin * kTile; i < std::min(count, end * kTile); ++i) result[i].store(source[i].load());
   });
 }
@@ -49,14 +50,14 @@ class WidenedOp : public LibraryOp {
  private:
   static constexpr size_t kInputs = 3;
 
-  void widen(Pool& pool, int64_t count, const void* from, void* to) const {
-    if (dtype_ == DType::bf16) return convert<Bf16, F32>(pool, count, from, to);
-    convert<F16, F32>(pool, count, from, to);
+  void widen(Pool& pool, int64_t count, const void* from, void* out) const {
+    if (dtype_ == DType::bf16) return convert<Bf16, F32>(pool, count, from, out);
+    convert<F16, F32>(pool, count, from, out);
   }
 
-  void round(Pool& pool, int64_t count, const void* from, void* to) const {
-    if (dtype_ == DType::bf16) return convert<F32, Bf16>(pool, count, from, to);
-    convert<F32, F16>(pool, count, from, to);
+  void round(Pool& pool, int64_t count, const void* from, void* out) const {
+    if (dtype_ == DType::bf16) return convert<F32, Bf16>(pool, count, from, out);
+    convert<F32, F16>(pool, count, from, out);
   }
 
   std::unique_ptr<LibraryOp> op_;

@@ -9,7 +9,7 @@
 namespace kb::cuda {
 namespace {
 
-// Asked by the thread that compiles.
+// Answers the compiler's questions; the thread that compiles calls it.
 class Query : public LibraryQuery {
  public:
   Query(const OpenDevice& device, const DeviceLibrary& library) : device_(device), library_(library) {}
@@ -66,8 +66,12 @@ class CudaBackend : public Backend {
     return static_cast<int64_t>(free);
   }
   bool host_visible() const override { return false; }
-  void upload(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.upload(to, from, bytes); }
-  void download(std::byte* to, const std::byte* from, int64_t bytes) override { transfers_.download(to, from, bytes); }
+  void upload(std::byte* target, const std::byte* source, int64_t bytes) override {
+    transfers_.upload(target, source, bytes);
+  }
+  void download(std::byte* target, const std::byte* source, int64_t bytes) override {
+    transfers_.download(target, source, bytes);
+  }
 
   std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
                                                 LoadReport& report) override {
@@ -89,7 +93,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<DeviceLibrary> library_;
   Target target_;
-  std::unique_ptr<Collective> collective_;  // none where there is one rank
+  std::unique_ptr<Collective> collective_;  // null if there is one rank
 };
 
 [[noreturn]] void no_device(const std::string& got, const std::string& hint) {

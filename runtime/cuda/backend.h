@@ -1,4 +1,4 @@
-// The CUDA backend, made of an open device, a compiler of device code and a library.
+// The CUDA backend: an open device, a compiler of device code and a library.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,18 +13,19 @@
 
 namespace kb::cuda {
 
-// Functions that make a backend's parts; each is called once, with what the parts before have opened.
+// Functions that make a backend's parts. Each is called once, with what was opened before.
 struct Factories {
   std::function<std::unique_ptr<Compiler>(const OpenDevice&)> compiler;
   std::function<std::unique_ptr<DeviceLibrary>(const DeviceHandles&)> library;
-  Collective::OpenNccl nccl = [] { return open_nccl(); };  // for several ranks
+  Collective::OpenNccl nccl = [] { return open_nccl(); };  // called if there are several ranks
 };
 
-// Initialises the driver, opens the device. Throws Error where there is none of that number, saying what is missing.
+// Initialises the driver and opens the device. Throws Error, which says what is missing, when there is no device of
+// that number.
 std::unique_ptr<Backend> make_backend(std::unique_ptr<const Driver> driver, const CudaOptions& options,
                                       const Factories& factories);
 
-// The target that code for a device is compiled for.
+// Returns the target that code for a device is compiled for.
 Target device_target(const OpenDevice& device);
 
 }  // namespace kb::cuda

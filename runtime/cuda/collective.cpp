@@ -20,13 +20,13 @@
 namespace kb::cuda {
 namespace {
 
-constexpr int64_t kPieceBytes = 64;  // pieces of an array begin at multiples of it
+constexpr int64_t kPieceBytes = 64;  // bytes; pieces of an array begin at multiples of this
 static_assert(kPieceBytes % kReductionAlignment == 0);
 
-// own = received + own: the kernel of a carry, as the compiler makes it for the partial sums of virtual workers.
+// The kernel of own = received + own, as the compiler makes it for the partial sums of virtual workers.
 struct Sum {
   Lowered lowered;
-  std::vector<char> is_received;  // of each kernel buffer: the received array; else the own one
+  std::vector<char> is_received;  // tells of each buffer of the kernel: true: the received array; false: the own array
   Launch launch;
 };
 
@@ -46,14 +46,14 @@ Sum lower_sum(DType dtype, int64_t elements, const Target& target) {
   return sum;
 }
 
-// The library, the driver and the group of ranks with which every reduction of a communicator works.
+// The library, the driver and the group of ranks, which all reductions of a communicator use.
 struct Ranks {
   const Nccl& nccl;
   const Driver& driver;
   NcclComm comm = nullptr;
 };
 
-// Sends and receives between its making and its end go at the same time.
+// Sends and receives that are made while it lives are executed together.
 class NcclGroup {
  public:
   explicit NcclGroup(const Nccl& nccl) : nccl_(nccl) { nccl_(nccl_.group_start); }
@@ -118,7 +118,7 @@ class TreeReduction : public Reduction {
   int64_t offset(const Range& range) const { return range.begin * element_bytes_; }
   int64_t bytes(const Range& range) const { return range.elements() * element_bytes_; }
 
-  // A round: at most one of its moves adds, so that there is one piece in the scratch.
+  // Executes the moves of a round. At most one of them adds, so that the scratch memory holds one piece.
   void exchange(Stream stream, std::byte* data, std::byte* scratch, size_t begin, size_t end) const {
     const Nccl& nccl = ranks_.nccl;
     NcclGroup group(nccl);
@@ -145,7 +145,7 @@ class TreeReduction : public Reduction {
   const Ranks ranks_;
   const int64_t element_bytes_;
   std::vector<Move> moves_;
-  std::vector<Sum> sums_;  // of each move; empty where it adds nothing
+  std::vector<Sum> sums_;  // the kernel of each move; empty if the move adds nothing
   int64_t scratch_bytes_ = 0;
 };
 
@@ -168,7 +168,8 @@ class LibraryReduction : public Reduction {
 
 constexpr char kReady = 'r', kFailed = 'f';
 
-// Returns what a rank tells all before the group is made: kReady and its id (rank 0's counts), or kFailed and why.
+// Returns a rank's message to all before the group is made: kReady and its id (that of rank 0 is used), or kFailed and
+// the reason.
 std::string say_ready(std::unique_ptr<const Nccl>& nccl, const Collective::OpenNccl& open, int rank) {
   try {
     nccl = open();
@@ -238,7 +239,8 @@ void Collective::look() {
       rank_, nccl_->get_error_string.function(result), result));
 }
 
-// Kernels that wait for a lost rank end at once, and streams drain; the call itself waits for captured graphs to go.
+// Kernels that wait for a lost rank end at once, and streams run empty. The call itself waits until captured graphs are
+// destroyed.
 void Collective::give_up() {
   if (giving_up_.joinable()) return;
   try {
@@ -246,7 +248,7 @@ void Collective::give_up() {
       device_.try_make_current();
       nccl_->comm_abort.function(comm_);
     });
-  } catch (const std::system_error&) {  // no thread can be made: the destructor ends the group
+  } catch (const std::system_error&) {  // without a thread the destructor ends the group
   }
 }
 

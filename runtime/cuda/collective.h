@@ -1,4 +1,4 @@
-// Sums over the ranks of a run, on their GPUs, over NCCL.
+// Sums over the ranks of a run on their GPUs, by NCCL or by its sends and receives.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,44 +19,46 @@ class Heartbeat;
 
 namespace kb::cuda {
 
-// The alignment of arrays that are reduced, in bytes: their sums are computed by vectors.
+// The alignment in bytes of arrays that are reduced, whose sums are computed in vectors.
 inline constexpr int64_t kReductionAlignment = 16;
 
-// All-reduces of arrays of one length, planned; as it is here, that of one rank.
+// A plan for all-reduces of arrays of one length. This class itself is the plan for one rank, which does nothing.
 class Reduction {
  public:
   virtual ~Reduction() = default;
-  // Returns the kernels that the reduction launches itself; use() takes them from the modules once they are compiled.
+  // Returns the kernels that the reduction launches. use() takes them from the modules once they are compiled.
   virtual std::vector<ir::Kernel> kernels() const { return {}; }
   virtual void use(const Modules&) {}
   virtual int64_t scratch_bytes() const { return 0; }
-  // Sums the array at `data`, in place. Reductions stand on one stream, in the same order on every rank; they may share
-  // their scratch, and be captured where each has run uncaptured before.
+  // Sums the array at `data` in place. Reductions are enqueued on one stream, in the same order on every rank. They may
+  // share their scratch memory. One that has run uncaptured before may be captured.
   virtual void enqueue(Stream, std::byte* /*data*/, std::byte* /*scratch*/) {}
 };
 
-// One a device. Outlived by the device, and outlives every captured graph that holds its work.
+// The group of a device. It must outlive all captured graphs with its work, and the device must outlive it.
 class Collective : public DeviceWatch {
  public:
   using OpenNccl = std::function<std::unique_ptr<const Nccl>()>;
-  // Every rank makes its own at the same time, its device current. `ranks` is used here alone. Throws Error, on every
-  // rank, where one of them has no NCCL.
+  // Every rank makes its own at the same time, with its device current. `ranks` is used in the constructor alone.
+  // Throws Error, on every rank, when one of them has no NCCL.
   Collective(const OpenNccl& open, const OpenDevice& device, Communicator& ranks, Algorithm algorithm,
              Heartbeat* heartbeat = nullptr);
-  // Gives up what is under way where an exception is.
+  // Gives up the active reductions if an exception is being handled.
   ~Collective() override;
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  // halving_doubling: the tree of enum Algorithm, bit for bit; nccl: the library's all-reduce.
+  // Plans all-reduces. halving_doubling computes the tree of enum Algorithm, bit for bit; nccl calls the library's
+  // all-reduce.
   std::unique_ptr<Reduction> plan(int64_t elements, DType dtype, const Target& target) const;
 
-  // While the host waits for the device: a rank that has broken off is an Error, and ends what waits for it.
+  // Called while the host waits for the device. If another rank has failed, look() throws Error and ends what waits for
+  // that rank.
   void begin() override;
   void look() override;
   void end() override;
 
-  // Ends what is under way here: streams drain, and what they compute is lost.
+  // Ends the active reductions of this rank: streams run empty, and their results are lost.
   void give_up();
 
  private:
@@ -66,7 +68,7 @@ class Collective : public DeviceWatch {
   const Algorithm algorithm_;
   Heartbeat* const heartbeat_;
   NcclComm comm_ = nullptr;
-  std::thread giving_up_;  // returns once no captured graph holds work of the communicator
+  std::thread giving_up_;  // returns once no captured graph has work of the communicator
 };
 
 }  // namespace kb::cuda

@@ -1,5 +1,5 @@
-// Texts of CUDA C++ in, images for a device out. Implemented over NVRTC in the plug-in (with the disk cache), and in
-// tests by the emulation of tests/simt.
+// Compiles texts of CUDA C++ to images for a device. The plug-in does it by NVRTC, with the disk cache; tests do it by
+// the emulation of tests/simt.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,21 +12,21 @@ namespace kb::cuda {
 // An image as cuModuleLoadData takes it, with the names of the kernels in it.
 struct Image {
   std::string data;                // cubin, or PTX with its final zero
-  std::vector<std::string> names;  // extern "C" entries
+  std::vector<std::string> names;  // names of its extern "C" entries
 };
 
 struct CompiledImages {
-  std::vector<Image> images;             // together they hold every kernel of the batch, each at least once
-  int64_t cache_hits = 0, compiled = 0;  // distinct kernels
+  std::vector<Image> images;             // together they have every kernel of the batch at least once
+  int64_t cache_hits = 0, compiled = 0;  // numbers of distinct kernels
   double jit_ms = 0;
-  std::vector<std::string> warnings;  // one line each: the architecture was clamped, an entry was damaged
+  std::vector<std::string> warnings;  // one line each, as "the architecture was clamped"
 };
 
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  virtual std::string name() const = 0;  // "NVRTC 13.0, sm_90"
-  // InternalError, with the compiler's log, where it refuses a kernel's text.
+  virtual std::string name() const = 0;  // a text: "NVRTC 13.0, sm_90"
+  // Throws InternalError, with the compiler's log, when it refuses a kernel's text.
   virtual CompiledImages compile(const KernelBatch& batch) = 0;
 };
 

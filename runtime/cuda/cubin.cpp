@@ -14,7 +14,7 @@ namespace {
 constexpr uint16_t kMachineCuda = 190;
 constexpr uint8_t kTwoWords = 4;  // format of an attribute: a size, then a symbol and a number
 constexpr uint8_t kFrameSize = 0x11, kRegisterCount = 0x2f;
-// From this architecture on a block's section begins with what the device keeps for itself.
+// From this architecture on, a block's section begins with the bytes that the device keeps for itself.
 constexpr uint32_t kReserving = 90;
 constexpr int64_t kReservedBytes = 1024;
 constexpr std::string_view kSharedPrefix = ".nv.shared.";

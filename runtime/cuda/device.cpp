@@ -30,7 +30,7 @@ OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_drive
   driver(driver.stream_create, &communication, kStreamNonBlocking);
 }
 
-// Ignores failures: the call that first met a fault has reported it, and there is nobody to tell.
+// Failures are ignored: the call that met a fault first has reported it, and nobody can be told here.
 OpenDevice::~OpenDevice() {
   try_make_current();
   for (Stream stream : {copies, communication, compute}) {
@@ -60,7 +60,7 @@ void OpenDevice::wait(Event event) const {
   driver(driver.event_synchronize, event);
 }
 
-// A wait inside the driver would not end where another rank has died.
+// Waits by asking again and again, because a wait inside the driver would not end when another rank has died.
 template <class Query, class Handle>
 void OpenDevice::poll(const Query& query, Handle handle) const {
   for (bool waits = false;; waits = true) {

@@ -1,4 +1,4 @@
-// An open device: its context, the streams of computation, of input copies, of sums over ranks.
+// An open device: its context, and the streams of computation, of input copies, and of sums over ranks.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,41 +7,41 @@
 
 namespace kb::cuda {
 
-// Whoever has to look after something while the host waits for a device.
+// Something that must be looked after while the host waits for a device.
 class DeviceWatch {
  public:
   virtual ~DeviceWatch() = default;
   virtual void begin() = 0;
-  virtual void look() = 0;  // now and then; what it throws ends the wait
+  virtual void look() = 0;  // called now and then; what it throws ends the wait
   virtual void end() = 0;
 };
 
 class OpenDevice {
  public:
-  // The driver has been initialised; it outlives this.
+  // Opens the device. The driver has been initialised and must outlive it.
   OpenDevice(const Driver& driver, int ordinal);
   ~OpenDevice();
   OpenDevice(const OpenDevice&) = delete;
   OpenDevice& operator=(const OpenDevice&) = delete;
 
-  // To be called by every thread before it calls the driver.
+  // Every thread calls this before it calls the driver.
   void make_current() const { driver(driver.context_set_current, context_); }
-  // For destructors.
+  // Does the same without throwing, for destructors.
   void try_make_current() const noexcept { driver.context_set_current.function(context_); }
-  // For all streams, one, or an event; throw CallError where work that was enqueued failed.
+  // Wait for all streams, for one, or for an event. Each throws CallError when enqueued work failed.
   void wait() const;
   void wait(Stream stream) const;
   void wait(Event event) const;
-  // Looks from now on whenever the host waits; null: nobody does.
+  // From now on `watch` is called whenever the host waits; null: nothing is.
   void set_watch(DeviceWatch* watch) { watch_ = watch; }
 
   const Driver& driver;
   Device handle = 0;
-  std::string name;        // "NVIDIA H200"
-  int capability = 0;      // 90: sm_90
-  int processors = 0;      // multiprocessors
-  int driver_version = 0;  // 13000
-  int64_t memory = 0;      // bytes
+  std::string name;        // a text: "NVIDIA H200"
+  int capability = 0;      // compute capability; 90 is sm_90
+  int processors = 0;      // number of multiprocessors
+  int driver_version = 0;  // 13000 is CUDA 13.0
+  int64_t memory = 0;      // bytes of the device's memory
   Stream compute = nullptr, copies = nullptr, communication = nullptr;
 
  private:
@@ -53,7 +53,7 @@ class OpenDevice {
   DeviceWatch* watch_ = nullptr;
 };
 
-// An event without a clock, or with one. Its context is current on the threads that make and destroy it.
+// An event, with or without a clock. Its context must be current on the threads that make and destroy it.
 class EventHandle {
  public:
   explicit EventHandle(const Driver& driver, unsigned flags = kEventUntimed);

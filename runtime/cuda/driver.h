@@ -1,5 +1,5 @@
-// The CUDA driver API as far as Kilobatch uses it: its own declarations, so that everything but the plug-in builds and
-// is tested where no toolkit is, and a table of its functions, filled from libcuda.so.1 or by a test. Types have the
+// The part of the CUDA driver API that Kilobatch uses. The declarations are our own, so that all but the plug-in is
+// built and tested without a toolkit. The table of functions is filled from libcuda.so.1 or by a test. Types have the
 // tags of <cuda.h>, so a Stream here is a CUstream there, and a cudaStream_t too.
 #pragma once
 #include <cstddef>
@@ -20,7 +20,7 @@ struct CUgraphExec_st;
 
 namespace kb::cuda {
 
-using Device = int;  // an ordinal's handle
+using Device = int;  // handle of the device with an ordinal
 using Context = CUctx_st*;
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
@@ -28,7 +28,7 @@ using Module = CUmod_st*;
 using Kernel = CUfunc_st*;
 using Captured = CUgraph_st*;
 using CapturedExec = CUgraphExec_st*;
-using Address = unsigned long long;  // in device memory
+using Address = unsigned long long;  // an address in device memory
 
 using Result = int;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
@@ -44,28 +44,29 @@ enum class DeviceAttribute : int {
   capability_minor = 76
 };
 enum class CaptureMode : int { thread_local_ = 1 };
-inline constexpr unsigned kStreamNonBlocking = 1;  // does not wait for the null stream
+inline constexpr unsigned kStreamNonBlocking = 1;  // such a stream does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
 
-// Results that tell of work on the device, not of the call that gives them: this one or any before. The context is lost
-// with it: every later call gives the same. The first three come from broken memory or links, not from the work.
+// Device faults concern work on the device, enqueued by the failing call or any before it. The context is lost with
+// one: every later call returns the same. Hardware faults come from broken memory or links and not from the work.
 inline constexpr bool is_hardware_fault(Result result) {
   constexpr Result kMemory = 214, kNvlink = 220, kContained = 226;
   return result == kMemory || result == kNvlink || result == kContained;
 }
 inline constexpr bool is_device_fault(Result result) {
-  constexpr Result kTimeout = 702, kAssert = 710, kStackError = 714;  // up to kLaunchFailed
+  // All codes from kStackError to kLaunchFailed are faults.
+  constexpr Result kTimeout = 702, kAssert = 710, kStackError = 714;
   constexpr Result kTensorMemoryLeak = 721;
   return is_hardware_fault(result) || result == kIllegalAddress || result == kTimeout || result == kAssert ||
          (result >= kStackError && result <= kLaunchFailed) || result == kTensorMemoryLeak;
 }
 
-// A failed call of the driver. What the runtime reports is made of it, with the schedule step it happened in.
+// A failed call of the driver. The runtime makes its error of this, and adds the schedule step in which it happened.
 class CallError : public std::runtime_error {
  public:
   CallError(std::string_view call, Result result, std::string_view name, std::string_view text);
   Result result() const { return result_; }
-  // what() without the hint of how to find the step whose work failed.
+  // Returns what() without the hint how to find the step whose work failed.
   const std::string& failure() const { return failure_; }
 
  private:
@@ -74,9 +75,9 @@ class CallError : public std::runtime_error {
   std::string failure_;
 };
 
-// Functions by the names that libcuda.so.1 exports; "_v2" and the like are part of the name.
+// Functions by the names that libcuda.so.1 exports; "_v2" is part of a name.
 struct Driver : FunctionTable {
-  // driver(driver.stream_synchronize, stream): throws CallError unless it gives kSuccess.
+  // driver(driver.stream_synchronize, stream) throws CallError unless the call returns kSuccess.
   template <class... P, class... A>
   void operator()(const Call<P...>& call, A... arguments) const {
     if (const Result result = call.function(arguments...); result != kSuccess) fail(call.symbol, result);
@@ -96,10 +97,10 @@ struct Driver : FunctionTable {
   Call<Device> context_release{slots, "cuDevicePrimaryCtxRelease_v2"};
   Call<Context> context_set_current{slots, "cuCtxSetCurrent"};
 
-  Call<size_t*, size_t*> memory_info{slots, "cuMemGetInfo_v2"};  // free, total
+  Call<size_t*, size_t*> memory_info{slots, "cuMemGetInfo_v2"};  // gives free and total bytes
   Call<Address*, size_t> memory_allocate{slots, "cuMemAlloc_v2"};
   Call<Address> memory_free{slots, "cuMemFree_v2"};
-  Call<void**, size_t, unsigned> host_allocate{slots, "cuMemHostAlloc"};  // page-locked
+  Call<void**, size_t, unsigned> host_allocate{slots, "cuMemHostAlloc"};  // page-locked memory
   Call<void*> host_free{slots, "cuMemFreeHost"};
   Call<Address, const void*, size_t, Stream> copy_to_device{slots, "cuMemcpyHtoDAsync_v2"};
   Call<void*, Address, size_t, Stream> copy_to_host{slots, "cuMemcpyDtoHAsync_v2"};
@@ -109,19 +110,19 @@ struct Driver : FunctionTable {
   Call<Stream*, unsigned> stream_create{slots, "cuStreamCreate"};
   Call<Stream> stream_destroy{slots, "cuStreamDestroy_v2"};
   Call<Stream> stream_synchronize{slots, "cuStreamSynchronize"};
-  Call<Stream> stream_query{slots, "cuStreamQuery"};  // kNotReady: not done
+  Call<Stream> stream_query{slots, "cuStreamQuery"};  // kNotReady: work is left
   Call<Stream, Event, unsigned> stream_wait{slots, "cuStreamWaitEvent"};
   Call<Event*, unsigned> event_create{slots, "cuEventCreate"};
   Call<Event> event_destroy{slots, "cuEventDestroy_v2"};
   Call<Event, Stream> event_record{slots, "cuEventRecord"};
   Call<Event> event_synchronize{slots, "cuEventSynchronize"};
   Call<Event> event_query{slots, "cuEventQuery"};
-  Call<float*, Event, Event> event_elapsed{slots, "cuEventElapsedTime"};  // milliseconds
+  Call<float*, Event, Event> event_elapsed{slots, "cuEventElapsedTime"};  // gives milliseconds between two events
 
   Call<Module*, const void*> module_load{slots, "cuModuleLoadData"};
   Call<Module> module_unload{slots, "cuModuleUnload"};
   Call<Kernel*, Module, const char*> module_function{slots, "cuModuleGetFunction"};
-  // Kernel, grid x y z, block x y z, dynamic shared bytes, stream, parameters, extra.
+  // The arguments are kernel, grid x y z, block x y z, dynamic shared bytes, stream, parameters, extra.
   Call<Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**> launch{
       slots, "cuLaunchKernel"};
 

@@ -27,25 +27,25 @@ struct Call {
   Launch launch;
   std::unique_ptr<LibraryOp> library;
   std::vector<void*> operands;
-  std::vector<Copies::Part> parts;  // a copy's
+  std::vector<Copies::Part> parts;  // the parts of a copy
   size_t inputs = 0;
   void* scratch = nullptr;
 };
 
-// An all-reduce of the schedule: what it does, and the events that order it among what is computed.
+// An all-reduce of the schedule, and the events that order it among the computation.
 struct UnderWay {
   explicit UnderWay(const Driver& driver) : ready(driver), done(driver) {}
   std::unique_ptr<Reduction> reduction;
   EventHandle ready, done;
 };
 
-// Planned for a schedule, by the numbers of its all-reduces, and the memory that all of a batch share.
+// The planned all-reduces of a schedule, by their numbers, and the scratch memory that those of a batch share.
 struct Reductions {
   std::vector<std::unique_ptr<Reduction>> planned;
   std::shared_ptr<DeviceMemory> scratch;
 };
 
-// Numbers of the buffers that count finished blocks.
+// Returns the numbers of the buffers in which a kernel counts finished blocks.
 std::vector<size_t> counters_of(std::span<const ir::Instr> body) {
   std::vector<size_t> result;
   for (const ir::Instr& instr : body) {
@@ -58,7 +58,7 @@ std::vector<size_t> counters_of(std::span<const ir::Instr> body) {
 
 class CudaExecutable : public Executable {
  public:
-  // `kernels`: of the schedule, in their order. `modules` holds them.
+  // `kernels` are the schedule's, in their order; `modules` owns them.
   CudaExecutable(const Schedule& schedule, const Environment& environment, std::shared_ptr<const Modules> modules,
                  std::span<const Kernel> kernels, Reductions reductions)
       : schedule_(schedule),
@@ -133,7 +133,7 @@ class CudaExecutable : public Executable {
                   : std::span<const size_t>();
   }
 
-  // Each launch has counters of its own, as many as its planned buffer holds.
+  // Gives each launch counters of its own, as many as its planned buffer has.
   void place_counters() {
     int64_t bytes = 0;
     for (size_t s = 0; s < schedule_.steps.size(); ++s) {
@@ -146,8 +146,8 @@ class CudaExecutable : public Executable {
     counters_ = allocate_device(device_, bytes);
   }
 
-  // Adds to whatever `work` throws which step it was and the user's line. Where nobody waits between steps, a call may
-  // tell of what an earlier one enqueued, and no step is named.
+  // Adds the step and the user's line to whatever `work` throws. If nobody waits between steps, a call may report an
+  // error of an earlier one, and no step is named.
   template <class Work>
   void at_step(size_t s, Work work) const {
     try {
@@ -212,9 +212,9 @@ class CudaExecutable : public Executable {
       enqueue_copies(call);
   }
 
-  // Behind what has been computed, beside what comes next. In a capture the stream of communication forks off here, and
-  // joins where the exchange is waited for: every one is, before its program ends. `start`, `end`: clocks, when
-  // it may begin and when it is done.
+  // Enqueues an all-reduce after all that was computed, to run beside what comes next. In a capture the communication
+  // stream branches off here and joins again where the exchange is waited for, which is before the program ends.
+  // `start` and `end` are events that clock when it may begin and when it is done.
   void enqueue_exchange(size_t s, const EventHandle* start = nullptr, const EventHandle* end = nullptr) {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name);
     UnderWay& one = under_way_[number_of(s)];
@@ -225,7 +225,7 @@ class CudaExecutable : public Executable {
       one.reduction->enqueue(device_.communication, static_cast<std::byte*>(calls_[s].operands[0]),
                              reduction_scratch_->data());
     } catch (...) {
-      if (collective_) collective_->give_up();  // or streams would wait for ever for the half that went
+      if (collective_) collective_->give_up();  // otherwise streams wait for ever for the half that was sent
       throw;
     }
     if (end) end->record(device_.communication);
@@ -261,10 +261,10 @@ class CudaExecutable : public Executable {
   Heartbeat* const heartbeat_;
   std::shared_ptr<const Modules> modules_;
   std::shared_ptr<DeviceMemory> reduction_scratch_;
-  std::vector<UnderWay> under_way_;                               // all-reduces, by their numbers
-  std::unique_ptr<DeviceMemory> counters_;                        // 0 between launches
-  std::map<std::pair<size_t, size_t>, int64_t> counter_offsets_;  // by step and kernel's buffer
-  std::vector<std::vector<size_t>> counter_buffers_;              // of each kernel
+  std::vector<UnderWay> under_way_;                               // all-reduces by their numbers
+  std::unique_ptr<DeviceMemory> counters_;                        // all are 0 between launches
+  std::map<std::pair<size_t, size_t>, int64_t> counter_offsets_;  // keyed by step and buffer of the kernel
+  std::vector<std::vector<size_t>> counter_buffers_;              // the counter buffers of each kernel
   std::vector<Call> calls_;
   bool sync_steps_, has_run_ = false;
 };
@@ -281,7 +281,7 @@ KernelBatch print_kernels(std::span<const Schedule* const> schedules, std::span<
   return batch;
 }
 
-// In the order of the schedule's steps, which is that of their numbers.
+// Returns the plans in the order of the schedule's steps, which is the order of their numbers.
 std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule, const Environment& environment) {
   std::vector<std::unique_ptr<Reduction>> planned;
   for (const Step& step : schedule.steps) {

@@ -1,5 +1,5 @@
-// Schedules bound to a device: generated kernels, library calls and copies, enqueued on the compute stream, and sums
-// over ranks on the stream of communication, beside what is computed until they are waited for.
+// Schedules on a device. Generated kernels, library calls and copies are enqueued on the compute stream. Sums over
+// ranks are enqueued on the communication stream and run beside the computation until they are waited for.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,21 +13,21 @@
 
 namespace kb::cuda {
 
-// The parts that all executables of one backend share; they outlive the executables.
+// The parts that all executables of one backend share. They must outlive the executables.
 struct Environment {
   const OpenDevice& device;
   Compiler& compiler;
   DeviceLibrary& library;
   const Target& target;
-  int ranks = 0;                     // of programs for several processes; 0: there may be none
-  Collective* collective = nullptr;  // where there are several ranks
-  Heartbeat* heartbeat = nullptr;    // is told of every exchange that is not replayed; may be absent
+  int ranks = 0;                     // number of processes; 0: programs are for one process
+  Collective* collective = nullptr;  // null if there is one rank
+  Heartbeat* heartbeat = nullptr;    // if given, it is told of every exchange that is not replayed
   bool sync_steps = false;           // see CudaOptions
 };
 
-// Kernels of all schedules are printed and compiled as one batch. The first run of an executable - with
-// sync_steps every one - waits after every step, so that a step that fails is told by its name and the user's line; it
-// may not be captured.
+// Makes one executable for each schedule. The kernels of all are printed and compiled as one batch. The first run of an
+// executable, and with sync_steps every run, waits after each step, so that an error names the step and the user's
+// line; such a run may not be captured.
 std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedule* const> schedules,
                                                           const Environment& environment, LoadReport& report);
 

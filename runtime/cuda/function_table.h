@@ -1,5 +1,5 @@
-// Functions of a library that is looked for at run time, by the names it exports: a table of pointers that is filled
-// from the library, or by a test.
+// A table of functions of a library that is looked for at run time. The pointers are found by the names that the
+// library exports, or set by a test.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct FunctionTable {
     const char* symbol;
     Function function = nullptr;
   };
-  // One that gives a result code, 0 where it succeeds.
+  // A function that returns a result code; 0 is success.
   template <class... P>
   using Call = CallOf<int, P...>;
 
@@ -28,10 +28,10 @@ struct FunctionTable {
   FunctionTable(const FunctionTable&) = delete;
   FunctionTable& operator=(const FunctionTable&) = delete;
 
-  std::vector<Slot> slots;  // all of the calls of the table
+  std::vector<Slot> slots;  // one for each function of the table
 };
 
-// Fills the table from `library`. False, with the reason in `why`, where the library or one of its functions is
+// Fills the table from `library`. Returns false, with the reason in `why`, when the library or one of its functions is
 // missing. The library stays open until the process ends.
 bool open_table(FunctionTable& table, const char* library, std::string& why);
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One pick a line: the call, a tab, the implementation.
+// Reads the file, which has one pick a line: the call, a tab, the implementation.
 LibraryPicks read_picks(const fs::path& file) {
   LibraryPicks picks;
   const TrustedFile kept = TrustedFolder(file.parent_path()).open(file.filename());
@@ -70,7 +70,7 @@ class KeptPicks : public DeviceLibrary {
   }
 
  private:
-  // Other processes may have kept theirs meanwhile.
+  // Writes the picks. Other processes may have written theirs since the file was read, so it is read again.
   void keep() const {
     LibraryPicks picks = library_->algorithm_choices();
     if (picks.size() == known_) return;
@@ -81,7 +81,7 @@ class KeptPicks : public DeviceLibrary {
 
   std::unique_ptr<DeviceLibrary> library_;
   fs::path file_;
-  mutable size_t known_ = 0;  // picks that the file has, or was given
+  mutable size_t known_ = 0;  // number of picks in the file or from use_algorithm_choices
 };
 
 }  // namespace

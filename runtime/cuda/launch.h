@@ -1,4 +1,4 @@
-// One launch of a generated kernel: its grid and numbers, its operands given each time.
+// One launch of a generated kernel. Its grid and arguments are fixed; each launch gets its operands.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ class Launch {
   Launch() = default;
   Launch(const ir::Kernel& ir, Kernel kernel, int64_t tiles, std::vector<int64_t> arguments);
   bool is_set() const { return kernel_ != nullptr; }
-  // One operand a buffer of the kernel. Allocates nothing.
+  // Enqueues the kernel with one operand for each of its buffers. Allocates nothing.
   void enqueue(const Driver& driver, Stream stream, std::span<void*> operands);
 
  private:
@@ -22,7 +22,7 @@ class Launch {
   unsigned blocks_ = 0, threads_ = 0;
   size_t buffers_ = 0;
   std::vector<int64_t> arguments_;
-  std::vector<void*> parameters_;  // the place of each operand, of each argument; a null pointer behind them
+  std::vector<void*> parameters_;  // addresses of the operands and arguments, then a null pointer
 };
 
 }  // namespace kb::cuda

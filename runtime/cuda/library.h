@@ -1,5 +1,5 @@
-// Library calls on a device: convolution, its gradients, matmul, packing of weights. Implemented over cuDNN and
-// cuBLASLt in the plug-in, and in tests by the CPU's library.
+// Library calls on a device: convolution and its gradients, matmul, packing of weights. The plug-in does them by cuDNN
+// and cuBLASLt, tests by the CPU's library.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,27 +14,28 @@
 
 namespace kb::cuda {
 
-// The driver, device and stream of a library; all outlive it. Every thread that calls it has the context current.
+// The driver, device and stream of a library; all of them must outlive it. The context is current on every thread that
+// calls the library.
 struct DeviceHandles {
   const Driver& driver;
   Device device = 0;
-  Stream stream = nullptr;  // of all computation; a plan may run trials on it, and waits for them
-  int capability = 0;       // 90: sm_90
+  Stream stream = nullptr;  // stream of all computation; planning may run trials on it, and waits for them
+  int capability = 0;       // compute capability; 90 is sm_90
 };
 
-// One planned call. It keeps no workspace: scratch is a planned buffer.
+// One planned call. It keeps no workspace of its own: scratch is a planned buffer.
 class LibraryOp {
  public:
   virtual ~LibraryOp() = default;
-  // Bytes that `enqueue` needs at `scratch`; at most what DeviceLibrary::scratch_bytes told for the node.
+  // Returns the bytes that enqueue() needs at `scratch`, at most what DeviceLibrary::scratch_bytes returned for the
+  // node.
   virtual int64_t scratch_bytes() const = 0;
-  // Enqueues on `stream` and nowhere else, and allocates nothing: the call may stand inside a stream capture, and is
-  // then replayed with these addresses. `in` and `out` are the operands of the schedule step: the node's inputs, the
-  // epilogue's bias last; then its outputs. All aligned to 64 bytes but slices of variables and inputs, which are
-  // aligned to their elements.
+  // Enqueues on `stream` and nowhere else, and allocates nothing: the call may be captured, and is then replayed with
+  // these addresses. `in` has the node's inputs and then the epilogue's bias; `out` has the node's outputs. Operands
+  // are aligned to 64 bytes, except slices of variables and inputs, which are aligned to their elements.
   virtual void enqueue(Stream stream, std::span<const void* const> in, std::span<void* const> out,
                        void* scratch) const = 0;
-  // The implementation that does the work, for reports: "cudnn engine 38".
+  // Returns the implementation that does the work, for reports: "cudnn engine 38".
   virtual std::string implementation() const = 0;
 };
 
@@ -43,23 +44,23 @@ using LibraryPicks = std::map<std::string, std::string>;
 class DeviceLibrary {
  public:
   virtual ~DeviceLibrary() = default;
-  virtual std::string name() const = 0;  // "cuDNN 9.13.0, cuBLASLt 13.0.2"
-  // The dtype that calls on tensors of `dtype` are computed in: itself where the device and the library have it, else
-  // f32.
+  virtual std::string name() const = 0;  // a text: "cuDNN 9.13.0, cuBLASLt 13.0.2"
+  // Returns the dtype in which calls on tensors of `dtype` are computed: `dtype` itself if the device and the library
+  // have it, else f32.
   virtual DType compute_dtype(DType dtype) const = 0;
-  // Both answer the compiler's questions (compiler/target.h: LibraryQuery), in bytes. On a device the first question
-  // about a call chooses its implementation, by trials.
+  // Both answer the compiler's questions (LibraryQuery in compiler/target.h), in bytes. On a device, the first question
+  // about a call chooses its implementation by trials.
   virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
   // Throws Error or InternalError; the caller adds the schedule step and its place in the user's code.
   virtual std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) = 0;
-  // The choices made so far, from what a call computes to the implementation that does it. A run keeps them in its
-  // manifest and checkpoints; given back before the first question, they are used as they are, and nothing is timed.
+  // The choices made so far: from what a call computes to its implementation. A run keeps them in its manifest and
+  // checkpoints. If they are given back before the first question, they are used and nothing is timed.
   virtual LibraryPicks algorithm_choices() const = 0;
   virtual void use_algorithm_choices(LibraryPicks picks) = 0;
 };
 
-// A library as the compiler asks it, where no device is needed for answers.
+// Answers the compiler's questions by a library, without a device.
 class LibraryAnswers : public LibraryQuery {
  public:
   explicit LibraryAnswers(std::shared_ptr<const DeviceLibrary> library) : library_(std::move(library)) {}

@@ -3,7 +3,7 @@
 namespace kb::cuda {
 namespace {
 
-// Row-major (rows, columns), read column by column.
+// Returns a row-major matrix (rows, columns) as it is read column by column.
 Matrix read_by_columns(int64_t rows, int64_t columns) { return {columns, rows, columns, rows * columns}; }
 
 }  // namespace

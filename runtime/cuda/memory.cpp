@@ -33,9 +33,9 @@ class OnDevice : public DeviceMemory {
       throw;
     }
     driver(driver.fill_bytes, address_, static_cast<unsigned char>(0), at_least_one(bytes), device.compute);
-    driver(driver.stream_synchronize, device.compute);  // what writes next may do so on another stream
+    driver(driver.stream_synchronize, device.compute);  // the next write may be on another stream
   }
-  // cuMemFree waits for what the device still does with it.
+  // cuMemFree waits until the device has finished its work with this memory.
   ~OnDevice() override {
     device_.try_make_current();
     device_.driver.memory_free.function(address_);
@@ -92,25 +92,25 @@ std::unique_ptr<DeviceMemory> allocate_pinned(const OpenDevice& device, int64_t 
 
 Transfers::Transfers(const OpenDevice& device) : device_(device), piece_(allocate_pinned(device, kPiece)) {}
 
-void Transfers::upload(std::byte* to, const std::byte* from, int64_t bytes) {
+void Transfers::upload(std::byte* target, const std::byte* source, int64_t bytes) {
   const Driver& driver = device_.driver;
   device_.make_current();
   for (int64_t at = 0; at < bytes; at += kPiece) {
     const auto part = static_cast<size_t>(std::min(kPiece, bytes - at));
-    std::memcpy(piece_->data(), from + at, part);
-    driver(driver.copy_to_device, address_of(to + at), piece_->data(), part, device_.compute);
+    std::memcpy(piece_->data(), source + at, part);
+    driver(driver.copy_to_device, address_of(target + at), piece_->data(), part, device_.compute);
     device_.wait(device_.compute);
   }
 }
 
-void Transfers::download(std::byte* to, const std::byte* from, int64_t bytes) {
+void Transfers::download(std::byte* target, const std::byte* source, int64_t bytes) {
   const Driver& driver = device_.driver;
   device_.make_current();
   for (int64_t at = 0; at < bytes; at += kPiece) {
     const auto part = static_cast<size_t>(std::min(kPiece, bytes - at));
-    driver(driver.copy_to_host, piece_->data(), address_of(from + at), part, device_.compute);
+    driver(driver.copy_to_host, piece_->data(), address_of(source + at), part, device_.compute);
     device_.wait(device_.compute);
-    std::memcpy(to + at, piece_->data(), part);
+    std::memcpy(target + at, piece_->data(), part);
   }
 }
 

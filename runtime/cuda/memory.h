@@ -1,4 +1,4 @@
-// Memory of a device, page-locked memory of the host, and what is copied between the device and ordinary memory.
+// Memory of a device, page-locked memory of the host, and copies between the device and ordinary memory.
 #pragma once
 #include <memory>
 
@@ -9,18 +9,18 @@ namespace kb::cuda {
 
 inline Address address_of(const void* data) { return reinterpret_cast<Address>(data); }
 
-// Zeros, at a multiple of 256; data() is an Address. Error where the device has no more.
+// Returns zeroed memory at a multiple of 256; data() is an Address. Throws Error when the device has no more.
 std::unique_ptr<DeviceMemory> allocate_device(const OpenDevice& device, int64_t bytes);
-// Zeros; of the host, for asynchronous copies.
+// Returns zeroed, page-locked memory of the host, for asynchronous copies.
 std::unique_ptr<DeviceMemory> allocate_pinned(const OpenDevice& device, int64_t bytes);
 
-// Copies in pieces through page-locked memory, on the compute stream, and so behind all that was enqueued there; done
-// at return. By one thread at a time.
+// Copies in pieces through page-locked memory, on the compute stream and so after all that was enqueued there. A call
+// returns when the copy is done. One thread at a time uses it.
 class Transfers {
  public:
   explicit Transfers(const OpenDevice& device);
-  void upload(std::byte* to, const std::byte* from, int64_t bytes);
-  void download(std::byte* to, const std::byte* from, int64_t bytes);
+  void upload(std::byte* target, const std::byte* source, int64_t bytes);
+  void download(std::byte* target, const std::byte* source, int64_t bytes);
 
  private:
   const OpenDevice& device_;

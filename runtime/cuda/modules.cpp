@@ -7,7 +7,7 @@
 namespace kb::cuda {
 namespace {
 
-// A driver reads code of its own CUDA's compilers and older ones.
+// Throws Error. A driver loads code of its own CUDA's compilers and of older ones.
 [[noreturn]] void not_loaded(const OpenDevice& device, const std::string& compiler, const CallError& error) {
   throw Error(fmt::format(
       "the driver does not load what {} compiled\n  got:    {}\n  driver: CUDA {}.{}\n  hint:   where the "
@@ -38,7 +38,7 @@ Modules::Modules(const OpenDevice& device, Compiler& compiler, const KernelBatch
   report.jit_milliseconds += compiled.jit_ms;
 }
 
-// One that the constructor did not finish leaves its modules to the context, which a failed load ends anyway.
+// If the constructor throws, the modules stay in the context, which a failed load destroys anyway.
 Modules::~Modules() {
   device_.try_make_current();
   for (Module module : modules_) device_.driver.module_unload.function(module);

@@ -1,4 +1,4 @@
-// Compiled kernels on a device.
+// Compiled kernels, loaded on a device.
 #pragma once
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@ class Modules {
   Modules(const Modules&) = delete;
   Modules& operator=(const Modules&) = delete;
 
-  // Throws InternalError where the batch had none of that name.
+  // Throws InternalError when the batch had no kernel of this name.
   Kernel kernel(const std::string& name) const;
 
  private:

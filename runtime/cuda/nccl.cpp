@@ -19,7 +19,7 @@ constexpr const char* kNcclLibraries[] = {"libnccl.so.2", "/usr/local/cuda/lib64
       what, got));
 }
 
-// X.Y.Z is X * 10000 + Y * 100 + Z, up to 2.8 with a factor of 1000.
+// Returns the version as text. X.Y.Z is X * 10000 + Y * 100 + Z; up to 2.8 the factor of X is 1000.
 std::string version_name(int version) {
   const int major = version / (version < 10000 ? 1000 : 10000);
   return fmt::format("NCCL {}.{}.{}", major, version % (version < 10000 ? 1000 : 10000) / 100, version % 100);

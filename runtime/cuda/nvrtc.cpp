@@ -10,7 +10,7 @@
 namespace kb::cuda {
 namespace {
 
-// The newest first: an older one next to it knows fewer architectures.
+// The libraries to try, the newest first: an older one beside it knows fewer architectures.
 constexpr const char* kNvrtcLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                            "/usr/local/cuda/lib64/libnvrtc.so"};
 
@@ -55,7 +55,7 @@ void ask(Nvrtc& nvrtc) {
   std::sort(nvrtc.archs.begin(), nvrtc.archs.end());
 }
 
-// Destroys its program.
+// Owns an NVRTC program, and destroys it at the end.
 class Program {
  public:
   Program(const Nvrtc& nvrtc, const std::string& text) : nvrtc_(nvrtc) {

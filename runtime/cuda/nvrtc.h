@@ -1,5 +1,6 @@
-// NVRTC, CUDA's run-time compiler, as far as Kilobatch calls it: its own declarations and a table of functions, filled
-// from the library where one is found. So it needs no toolkit to build, and no device to run.
+// The part of NVRTC, CUDA's run-time compiler, that Kilobatch calls. The declarations are our own, and the table of
+// functions is filled from the library if one is found. So no toolkit is needed to build, and no device to compile
+// kernels.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,7 +12,7 @@ namespace kb::cuda {
 
 using NvrtcProgram = _nvrtcProgram*;
 
-// Functions by the names that libnvrtc exports; every one gives 0 where it succeeds.
+// Functions by the names that libnvrtc exports. Every one returns 0 on success.
 struct Nvrtc {
   int (*nvrtcVersion)(int* major, int* minor) = nullptr;
   int (*nvrtcGetNumSupportedArchs)(int* count) = nullptr;
@@ -29,23 +30,23 @@ struct Nvrtc {
   const char* (*nvrtcGetErrorString)(int) = nullptr;
 
   int major = 0, minor = 0;
-  std::vector<int> archs;  // that it compiles for: 75, 80, 86, ..., sorted
+  std::vector<int> archs;  // architectures that it compiles for, sorted: 75, 80, 86 and so on
 };
 
-// The first of libnvrtc.so.13, .12, .so that loads, from where the loader looks or /usr/local/cuda. False, with the
-// reason and how to get it, where there is none.
+// Opens the first of libnvrtc.so.13, .12 and .so that loads, from the loader's places or /usr/local/cuda. Returns
+// false, with the reason and a hint in `why`, when there is none.
 bool open_nvrtc(Nvrtc& nvrtc, std::string& why);
 
-// The form of code for a device of compute capability `arch`: its own cubin, else the cubin of a lesser one that it
-// runs too, else PTX, which the driver compiles. The choice throws Error if NVRTC is too new for the device.
+// The form of code for a device of compute capability `arch`: its own cubin, else a cubin for a lower one that the
+// device also runs, else PTX, which the driver compiles. Throws Error when NVRTC is too new for the device.
 struct NvrtcTarget {
-  std::string option;  // "-arch=sm_90"
+  std::string option;  // a text: "-arch=sm_90"
   bool ptx = false;
-  std::string message;  // empty: exact
+  std::string message;  // says that the form is not the device's own cubin; else empty
 };
 NvrtcTarget choose_nvrtc_target(const Nvrtc& nvrtc, int arch);
 
-// An image of `text`; where NVRTC refuses it, `image` is empty and `log` says why.
+// The image of `text`. If NVRTC refuses the text, `image` is empty and `log` says why.
 struct NvrtcResult {
   std::string image;  // cubin, or PTX with its final zero
   std::string log;
@@ -53,7 +54,7 @@ struct NvrtcResult {
 NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text,
                       const std::string& another_option = "");
 
-// Options beside the architecture, each on its own; part of every key.
+// Returns the options beside the architecture, one a string; they enter every key.
 std::vector<std::string> nvrtc_options();
 
 }  // namespace kb::cuda

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A program costs a fixed time beside its kernels', and the last one should not be long.
+// A program takes a fixed time beside that of its kernels, and the last one should not take long.
 constexpr size_t kProgramsPerJob = 3, kLeastKernels = 4;
 
 std::string with_blocks(std::string text, const std::string& blocks) {
@@ -45,7 +45,7 @@ class NvrtcCompiler : public Compiler {
   CompiledImages compile(const KernelBatch& batch) override;
 
  private:
-  // Returns the option that names the architecture an entry is made for; a part of every key.
+  // Returns the option that names an entry's architecture, which enters every key.
   std::string processor() const { return target_.option; }
   std::string version() const { return fmt::format("NVRTC {}.{}", nvrtc_.major, nvrtc_.minor); }
   std::string how() const;
@@ -54,7 +54,7 @@ class NvrtcCompiler : public Compiler {
   WantedKernels read_cache(const WantedKernels& wanted, CompiledImages& result) const;
   std::vector<Image> build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const;
   Image build_unit(const KernelBatch& batch, const KernelUnit& unit) const;
-  // Moves kernels that spill out of their units into units of their own where these do not.
+  // Recompiles kernels that spill registers; one that then does not spill moves into a unit of its own.
   void mend_spills(const KernelBatch& batch, std::vector<KernelUnit>& units, std::vector<Image>& images) const;
   [[noreturn]] void report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const;
   void keep(const KernelUnit& unit, const Image& image) const;
@@ -67,7 +67,7 @@ class NvrtcCompiler : public Compiler {
   std::vector<SpillAttempt> attempts_;
 };
 
-// Options, and what is tried where a kernel spills.
+// Returns the options, and the attempts for kernels that spill.
 std::string NvrtcCompiler::how() const {
   std::string text = fmt::format("{}", fmt::join(nvrtc_options(), "\n"));
   for (const SpillAttempt& attempt : attempts_) text += fmt::format("\nspills: {}{}", attempt.option, attempt.blocks);
@@ -100,8 +100,8 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   return result;
 }
 
-// Images of the kernels that are there; returns what has to be compiled. Kernels that were compiled together share an
-// image, so a later one often is in an image that is loaded already.
+// Loads the images of the kernels that the cache has, and returns the kernels that must be compiled. Kernels that were
+// compiled together share an image, so a kernel is often in an image that is loaded already.
 WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledImages& result) const {
   if (cache_dir_.empty()) return wanted;
   WantedKernels missing;

@@ -58,7 +58,7 @@ std::vector<std::string> check_device(const CudaPlaces& places, int ordinal) {
 
 CudaPlaces cuda_places() { return {kCudaPlugin.places()}; }
 
-// Asks first for what is cheap to find, then opens the plug-in, which brings libraries of hundreds of megabytes.
+// Checks first what is quickly found out, then opens the plug-in, which brings libraries of hundreds of megabytes.
 std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const CudaPlaces& places) {
   fs::path plugin;
   const auto check = [&] {

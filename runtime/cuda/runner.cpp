@@ -5,7 +5,7 @@
 //   compute  waits for `copied`, runs the graph - the programs, then the small outputs to the host -, records
 //   `computed`
 // So a step's inputs are copied beside the computation of the step before, and the host waits for the device only to
-// read. All runners of a device compute on one stream, in the order in which they were asked.
+// read. All runners of a device compute on one stream, in the order of the calls.
 #include "runtime/cuda/runner.h"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@ namespace kb::cuda {
 namespace {
 
 constexpr int64_t kPlaceAlignment = 256;
-// Inputs up to this size are gathered in one page-locked block of each slot and copied at once; a larger one has a
-// block of its own, made when it is first filled: one that is always lent needs none.
+// Inputs up to this size are gathered in one page-locked block of each slot and copied at once. A larger one has a
+// block of its own, which is made when it is first filled, so that an input that is always lent needs none.
 constexpr int64_t kGathered = 64 << 10;
-constexpr int kCaptureTries = 4;  // of a routine, on both slots together; then it stays uncaptured
+constexpr int kCaptureTries = 4;  // tries to capture a routine, on both slots together; after these it stays uncaptured
 
 int64_t round_up(int64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
 
-// Part of a slot's block of inputs or results.
+// A part of a slot's block of inputs or results.
 struct Place {
   int64_t offset = 0, bytes = 0;
   int64_t end() const { return offset + bytes; }
@@ -43,13 +43,13 @@ struct Upload {
 struct Slot {
   explicit Slot(const OpenDevice& device) : copied(device.driver), computed(device.driver) {}
 
-  std::unique_ptr<DeviceMemory> gathered, inputs;     // on the host, on the device
-  std::vector<std::unique_ptr<DeviceMemory>> single;  // on the host, of each large input
-  std::unique_ptr<DeviceMemory> results;              // on the host
-  std::vector<int64_t> version;                       // of each input: the step that brought it
-  std::vector<std::vector<std::byte*>> buffers;       // of each program
+  std::unique_ptr<DeviceMemory> gathered, inputs;     // gathered is on the host, inputs on the device
+  std::vector<std::unique_ptr<DeviceMemory>> single;  // host memory of each large input
+  std::unique_ptr<DeviceMemory> results;              // host memory of the results
+  std::vector<int64_t> version;                       // the step that brought each input
+  std::vector<std::vector<std::byte*>> buffers;       // the buffers of each program
   EventHandle copied, computed;
-  std::vector<CapturedExec> graphs;  // of each routine, once it has run
+  std::vector<CapturedExec> graphs;  // the graph of each routine, once it was captured
 };
 
 class CudaRunner : public Runner {
@@ -100,7 +100,7 @@ class CudaRunner : public Runner {
     finish();
   }
 
-  // The inputs of a step are copied when the one after the next is begun.
+  // A step's inputs may be on their way until the second step after it begins.
   int depth() const override { return 3; }
 
   int lag() const override { return parts_.routines.size() == 1 ? 1 : 0; }
@@ -123,7 +123,7 @@ class CudaRunner : public Runner {
     device_.wait();
   }
 
-  // Times one step by itself: its inputs are copied when the step before has ended.
+  // Times one step by itself: its inputs are copied after the step before has ended.
   Profile profile() override {
     open();
     wait();
@@ -162,9 +162,9 @@ class CudaRunner : public Runner {
   bool is_gathered(size_t i) const { return parts_.inputs[i].type.bytes() <= kGathered; }
   bool is_kept(size_t i) const { return parts_.outputs[i].bytes <= kKeptOutputBytes; }
 
-  // ---- places
+  // ---- places of inputs and results
 
-  // Scalars first: they go with every step, all at once. Large inputs last.
+  // Places scalars first, since they are copied with every step, and large inputs last.
   void place_inputs() {
     inputs_.resize(parts_.inputs.size());
     for (int kind : {0, 1, 2}) {
@@ -207,14 +207,14 @@ class CudaRunner : public Runner {
     return slot.buffers[program][static_cast<size_t>(view.buffer)] + view.offset;
   }
 
-  // Page-locked memory of an input.
+  // Returns the page-locked memory of an input.
   std::byte* staged(Slot& slot, size_t i) {
     if (is_gathered(i)) return slot.gathered->data() + inputs_[i].offset;
     if (!slot.single[i]) slot.single[i] = allocate_pinned(device_, inputs_[i].bytes);
     return slot.single[i]->data();
   }
 
-  // ---- a step
+  // ---- taking a step
 
   // Waits until the host may write the next slot's block.
   void open() {
@@ -236,14 +236,14 @@ class CudaRunner : public Runner {
     slot.copied.wait_on(device_.compute);
   }
 
-  // Scalars and fresh inputs; neighbours on both sides are one copy.
+  // Returns the scalars and the fresh inputs; those that are adjacent on the host and on the device are one copy.
   const std::vector<Upload>& parts_to_upload() {
     uploads_.clear();
     if (!scalars_.empty()) uploads_.push_back({{0, std::ssize(scalars_)}, next().gathered->data()});
     for (const size_t i : by_place_) {
       if (!fresh_[i] || inputs_[i].bytes == 0) continue;
       Upload* last = uploads_.empty() ? nullptr : &uploads_.back();
-      // Joins neighbours of one allocation only: two allocations that lie side by side are no single source of a copy.
+      // Only neighbours in one allocation are joined: two adjacent allocations cannot be the source of one copy.
       if (last && in_block(last->from) && in_block(fresh_[i]) && round_up(last->to.end()) == inputs_[i].offset &&
           last->from + (inputs_[i].offset - last->to.offset) == fresh_[i])
         last->to.bytes = inputs_[i].end() - last->to.offset;
@@ -258,7 +258,7 @@ class CudaRunner : public Runner {
     return std::less_equal<>()(begin, at) && std::less<>()(at, begin + next().gathered->bytes());
   }
 
-  // An input that nobody has filled for this step is the one of the step before.
+  // If nobody has filled an input for this step, it is copied from the step before.
   void renew(size_t i) {
     if (is_scalar(i)) return;
     Slot& slot = next();
@@ -270,8 +270,8 @@ class CudaRunner : public Runner {
     slot.version[i] = fresh_[i] ? steps_ : before;
   }
 
-  // The first time (with sync_steps every time) a routine runs as it is, so that a fault is told by its schedule step;
-  // then as a graph, and again as it is where that cannot be captured.
+  // Runs a routine. The first time, and with sync_steps every time, it runs directly, so that a fault names its
+  // schedule step; later it runs as a graph, or directly if it cannot be captured.
   void compute(size_t routine) {
     Slot& slot = next();
     if (slot.graphs[routine] || (may_capture(routine) && try_capture(slot, routine)))
@@ -308,9 +308,9 @@ class CudaRunner : public Runner {
                        address_of(address(slot, i)), static_cast<size_t>(results_[i].bytes), device_.compute);
   }
 
-  // False: a library allocates or loads at a run that is not its first, say, which a capture may not. Nothing of it has
-  // run; once it has run uncaptured, there may be nothing left to allocate. Throws where the device is lost, and where
-  // there are several ranks: NCCL wants a sum captured by all of them or by none.
+  // Returns false when a routine cannot be captured, for example because a library allocates or loads in a later run
+  // than its first. Nothing of it has run then; after it ran uncaptured there may be nothing left to allocate. Throws
+  // when the device is lost, and when there are several ranks: NCCL requires that all of them capture a sum, or none.
   bool try_capture(Slot& slot, size_t routine) {
     try {
       capture(slot, routine);
@@ -354,16 +354,17 @@ class CudaRunner : public Runner {
   const bool has_ranks_, is_captured_;
   std::array<Slot, 2> slots_;
   std::vector<Place> inputs_, results_;
-  std::vector<size_t> by_place_;  // inputs, in the order of their places
+  std::vector<size_t> by_place_;  // numbers of the inputs, in the order of their places
   int64_t input_bytes_ = 0, gathered_bytes_ = 0, result_bytes_ = 0;
-  std::vector<std::byte> scalars_;       // as last set
-  std::vector<const std::byte*> fresh_;  // where inputs lie that were asked for or lent since the last step, or null
-  std::vector<Upload> uploads_;          // of the step under way
-  std::vector<std::byte> large_;         // the last large output read
-  std::vector<char> has_run_;            // of each routine
-  std::vector<int> refused_;             // captures of each routine
-  bool is_open_ = false;                 // the host may write the next slot's block
-  int64_t steps_ = 0;                    // enqueued
+  std::vector<std::byte> scalars_;  // values of the scalars
+  // Memory of each input if it was filled or lent since the last step; else null.
+  std::vector<const std::byte*> fresh_;
+  std::vector<Upload> uploads_;   // the copies of the present step
+  std::vector<std::byte> large_;  // the large output that was read last
+  std::vector<char> has_run_;     // tells whether each routine has run
+  std::vector<int> refused_;      // number of failed captures of each routine
+  bool is_open_ = false;          // true: the host may write the next slot's block
+  int64_t steps_ = 0;             // number of steps enqueued
 };
 
 }  // namespace

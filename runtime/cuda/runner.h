@@ -1,5 +1,5 @@
-// Steps on a device: inputs through page-locked memory and a stream of their own, the programs as a captured graph for
-// each of two slots, small results back with every step.
+// Takes steps on a device. Inputs go through page-locked memory on a stream of their own, the programs are a captured
+// graph for each of two slots, and small results come back with every step.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,8 @@
 
 namespace kb::cuda {
 
-// `has_ranks`: other processes take the same steps. `sync_steps`: see CudaOptions; the programs wait themselves.
+// `has_ranks` says that other processes take the same steps. With `sync_steps`, see CudaOptions, the programs wait
+// themselves.
 std::unique_ptr<Runner> make_runner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool has_ranks,
                                     bool sync_steps);
 

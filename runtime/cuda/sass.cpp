@@ -17,7 +17,8 @@
 namespace kb::cuda {
 namespace {
 
-constexpr double kIssued = 128, kAluLanes = 64, kSpecialLanes = 16;  // a cycle of a multiprocessor, sm_80 to sm_100
+// These are the lanes a cycle of a multiprocessor, sm_80 to sm_100.
+constexpr double kIssued = 128, kAluLanes = 64, kSpecialLanes = 16;
 
 constexpr auto kAlu = std::to_array<std::string_view>(
     {"BMSK", "F2FP",  "FMNMX", "FSEL", "FSET",  "FSETP",  "I2FP",      "IABS",    "IADD3",
@@ -32,9 +33,9 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
 
 struct Instruction {
   int64_t address = 0;
-  std::string_view name;       // "LDG"
-  std::string_view modifiers;  // ".E.128"
-  int64_t target = -1;         // address that a branch goes to
+  std::string_view name;       // a text: "LDG"
+  std::string_view modifiers;  // a text: ".E.128"
+  int64_t target = -1;         // address that a branch jumps to; -1: no branch
 };
 
 int64_t hexadecimal(std::string_view digits) {
@@ -43,7 +44,7 @@ int64_t hexadecimal(std::string_view digits) {
   return value;
 }
 
-// "/*0050*/  @!P0 BRA 0x400 ;  /* 0x... */"; false for any other line.
+// Parses "/*0050*/  @!P0 BRA 0x400 ;  /* 0x... */"; returns false for any other line.
 bool parse(std::string_view line, Instruction& result) {
   const size_t open = line.find("/*"), close = line.find("*/");
   if (open == line.npos || close == line.npos || line.find(';') == line.npos || line.substr(open + 2, 2) == " 0")
@@ -67,7 +68,7 @@ bool parse(std::string_view line, Instruction& result) {
   return result.address >= 0 && !result.name.empty();
 }
 
-// Bytes that one thread moves: "LDG.E.128" has 16.
+// Returns the bytes that one thread moves: 16 for "LDG.E.128".
 int64_t bytes_of(std::string_view modifiers) {
   constexpr std::pair<std::string_view, int64_t> kWidths[] = {{".128", 16}, {".64", 8}, {".U16", 2},
                                                               {".S16", 2},  {".U8", 1}, {".S8", 1}};
@@ -131,7 +132,7 @@ std::map<std::string, LoopWork> main_loops(std::string_view sass) {
 }
 
 std::string disassembled(const std::string& cuobjdump, std::string_view cubin) {
-  const int file = ::memfd_create("cubin", MFD_CLOEXEC);  // the child opens it by this process's number
+  const int file = ::memfd_create("cubin", MFD_CLOEXEC);  // the child opens it under /proc of this process
   if (file < 0) throw Error(fmt::format("{}: no memory for a cubin: {}", cuobjdump, std::strerror(errno)));
   size_t written = 0;
   while (written < cubin.size()) {

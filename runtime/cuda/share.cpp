@@ -11,9 +11,9 @@
 namespace kb::cuda {
 namespace {
 
-// The message of a rank to the others: its failure, or its node, its device's bus id and how many GPUs it sees.
+// A rank's message to the others: its failure, or its node, its device's bus id and the number of GPUs that it sees.
 struct Seen {
-  std::string failure;  // empty: the rest holds
+  std::string failure;  // empty: the other members hold
   std::string node, bus_id;
   int gpus = 0;
 };
@@ -41,12 +41,12 @@ std::string node_name() {
   return name.data();
 }
 
-void check_each_has_its_own(const std::vector<Seen>& all) {
+void check_each_has_its_own(const std::vector<Seen>& reports) {
   std::map<std::pair<std::string, std::string>, size_t> owners;
-  std::map<std::string, int> ranks;  // of a node
-  for (const Seen& seen : all) ++ranks[seen.node];
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    const Seen& seen = all[rank];
+  std::map<std::string, int> ranks;  // number of ranks on each node
+  for (const Seen& seen : reports) ++ranks[seen.node];
+  for (size_t rank = 0; rank < reports.size(); ++rank) {
+    const Seen& seen = reports[rank];
     const auto [owner, is_new] = owners.try_emplace({seen.node, seen.bus_id}, rank);
     if (is_new) continue;
     throw Error(fmt::format(
@@ -59,7 +59,7 @@ void check_each_has_its_own(const std::vector<Seen>& all) {
 
 }  // namespace
 
-// A launcher may show every rank of a node all its GPUs, or each the one that is meant for it.
+// A launcher may show all GPUs of a node to each of its ranks, or to each rank the one that is meant for it.
 int share_devices(Communicator& ranks, const std::function<std::vector<std::string>()>& bus_ids) {
   Seen own;
   int ordinal = 0;

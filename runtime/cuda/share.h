@@ -1,4 +1,4 @@
-// Which GPU each rank of a run takes: one of its own.
+// Gives each rank of a run a GPU of its own.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace kb::cuda {
 
-// The number of this rank's GPU among those that it sees, which `bus_ids` names; it throws Error where there are none.
-// Every rank calls it at the same time. Throws Error, on every rank, where one of them sees none, or two would share
-// one.
+// Returns the number of this rank's GPU among those that it sees. `bus_ids` names these, and throws Error when there
+// are none. Every rank calls it at the same time. Throws Error, on every rank, when one of them sees no GPU or two
+// would share one.
 int share_devices(Communicator& ranks, const std::function<std::vector<std::string>()>& bus_ids);
 
 }  // namespace kb::cuda

@@ -9,9 +9,9 @@
 namespace kb::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 256;      // bytes
-constexpr int64_t kPattern = 256 << 10;  // bytes of random numbers, of which a large operand has several
-constexpr int64_t kCaches = 2;           // so many caches' worth leaves nothing of what was there before
+constexpr int64_t kAlignment = 256;      // alignment of operands, bytes
+constexpr int64_t kPattern = 256 << 10;  // bytes of random numbers, which a large operand repeats
+constexpr int64_t kCaches = 2;           // touching this many times the cache's size leaves nothing of its content
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -21,14 +21,14 @@ int64_t flush_bytes(const DeviceHandles& device) {
   return aligned(kCaches * cache);
 }
 
-// Half of what is free.
+// Returns half of the free memory, in bytes.
 int64_t room_bytes(const Driver& driver) {
   size_t free = 0, total = 0;
   driver(driver.memory_info, &free, &total);
   return static_cast<int64_t>(free / 2);
 }
 
-// Page-locked memory of the host, for a moment.
+// Page-locked memory of the host, which is freed at the end of the block.
 class Staging {
  public:
   Staging(const Driver& driver, int64_t bytes) : driver_(driver) {
@@ -65,7 +65,7 @@ TrialMemory::TrialMemory(const DeviceHandles& device, std::span<const TrialOpera
   driver(driver.stream_synchronize, device_.stream);
 }
 
-// The copies of all operands, the scratch, what flushes. Returns how many bytes they take.
+// Places the copies of all operands, the scratch memory and the memory that flushes the cache. Returns their bytes.
 int64_t TrialMemory::place(std::span<const TrialOperand> operands, int64_t scratch) {
   for (const TrialOperand& operand : operands) {
     offsets_.push_back(one_);
@@ -85,7 +85,7 @@ int64_t TrialMemory::place(std::span<const TrialOperand> operands, int64_t scrat
   return std::max(flush_at_ + flush_, kAlignment);
 }
 
-// A piece comes from the host, and is doubled on the device. Every operand has a seed of its own.
+// Copies one piece from the host, and doubles it on the device. Every operand has another seed.
 void TrialMemory::fill(size_t i, const TrialOperand& operand) const {
   const int64_t size = size_of(operand.dtype), piece = std::min(operand.bytes, kPattern) / size * size;
   if (piece == 0) return;

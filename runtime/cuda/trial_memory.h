@@ -1,5 +1,5 @@
-// Device memory for the trials of one library call, such that a run meets what it meets in a step: operands of random
-// numbers, and none of them in the device's cache.
+// Device memory for the trials of one library call. A run finds what it would find in a step: operands of random
+// numbers, none of them in the device's cache.
 #pragma once
 #include <span>
 #include <vector>
@@ -13,23 +13,26 @@ struct TrialOperand {
   DType dtype = DType::f32;
 };
 
-// Freed with it. Every operand lies at 256 bytes and is uniform in (-0.5, 0.5), the same numbers every time: constants
-// and zeros would draw less power than data do, and so run at higher clocks.
+// The memory of one call's trials; the destructor frees it. Every operand is at a multiple of 256 bytes and uniform in
+// (-0.5, 0.5), the same numbers every time: constants and zeros would draw less power than data, and so run at higher
+// clocks.
 class TrialMemory {
  public:
-  // In a trial of so many runs one behind the other, no run finds operands of the one before in the cache.
+  // In a trial of this many runs one after another, no run finds operands of the one before in the cache.
   static constexpr size_t kRuns = 8;
 
-  // `scratch`: bytes that all runs share. Takes at most half of the device's free memory for more than one of each.
+  // `scratch` is the bytes that all runs share. More than one copy of the operands is made only within half of the
+  // device's free memory.
   TrialMemory(const DeviceHandles& device, std::span<const TrialOperand> operands, int64_t scratch);
   TrialMemory(const TrialMemory&) = delete;
   TrialMemory& operator=(const TrialMemory&) = delete;
 
-  // Copies of all operands: enough that twice the cache is touched before one is used again, up to kRuns.
+  // Returns the number of copies of all operands: enough that twice the cache is touched before one is used again, at
+  // most kRuns.
   size_t copies() const { return copies_; }
   void* operand(size_t copy, size_t i) const { return at(static_cast<int64_t>(copy) * one_ + offsets_[i]); }
   void* scratch() const { return at(static_cast<int64_t>(copies_) * one_); }
-  // Enqueues what leaves nothing of the operands in the cache.
+  // Enqueues work that leaves nothing of the operands in the cache.
   void flush() const;
 
  private:
@@ -47,10 +50,10 @@ class TrialMemory {
   void* at(int64_t offset) const { return reinterpret_cast<void*>(memory_.address + static_cast<Address>(offset)); }
 
   const DeviceHandles device_;
-  std::vector<int64_t> offsets_;  // of each operand
-  int64_t one_ = 0;               // bytes of all operands
+  std::vector<int64_t> offsets_;  // offset of each operand
+  int64_t one_ = 0;               // bytes of one copy of all operands
   size_t copies_ = 1;
-  int64_t flush_at_ = 0, flush_ = 0;  // offset and bytes
+  int64_t flush_at_ = 0, flush_ = 0;  // offset and bytes of the memory that flushes the cache
   Block memory_;
 };
 

@@ -20,8 +20,8 @@ constexpr const char* kHint =
     "nothing runs on the device any more; compute-sanitizer before the same command shows the access that failed; a "
     "line of this call, a tab and another implementation in the kernel cache's picks.*.txt goes before trials";
 
-// Throws where work on the device has failed that `who` did. `failure` is what a library made of it, if it told: it
-// keeps the driver's result to itself.
+// Throws when work of `who` on the device has failed. `failure` is the library's message, if it gave one: libraries do
+// not tell the driver's result.
 void check_device(const DeviceHandles& device, const Trials& trials, const std::string& who,
                   const std::string& failure = "") {
   try {
@@ -80,7 +80,7 @@ std::string failure_of(const std::exception_ptr& fault) {
   }
 }
 
-// Null for one that failed; throws where all did, and where the device has.
+// Captures all implementations; one that fails is null. Throws when all fail, and when the device has failed.
 std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const TrialMemory& memory,
                                                        const Trials& trials) {
   std::vector<std::unique_ptr<CapturedRuns>> runs(trials.count);
@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& devi
   bool any = false;
   for (size_t i = 0; i < trials.count; ++i) {
     try {
-      trials.enqueue(i, 0);  // loads the kernels, which a capture may not
+      trials.enqueue(i, 0);  // loads the kernels, which is not allowed in a capture
       device.driver(device.driver.stream_synchronize, device.stream);
       runs[i] = std::make_unique<CapturedRuns>(device, memory, trials, i);
       any = true;
@@ -120,7 +120,7 @@ size_t fastest(const DeviceHandles& device, const TrialMemory& memory, const Tri
     ends.emplace_back(device.driver, kEventTimed);
   }
   std::vector<std::vector<double>> times(count);
-  for (int round = -1; round < kRounds; ++round) {  // the first, in which clocks rise, does not count
+  for (int round = -1; round < kRounds; ++round) {  // the first round, in which clocks rise, does not count
     for (size_t i = 0; i < count; ++i) {
       if (!runs[i]) continue;
       memory.flush();

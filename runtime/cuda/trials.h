@@ -1,5 +1,5 @@
-// Choosing among implementations of one library call by running them: interleaved, so that all see the same clocks,
-// with cold caches, and compared by their medians.
+// Chooses among implementations of one library call by running them. Their runs are interleaved, so that all see the
+// same clocks, begin with cold caches, and are compared by their medians.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,21 +9,20 @@
 
 namespace kb::cuda {
 
-// Implementations of one call, `count` of them, in the order of the library's own preference.
+// `count` implementations of one call, in the order that the library prefers.
 struct Trials {
-  std::string library, call;  // "cuDNN 9.19.0", the key of its pick
+  std::string library, call;  // a text: "cuDNN 9.19.0"; the key of the call's pick
   size_t count = 0;
-  std::function<std::string(size_t i)> pick;  // of implementation i
-  // One run of i on the device's stream, on this copy of the operands.
+  std::function<std::string(size_t i)> pick;  // names implementation i
+  // Enqueues one run of implementation i on the device's stream, on this copy of the operands.
   std::function<void(size_t i, size_t copy)> enqueue;
 };
 
-// Which implementation takes the shortest median time; the first of those within 2 % of it, so that the choice rarely
-// hangs on noise. Runs find their operands in no cache, as those of a step that is larger than it. As in a step, the
-// runs come out of captured graphs: the host's time for a launch does not count, and an implementation that fails, or
-// cannot be captured, is not chosen. Waits for all. Throws what the last implementation threw where none can be
-// captured; InternalError, naming the implementation, where one makes the device fail, for nothing runs there
-// afterwards.
+// Returns the implementation with the shortest median time, or the first one within 2 % of it, so that noise rarely
+// decides. A run finds its operands in no cache, as in a step that is larger than the cache. As in a step, the runs are
+// replayed from captured graphs: the host's time for a launch does not count, and an implementation that fails or
+// cannot be captured is not chosen. Waits for all runs. If none can be captured, throws what the last implementation
+// threw. If one makes the device fail, throws InternalError, which names it, since nothing can run there any more.
 size_t fastest(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials);
 
 }  // namespace kb::cuda

@@ -1,4 +1,4 @@
-# cuDNN and cuBLASLt behind runtime/cuda/library.h: the static library kb_cuda_vendor.
+# The static library kb_cuda_vendor: cuDNN and cuBLASLt, which implement runtime/cuda/library.h.
 if(KB_HAS_CUDNN)
   set(sources "")
   foreach(folder cublaslt cudnn vendor)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# first_test.sh FOLDER PROGRAM: tests/gpu/first, check and bundle of FOLDER on programs that only say what the real ones
-# would: stages that hang, die or miss something; calls that are cut off; other machines. PROGRAM is any program in C++,
-# from which a bundle is made.
+# first_test.sh FOLDER PROGRAM tests the scripts first, check and bundle of FOLDER on programs that only pretend to be
+# the real ones: stages that hang, die or lack something; calls that are cut off; other machines. PROGRAM is any program
+# in C++, of which a bundle is made.
 set -euo pipefail
 source=$(realpath "$1")
 program=$(realpath "$2")
@@ -14,7 +14,7 @@ mkdir -p "$bundle"/{bin,lib,peers} "$programs" "$KB_TOOLS" "$folder/mood"
 cp "$source"/{first,check,stages.sh,places.sh,report.sh} "$bundle/"
 touch "$bundle/lib/libnvrtc.so.13" "$folder/calls"
 
-# FILE: a program of the lines on standard input. It notes that it was called, and does as its mood says.
+# Writes FILE, a program of the lines on standard input. It notes that it was called, and does what its mood says.
 stub() {
   cat >"$1" <<END
 #!/bin/bash
@@ -46,7 +46,7 @@ done
 cp /bin/true "$bundle/bin/libkilobatch_cuda.so"
 stub "$programs/nvidia-smi" <<<'echo "Stub GPU, 580.1"'
 stub "$programs/c++" <<<'echo "c++ 12.2"'
-# shellcheck disable=SC2016 # for the stub to expand
+# shellcheck disable=SC2016 # the stub expands it
 stub "$programs/python3" <<<'echo "stub ${1##*/}"'
 stub "$KB_TOOLS/compute-sanitizer" <<'END'
 [[ $1 != --version ]] || { echo "compute-sanitizer 2025.3" && exit; }
@@ -69,37 +69,37 @@ done
 "$@"
 END
 
-echo 283 >"$folder/launches" # that the ncu which ends the process has seen
+echo 283 >"$folder/launches" # the number that the ncu which ends the process has seen
 
 failures=0
 fail() {
   failures=$((failures + 1))
   echo "FAILED: $*"
 }
-well_formed() { # WHAT
+well_formed() { # WHAT: fails unless report.json and logs.tar.gz can be read
   if [[ -x /usr/bin/python3 ]] && ! /usr/bin/python3 -m json.tool "$out/report.json" >/dev/null; then fail "$1: report.json"; fi
   tar -tzf "$out/logs.tar.gz" >/dev/null || fail "$1: logs.tar.gz"
 }
-first() { # CODE WHAT ARGUMENT...: a call of first
+first() { # CODE WHAT ARGUMENT...: calls first, which must exit with CODE
   local expected=$1 what=$2 code=0
   shift 2
   "$bundle/first" "$@" >"$folder/log" 2>&1 || code=$?
   [[ $code -eq $expected ]] || { fail "$what: expected exit code $expected, got $code" && cat "$folder/log"; }
   well_formed "$what"
 }
-is() { # STAGE STATUS WHAT
+is() { # STAGE STATUS WHAT: fails unless the report has this status
   grep -q "\"name\": \"$1\", \"status\": \"$2\"" "$out/report.json" && return
   fail "$3: expected $1 to be $2" && grep "\"name\": \"$1\"" "$out/report.json"
 }
 calls() { wc -l <"$folder/calls"; }
 calls_of() { grep -c -- "$1" "$folder/calls" || true; }
-as_many() { # BEFORE WHAT: nothing but the look at the machine was called since
+as_many() { # BEFORE WHAT: checks that nothing but the look at the machine was called since
   local more
   more=$(tail -n "+$(($1 + 1))" "$folder/calls" | grep -cvE '^(nvidia-smi|python3|c\+\+)' || true)
   [[ $more -eq 0 ]] || { fail "$2: programs were run again:" && tail -n "+$(($1 + 1))" "$folder/calls"; }
 }
 fresh() { rm -rf "$KB_STATE" "$out" && rm -f "$folder"/mood/* && : >"$folder/calls"; }
-until_called() { # PATTERN
+until_called() { # PATTERN: waits until such a call was made
   local i
   for ((i = 0; i < 400; ++i)); do
     [[ $(calls_of "$1") -eq 0 ]] || return 0

@@ -1,5 +1,5 @@
-// The checks of tests/gpu/checks on the first GPU, through the parts that the plug-in is made of, and the plug-in
-// itself.
+// Runs the checks of tests/gpu/checks on the first GPU, with the parts that the plug-in consists of and with the
+// plug-in itself.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace {
 class RealGpu : public TestGpu {
  public:
   cuda::Factories factories(const CudaOptions& options) override { return cuda::vendor_factories(options); }
-  // Its library sums in orders of its own, and some of its algorithms are no plain sums.
+  // Its library sums in other orders, and some of its algorithms are no plain sums.
   double slack() const override { return 100; }
 
  private:
@@ -30,7 +30,7 @@ class RealGpu : public TestGpu {
   }
 };
 
-// Why there is no GPU; empty where there is one.
+// Returns why there is no GPU; empty when there is one.
 std::string no_gpu() {
   cuda::Driver driver;
   std::string why;
@@ -54,7 +54,7 @@ std::string no_host_compiler() {
   }
 }
 
-// True, with a printed reason, where what is asked for cannot run here.
+// Returns true, and prints the reason, when a check cannot run here.
 bool skipped(bool beside_cpu) {
   const std::string gpu = no_gpu();
   const std::string compiler = gpu.empty() && beside_cpu ? no_host_compiler() : "";

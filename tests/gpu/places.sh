@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by tests/gpu/first and its stages: where programs, libraries and tools lie on this machine, and what is
-# missing, with how to get it. Needs neither HOME nor PATH nor Python.
+# tests/gpu/first and its stages source this file. It finds programs, libraries and tools on this machine, and lists
+# what is missing and how to get it. It needs neither HOME nor PATH nor Python.
 state=${KB_STATE:-/tmp/kilobatch-first-$UID}
 export KB_STATE=$state KB_CACHE=${KB_CACHE:-$state/cache} HOME=${HOME:-$state/home}
 if [[ -d $here/bin ]]; then
@@ -8,35 +8,35 @@ if [[ -d $here/bin ]]; then
 else
   bin=${KB_BUILD_DIR:-$here/../../build}/bin peers=$here/../peers libraries=
 fi
-found=() lost=() # texts; "what<tab>how to get it"
+found=() lost=() # `found` has texts, `lost` has "WHAT<tab>HOW TO GET IT"
 
-# Our programs find their libraries here; PyTorch must not, whose own may be newer.
+# Our programs find their libraries in KB_LIBRARIES. PyTorch must not, because its own may be newer.
 ours() { LD_LIBRARY_PATH=$KB_LIBRARIES "$@"; }
 
-lacks() { lost+=("$1"$'\t'"$2"); } # WHAT HOW
+lacks() { lost+=("$1"$'\t'"$2"); } # WHAT HOW: notes what is missing and how to get it
 
-first_of() { # FILE...: REPLY, the first that is there and can be run
+first_of() { # FILE...: sets REPLY to the first that exists and can be run
   for REPLY in "$@"; do
     [[ ! -f $REPLY || ! -x $REPLY ]] || return 0
   done
   REPLY=''
   return 1
 }
-find_tool() { # NAME FOLDER...: REPLY
+find_tool() { # NAME FOLDER...: sets REPLY to its path
   local name=$1 path
   path=$(command -v "$name")
   shift
   first_of "$path" "${@/%//$name}"
 }
 
-# Folders with CUDA's libraries: those of wheels for CUDA 13, the toolkit's, those of other wheels. A folder of wheels for
-# CUDA 12 has a libcudnn.so.9 too, which would ask for libraries of CUDA 12.
+# Prints the folders with CUDA's libraries: those of wheels for CUDA 13, the toolkit's, those of other wheels. A folder
+# of wheels for CUDA 12 has a libcudnn.so.9 too, which would need libraries of CUDA 12.
 library_folders() {
   local base bases wheels=() others=()
   shopt -s nullglob
   bases=({/usr/lib,/usr/local/lib,"$HOME"/.local/lib,/root/.local/lib}/python3*/{site,dist}-packages
     {/opt,/opt/*,/opt/*/.venv,/opt/*/envs/*,/venv,/workspace/*,/root/*,/home/*/*,"${VIRTUAL_ENV:-/none}","${CONDA_PREFIX:-/none}"}/lib/python3*/site-packages)
-  # A Python that lies in another place tells where its packages are.
+  # A Python in another place says where its packages are.
   bases+=("$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)")
   for base in "${bases[@]}"; do
     if compgen -G "$base/nvidia_cudnn_cu13-*" >/dev/null || [[ -d $base/nvidia/cu13 ]]; then
@@ -50,7 +50,7 @@ library_folders() {
   shopt -u nullglob
 }
 
-# KB_LIBRARIES, for `ours`.
+# Sets KB_LIBRARIES, which `ours` uses.
 find_libraries() {
   local folder known=: file missing
   libraries+=${LD_LIBRARY_PATH:+${libraries:+:}$LD_LIBRARY_PATH}
@@ -59,7 +59,7 @@ find_libraries() {
     known+=$folder:
     compgen -G "$folder/lib@(cudnn|cublasLt|nvrtc|nccl).so.*" >/dev/null || continue
     libraries+=${libraries:+:}$folder
-  done <<<"$(library_folders)" # no <( ), which needs /proc
+  done <<<"$(library_folders)" # <( ) would need /proc
   export KB_LIBRARIES=$libraries KB_LOST=''
   note_versions
   [[ -f $bin/libkilobatch_cuda.so ]] || KB_LOST+="$bin/libkilobatch_cuda.so"$'\n'
@@ -73,7 +73,7 @@ find_libraries() {
   KB_LOST=$(sort -u <<<"$KB_LOST" | grep . | tr '\n' ' ')
   KB_LOST=${KB_LOST% }
 }
-find_library() { # PATTERN: REPLY, the first that ours will get
+find_library() { # PATTERN: sets REPLY to the first library that our programs will get
   local folder folders
   IFS=: read -ra folders <<<"$libraries"
   for folder in "${folders[@]}" /usr/lib/x86_64-linux-gnu; do
@@ -82,7 +82,7 @@ find_library() { # PATTERN: REPLY, the first that ours will get
   done
   return 1
 }
-# To `found`: the libraries, and the wheels that they are of, whose names tell the version.
+# Adds the libraries to `found`, with the wheels that they belong to, whose names tell the version.
 note_versions() {
   local name wheel
   for name in 'libcudnn.so.9' 'libcublasLt.so.1[23]' 'libnvrtc.so.1[23]' 'libnccl.so.2'; do
@@ -94,7 +94,7 @@ note_versions() {
     done
   done
 }
-how_to_get() { # WHAT
+how_to_get() { # WHAT: prints how to get it
   case $1 in
     libcudnn*) echo "cuDNN 9.8 or newer for CUDA 13, or its wheel nvidia-cudnn-cu13; LD_LIBRARY_PATH names its folder" ;;
     libcublas*) echo "the CUDA toolkit 13, or the wheel nvidia-cublas; LD_LIBRARY_PATH names its folder" ;;
@@ -106,7 +106,7 @@ how_to_get() { # WHAT
   esac
 }
 
-# KB_NO_GPU: why there is none, empty where there is one. Without nvidia-smi the driver's files tell.
+# Sets KB_NO_GPU to the reason why there is no GPU, empty if there is one. Without nvidia-smi the driver's files tell.
 find_device() {
   local smi text
   device='' driver=''

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Sourced by tests/gpu/first: the results of stages, a file each in the state's folder, and report.json and logs.tar.gz
-# made of them. Plain bash, for a bare machine has neither Python nor jq.
+# tests/gpu/first sources this file. It keeps the results of stages, a file each in the state's folder, and makes
+# report.json and logs.tar.gz of them. It is plain bash, since a bare machine has neither Python nor jq.
 declare -A result=()
 fields=(status reason seconds limit exit_code attempts date commit device)
 
-load() { # NAME: into `result`
+load() { # NAME: reads a stage into `result`
   local key value
   result=([status]="not run" [reason]="" [seconds]=0 [limit]=${limits[$1]} [exit_code]=-1 [attempts]=0 [date]=""
     [commit]="" [device]="")
@@ -14,22 +14,22 @@ load() { # NAME: into `result`
   done <"$state/results/$1"
 }
 
-store() { # NAME
+store() { # NAME: writes `result` as the stage's
   local field
   for field in "${fields[@]}"; do echo "$field ${result[$field]}"; done >"$state/results/$1.tmp"
   mv "$state/results/$1.tmp" "$state/results/$1"
 }
 
-plain() { # of what programs print: tabs as blanks, and nothing that JSON would need a code for but \ and "
+plain() { # replaces tabs by blanks and drops characters for which JSON would need a code, except \ and "
   LC_ALL=C tr '\t\r\200-\377' '  ?' | LC_ALL=C tr -d '\000-\011\013-\037\177'
 }
 
-quote() { # TEXT: REPLY, a JSON string
+quote() { # TEXT: sets REPLY to a JSON string
   REPLY=${1//\\/\\\\}
   REPLY="\"${REPLY//\"/\\\"}\""
 }
 
-add_texts() { # TEXT...: to `json`, the inside of an array
+add_texts() { # TEXT...: adds the inside of an array to `json`
   local text separator=''
   for text in "$@"; do
     quote "$text"
@@ -38,7 +38,7 @@ add_texts() { # TEXT...: to `json`, the inside of an array
   done
 }
 
-add_stage() { # NAME: to `json`
+add_stage() { # NAME: adds a stage to `json`
   local field lines=()
   load "$1"
   [[ ! -f $state/lines/$1 ]] || mapfile -t lines <"$state/lines/$1"
@@ -56,7 +56,7 @@ add_stage() { # NAME: to `json`
   json+=']}'
 }
 
-# The exit code, as REPLY, over the stages that are named.
+# Sets REPLY to the exit code over the stages that are named.
 verdict() {
   local name worst=0
   for name in "$@"; do
@@ -112,7 +112,7 @@ write_report() {
   for name in "${!kept[@]}"; do result[$name]=${kept[$name]}; done
 }
 
-# Packs all of the state that another machine can use; a cache that lies elsewhere gives its picks.
+# Packs all of the state that another machine can use; of a cache in another place, only the picks.
 write_logs() {
   local parts=(results lines logs)
   if [[ $KB_CACHE == "$state/cache" ]]; then
@@ -120,7 +120,7 @@ write_logs() {
   elif compgen -G "$KB_CACHE/picks.*" >/dev/null; then
     mkdir -p "$state/cache" && cp "$KB_CACHE"/picks.* "$state/cache/" && parts+=(cache)
   fi
-  # tar gives 1 where a file changed while it read it
+  # tar returns 1 if a file changed while it read it
   { tar -C "$state" --owner=0 --group=0 -cf - "${parts[@]}" 2>/dev/null || [[ $? -eq 1 ]]; } |
     gzip -1 >"$out/logs.tar.gz.tmp" && mv "$out/logs.tar.gz.tmp" "$out/logs.tar.gz"
 }

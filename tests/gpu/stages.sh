@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# stages.sh STAGE: one stage of tests/gpu/first, which calls this under its time limit and in its environment. Lines that
-# begin with "> " are the stage's figures for the report. Exit code 0: passed; 75: something is missing; 76: the driver
-# or a tool refused; 77: not needed; any other: failed. The last line that begins with MISSING, REFUSED or NOT RUN says
-# why.
+# stages.sh STAGE runs one stage of tests/gpu/first, which calls it under its time limit and in its environment. Lines
+# that begin with "> " are the stage's figures for the report. Exit code 0: passed; 75: something is missing; 76: the
+# driver or a tool refused; 77: not needed; any other: failed. The last line that begins with MISSING, REFUSED or NOT
+# RUN says why.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/gpu/places.sh
@@ -13,12 +13,12 @@ missing() { echo "MISSING: $*" && exit 75; }
 refused() { echo "REFUSED: $*" && exit 76; }
 not_run() { echo "NOT RUN: $*" && exit 77; }
 figures() { sed 's/^/> /'; }
-# FILE PATTERN: its lines with the pattern; no stage fails where there are none.
+# Prints the lines of FILE with PATTERN as figures; a stage does not fail when there are none.
 figures_of() { { grep -E -- "$2" "$1" || true; } | cut -c1-220 | figures; }
 
 wanting=()
-want() { [[ -n $1 ]] || wanting+=("$2"); } # VALUE WHAT: missing where the value is empty
-need() { # PROGRAM...: a GPU, these programs, the libraries of all, and what was wanted before
+want() { [[ -n $1 ]] || wanting+=("$2"); } # VALUE WHAT: notes WHAT as missing when the value is empty
+need() { # PROGRAM...: needs a GPU, these programs, the libraries of all, and what was wanted before
   local program text
   for program in "$@"; do
     [[ -f $bin/$program ]] || wanting=("$bin/$program: tests/gpu/bundle packs it" "${wanting[@]}")
@@ -30,14 +30,14 @@ need() { # PROGRAM...: a GPU, these programs, the libraries of all, and what was
   missing "${text%; }"
 }
 status_of() { sed -n 's/^status //p' "$state/results/$1" 2>/dev/null; }
-keep() { # FILE COMMAND...: runs it, with what it prints in a file too
+keep() { # FILE COMMAND...: runs COMMAND, and keeps what it prints in FILE too
   local file=$1
   shift
   "$@" 2>&1 | tee "$file"
   return "${PIPESTATUS[0]}"
 }
 
-# ---- the stages, in order
+# ---- the stages in their order
 
 stage_versions() {
   echo "> commit $(cat "$here/commit" 2>/dev/null || echo unknown), $(uname -sr), $(nproc) processors"
@@ -63,7 +63,7 @@ stage_ceilings() {
   figures <"$scratch/ceilings"
 }
 
-tests() { # FILTER...: of tests_gpu; missing where one of its tests was skipped
+tests() { # FILTER...: runs tests of tests_gpu; counts as missing when one of them was skipped
   need tests_gpu
   keep "$scratch/tests" ours "$bin/tests_gpu" --report_level=short "${@/#/--run_test=}" || return 1
   figures_of "$scratch/tests" 'test cases? out of|Running|No errors'
@@ -71,7 +71,7 @@ tests() { # FILTER...: of tests_gpu; missing where one of its tests was skipped
 }
 stage_kernels() { tests gpu_plugin gpu_kernels; }
 
-bench() { # NAME RECIPE FLAG...: its table is in the log
+bench() { # NAME RECIPE FLAG...: runs bench, whose table is in the log
   local name=$1
   shift
   need bench
@@ -94,7 +94,7 @@ stage_steps() {
     --out "$scratch/steps"
 }
 
-# ncu looks at one step, whose picks have to be known: else it would profile the trials that choose them.
+# ncu profiles one step. The picks must be known before, or it would profile the trials that choose them.
 metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_lookup_hit.sum,smsp__inst_executed.sum
 metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active
 metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio
@@ -103,8 +103,9 @@ tensor_metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
 tensor_metrics+=,sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active
 tensor_metrics+=,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
 
-# With LEAST, which is what a training step launches of these kernels, the run ends as soon as COUNT were profiled: the
-# evaluation behind the step would take longer than the step. It has done its work where the table has LEAST launches.
+# LEAST is the number of launches of these kernels in a training step. With it the run ends as soon as COUNT were
+# profiled, because the evaluation after the step would take longer than the step. It has succeeded if the table has
+# LEAST launches.
 profile() { # NAME KERNELS COUNT METRICS [LEAST]
   local table=$state/logs/$1.csv least=${5:-} launches flags=(--data synthetic --device cuda --precision bf16 --minibatch 256)
   want "$KB_NCU" ncu
@@ -124,14 +125,14 @@ profile() { # NAME KERNELS COUNT METRICS [LEAST]
   [[ $code -eq 0 || ( -n $least && ${launches:-0} -ge $least ) ]] || return 1
   profile_figures <"$table" | figures
 }
-# All kernels together, then those that take longest, and how fast their DRAM bytes went.
+# Prints all kernels together, then those that take longest, and the rates of their DRAM bytes.
 profile_figures() {
   local lines
   lines=$(profile_sums)
   grep '^all' <<<"$lines"
   grep -v '^all' <<<"$lines" | sort -k1,1 -rn | head -n 30
 }
-profile_sums() { # of times in ns, us or ms, of bytes in any unit
+profile_sums() { # sums times in ns, us or ms, and bytes in any unit
   awk -F '","' '
     function scaled(value, unit) {
       gsub(/[",]/, "", value)
@@ -161,7 +162,7 @@ stage_ncu_library() { profile ncu_library 'regex:xmma|cudnn|cutlass' 170 "$tenso
 stage_library() { tests gpu_library; }
 stage_sessions() { tests gpu_sessions; }
 
-torch() { # ROUNDS FLAG...: of times.py; ours is run beside it
+torch() { # ROUNDS FLAG...: runs times.py, with our program beside it
   local rounds=$1
   shift
   want "$KB_PYTHON" PyTorch
@@ -192,7 +193,7 @@ stage_recipes_device() { tests gpu_recipes "!$beside_cpu"; }
 stage_collective() { tests gpu_collective; }
 
 hash_of() { sed -n 's/.*"state_sha256":"\([0-9a-f]*\)".*/\1/p' "$1/metrics.jsonl" | tail -n 1; }
-twice() { # NAME RECIPE FLAG...: two runs of one hash
+twice() { # NAME RECIPE FLAG...: makes two runs, which must have one hash
   local name=$1 recipe=$2 run
   shift 2
   need "$recipe"
@@ -209,11 +210,11 @@ stage_hashes_bf16() {
     twice resnet50.bf16 resnet50 --precision bf16 --minibatch 64 --steps 10
 }
 
-# It compiles into an empty cache, and then takes all from that.
+# The first run compiles into an empty cache; the second takes everything from that.
 stage_start() {
   need resnet50
   local run
-  export KB_CACHE=$scratch/start.cache # no name of a log
+  export KB_CACHE=$scratch/start.cache # a name that no log has
   for run in cold warm; do
     keep "$scratch/$run" ours "$bin/resnet50" --data synthetic --device cuda --precision bf16 --minibatch 256 --dry-run \
       --out "$scratch/start.$run" || return 1
@@ -222,7 +223,7 @@ stage_start() {
   done
 }
 
-sanitized() { # TOOL COMMAND...
+sanitized() { # TOOL COMMAND...: runs COMMAND under compute-sanitizer
   local tool=$1
   shift
   want "$KB_SANITIZER" compute-sanitizer

@@ -24,8 +24,9 @@ import safetensors_file
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BARS = {"f64": 1e-9, "f32": 1e-4}
 DTYPES = {"f64": torch.float64, "f32": torch.float32}
-# The recipe and its flags. In f32 a step multiplies the rounding of the one before it by what grows with the learning
-# rate, in PyTorch's two memory formats as between us: a net with batch norm is compared at a rate as of a warmup.
+# A case has its recipe and its flags. In f32 a step multiplies the rounding of the step before by a factor that grows
+# with the learning rate, between PyTorch's two memory formats as much as between PyTorch and us. So a net with batch
+# norm is compared at a rate as low as a warmup's.
 CONSTANT_RATE = {"--schedule": "constant", "--warmup": "none", "--scaling": "none"}
 CASES = {
     "mlp": ("mlp_mnist", {"--dataset": "synthetic", "--minibatch": "64"}),
@@ -57,7 +58,7 @@ class Worst:
 
 
 def load(net, tensors):
-    """Into the net by name; whatever does not fit is an error. (PyTorch also counts a norm's batches; unused here.)"""
+    """Puts tensors into the net by name; exits when one does not fit. (PyTorch's count of a norm's batches is left out.)"""
     state = {name: value for name, value in net.state_dict().items() if not name.endswith("num_batches_tracked")}
     if state.keys() != tensors.keys():
         raise SystemExit(f"other names than PyTorch's: {sorted(state.keys() ^ tensors.keys())}")
@@ -79,7 +80,7 @@ def set_rate(optimizer, rate):
 
 
 def run_torch(net, trace, batches, dtype, optimizer, set_rate=set_rate):
-    """Losses of all steps, gradients of the first."""
+    """Returns the losses of all steps and the gradients of the first."""
     mean, stddev = (torch.tensor(trace[key], dtype=torch.float64).to(dtype).reshape(-1, 1, 1)
                     for key in ("mean", "stddev"))
     losses, gradients = [], {}
@@ -98,7 +99,7 @@ def run_torch(net, trace, batches, dtype, optimizer, set_rate=set_rate):
 
 
 def read_trace(folder):
-    """trace.json, then the tensors of the other files."""
+    """Returns trace.json, then the tensors of the other files."""
     return (json.loads((folder / "trace.json").read_text()),
             *(safetensors_file.read(folder / f"{name}.safetensors")
               for name in ("initial", "batches", "gradient", "final")))
@@ -111,7 +112,7 @@ def build_net(trace, initial):
 
 
 def compare(folder):
-    """One folder; gives whether the losses keep the bar."""
+    """Compares the steps of one folder; returns whether the losses differ by no more than allowed."""
     trace, initial, batches, gradient, final = read_trace(folder)
     net = build_net(trace, initial)
     optimizer = optimizer_for(net, trace)

@@ -18,17 +18,17 @@ def sgd(w, g, s, h):  # Goyal et al. 2017, eq. 2, with the decay of their sectio
     return w - h.eta * (g + h.wd * w)
 
 
-def momentum(w, g, s, h):  # eq. 9
+def momentum(w, g, s, h):  # Goyal et al. 2017, eq. 9
     s["u"] = h.momentum * kept(s, "u", w) + (g + h.wd * w)
     return w - h.eta * s["u"]
 
 
-def scaled_momentum(w, g, s, h):  # eq. 10 with momentum correction
+def scaled_momentum(w, g, s, h):  # Goyal et al. 2017, eq. 10 with momentum correction
     s["v"] = h.momentum * (h.eta / h.eta_before) * kept(s, "v", w) + h.eta * (g + h.wd * w)
     return w - s["v"]
 
 
-def uncorrected_momentum(w, g, s, h):  # eq. 10 as it stands
+def uncorrected_momentum(w, g, s, h):  # Goyal et al. 2017, eq. 10 alone
     s["v"] = h.momentum * kept(s, "v", w) + h.eta * (g + h.wd * w)
     return w - s["v"]
 
@@ -90,7 +90,7 @@ def length(x):
 
 
 def trust_ratio(w, g, h, coefficient, epsilon=0.0, least=0.0):
-    """The factor of an adapted tensor; for another one its own greatest rate over the peak, or 1 where it has none."""
+    """Returns an adapted tensor's factor; for others their own greatest rate over the peak, or 1 without such a rate."""
     if not h.adapts:
         return h.skip_lr / h.peak if h.skip_lr > 0 else 1.0
     if length(w) <= least or length(g) == 0:
@@ -119,7 +119,7 @@ def lars_plain(w, g, s, h):
     return w - s["v"]
 
 
-def larc(w, g, s, h):  # around SGD with momentum
+def larc(w, g, s, h):  # wraps SGD with momentum
     ratio = trust_ratio(w, g, h, h.trust, h.epsilon)
     if h.adapts:
         ratio = min(ratio / h.eta, 1.0)
@@ -139,7 +139,7 @@ def lamb(w, g, s, h):  # You et al. 2019
     return w - h.eta * ratio * update
 
 
-def rmsprop_warmup(w, g, s, h):  # Akiba et al. 2017; the slope of the second part is that of their code
+def rmsprop_warmup(w, g, s, h):  # Akiba et al. 2017; the slope of the second part is that in their code
     center, period = h.center_epoch, h.period_epochs
     if h.epoch < center:
         plain = 0.5 * math.exp(2 * (h.epoch - center) / period)
@@ -185,7 +185,7 @@ class Formula:
 
     @torch.no_grad()
     def eval(self):
-        """Leaves in the net the point that is evaluated, where that is another than the gradient's."""
+        """Puts the point that is evaluated into the net, if it is not the point of the gradient."""
         for name, parameter in self.parameters.items():
             parameter.copy_(self.states[name].get("x", parameter))
 

@@ -1,6 +1,6 @@
-// image_views: reads lines "SIDE LEFT TOP WIDTH HEIGHT FILE" and writes the crop of the image file at that box,
-// resampled to SIDE x SIDE, as planes of bytes; with a box of 0 0 0 0 the view of evaluation. tests/peers/images.py
-// compares them.
+// image_views reads lines "SIDE LEFT TOP WIDTH HEIGHT FILE" and writes the crop of the image file at that box,
+// resampled to SIDE x SIDE, as planes of bytes. A box of 0 0 0 0 stands for the view of evaluation.
+// tests/peers/images.py compares the crops.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

@@ -19,7 +19,7 @@ from torchvision import transforms
 
 
 def views(image, crops, side, draw):
-    """Boxes (left, top, width, height) and what Pillow makes of them; a box of zeros is the view of evaluation."""
+    """Yields boxes (left, top, width, height) with Pillow's pixels; a box of zeros stands for the view of evaluation."""
     for _ in range(crops):
         width, height = draw.randint(1, image.width), draw.randint(1, image.height)
         left, top = draw.randint(0, image.width - width), draw.randint(0, image.height - height)

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 
 class LeNet(nn.Module):
-    """norm "batch": batch norm behind the convolutions, in place of their bias."""
+    """With norm "batch", a batch norm follows each convolution in place of its bias."""
 
     def __init__(self, channels, side, classes, width=1, norm="none"):
         super().__init__()
@@ -39,7 +39,7 @@ class Mlp(nn.Module):
 
 
 class CifarBlock(nn.Module):
-    """He et al. 2016, section 4.2, with shortcuts of option A."""
+    """The network of He et al. 2016, section 4.2, with shortcuts of option A."""
 
     def __init__(self, before, channels, stride):
         super().__init__()
@@ -81,7 +81,7 @@ class ResNetCifar(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """The stride is on the 3x3 convolution."""
+    """A bottleneck block; the stride is in the 3x3 convolution."""
 
     def __init__(self, before, width, stride):
         super().__init__()
@@ -127,7 +127,7 @@ class ResNet50(nn.Module):
 
 
 def build(recipe, shape, classes, flags):
-    """The net of a recipe; flags: its command line's, by name without dashes, as text."""
+    """Returns the net of a recipe; `flags` are the texts of its command line's flags, by name without dashes."""
     channels, height, width = shape
     if recipe == "lenet_mnist":
         return LeNet(channels, height, classes, int(flags.get("width", 1)), flags.get("norm", "none"))

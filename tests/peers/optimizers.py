@@ -36,14 +36,14 @@ except ImportError:
     schedulefree = None
 
 NET = {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--steps": "10"}
-# The rate of the last of ten steps is a fortieth of the first one's, so that it matters whether a velocity holds the
-# rate, and of which step.
+# The rate of the last of ten steps is a fortieth of that of the first, so that it matters whether a velocity includes
+# the rate, and that of which step.
 FALLING_RATE = {"--schedule": "cosine", "--warmup": "none", "--scaling": "none"}
 
 
 @dataclass
 class Case:
-    """One row: our optimizer under some flags, and who else takes these steps."""
+    """One row: our optimizer under some flags, and the peers that take the same steps."""
     optimizer: str
     flags: dict
     peers: tuple = ("formula",)
@@ -55,7 +55,7 @@ class Case:
         self.name = " ".join([self.optimizer, *words, *(["constant rate"] if self.constant_rate else [])])
 
 
-# Rates that keep the steps small: a step multiplies the rounding of the one before it by what grows with them.
+# These rates keep the steps small, because a step multiplies the rounding of the step before.
 NOT_NAMED = ("--lr", "--skip-lr", "--trust", "--rms-lr", "--center-epoch", "--period-epochs")
 LAYER_WISE = {"--lr": "1", "--skip-lr": "0.001", "--weight-decay": "0.0005"}
 ADAM = {"--lr": "1e-4", "--weight-decay": "0.01"}
@@ -97,13 +97,13 @@ CASES = [
 
 
 def skip_scale(trace):
-    """The factor of the rate of a layer that is not adapted: its own greatest rate over the run's greatest."""
+    """Returns the factor of a rate for layers that are not adapted: their greatest rate over the run's greatest."""
     own = trace["hyper_parameters"].get("skip_lr", 0)
     return own / trace["learning_rate"] if own > 0 else 1.0
 
 
 def groups_of(net, trace):
-    """One group of the adapted tensors, which are those that decay, and one of the others."""
+    """Returns one group of the adapted tensors, which are those that decay, and one of the others."""
     if trace["adapts"] != trace["decays"]:
         raise SystemExit("this script knows one group of tensors without decay and without adaptation")
     adapts, decay = trace["adapts"], trace["hyper_parameters"]["weight_decay"]
@@ -202,7 +202,7 @@ def moved(folder):
 
 
 def run_case(case, programs, precision):
-    """Prints a line a peer; gives whether all keep the bar."""
+    """Prints a line for each peer; returns whether none differs by more than allowed."""
     rate = compare.CONSTANT_RATE if case.constant_rate else FALLING_RATE
     bar, keeps = compare.BARS[precision], True
     with tempfile.TemporaryDirectory() as name:

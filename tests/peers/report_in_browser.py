@@ -21,7 +21,7 @@ WINDOWS = {"phone": (390, 844), "desk": (1280, 800)}
 
 
 def faults_of(page, url, name):
-    """`page` shows nothing yet; yields what is wrong with it."""
+    """Opens the report in `page`, which shows nothing yet, and yields what is wrong."""
     requests, errors = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
@@ -57,7 +57,7 @@ def picking_faults(page, name):
 
 
 def name_faults(page, name):
-    """Names that do not lie whole within their column of the table, or their button of the legend."""
+    """Yields names that reach out of their column of the table or their button of the legend."""
     for place, cells in (("column", ".runs td:first-child"), ("button of the legend", ".legend .pick")):
         wide = page.evaluate("""cells => [...document.querySelectorAll(cells)].filter(cell => {
             const words = document.createRange();
@@ -97,7 +97,7 @@ def table_faults(page, name):
         legend = [pick for pick in page.locator(".legend .pick").all() if pick.is_visible()]
         if expected is None and first not in [row.locator("td").first.text_content() for row in seen]:
             yield f"{name}: the filter {asked} leaves out {first}"
-        lines = {row.get_attribute("data-run") for row in seen}  # runs that differ by their seeds alone share one
+        lines = {row.get_attribute("data-run") for row in seen}  # runs that differ by their seeds alone share a line
         if expected is not None and len(seen) != expected or len(legend) != len(lines):
             yield f"{name}: the filter {asked} leaves {len(seen)} rows, {len(legend)} names in the legend"
     field.fill("")
@@ -113,7 +113,7 @@ def look_at(browser, report, out):
                 context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme,
                                               java_script_enabled=script, device_scale_factor=1)
                 page = context.new_page()
-                # Without scripts of the page the browser's own still evaluate.
+                # Scripts of the page are off; the browser still evaluates these.
                 faults += faults_of(page, url, name)
                 faults += name_faults(page, name)
                 page.screenshot(path=out / f"{name}.png", full_page=True)

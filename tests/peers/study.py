@@ -22,20 +22,20 @@ import numpy
 import pandas
 
 ROOT = pathlib.Path(__file__).parents[2]
-IMAGENET = 1281167  # training images
-# Minibatch and mean epochs to 75.9 % (mlcommons/logging, rcps_resnet.json).
+IMAGENET = 1281167  # number of training images
+# These are minibatches and their mean epochs to 75.9 % (mlcommons/logging, rcps_resnet.json).
 EPOCHS = {1632: 35.0, 3264: 35.2, 4096: 40.0, 8192: 42.0, 13056: 45.4, 32768: 56.0, 49152: 68.0, 58880: 79.9, 65536: 84.5,
           67840: 85.9}
 
 
 def example():
-    """The lines of Python in the README's section."""
+    """Returns the lines of Python in the README's section."""
     section = (ROOT / "recipes/README.md").read_text().split("## Studies\n")[1].split("\n## ")[0]
     return re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
 
 
 def closed_in(low, high, cost):
-    """The place of the least cost over a grid that closes in on it."""
+    """Returns the place of the least cost, by grids that become finer around it."""
     for _ in range(12):
         places = numpy.linspace(low, high, 41)
         best = numpy.argmin([cost(place) for place in places])
@@ -44,7 +44,7 @@ def closed_in(low, high, cost):
 
 
 def log_fit(minibatch, steps, k):
-    """B_crit, S_min and the sum of squares of the least squares of log S; S_min is a mean."""
+    """Returns B_crit, S_min and the sum of squares of a least-squares fit of log S, in which S_min is a mean."""
     def rest(log_b_crit):
         return numpy.log(steps) - numpy.log1p((numpy.exp(log_b_crit) / minibatch) ** k) / k
     place = closed_in(numpy.log(minibatch.min() / 100), numpy.log(minibatch.max() * 100), lambda at: rest(at).var())
@@ -65,7 +65,7 @@ def main():
         table = pandas.read_csv("runs/study/study.csv")
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            exec(lines, {})  # the example, word for word
+            exec(lines, {})  # runs the example word for word
     measured = table.minibatch.to_numpy(float), table.steps.to_numpy()
     k = numpy.exp(closed_in(numpy.log(1 / 8), numpy.log(8), lambda at: log_fit(*measured, numpy.exp(at))[2]))
     b_crit, s_min, squares = log_fit(*measured, 1)

@@ -33,7 +33,7 @@ def f32(value):
 
 
 def points_of(line, layers, last):
-    """(tag, steps done, value) of a line of metrics.jsonl; `last`: steps done at the end."""
+    """Returns (tag, steps done, value) for a line of metrics.jsonl; `last` is the steps done at the end."""
     kind = line["kind"]
     if kind == "test" and line["state"] == "best":
         yield from (("test_best/" + key, last, f32(value)) for key, value in line.items()
@@ -62,7 +62,7 @@ def lines_of(path):
 
 
 def histogram_faults(reader, lines, layers):
-    """Faults of the histograms, which every line of layers has two of each layer for."""
+    """Yields faults of the histograms; every line of layers has two for each layer."""
     tags = [f"{kind}/{layer}" for layer in layers for kind in ("weight", "gradient")]
     there = {(tag, event.step): event.histogram_value for tag in reader.Tags()["histograms"] for event in reader.Histograms(tag)}
     expected = {(tag, line["step"] + 1) for line in lines for tag in tags}
@@ -79,7 +79,7 @@ def histogram_faults(reader, lines, layers):
 
 
 def hparams_faults(run, reader):
-    """Faults of what TensorBoard's HParams answers: one session, with the manifest's flags and the last points."""
+    """Yields faults in the answer of TensorBoard's HParams: one session, with the manifest's flags and the last points."""
     manifest = json.loads((run / "manifest.json").read_text())
     multiplexer = plugin_event_multiplexer.EventMultiplexer()
     multiplexer.AddRun(str(run), "run")
@@ -99,7 +99,7 @@ def hparams_faults(run, reader):
         return
     flags = {name: getattr(value, value.WhichOneof("kind")) for name, value in groups[0].hparams.items()}
     expected = {"recipe": manifest["recipe"], **manifest["flags"]}
-    # Of a run that was gone on with TensorBoard keeps what its first file says; --resume takes other values of some flags.
+    # TensorBoard keeps the flags of a resumed run's first file, and --resume may change some of them.
     yield from (f"HParams: {name} is {flags.get(name)}, {value} in the manifest" for name, value in expected.items()
                 if name not in flags or "resumed" not in manifest and flags[name] != value and str(flags[name]) != str(value))
     yield from (f"HParams: {name} is no flag of the run" for name in flags.keys() - expected.keys())
@@ -119,7 +119,7 @@ def compare(run):
     lines = lines_of(run / "metrics.jsonl")
     last = max((line["step"] + (line["kind"] == "step") for line in lines if line["kind"] in ("step", "eval")), default=0)
     expected = {(tag, step): value for line in lines for tag, step, value in points_of(line, layers, last)}
-    # An evaluation that a stop asked for is no line of the run once it goes on; its point stays.
+    # An evaluation that a stop caused is no line of the run once it is resumed; its point stays.
     cut = {(tag, step) for line in lines_of(run / "metrics.cut.jsonl") if line["kind"] in ("eval", "test")
            for tag, step, _ in points_of(line, layers, line["step"])}
     reader = EventAccumulator(str(run), size_guidance={"scalars": 0, "histograms": 0})

@@ -26,10 +26,10 @@ CASES = {"resnet50": ("resnet50", 16), "resnet_cifar20": ("resnet_cifar", 128), 
 MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
                                            "MALLOC_TRIM_THRESHOLD_": "17179869184",
                                            "MALLOC_TOP_PAD_": "268435456"}}
-# How PyTorch is run: name, environment, flags of torch_steps.py.
+# The ways to run PyTorch: name, environment, flags of torch_steps.py.
 WAYS = {"cpu": [(name, environment, []) for name, environment in MALLOCS.items()],
         "cuda": [("eager", {}, []), ("compiled", {}, ["--compile"])]}
-GPU_MINIBATCH = {"resnet50": 256}  # the other cases keep theirs
+GPU_MINIBATCH = {"resnet50": 256}  # the other cases keep their minibatch
 FORMATS = ("contiguous", "channels_last")
 
 
@@ -43,7 +43,7 @@ def last_json(command, extra=None):
 
 
 def measure(recipe, minibatch, precision, rounds, bench, threads, device, ways, formats):
-    """{side: {median, min, peak}}, ms and bytes; sides "ours" and (way, format). PyTorch tells bytes of a GPU alone."""
+    """Returns {side: {median, min, peak}} in ms and bytes; a side is "ours" or (way, format). PyTorch tells bytes on a GPU only."""
     samples = {}
     for _ in range(rounds):
         ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",

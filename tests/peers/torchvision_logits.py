@@ -22,7 +22,8 @@ import compare
 import safetensors_file
 
 BAR = 1e-4
-# The network of torchvision, the recipe and its flags, and the parameters that the network is known to have.
+# A case has torchvision's network, the recipe and its flags, and the number of parameters that the network is known to
+# have.
 CASES = {
     "resnet50": ("resnet50", ["imagenet_1h", "--depth", "50"], 25557032),
     "resnet101": ("resnet101", ["imagenet_1h", "--depth", "101"], 44549160),
@@ -33,7 +34,7 @@ FLAGS = ["--minibatch", "8", "--per-worker", "0", "--dataset", "synthetic", "--l
 
 
 def logits_of(case, programs, folder):
-    """Gives our logits, and those of torchvision's network with our weights."""
+    """Returns our logits, and those of torchvision's network with our weights."""
     network, words, parameters = CASES[case]
     subprocess.run([programs / "trace_steps", *words, *FLAGS, "--out", folder], check=True, stdout=subprocess.DEVNULL)
     trace = json.loads((folder / "trace.json").read_text())

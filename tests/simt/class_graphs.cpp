@@ -10,7 +10,7 @@
 namespace kb::test {
 namespace {
 
-// A sum and what its error is measured by.
+// Adds a sum to the outputs, and the sum of its terms' absolute values, by which its error is measured.
 void output_sum(const std::string& name, Tensor terms, const Ints& axes = {}) {
   output(name, sum(terms, axes));
   output(name + ".abs", sum(abs(terms), axes));
@@ -25,15 +25,15 @@ void pointwise(KernelGraphs& graphs) {
   }
 }
 
-// Functions of one argument of floats, within their domains, on exact operands: rounded where they jump, a rounding to
-// whole numbers would differ by one.
+// Applies functions of one float argument within their domains. The operands are exact at the points where a function
+// jumps: otherwise a rounding to whole numbers could differ by one.
 void functions_of_floats(Tensor x, bool expanded) {
   for (const OpInfo& row : all_ops())
     if (row.rule == TypeRule::floats && row.arity == 1 && row.op != Op::gelu && calls_math(row.op) == expanded)
       output(std::string(row.name), pointwise(row.op, {clamp(x, row.smooth.low, row.smooth.high)}));
 }
 
-// Functions that kernel_math.cpp expands in f32 and 16 bits, and leaves to the device's own in f64.
+// Applies the functions that kernel_math.cpp expands in f32 and 16 bits; in f64 they are the device's own.
 void expanded_functions(Tensor x, Tensor z) {
   functions_of_floats(x, true);
   output("power", pow(abs(x) + 0.5, z));
@@ -54,7 +54,7 @@ void functions_of_one_element(KernelGraphs& graphs) {
     output("choice", select(x < z, x, z));
     graphs.add_exact(std::string(name(dtype)), graph, on_gpu(tolerance_of(dtype)));
   }
-  // The last bits of a device's functions are not the host's; in gelu of negative numbers 1 + erf cancels.
+  // The last bits of a device's functions differ from the host's, and gelu of a negative number cancels in 1 + erf.
   CheckOptions few_last_bits = on_gpu(1e-14);
   Graph cancelling;
   output("gelu", gelu(input_of(cancelling, {1003}, DType::f64)));
@@ -108,7 +108,7 @@ void movement(KernelGraphs& graphs) {
   }
 }
 
-// Slices of the leading axis are views: their first element lies anywhere.
+// A slice of the leading axis is a view, whose first element may be at any address.
 void misaligned_views(KernelGraphs& graphs) {
   for (const DType dtype : kFloats)
     for (const auto& [rows, columns, begin] :
@@ -139,7 +139,7 @@ void random_numbers(KernelGraphs& graphs) {
 }
 
 void reductions(KernelGraphs& graphs) {
-  // rows; columns; both ends kept; everything; one to many blocks
+  // The cases are rows, columns, both ends kept, everything, and one block or many.
   const std::vector<std::pair<Dims, Ints>> cases = {{{5, 10}, {1}},
                                                     {{33, 600}, {1}},
                                                     {{40, 3001}, {1}},
@@ -249,7 +249,7 @@ void indexed(KernelGraphs& graphs) {
     }
 }
 
-// Whole training steps: every optimizer over the flat space, library ops by the graph interpreter.
+// Adds whole training steps: every optimizer over the flat space. The graph interpreter computes library ops.
 void training_steps(KernelGraphs& graphs) {
   for (const Optimizer& optimizer : optimizers()) {
     Graph graph("final");
@@ -272,10 +272,10 @@ struct Layer {
   const char* name;
   Role role;
   int64_t elements;
-  bool gradient = true, parameter = true;  // false: zero
+  bool gradient = true, parameter = true;  // false: all values are zero
 };
 
-// A block of the parameter space has 1024 elements: layers of a part of one, of a few and of many.
+// A block of the parameter space has 1024 elements, so these layers fill a part of a block, a few blocks, and many.
 constexpr Layer kLayers[] = {{"small.weight", Role::weight, 5},
                              {"small.bias", Role::bias, 5, true, false},
                              {"large.weight", Role::weight, 40 * 1024 + 3},
@@ -286,7 +286,7 @@ constexpr Layer kLayers[] = {{"small.weight", Role::weight, 5},
 
 std::string gradient_of(const Layer& layer) { return std::string("gradient of ") + layer.name; }
 
-// loss = sum of the products of parameters and inputs: the inputs are the gradients.
+// Returns a graph whose loss is the sum of the products of parameters and inputs, so that the inputs are the gradients.
 Graph linear_in_layers() {
   Graph graph("final");
   Tensor loss;
@@ -306,7 +306,7 @@ ParameterSpace space_of(const Graph& graph, const UpdateRule& rule) {
   return compile(graph, options).space;
 }
 
-// Zeros past the ends of layers, and in those that have none but zeros.
+// Returns parameters with zeros past the ends of layers, and in the layers that consist of zeros.
 Bindings zeros_of_layers(const ParameterSpace& space) {
   Bindings bindings;
   Array& flat = bindings[kFlatParameters] = {{DType::f32, {space.length}, ""}, {}};
@@ -320,7 +320,7 @@ Bindings zeros_of_layers(const ParameterSpace& space) {
   return bindings;
 }
 
-// The optimizers that take norms of layers, each in the precisions that change its kernels.
+// Adds the optimizers that take norms of layers, each in the precisions that change its kernels.
 void layer_wise_updates(KernelGraphs& graphs) {
   const Graph graph = linear_in_layers();
   for (const Optimizer& optimizer : optimizers()) {
@@ -336,7 +336,7 @@ void layer_wise_updates(KernelGraphs& graphs) {
   }
 }
 
-// Others than those of random_graphs_test.cpp.
+// Adds random graphs; random_graphs_test.cpp has others.
 void random_graphs(KernelGraphs& graphs) {
   for (uint32_t seed = 900; seed < 912; ++seed) graphs.add("seed " + std::to_string(seed), random_graph(seed));
   for (uint32_t seed = 5900; seed < 5904; ++seed)

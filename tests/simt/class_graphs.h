@@ -1,4 +1,4 @@
-// Every fusion class: odd sizes, tails, misaligned views, one to many blocks, all dtypes.
+// Graphs of every fusion class: odd sizes, tails, misaligned views, one block or many, all dtypes.
 #pragma once
 #include <ostream>
 #include <vector>
@@ -14,9 +14,9 @@ struct KernelClass {
 inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
 
 std::vector<KernelClass> kernel_classes();
-// Reductions over all dims of the shapes but the second and the last.
+// Adds reductions over all dims of the shapes except the second and the last.
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
-// tests/simt/edge_graphs.cpp
+// Adds the graphs of tests/simt/edge_graphs.cpp.
 void values_at_edges(KernelGraphs& graphs);
 // Adds the graphs at edges that compare clamped integers.
 void equalities_at_edges(KernelGraphs& graphs);

@@ -1,4 +1,4 @@
-// Every fusion class as printed CUDA, emulated.
+// Runs every fusion class as printed CUDA in the emulator.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -10,7 +10,7 @@ namespace kb::classes_test {
 
 namespace {
 
-// Edges of values have a suite of their own, since they take as long as all the others.
+// Edges of values have a suite of their own, because they take as long as all other classes.
 std::vector<test::KernelClass> classes_but_edges() {
   std::vector<test::KernelClass> classes = test::kernel_classes();
   std::erase_if(classes, [](const test::KernelClass& cls) { return cls.add == test::values_at_edges; });
@@ -31,14 +31,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(classes_on_few_processors)
 
-// Columns that are long beside so few multiprocessors are cut into chunks for blocks of 512 threads.
+// Columns that are long for so few multiprocessors are cut into chunks, for blocks of 512 threads.
 BOOST_AUTO_TEST_CASE(wide_blocks) {
   Target target = gpu_target("sm_90");
   target.processors = 8;
   simt::EmulatedGraphs few(target);
   test::add_long_columns(few, {{3000, 1, 64}, {20001, 1, 3}, {5000, 1, 40}, {40, 2, 300, 16}});
   few.check();
-  target.processors = 140;  // a group of the last block merges up to five chunks, four at once
+  target.processors = 140;  // a group of the last block merges up to five chunks, four at a time
   simt::EmulatedGraphs many(target);
   test::add_long_columns(many, {{18001, 1, 64}});
   many.check();

@@ -1,4 +1,5 @@
-// NaN, infinities, indices outside of what they index, floats outside of an integer's range: what graph/ops.cpp says.
+// Graphs of NaN, infinities, indices outside of a table, and floats outside of an integer's range; graph/ops.cpp
+// defines the results.
 #include <limits>
 
 #include "compiler/passes.h"
@@ -12,7 +13,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr DType kEdgeFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
-// Turns standard normal numbers into edge cases: about a fifth NaN, some infinities of both signs, many equal ones.
+// Turns standard normal numbers into edge cases: about a fifth are NaN, some are infinities of both signs, many are
+// equal.
 Tensor with_edges(Tensor x) {
   Tensor y = floor(x * 2.0);
   y = select(x > 1.5, full_like(x, kInfinity), y);
@@ -34,7 +36,7 @@ void of_one_element(KernelGraphs& graphs) {
   }
 }
 
-// Compared with its operands, which is where ptxas errs (compiler/print_cuda_prelude.cpp).
+// Compares clamped integers with their operands, which is where ptxas errs (compiler/print_cuda_prelude.cpp).
 void clamped_integers(KernelGraphs& graphs) {
   Graph graph;
   const Tensor x = input_of(graph, {1003}, DType::i32) - 2.0, z = input_of(graph, {1003}, DType::i32, "z") - 1.0;
@@ -103,7 +105,8 @@ void pools(KernelGraphs& graphs) {
   }
 }
 
-// Turns 0, 1, 2, 3 into indices of 40 rows: two name a row, the others are the least i32 and 40, one past the last.
+// Turns 0, 1, 2, 3 into indices of 40 rows: two of them name a row; the others are the least i32, and 40, one past the
+// last.
 Tensor some_outside(Tensor at) {
   const Tensor far = select(eq(at, 3.0), full_like(at, 40), at * 13.0);
   return select(eq(at, 0.0), full_like(at, -2147483648.0), far - cast(eq(at, 1.0), DType::i32));
@@ -127,7 +130,7 @@ void rows(KernelGraphs& graphs) {
       graphs.add("rows of " + std::string(name(dtype)) + " " + std::to_string(features), graph,
                  on_gpu(is_float(dtype) ? tolerance_of(dtype) : 0));
     }
-  Graph graph;  // point-wise, so that a CPU's code is compared too
+  Graph graph;  // this graph is point-wise, so that a CPU's code is compared too
   const Tensor at = some_outside(input(graph, "at", DType::i32, {3, 41}, ""));
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::u8, DType::boolean})
     for (const int64_t features : {1, 9, 64}) {
@@ -142,7 +145,7 @@ void losses(KernelGraphs& graphs) {
   for (const int64_t classes : {3, 10, 300}) {
     Graph graph;
     const Tensor x = input_of(graph, {37, classes});
-    const Tensor labels = input(graph, "labels", DType::i32, {37}, "");  // 0 to 3
+    const Tensor labels = input(graph, "labels", DType::i32, {37}, "");  // labels are 0 to 3
     const Tensor other = logical_not(cast(one_hot(labels, classes), DType::boolean));
     const Tensor logits = select(bit_and(other, x > 0.5), full_like(x, -kInfinity), x);
     const Tensor beyond = labels + static_cast<double>(classes - 2);

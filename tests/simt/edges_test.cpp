@@ -1,5 +1,6 @@
-// The table of edges for a GPU, its kernels printed and emulated, against the graph interpreter; point-wise programs
-// also against the CPU's kernels, to the bit. The emulator takes its time, so of the others it has every fifth.
+// Runs the table of edges for a GPU: its kernels are printed, emulated and compared with the graph interpreter.
+// Point-wise programs are also compared with the CPU's kernels, to the bit. The emulator is slow, so it runs every
+// fifth of the other programs.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/edge_programs.h"

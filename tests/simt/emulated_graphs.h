@@ -1,4 +1,4 @@
-// Graphs whose kernels the emulator runs, beside the CPU's, which the host's compiler has compiled.
+// Graphs whose kernels run in the emulator; the CPU's kernels run as the host's compiler compiled them.
 #pragma once
 #include "tests/simt/emulated_kernels.h"
 #include "tests/simt/kernel_graphs.h"

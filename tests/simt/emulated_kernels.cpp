@@ -13,9 +13,9 @@
 namespace kb::simt {
 namespace {
 
-constexpr size_t kAlignment = 256;  // of device memory
+constexpr size_t kAlignment = 256;  // alignment of device memory, bytes
 
-// A copy of a range: at the same distance from a multiple of the alignment, and the allocation ends with the last byte.
+// A copy of a range of memory, equally far from a multiple of the alignment. Its allocation ends with the last byte.
 class Span {
  public:
   explicit Span(const test::BufferRange& range) : range_(range) {

@@ -19,7 +19,8 @@
 #error "fibers are written for x86-64: switch_stacks and Fiber::start need this processor's calling convention"
 #endif
 
-// Saves what a call preserves on the stack that is left, its pointer in *rdi, and takes up the stack at rsi.
+// Saves the registers that a call preserves on the present stack, stores the stack pointer in *rdi, and switches to the
+// stack at rsi.
 asm(R"(
 .text
 .type kb_simt_switch_stacks, @function
@@ -41,19 +42,19 @@ kb_simt_switch_stacks:
   ret
 .size kb_simt_switch_stacks, . - kb_simt_switch_stacks
 )");
-extern "C" void kb_simt_switch_stacks(void** save, void* to);
+extern "C" void kb_simt_switch_stacks(void** save, void* stack);
 
 namespace kb::simt {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kPreserved = 6;  // registers that kb_simt_switch_stacks pops
+constexpr size_t kPreserved = 6;  // number of registers that kb_simt_switch_stacks pops
 
 // The fiber that is being resumed, for its first function, which takes no arguments.
 thread_local Fiber* entering = nullptr;
 
-// Mappings of fibers that have ended, each a page without access and a stack, for this thread's next ones: a launch
-// makes a fiber for each of its threads, and a mapping takes longer than most of them.
+// Mappings of fibers that have ended, each a page without access and a stack. This thread's next fibers reuse them: a
+// launch makes a fiber for each of its threads, and making a mapping takes longer than most of them run.
 struct Mappings {
   std::vector<std::byte*> free;
 
@@ -104,7 +105,7 @@ void Fiber::start(void (*body)(void*), void* argument) {
 #endif
   body_ = body;
   argument_ = argument;
-  // enter() finds its stack as after a call: 8 bytes past a multiple of 16. A null return address ends back traces.
+  // enter() expects the stack as after a call: 8 bytes past a multiple of 16. A null return address ends back traces.
   auto* top = reinterpret_cast<uint64_t*>(stack_ + kStackBytes);
   *--top = 0;
   *--top = reinterpret_cast<uint64_t>(&Fiber::enter);

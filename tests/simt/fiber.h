@@ -1,5 +1,5 @@
-// A stack of its own for a function that may be left and come back to. Switching costs a few nanoseconds; address and
-// thread sanitizers are told of every switch.
+// A function with a stack of its own, which can be left and continued. A switch takes a few nanoseconds; the address
+// and thread sanitizers are told of every switch.
 #pragma once
 #include <cstddef>
 
@@ -12,11 +12,11 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // `body(argument)` runs at the next resume. What ran here before, ended or not, is forgotten; it must own nothing.
+  // The next resume() runs body(argument). What ran here before is forgotten, ended or not; it must own nothing.
   void start(void (*body)(void*), void* argument);
-  // Runs until the fiber suspends or ends. Not to be called from a fiber.
+  // Runs until the fiber suspends or ends. It must not be called from a fiber.
   void resume();
-  // From inside: back to who resumed.
+  // Called inside the fiber: returns to the caller of resume().
   void suspend();
   bool holds(const void* at) const { return at >= stack_ && at < stack_ + kStackBytes; }
 
@@ -28,11 +28,11 @@ class Fiber {
 
   std::byte* mapping_ = nullptr;  // a page that faults, then the stack
   std::byte* stack_ = nullptr;
-  void* own_ = nullptr;     // stack pointer while it does not run
-  void* caller_ = nullptr;  // while it runs
+  void* own_ = nullptr;     // the fiber's stack pointer while it does not run
+  void* caller_ = nullptr;  // the caller's stack pointer while the fiber runs
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
-  // of the sanitizers
+  // The sanitizers need these.
   void *own_shadow_ = nullptr, *caller_shadow_ = nullptr;
   const void* caller_stack_ = nullptr;
   size_t caller_stack_bytes_ = 0;

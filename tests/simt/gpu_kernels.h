@@ -1,4 +1,4 @@
-// Kernels of a GPU as tests run them: emulated, or on a device.
+// Kernels of a GPU in tests: they are emulated, or run on a device.
 #pragma once
 #include <span>
 #include <string>
@@ -11,28 +11,28 @@ namespace kb::test {
 class GpuKernels {
  public:
   virtual ~GpuKernels() = default;
-  // Equal kernels once.
+  // Adds a kernel; equal ones are added once.
   virtual void add(const ir::Kernel& kernel) = 0;
   void add(const Schedule& schedule);
-  // All that were added, together.
+  // Compiles all kernels that were added, together.
   virtual void compile() = 0;
-  // As ir::run. Runs the kernel twice; InternalError where a bit of the results differs.
+  // Runs a kernel twice, with the arguments of ir::run. Throws InternalError when a bit of the results differs.
   virtual void run(const ir::Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
                    std::span<const ir::Memory> buffers) = 0;
   KernelRunner runner();
 };
 
-// Bytes that some of a launch's buffers cover together (in-place, views of one buffer).
+// The bytes that overlapping buffers of a launch cover together (in-place operands, views of one buffer).
 struct BufferRange {
   std::byte* begin = nullptr;
   int64_t bytes = 0;
-  bool defined = false;  // has values before the launch; a counter of `last_block` has 0
-  bool scratch = true;   // nobody looks at what the launch leaves there
+  bool defined = false;  // true: has values before the launch; the counter of `last_block` is 0
+  bool scratch = true;   // true: nobody reads what the launch leaves there
 
   bool holds(const void* at) const { return at >= begin && at < begin + bytes; }
 };
 std::vector<BufferRange> ranges_of(const ir::Kernel& kernel, std::span<const ir::Memory> buffers);
-// The range that holds a buffer.
+// Returns the number of the range that contains a buffer.
 size_t range_of(std::span<const BufferRange> ranges, const ir::Memory& buffer);
 
 }  // namespace kb::test

@@ -1,4 +1,4 @@
-// CUDA kernels written by hand, in the manner of the printed ones, and launches of them on vectors of floats.
+// CUDA kernels that are written by hand in the style of the printed ones, and launches of them on vectors of floats.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace kb::simt {
 
 const std::vector<std::string>& hand_kernels();
-// The text of the kernel `name`.
+// Returns the text of kernel `name`.
 const std::string& hand_kernel(const std::string& name);
 
 struct HandBuffer {
@@ -25,10 +25,11 @@ struct HandLaunch {
   std::vector<long long> numbers;
   Launch settings;
   bool defined = true;
-  bool same_memory = false;  // the first buffer is given twice
+  bool same_memory = false;  // true: the first buffer is given twice
 };
 
-// Five blocks of 256 threads add up 1280 threes: x, partials, counter, sum; the number of blocks.
+// Returns the launch in which five blocks of 256 threads add 1280 threes. Its parameters are x, partial sums, a
+// counter, the sum and the number of blocks.
 HandLaunch block_sums();
 
 }  // namespace kb::simt

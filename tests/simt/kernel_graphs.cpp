@@ -10,7 +10,8 @@
 namespace kb::test {
 namespace {
 
-constexpr double kSumTolerance = 1e-5;  // of the sum of the absolute values of the terms, in f32
+// The error of a sum in f32 may be this share of the sum of its terms' absolute values.
+constexpr double kSumTolerance = 1e-5;
 
 std::map<std::string, Array> run(const Judged& judged, StoreBytes& store, const KernelRunner& kernels) {
   for (const auto& [name, array] : judged.bindings) store[name] = to_bytes(array);
@@ -43,7 +44,8 @@ void compare_with_interpreter(const Graph& graph, const Judged& judged, const Ra
     compare(graph, "state " + name, array, from_bytes(judged.types.at(name), ran.store.at(name).data()), options);
 }
 
-// A NaN equals any other: a GPU's conversion to 16 bits drops its sign and payload.
+// Returns whether two arrays have equal bits. Any two NaNs are equal: a GPU's conversion to 16 bits drops sign and
+// payload.
 bool same_values(const Array& a, const Array& b) {
   return std::equal(a.data.begin(), a.data.end(), b.data.begin(), b.data.end(), [](double x, double y) {
     return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y) || (std::isnan(x) && std::isnan(y));

@@ -1,5 +1,5 @@
-// Graphs compiled for a GPU, their kernels run one by one - emulated or on a device -, judged by the graph interpreter
-// and by a CPU's kernels.
+// Graphs that are compiled for a GPU. Their kernels run one by one, emulated or on a device, and the results are
+// compared with the graph interpreter's and with those of a CPU's kernels.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace kb::test {
 
-// The target is that of the graphs.
+// Returns options for a GPU's target.
 CheckOptions on_gpu(double tolerance = 2e-5);
 
-// Given all of a CPU's kernels, makes the function that runs them.
+// Makes the function that runs a CPU's kernels, given all of them.
 using CpuKernels = std::function<KernelRunner(const std::vector<ir::Kernel>&)>;
 
 class KernelGraphs {
@@ -22,14 +22,14 @@ class KernelGraphs {
   KernelGraphs(GpuKernels& kernels, CpuKernels cpu, Target target = gpu_target("sm_90"))
       : kernels_(kernels), cpu_(std::move(cpu)), target_(std::move(target)) {}
 
-  // An output X beside which there is an output X.abs, the sum of the absolute values of its terms, may be off by 1e-5
-  // of that in f32; others by options.tolerance.
+  // Adds a graph. If there is an output X.abs, the sum of the absolute values of the terms of output X, then X may err
+  // by 1e-5 of that in f32; other outputs may err by options.tolerance.
   void add(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
-  // Point-wise: the CPU's kernels give the same bits.
+  // Adds a point-wise graph, for which the CPU's kernels give the same bits.
   void add_exact(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
-  // The CPU's kernels are judged as well.
+  // Adds a graph whose results from the CPU's kernels are checked too.
   void add_beside_cpu(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
-  // Compiles all kernels at once, runs all graphs.
+  // Compiles all kernels at once and runs all graphs.
   void check();
 
  private:

@@ -1,5 +1,5 @@
-// Layer-wise rules at the values where other implementations on a GPU have left those on a CPU: the CPU's compiled
-// kernels and a GPU's, emulated, against the graph interpreter.
+// Layer-wise rules at values for which other implementations differ between GPU and CPU. The CPU's compiled kernels and
+// a GPU's emulated ones are compared with the graph interpreter.
 #include "optim/layer_wise_rules.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ struct Layer {
   const char* name;
   Role role;
   int64_t length;
-  bool weights, gradient;  // false: zeros
+  bool weights, gradient;  // false: all values are zero
 };
-// A block of the parameter space has 1024 elements.
+// A block of the parameter space has 1024 elements, so the first layer has two blocks.
 constexpr Layer kLayers[] = {
     {"w", Role::weight, 1500, true, true},         {"no_weights", Role::weight, 30, false, true},
     {"no_gradient", Role::weight, 7, true, false}, {"neither", Role::weight, 3, false, false},
@@ -47,7 +47,7 @@ Array values_of(const Layer& layer, bool filled, int64_t salt) {
   return array;
 }
 
-// Parameters with zeros behind each layer, and slots of zeros: a first step.
+// Returns parameters with zeros after the end of each layer, and slots of zeros, as in a first step.
 Bindings first_step(const Graph& graph, const test::CheckOptions& check, const Optimizer& optimizer, double decay,
                     double epsilon) {
   CompileOptions options;
@@ -81,7 +81,8 @@ void check_finite(const test::Judged& judged, const std::string& what) {
 
 BOOST_AUTO_TEST_SUITE(layer_wise)
 
-// Layers without weights, without gradient and without both; biases and norms left out; no decay; no epsilon.
+// The layers are without weights, without gradient, or without both; biases and norms are left out; weight decay and
+// epsilon may be 0.
 BOOST_AUTO_TEST_CASE(cpu_gpu_and_interpreter_agree_where_norms_are_0) {
   simt::EmulatedGraphs graphs;
   const Graph graph = layers_and_gradients();

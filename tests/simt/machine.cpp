@@ -62,7 +62,7 @@ Machine::Machine(std::string name, const Entry& entry, const Launch& launch, std
   if (watches) add_memory(memory);
 }
 
-// Throws a Fault for a launch that cuLaunchKernel would refuse.
+// Throws Fault for a launch that cuLaunchKernel would refuse.
 void Machine::check_launch() const {
   const auto refuse = [&](const std::string& why) { throw Fault(fmt::format("launch of {}: {}", name_, why)); };
   if (parameters_.size() != entry_.parameters)
@@ -75,7 +75,8 @@ void Machine::check_launch() const {
     refuse(fmt::format("a grid of {} x {} x {} blocks", launch_.grid.x, launch_.grid.y, launch_.grid.z));
 }
 
-// Two regions of one memory (in-place) are one area, for as many bytes as the longer has.
+// Adds the memory of a launch. Regions that begin at one address (in-place operands) become one area with the length of
+// the longer.
 void Machine::add_memory(std::span<const Region> memory) {
   std::vector<Region> regions;
   for (const Region& region : memory) {
@@ -91,7 +92,7 @@ void Machine::add_memory(std::span<const Region> memory) {
   for (const Region& region : regions) add_region(region);
 }
 
-// Named and counted as the first parameter that leads into it.
+// Adds an area, which gets its name and element size from the first parameter that points into it.
 void Machine::add_region(const Region& region) {
   if (region.bytes == 0) return;
   std::string name = "memory";
@@ -166,7 +167,8 @@ bool Machine::finish_exchanges() {
   return any;
 }
 
-// All lanes that one of them names must be there, naming the same lanes in the same line.
+// Completes a warp's exchange once all lanes that any of them names have arrived; they must name the same lanes in the
+// same line.
 bool Machine::finish_exchange(uint32_t first) {
   const uint32_t end = std::min<uint32_t>(first + kWarp, static_cast<uint32_t>(threads_.size()));
   bool any = false;
@@ -217,7 +219,7 @@ bool Machine::finish_epoch() {
   return false;
 }
 
-// Nothing on the fiber's stack may own memory: it is never resumed.
+// Leaves the fiber for good. Nothing on its stack may own memory, since it is never resumed.
 void Machine::stop_at_fault() {
   threads_[thread_].fiber->suspend();
   std::abort();
@@ -234,7 +236,7 @@ Stamp Machine::now() const { return {block_ + 1, epoch_, warp_epochs_[thread_ / 
 
 void Machine::access(const void* address, uint32_t bytes, Use use) {
   ++counts_.accesses;
-  if (threads_[thread_].fiber->holds(address)) return;  // a variable of the thread's own
+  if (threads_[thread_].fiber->holds(address)) return;  // a variable on the thread's own stack
   std::string wrong = judge(address, bytes, use);
   if (wrong.empty()) return;
   fault_ = std::move(wrong);
@@ -268,7 +270,7 @@ std::string Machine::out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const 
                      use == Use::write ? "written" : "read", bytes, thread_, block_);
 }
 
-// Every thread declares them; the first to come makes them known.
+// Makes an array in shared memory known. Every thread declares it; the first one counts.
 void Machine::shared(void* at, uint32_t element, uint32_t number, const char* name) {
   if (!watches_ || shadow_.find(reinterpret_cast<uintptr_t>(at))) return;
   shadow_.add(Area(name, at, int64_t{element} * number, element, false, true));

@@ -1,4 +1,4 @@
-// One launch: blocks in turn, their threads as fibers, the meaning of barriers and warp exchanges.
+// Executes one launch: blocks in turn, their threads as fibers, with barriers and warp exchanges.
 #pragma once
 #include <array>
 #include <memory>
@@ -14,7 +14,7 @@ namespace kb::simt {
 
 class Machine {
  public:
-  // `watches`: the unit tells of its accesses.
+  // `watches` says that the unit reports its accesses.
   Machine(std::string name, const Entry& entry, const Launch& launch, std::span<void* const> parameters,
           std::span<const Region> memory, bool watches);
 
@@ -26,10 +26,10 @@ class Machine {
   enum class State : uint8_t { ready, at_barrier, at_exchange, ended };
   struct Thread {
     State state = State::ready;
-    uint32_t line = 0;  // where it waits
+    uint32_t line = 0;  // line in which it waits
     uint32_t mask = 0;
     uint64_t value = 0;
-    bool orders = false;  // the exchange is a __syncwarp
+    bool orders = false;  // true: the exchange is a __syncwarp
     Fiber* fiber = nullptr;
   };
   using Values = std::array<uint64_t, 32>;
@@ -43,14 +43,14 @@ class Machine {
   void resume(uint32_t thread);
   static void enter(void* machine);
   void new_order();
-  // The warps whose exchange is complete go on; true if any did.
+  // Continues the warps whose exchange is complete; returns whether there was one.
   bool finish_exchanges();
   bool finish_exchange(uint32_t first_thread);
-  // True when all have ended.
+  // Returns true when all threads have ended.
   bool finish_epoch();
 
-  // From inside a fiber.
-  [[noreturn]] void stop_at_fault();  // that `fault_` tells of
+  // These are called inside a fiber.
+  [[noreturn]] void stop_at_fault();  // `fault_` has the fault
   void wait(State state, uint32_t line);
   Stamp now() const;
   void access(const void* at, uint32_t bytes, Use use);
@@ -72,7 +72,7 @@ class Machine {
   Shadow shadow_;
   std::vector<Thread> threads_;
   std::vector<uint32_t> warp_epochs_;
-  std::vector<Values> values_;  // of each warp's last exchange
+  std::vector<Values> values_;  // values of each warp's last exchange
   std::vector<uint32_t> order_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;

@@ -1,5 +1,5 @@
-// Printed kernels made faulty on purpose: a barrier or a fence taken away, a bound moved, memory that lies askew. Each
-// fault must be found.
+// Printed kernels with planted faults: a barrier or a fence is removed, a bound is moved, memory is misaligned. The
+// emulator must find each fault.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,10 +19,10 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// One kernel, and copies of it with a fault each.
+// One kernel, and copies of it with one fault each.
 class Planted {
  public:
-  // The only kernel of `graph`.
+  // Takes the only kernel of `graph`.
   explicit Planted(const Graph& graph, Instrument instrument = Instrument::accesses)
       : run_(test::prepare_group(graph, test::kernel_groups(graph, gpu_target("sm_90")).at(0), gpu_target("sm_90"))),
         kernels_(instrument) {
@@ -31,7 +31,8 @@ class Planted {
     kernels_.add(run_.lowered.kernel);
   }
 
-  // Copies in each of which one of the places with `what` holds `by` instead; how many.
+  // Plants faults: makes a copy for each place of `what` in the text, with `by` in its place. Returns the number of
+  // copies.
   size_t plant(const std::string& what, const std::string& by) {
     size_t count = 0;
     for (size_t at = text_.find(what); at != std::string::npos; at = text_.find(what, at + 1), ++count) {
@@ -43,7 +44,7 @@ class Planted {
   }
   void compile() { kernels_.compile(); }
 
-  // The message of the fault; empty where there is none. 0: the kernel as it was printed.
+  // Returns the message of the fault in copy `number`, or in the printed kernel for 0; empty when there is none.
   std::string fault(size_t number) {
     ir::Kernel kernel = run_.lowered.kernel;
     if (number > 0) kernel.name = "planted_" + std::to_string(number - 1);
@@ -83,7 +84,7 @@ Graph pointwise() {
 
 Graph column_reduce() {
   Graph graph;
-  const Moments m = moments(x_of(graph, {8192, 48}), {0});  // two chunks for each group of threads that merges
+  const Moments m = moments(x_of(graph, {8192, 48}), {0});  // each group of threads that merges has two chunks
   test::output("mean", m.mean);
   test::output("variance", m.variance);
   return graph;
@@ -97,7 +98,7 @@ Graph row_reduce() {
 
 Graph full_reduce() {
   Graph graph;
-  Tensor x = x_of(graph, {32768, 64});  // a chunk for each thread that merges
+  Tensor x = x_of(graph, {32768, 64});  // each thread that merges has one chunk
   test::output("norm", sqrt(sum(x * x)));
   return graph;
 }
@@ -108,7 +109,7 @@ Graph scatter() {
   return graph;
 }
 
-// All that a child process wrote while it ran the faulty kernel.
+// Runs the faulty kernel in a child process, and returns all that it wrote.
 std::string run_apart(Planted& planted) {
   const test::TemporaryDirectory scratch;
   const std::string log = (scratch / "log").string();
@@ -129,8 +130,8 @@ std::string run_apart(Planted& planted) {
 
 BOOST_AUTO_TEST_SUITE(planted)
 
-// All but those that nothing needs: a tree of sums ends in a barrier, and where its result is read by the thread that
-// wrote it, and counted by that one too, the order is there without.
+// The cases list the barriers whose loss is no fault, because nothing needs them: one ends a tree of sums whose result
+// is read, and counted, by the thread that wrote it.
 BOOST_AUTO_TEST_CASE(every_missing_barrier) {
   const std::pair<Graph, std::vector<size_t>> cases[] = {
       {column_reduce(), {6, 14}}, {row_reduce(), {}}, {full_reduce(), {9, 10, 20}}};

@@ -11,7 +11,7 @@
 namespace kb::simt {
 namespace {
 
-// Structs as in unit.h.
+// These structs are the same as in unit.h.
 constexpr std::string_view kUnit = R"(
 typedef unsigned int simt_u32;
 typedef unsigned long simt_u64;
@@ -111,7 +111,7 @@ constexpr std::string_view kWords = R"(
 SIMT_INLINE void simt_sync_warp(simt_u32 line, simt_u32 mask = 0xffffffffu) { simt_unit.hooks->sync_warp(mask, line); }
 )";
 
-// Plain accesses here are the atomic's own.
+// Plain accesses in these functions are the atomic's own, so they are not watched.
 constexpr std::string_view kAtomics = R"(
 SIMT_PLAIN static inline unsigned simt_exchange(unsigned* at, unsigned value) {
   const unsigned old = *at;
@@ -128,7 +128,7 @@ SIMT_PLAIN static inline unsigned atomicInc(unsigned* at, unsigned last) {
 }
 )";
 
-// Values travel as 64 bits, by the bytes of their type.
+// Values of a warp exchange travel as 64 bits that hold the bytes of their type.
 constexpr std::string_view kWarps = R"(
 template <class T> SIMT_INLINE simt_u64 simt_pack(T value) {
   simt_u64 bits = 0;
@@ -188,7 +188,7 @@ SIMT_PLAIN static simt_u32 simt_ballot(simt_u32 line, simt_u32 mask, int holds) 
 #define __all_sync(mask, holds) (simt_ballot(__LINE__, mask, holds) == (mask))
 )";
 
-// Aligned as CUDA's.
+// The vectors have CUDA's alignment.
 constexpr std::string_view kVectors = R"(
 #define SIMT_VECTOR(T, name, align2, align4) \
   struct __attribute__((aligned(align2))) name##2 { T x, y; }; \
@@ -201,7 +201,7 @@ SIMT_VECTOR(float, float, 8, 16)
 SIMT_VECTOR(double, double, 16, 16)
 )";
 
-// A load by way of the cache for constants.
+// The prelude's load through the cache for constants.
 constexpr std::string_view kConstantLoad = R"(
 template <class T> SIMT_PLAIN static inline T __ldg(const T* p) {
   simt_unit.hooks->access(p, sizeof(T), 2);
@@ -238,7 +238,7 @@ SIMT_INLINE double simt_other(double y) {
   SIMT_INLINE double name(double x, double y) { return simt_other(__builtin_##name(x, y)); }
 )";
 
-// The C library's functions that the table of ops has, all but erf.
+// Returns the functions of the C library that the table of ops has, except erf.
 std::string other_functions() {
   std::string text;
   for (const OpInfo& row : all_ops())
@@ -251,7 +251,7 @@ constexpr std::string_view kShared = "__shared__", kGlobal = "__global__", kBoun
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The identifier that ends before `end`, white space skipped.
+// Returns the identifier that ends before `end`, without white space after it.
 std::string word_before(std::string_view text, size_t end) {
   while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
   size_t begin = end;
@@ -259,7 +259,7 @@ std::string word_before(std::string_view text, size_t end) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// Position behind the parenthesis that closes the one at `open`.
+// Returns the position after the parenthesis that closes the one at `open`.
 size_t behind_parentheses(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t i = open; i < text.size(); ++i) {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "simt_";
 
-// The build's flags for kernels, but less optimisation: most of a test's time is the compiler's (watched, -Og takes two
-// thirds of -O1; with address and undefined -O0 takes a third of it, and checks that are calls a fifth less than inline
-// ones). Whole vectors stay whole (no scalarisation of structs), so that an access is seen at its own size and
-// alignment. Sums and products of integers wrap (graph/dtype.h).
+// Returns the compiler with the build's flags for kernels, but less optimisation, because the compiler takes most of a
+// test's time (watched, -Og takes two thirds of -O1; with the address and undefined sanitizers -O0 takes a third of it,
+// and checks that are calls a fifth less than inline ones). Structs are not split into scalars, so that an access to a
+// vector is seen with its own size and alignment. Sums and products of integers wrap (graph/dtype.h).
 HostCompiler emulating_compiler(Instrument instrument) {
   RuntimeOptions options = RuntimeOptions::from_environment();
   options.compiler = KB_EMULATING_CXX;

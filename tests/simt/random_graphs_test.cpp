@@ -1,4 +1,4 @@
-// Random graphs for a GPU, their kernels printed and emulated, against the graph interpreter.
+// Random graphs for a GPU: their kernels are printed, emulated and compared with the graph interpreter.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/random_graph.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::string seed_name(uint32_t seed) { return "seed " + std::to_string(seed); }
 
-// A sanitizer's compile time is four times as long.
+// With a sanitizer compiling takes four times as long, so a quarter of the seeds is run.
 uint32_t share(uint32_t seeds) { return default_instrument() == Instrument::sanitizers ? seeds / 4 : seeds; }
 
 }  // namespace

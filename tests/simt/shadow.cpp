@@ -71,7 +71,8 @@ void Shadow::fence(const Stamp& now) {
   fences_[now.thread] = {now.epoch, now.clock};
 }
 
-// Within one thread, `clock` orders an access before a fence or an atomic that follows it.
+// Returns whether an access is ordered before the present one in another block. Within one thread, `clock` orders an
+// access before a later fence or atomic.
 bool Shadow::ordered_between_blocks(const Stamp& before, const Stamp& now) const {
   const auto from = blocks_.find(before.block), to = blocks_.find(now.block);
   if (from == blocks_.end() || to == blocks_.end() || from->second.counter != to->second.counter) return false;
@@ -171,7 +172,7 @@ std::string Shadow::access(Area& area, uintptr_t at, uint32_t bytes, Use use, co
   return "";
 }
 
-// Atomics never race with each other.
+// Checks an atomic. Atomics never race with each other.
 std::string Shadow::atomic(Area& area, uintptr_t at, const Stamp& now) {
   Cell& cell = area.cell(static_cast<int64_t>(at - area.begin()) / area.element());
   cell.defined |= area.defined();

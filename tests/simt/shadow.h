@@ -1,11 +1,11 @@
-// Keeps, for every element that a launch may touch, who wrote it and who read it last, and when. Two accesses to
-// one element, one of them a write, are ordered
-//   within a block: if they are one thread's, or a barrier of the block lies between, or one of their warp;
-//   between blocks: if the first, then a fence, then an atomic of its block on some counter come one after the other
-//   (each step in one thread, or across a barrier), and in the other block a later atomic on that counter, then a
-//   fence, then the second access.
-// This is what PTX's memory model asks of the "last block finishes" pattern. Blocks run one after the other, so of two
-// accesses the one seen first is the one that would have to come first.
+// Records, for every element that a launch may touch, who wrote it last, who read it, and when. Two accesses to one
+// element, one of them a write, are ordered
+//   within a block: if one thread makes both, or a barrier of the block or of the warp of both is between them;
+//   between blocks: if in the first block come the access, then a fence, then an atomic on some counter (each after the
+//    other in one thread, or across a barrier), and in the other block a later atomic on that counter, then a fence,
+//    then the second access.
+// PTX's memory model requires this of the "last block finishes" pattern. Blocks are emulated one after another, so the
+// access that is seen first is the one that must be ordered first.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,19 +18,20 @@
 namespace kb::simt {
 
 struct Stamp {
-  uint32_t block = 0;  // number of the block + 1; 0: never
-  uint32_t epoch = 0;  // barriers of the block so far
+  uint32_t block = 0;  // number of the block + 1; 0: no access
+  uint32_t epoch = 0;  // number of the block's barriers so far
   uint32_t warp_epoch = 0;
   uint32_t thread = 0;
-  uint32_t clock = 0;  // fences and atomics of the launch so far
+  uint32_t clock = 0;  // number of the launch's fences and atomics so far
 };
 
 struct Cell {
   Stamp write, read;
-  bool atomic = false;                                                          // the write was an atomic's
-  bool defined = false;                                                         // holds a value from before the launch
-  bool constant_read = false;                                                   // by __ldg in this launch
-  bool several_blocks = false, several_warps = false, several_threads = false;  // read it since the last order
+  bool atomic = false;         // the write was an atomic's
+  bool defined = false;        // holds a value from before the launch
+  bool constant_read = false;  // was read by __ldg in this launch
+  // Several blocks, warps or threads read it since the accesses were last ordered.
+  bool several_blocks = false, several_warps = false, several_threads = false;
 };
 
 // One array: a buffer, or an array in shared memory.
@@ -48,7 +49,7 @@ class Area {
   bool defined() const { return defined_; }
   bool contains(uintptr_t at) const { return at >= begin_ && at < end_; }
   Cell& cell(int64_t number) { return cells_[number]; }
-  // "b1[17]"
+  // Returns the element at an address, as "b1[17]".
   std::string place(uintptr_t at) const;
 
  private:
@@ -57,19 +58,20 @@ class Area {
   int64_t element_;
   bool defined_, shared_;
   size_t mapped_;
-  Cell* cells_;  // zeros, given memory where they are touched
+  Cell* cells_;  // zeros, which take memory where they are touched
 };
 
 class Shadow {
  public:
   void add(Area area) { areas_.push_back(std::move(area)); }
-  // The array that holds `at`, or null.
+  // Returns the array that contains `at`; null when there is none.
   Area* find(uintptr_t at);
-  // The one that ends nearest before it or begins nearest behind it.
+  // Returns the array that ends nearest before `at` or begins nearest after it.
   const Area* nearest(uintptr_t at) const;
 
   void fence(const Stamp& now);
-  // Empty, or what is wrong. `bytes` from `at` lie in `area`. Takes `now` after the atomic.
+  // These check an access and record it. They return what is wrong, or "". The `bytes` bytes at `at` lie in `area`.
+  // atomic() then counts `now` as an atomic of its block.
   std::string access(Area& area, uintptr_t at, uint32_t bytes, Use use, const Stamp& now);
   std::string atomic(Area& area, uintptr_t at, const Stamp& now);
 
@@ -78,9 +80,9 @@ class Shadow {
     uint32_t epoch = 0, clock = 0;
   };
   struct Block {
-    Stamp atomic;                                // its last atomic
-    uintptr_t counter = 0;                       // on this
-    std::unordered_map<uint32_t, Fence> fences;  // before it, of each thread the last
+    Stamp atomic;                                // the block's last atomic
+    uintptr_t counter = 0;                       // the counter of that atomic
+    std::unordered_map<uint32_t, Fence> fences;  // fences before it, the last one of each thread
   };
   bool ordered(const Stamp& before, const Stamp& now) const;
   bool ordered_between_blocks(const Stamp& before, const Stamp& now) const;
@@ -90,9 +92,9 @@ class Shadow {
   std::string conflict(const char* what, const Stamp& before, const Stamp& now) const;
 
   std::vector<Area> areas_;
-  size_t last_ = 0;  // where `find` found the last
+  size_t last_ = 0;  // index of the area that `find` returned last
   std::unordered_map<uint32_t, Block> blocks_;
-  std::unordered_map<uint32_t, Fence> fences_;  // of the threads of the running block
+  std::unordered_map<uint32_t, Fence> fences_;  // fences of the threads of the running block
   uint32_t running_ = 0;
 };
 

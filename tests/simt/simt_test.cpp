@@ -1,4 +1,4 @@
-// The emulator itself: what runs, and what it refuses.
+// Tests of the emulator itself: what runs, and what it refuses.
 #include "tests/simt/simt.h"
 
 #include <boost/test/unit_test.hpp>
@@ -12,7 +12,7 @@ using simt::Program;
 
 namespace {
 
-// The message of the fault, empty where there is none.
+// Returns the message of the fault; empty when there is none.
 std::string fault(const Program& program, const std::string& name, HandLaunch& launch) {
   try {
     launch.run(program, name);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(warps) {
   }
 }
 
-// A sum whose barriers are taken away one by one.
+// The barriers of a sum are removed one by one.
 BOOST_AUTO_TEST_CASE(every_missing_barrier_is_found) {
   const std::string whole = hand_kernel("block_sum");
   const std::string barrier = "__syncthreads();";
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(every_missing_barrier_is_found) {
     }
 }
 
-// Neither before the atomic nor after it.
+// The fence before the atomic and the fence after it are removed.
 BOOST_AUTO_TEST_CASE(every_missing_fence_is_found) {
   const std::string fence = "__threadfence();";
   const std::string whole = hand_kernel("block_sum");

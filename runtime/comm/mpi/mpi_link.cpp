@@ -25,8 +25,8 @@ void check(int status) {
   throw Error(fmt::format("MPI: {}", text));
 }
 
-// Between two looks at a message: nothing at first, then a sleep of an eighth of the time waited so far, so that
-// waiting costs little of a core and little more time.
+// The pause between two looks at a message: none at first, then an eighth of the time waited so far. So waiting takes
+// little of a core and little more time.
 class Patience {
  public:
   explicit Patience(std::chrono::microseconds longest) : longest_(longest) {}
@@ -70,9 +70,9 @@ class MpiLink : public Link {
   Placement placement() const override { return placement_; }
   std::string name() const override { return "mpi"; }
 
-  int send(int to, const std::byte* data, int64_t bytes) override {
-    const int handle = free_handle(true, to);
-    check(MPI_Isend(data, count(bytes), MPI_BYTE, to, 0, comm_, &request(handle)));
+  int send(int receiver, const std::byte* data, int64_t bytes) override {
+    const int handle = free_handle(true, receiver);
+    check(MPI_Isend(data, count(bytes), MPI_BYTE, receiver, 0, comm_, &request(handle)));
     return handle;
   }
 
@@ -126,8 +126,9 @@ class MpiLink : public Link {
     MPI_Datatype type;
     MPI_Op sum;
   };
-  static constexpr int64_t kMost = 1 << 30;  // elements a call
-  // The longest sleep. The library's own all-reduce is many messages, each of which goes on when it is looked at.
+  static constexpr int64_t kMost = 1 << 30;  // greatest number of elements in a call
+  // The longest sleeps. That for the library's own all-reduce is shorter: it is many messages, each of which advances
+  // only when it is looked at.
   static constexpr std::chrono::microseconds kMessage{500}, kReduction{30};
 
   static int count(int64_t bytes) {
@@ -135,8 +136,8 @@ class MpiLink : public Link {
     return static_cast<int>(bytes);
   }
 
-  // Node by node, whatever the launcher did, in the order of their first ranks: halving and doubling sends the most to
-  // the next rank, which is then on this node.
+  // Numbers the ranks node by node, in the order of their first ranks, whatever the launcher did: halving and doubling
+  // sends most to the next rank, which is then on the same node.
   void number_by_node(int told) {
     MPI_Comm node;
     int leader = 0;

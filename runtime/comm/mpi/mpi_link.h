@@ -1,5 +1,5 @@
-// Messages by MPI, all calls from one thread. Waiting asks and sleeps in turn: OpenMPI's own waiting would keep a core
-// busy that computes.
+// Messages by MPI; one thread makes all calls. It waits by looking and sleeping in turn, because OpenMPI's own waiting
+// would keep a core busy that is needed for computing.
 #pragma once
 #include <memory>
 
@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// Starts MPI; its close() ends it, and MPI starts once a process. `node`: on which machine this process is, for tests;
-// -1: as MPI finds it.
+// Starts MPI, which a process can do once; close() ends it. `node` is the machine that this process pretends to be on,
+// for tests; -1: MPI finds the machine. A message that takes longer than `timeout` seconds is an Error.
 std::unique_ptr<Link> make_mpi_link(double timeout, int node);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Convolution as a matmul for each sample and group: the patches under the kernel are the rows of a matrix, in the
+// Convolution as a matmul for each sample and group. The rows of one matrix are the patches under the kernel, in the
 // order (channel, tap) of canonical weights.
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@ namespace kb::eigen {
 
 namespace {
 
-// The place of channel c at pixel 0 in one sample of blocks of b; pixels are b apart.
+// Returns where channel c of pixel 0 is in one sample in blocks of b; pixels are b apart.
 int64_t channel_at(int64_t c, int64_t block, int64_t pixels) { return c / block * pixels * block + c % block; }
 
 template <class T>
@@ -108,7 +108,7 @@ class ConvOp : public LibraryOp {
     }
   }
 
-  // One sample's dy as (pixels, O).
+  // Loads the dy of one sample as (pixels, O).
   void load_outputs(const T* dy, T* outputs) const {
     const Relayout relayout{.channels = spec_.o,
                             .from = spec_.block_out,
@@ -124,7 +124,7 @@ class ConvOp : public LibraryOp {
     each_tap(group, [&](int64_t column, int64_t place, int64_t pixel) { patches[pixel * patch_ + column] = x[place]; });
   }
 
-  // Calls visit(column of the patch, place in x, output pixel) wherever a tap falls inside the input.
+  // Calls visit(column of the patch, place in x, output pixel) for every tap that falls inside the input.
   template <class F>
   void each_tap(int64_t group, F visit) const {
     const int64_t channels = spec_.c / spec_.groups, plane = spec_.h * spec_.w, out_w = spec_.out_w();

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "graph/error.h"
-// Eigen packs its operands on the stack up to this size; prepare() sets cache sizes for which that is enough with at
-// most kMostColumns columns, and forbids it the heap.
+// Eigen packs its operands on the stack up to this size. prepare() sets cache sizes with which that is enough for up to
+// kMostColumns columns, and forbids Eigen the heap.
 #define EIGEN_STACK_ALLOCATION_LIMIT (3 << 20)
 #define EIGEN_DONT_PARALLELIZE
 #define EIGEN_RUNTIME_NO_MALLOC
@@ -29,7 +29,7 @@ View<T> view(Matrix<const T> matrix, int64_t rows, int64_t columns) {
                            : View<T>(matrix.data, rows, columns, Eigen::OuterStride<>(matrix.stride));
 }
 
-constexpr int64_t kMostColumns = 512;  // of a product: Eigen may pack all of them at once
+constexpr int64_t kMostColumns = 512;  // columns of a product, which Eigen may pack all at once
 
 template <class A, class B, class C>
 void multiply(const A& a, const B& b, C& c, bool accumulate) {
@@ -68,7 +68,7 @@ void prepare() {
     throw Error("this build of Kilobatch is for " KB_EIGEN_LEVEL
                 " processors and this is none: configure and build it here");
 #endif
-  // The packed operands are (columns, kc) and (kc, nc): kc and nc follow from these.
+  // The packed operands are (columns, kc) and (kc, nc); Eigen derives kc and nc from these sizes.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
   Eigen::internal::set_is_malloc_allowed(false);
 }

@@ -38,11 +38,11 @@ class ConvOp : public LibraryOp {
  private:
   struct Shard {
     int64_t first, count;
-    size_t own, input, output;  // scratch: oneDNN's, the detoured tensors'
+    size_t own, input, output;  // offsets in scratch: oneDNN's own, and those of the tensors in another layout
     Call call;
   };
 
-  // From the caller's layout of the tensor with c (o) channels to the detour's.
+  // Describes the change from the caller's layout of the tensor with c (or o) channels to the layout that oneDNN gets.
   Relayout input_change() const {
     return {spec_.c, spec_.block_in, detour_.spec.block_in, spec_.h, spec_.w, {input_step(0), input_step(1)}, element_};
   }
@@ -67,7 +67,7 @@ class ConvOp : public LibraryOp {
   void run(int64_t index, std::span<const void* const> in, void* out, void* scratch) const {
     Shard& shard = shards_[index];
     const bool forward = spec_.kind == ConvKind::forward, input_grad = spec_.kind == ConvKind::input_grad;
-    // The tensors with c and with o channels, whichever of them is an input.
+    // x is the tensor with c channels and y that with o channels; either may be the output.
     const void* x = input_grad ? out : in[0];
     const void* y = forward ? out : in[input_grad ? 0 : 1];
     x = at(x, static_cast<size_t>(shard.first * spec_.c * spec_.h * spec_.w) * element_);
@@ -102,7 +102,7 @@ class ConvOp : public LibraryOp {
   WeightLayout gradient_;
   size_t partials_ = 0;
   std::string implementation_;
-  mutable std::vector<Shard> shards_;  // calls remember addresses
+  mutable std::vector<Shard> shards_;  // mutable, since a call stores addresses in it
 };
 
 }  // namespace

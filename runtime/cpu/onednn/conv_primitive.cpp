@@ -12,11 +12,11 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// n at which the form of packed weights is chosen: programs that differ in n share packed weights.
+// The n for which the form of packed weights is chosen: programs that differ in n share packed weights.
 constexpr int64_t kTypicalSamples = 8;
 
-// The names that oneDNN has for one and the same memory: where all channels are one block of 8 or 16, NHWC and blocked
-// are equal; where there is one channel, NHWC and NCHW are.
+// Returns the names that oneDNN has for one memory layout. If one block of 8 or 16 has all channels, NHWC and blocked
+// are equal; with one channel NHWC and NCHW are.
 std::vector<Tag> names(int64_t channels, int64_t block) {
   std::vector<Tag> names;
   if (block == 8) names.push_back(Tag::nChw8c);
@@ -32,7 +32,7 @@ struct Descs {
   memory::dims stride, dilation, padding, padding_end;
 };
 
-// Gradients of weights are f32 whatever the tensors are.
+// The gradients of weights are f32 for tensors of any dtype.
 DType weight_dtype(const ConvSpec& s) { return s.kind == ConvKind::weight_grad ? DType::f32 : s.dtype; }
 
 memory::desc any_weights(const ConvSpec& s) {
@@ -51,7 +51,8 @@ Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
   d.stride = {s.stride[0], s.stride[1]};
   d.dilation = {s.dilation[0] - 1, s.dilation[1] - 1};
   d.padding = {s.padding[0], s.padding[1]};
-  // The last taps reach so many rows and columns beyond the input; negative where the stride leaves some unread.
+  // The number of rows and columns by which the last taps reach beyond the input; it is negative if the stride leaves
+  // some unread.
   d.padding_end = {(s.out_h() - 1) * s.stride[0] + s.dilation[0] * (s.kh - 1) + 1 - s.h - s.padding[0],
                    (s.out_w() - 1) * s.stride[1] + s.dilation[1] * (s.kw - 1) + 1 - s.w - s.padding[1]};
   return d;
@@ -76,7 +77,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const Con
                                  d.dilation, d.padding, d.padding_end);
 }
 
-// oneDNN asks gradients for a forward description as a hint; its weights' form is of no matter.
+// Returns a forward description, which oneDNN wants as a hint for gradients; the form of its weights does not matter.
 dnnl::convolution_forward::primitive_desc hint(Engine& engine, ConvSpec spec, const Descs& d) {
   spec.kind = ConvKind::forward;
   Descs forward = d;
@@ -101,7 +102,7 @@ void fill(Primitive& made, const D& desc, const Descs& d, bool create) {
   if (create) made.primitive = P(desc);
 }
 
-// `create` false: everything but the code itself.
+// Makes a primitive; if `create` is false, everything but its code.
 std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, Tags tags, const memory::desc* weights,
                                 bool create) {
   OneThread one;
@@ -145,20 +146,20 @@ Key key(const ConvSpec& s) {
           s.bias};
 }
 
-// Returns the one spec that stands for all plans that differ from it in n and epilogue alone.
+// Returns the spec that stands for all plans that differ from it in n and epilogue alone.
 ConvSpec typical(ConvSpec spec) {
   spec.n = kTypicalSamples;
   spec.bias = false;
   return spec;
 }
 
-// 0: fast, 1: patches and a matmul, 2: plain loops, a hundred times slower.
+// Returns 0 for a fast implementation, 1 for patches and a matmul, 2 for plain loops, which are a hundred times slower.
 int slowness(const std::string& implementation) {
   if (implementation.starts_with("ref")) return 2;
   return implementation.find("gemm") == std::string::npos ? 0 : 1;
 }
 
-// The best names for the layouts of `spec`, and what weights they go with.
+// Returns the best names for the layouts of `spec`, and the weights' form that goes with them.
 const Choice& choose(Engine& engine, const ConvSpec& spec) {
   const ConvSpec common = typical(spec);
   const auto [found, fresh] = engine.choices.try_emplace(key(common));
@@ -197,8 +198,8 @@ Detour plan_detour(Engine& engine, const ConvSpec& spec) {
   const bool strided = spec.stride[0] > 1 || spec.stride[1] > 1;
   const bool padded = spec.padding[0] > 0 || spec.padding[1] > 0;
   if (spec.kind == ConvKind::weight_grad && nhwc && spec.kh * spec.kw == 1 && strided && !padded) {
-    // Only the pixels under the stride count: with them alone it is a convolution of stride 1. oneDNN 2.6 gathers them
-    // itself and writes past its buffer for few input channels.
+    // Only the pixels under the stride count, and with these alone this is a convolution of stride 1. oneDNN 2.6
+    // gathers them itself, and writes past its buffer if there are few input channels.
     detour.input = true;
     detour.spec.h = spec.out_h();
     detour.spec.w = spec.out_w();
@@ -223,7 +224,8 @@ WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
   layout.elements = static_cast<int64_t>(desc.get_size()) / size_of(layout.dtype);
 
   const Blocking blocking = blocking_of(desc);
-  // The term of index `i` of dimension `d`: its digits in the inner blocks, last block first, then the outer stride.
+  // Returns the term that index `i` of dimension `d` adds to a place: its digits in the inner blocks, last block first,
+  // then the outer stride.
   const auto place = [&](int d, int64_t i) {
     int64_t sum = 0, inner = 1;
     for (size_t b = blocking.inner_blocks.size(); b-- > 0;) {

@@ -2,7 +2,7 @@
 
 #include "graph/error.h"
 
-// libgomp's, declared here because only some compilers ship its header.
+// libgomp's functions are declared here because only some compilers have its header.
 extern "C" {
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
@@ -26,7 +26,8 @@ std::string name() {
 
 namespace {
 
-// oneDNN's instruction sets are sets of bits: one that holds another has all its bits.
+// Returns whether oneDNN may use `isa`. An instruction set is a set of bits, and one that includes another has all its
+// bits.
 bool uses(dnnl::cpu_isa isa) {
   const int bits = static_cast<int>(isa);
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & bits) == bits;
@@ -42,7 +43,7 @@ std::string instruction_set() {
 }
 
 bool computes(DType dtype) {
-  // On processors with AVX-512 but no bf16 units oneDNN emulates bf16; that is slower than widening to f32.
+  // On processors with AVX-512 but without bf16 units oneDNN emulates bf16, which is slower than widening to f32.
   return dtype == DType::f32 || (dtype == DType::bf16 && uses(dnnl::cpu_isa::avx512_core_bf16));
 }
 
@@ -62,7 +63,7 @@ void Call::run(std::initializer_list<const void*> addresses) {
   OneThread one;
   Operand* operand = operands_.data();
   for (const void* address : addresses) {
-    // The library takes inputs as mutable too, but writes only to the padding of packed weights, where zeros are.
+    // The library takes inputs as mutable too, but writes only zeros to the padding of packed weights, where zeros are.
     if (operand->address != address) operand->memory.set_data_handle(const_cast<void*>(address));
     operand->address = address;
     ++operand;

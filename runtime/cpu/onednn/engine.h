@@ -1,5 +1,5 @@
-// oneDNN's engine, its primitives and their operands. Debian's oneDNN runs on libgomp; here every call is made by one
-// of our threads with libgomp told to use that thread alone, so it never starts a team.
+// oneDNN's engine, its primitives and their operands. Debian's oneDNN runs on libgomp. Here each call is made by one of
+// our threads, and libgomp is told to use that thread alone, so that it never starts others.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace kb::onednn {
 
-// While it lives, oneDNN plans for and runs in the calling thread alone.
+// While it lives, oneDNN plans for the calling thread alone and runs in it alone.
 class OneThread {
  public:
   OneThread();
@@ -27,7 +27,7 @@ class OneThread {
 struct Primitive {
   dnnl::primitive primitive;
   std::string implementation;
-  dnnl::memory::desc source, weights, bias, result;  // in the order of the op's own operands
+  dnnl::memory::desc source, weights, bias, result;  // in the order of the op's operands
   dnnl::memory::desc scratchpad;
   size_t scratch = 0;  // bytes, enough for the same call with any epilogue
 };
@@ -41,7 +41,7 @@ struct Tags {
 struct Choice {
   Tags tags{};
   dnnl::memory::desc weights;  // the form that oneDNN wants
-  int slowness = 0;            // 0: fast, 1: patches and a matmul, 2: plain loops
+  int slowness = 0;            // 0: fast; 1: patches and a matmul; 2: plain loops
 };
 
 using Key = std::vector<int64_t>;
@@ -50,20 +50,20 @@ struct Engine {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::map<Key, std::shared_ptr<const Primitive>> primitives;
-  std::map<Key, Choice> choices;  // of convolutions, without n and epilogue
+  std::map<Key, Choice> choices;  // keyed by the convolution without n and epilogue
 };
 
 dnnl::memory::data_type data_type(DType dtype);
 
-// One execution of a primitive on operands whose addresses may change from run to run. Changing one costs; an op in a
-// session keeps its addresses, so its calls neither allocate nor touch the operands' padding.
+// One execution of a primitive on operands whose addresses may change from run to run. A changed address costs time; an
+// op in a session keeps its addresses, so that its calls neither allocate nor touch the operands' padding.
 class Call {
  public:
   Call(Engine& engine, std::shared_ptr<const Primitive> primitive)
       : engine_(&engine), primitive_(std::move(primitive)) {}
 
   void add(int argument, const dnnl::memory::desc& desc);
-  // The addresses, in the order of `add`.
+  // Runs on these addresses, in the order in which the operands were added.
   void run(std::initializer_list<const void*> addresses);
   const Primitive& primitive() const { return *primitive_; }
 

@@ -18,8 +18,8 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
 
 DType result_dtype(const MatmulSpec& spec) { return spec.wide ? DType::f32 : spec.dtype; }
 
-// `part` is one shard of `whole`: its extents, between the strides of the whole. `dense`: but for those of the result.
-// `create` false: everything but the code itself.
+// Makes the primitive of `part`, one shard of `whole`: it has the extents of the part and the strides of the whole. If
+// `dense`, the result's rows are without gaps. If `create` is false, it makes everything but the code.
 std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part, bool dense,
                                 bool create) {
   OneThread one;
@@ -30,7 +30,7 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   made->weights =
       matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
   made->result = matrix(result_dtype(whole), part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
-  // Broadcast over the batch and the rows.
+  // The bias is broadcast over the batch and the rows.
   const memory::dims bias = part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n};
   if (whole.bias) made->bias = matrix(DType::f32, 1, 1, part.n, part.n, part.n, 1).reshape(bias);
   dnnl::primitive_attr attr;
@@ -46,8 +46,8 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   return made;
 }
 
-// oneDNN generates the code of its plain product at the first call, for some 20 ms, whatever was planned before: a call
-// of two by two makes that a part of planning and not of the first step.
+// oneDNN generates the code of its plain product at the first call, in some 20 ms, whatever was planned before. A
+// product of two by two makes this happen when planning and not in the first step.
 void generate_product() {
   OneThread one;
   const float a[4] = {}, b[4] = {};
@@ -85,8 +85,8 @@ class MatmulOp : public LibraryOp {
   MatmulOp(Engine& engine, const MatmulSpec& spec, int shards)
       : spec_(spec), element_(size_of(spec.dtype)), result_element_(size_of(result_dtype(spec))) {
     const MatmulCut cut = cut_matmul(spec, shards);
-    // oneDNN's fast matmul wants its operands without gaps between the rows; columns of c have them, columns of a
-    // transposed b do not.
+    // oneDNN's fast matmul needs operands without gaps between the rows. A part of c's columns has gaps; a part of the
+    // columns of a transposed b has none.
     dense_ = cut.axis == MatmulCut::Axis::n && cut.bounds.size() > 2 && spec.batch == 1 && spec.transpose_b;
     for (size_t s = 0; s + 1 < cut.bounds.size(); ++s) {
       const MatmulShard part = matmul_shard(spec, cut, s);
@@ -114,7 +114,7 @@ class MatmulOp : public LibraryOp {
  private:
   struct Shard {
     MatmulShard part;
-    size_t own, dense;  // scratch: oneDNN's, the result's
+    size_t own, dense;  // offsets in scratch: oneDNN's own, and the dense result
     Call call;
   };
 
@@ -138,10 +138,10 @@ class MatmulOp : public LibraryOp {
   }
 
   MatmulSpec spec_;
-  int64_t element_, result_element_;  // bytes
+  int64_t element_, result_element_;  // bytes of an element of the inputs, and of the result
   bool dense_ = false;
   ScratchLayout scratch_;
-  mutable std::vector<Shard> shards_;  // calls remember addresses
+  mutable std::vector<Shard> shards_;  // mutable, since a call stores addresses in it
 };
 
 }  // namespace

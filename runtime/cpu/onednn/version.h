@@ -1,12 +1,12 @@
-// The calls that oneDNN 2 and oneDNN 3 spell differently: primitive descriptors, and the form of a tensor in memory. No
-// other file asks which version it is.
+// The calls that differ between oneDNN 2 and oneDNN 3: primitive descriptors, and the form of a tensor in memory. No
+// other file asks for the version.
 #pragma once
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
 namespace kb::onednn {
 
-// Makes the description of a primitive. `arguments` describe it in oneDNN's order: algorithm, tensors, window.
+// Makes the description of a primitive. `arguments` are in oneDNN's order: algorithm, tensors, window.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc primitive_desc(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                   const Arguments&... arguments) {
@@ -17,7 +17,7 @@ typename Primitive::primitive_desc primitive_desc(const dnnl::engine& engine, co
 #endif
 }
 
-// A gradient, which needs the description of its forward primitive.
+// Makes the description of a gradient, which needs that of its forward primitive.
 template <class Primitive, class Forward, class... Arguments>
 typename Primitive::primitive_desc gradient_desc(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                  const Forward& forward, const Arguments&... arguments) {
@@ -28,11 +28,11 @@ typename Primitive::primitive_desc gradient_desc(const dnnl::engine& engine, con
 #endif
 }
 
-// The form of a blocked tensor in memory: elements, and between blocks strides.
+// The form of a blocked tensor in memory, in elements.
 struct Blocking {
-  dnnl::memory::dims padded;                    // extents, filled up to whole blocks
-  dnnl::memory::dims strides;                   // from one outermost block of an axis to the next
-  dnnl::memory::dims inner_blocks, inner_axes;  // from the outermost inner block to the innermost: extent and axis
+  dnnl::memory::dims padded;                    // extents, padded to whole blocks
+  dnnl::memory::dims strides;                   // elements from one outermost block of an axis to the next
+  dnnl::memory::dims inner_blocks, inner_axes;  // extent and axis of each inner block, the outermost first
 };
 
 inline Blocking blocking_of(const dnnl::memory::desc& desc) {

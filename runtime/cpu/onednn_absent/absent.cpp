@@ -1,4 +1,4 @@
-// Built where oneDNN is not: no engine, so every plan is Eigen's.
+// Takes oneDNN's place in a build without it: there is no engine, so every plan is Eigen's.
 #include "graph/error.h"
 #include "runtime/cpu/library_parts.h"
 

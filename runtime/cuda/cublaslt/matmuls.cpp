@@ -11,9 +11,9 @@
 namespace kb::cublaslt {
 namespace {
 
-constexpr int64_t kWorkspaceLimit = 64 << 20;  // bytes
-constexpr int kCandidates = 8;                 // algorithms tried
-constexpr int64_t kAlignment = 256;            // of a workspace, bytes
+constexpr int64_t kWorkspaceLimit = 64 << 20;  // greatest workspace, bytes
+constexpr int kCandidates = 8;                 // number of algorithms that are tried
+constexpr int64_t kAlignment = 256;            // alignment of a workspace, bytes
 
 class MatmulOp : public cuda::LibraryOp {
  public:

@@ -1,5 +1,5 @@
-// The matrix products of a device library, over cuBLASLt: an algorithm is chosen once for equal specs, by its pick if
-// one is given, else by trials. cuBLASLt answers nothing without a device.
+// The matrix products of a device library, by cuBLASLt. An algorithm is chosen once for equal specs: by its pick if one
+// is given, else by trials. Without a device cuBLASLt answers nothing.
 #pragma once
 #include <cublasLt.h>
 
@@ -12,12 +12,12 @@
 
 namespace kb::cublaslt {
 
-std::string version();  // "cuBLASLt 13.1.0"
+std::string version();  // returns "cuBLASLt 13.1.0"
 
 // Throws InternalError unless `status` is success.
 void check(cublasStatus_t status, const char* call);
 
-// Descriptors of one product, destroyed with this.
+// The descriptors of one product. The destructor destroys them.
 class Problem {
  public:
   explicit Problem(const MatmulSpec& spec);
@@ -25,23 +25,23 @@ class Problem {
   Problem& operator=(const Problem&) = delete;
   ~Problem();
 
-  // At most `most` algorithms, the heuristics' favourite first, none of them with a sum of parts in less than f32 or
-  // in an order that may change.
+  // Returns at most `most` algorithms, the heuristics' favourite first. None of them adds parts of a sum in less than
+  // f32 or in an order that may change.
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms(cublasLtHandle_t handle, int64_t workspace, int most) const;
-  // Workspace of an algorithm, bytes; -1: it is none for this product here.
+  // Returns the workspace of an algorithm in bytes; -1: the algorithm cannot do this product here.
   int64_t workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
   void enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, cuda::Stream stream, const void* a,
                const void* b, const void* bias, void* c, void* workspace, int64_t workspace_bytes) const;
 
  private:
-  bool wide_sums_;  // f64
+  bool wide_sums_;  // true: sums are in f64
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, d_ = nullptr;
 };
 
-// An algorithm as text, and back; only the same version of cuBLASLt reads it.
+// Returns an algorithm as text. Only the same version of cuBLASLt can read it.
 std::string to_pick(const cublasLtMatmulAlgo_t& algorithm);
-// Throws Error for a text that is none, or another version's.
+// Returns the algorithm of a text. Throws Error when the text is none, or another version's.
 cublasLtMatmulAlgo_t from_pick(const std::string& pick);
 
 // A product with its algorithm.
@@ -54,13 +54,13 @@ struct MatmulPlan {
 
 class Matmuls {
  public:
-  // On the handles' device, whose context is current. `picks` is read, and added to.
+  // Works on the handles' device, whose context is current. Chosen picks are added to `picks`.
   Matmuls(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks);
   ~Matmuls();
   Matmuls(const Matmuls&) = delete;
   Matmuls& operator=(const Matmuls&) = delete;
 
-  // Throws Error where cuBLASLt has no implementation.
+  // Throws Error when cuBLASLt has no implementation.
   std::unique_ptr<cuda::LibraryOp> plan(const MatmulSpec& spec);
 
  private:
@@ -70,7 +70,7 @@ class Matmuls {
   const cuda::DeviceHandles& device_;
   cublasLtHandle_t handle_ = nullptr;
   cuda::LibraryPicks& picks_;
-  std::map<std::string, std::shared_ptr<const MatmulPlan>> chosen_;  // by the spec's text
+  std::map<std::string, std::shared_ptr<const MatmulPlan>> chosen_;  // keyed by the spec's text
 };
 
 }  // namespace kb::cublaslt

@@ -9,7 +9,7 @@
 namespace kb::cublaslt {
 namespace {
 
-constexpr uint32_t kAlignment = 16;  // bytes: of operands
+constexpr uint32_t kAlignment = 16;  // alignment of operands, bytes
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -93,7 +93,7 @@ Problem::Problem(const MatmulSpec& spec) : wide_sums_(spec.dtype == DType::f64) 
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, transposed(layout.transpose_first));
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, transposed(layout.transpose_second));
   set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue(spec)));
-  // The heuristics read off this address how a bias is aligned.
+  // The heuristics take the alignment of the bias from this address.
   if (spec.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{kAlignment}));
   first_ = matrix(spec.dtype, layout.first, spec.batch);
   second_ = matrix(spec.dtype, layout.second, spec.batch);
@@ -110,8 +110,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> Problem::algorithms(cublasLtHandle_
                                                                  int most) const {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(workspace));
-  // Parts of a sum are kept in the compute type and added in a step of their own; in place, or in the output's type,
-  // they would be added in less than f32.
+  // The parts of a sum are kept in the compute type and added in a step of their own. In place, or in the output's
+  // type, they would be added in less than f32.
   preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                  static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,

@@ -7,11 +7,11 @@
 namespace kb::cudnn {
 namespace {
 
-using Extents = std::array<int64_t, 4>;  // in the order N, C, H, W; of filters O, I, H, W
+using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I, H, W
 
-// Every buffer of ours starts at 64 bytes, and so does every parameter in the flat vectors (at 32 in their 16-bit
-// copy).
-constexpr int64_t kAlignment = 16;  // bytes
+// Every buffer of ours begins at a multiple of 64 bytes, and so does every parameter in the flat vectors (in their
+// 16-bit copy, at a multiple of 32).
+constexpr int64_t kAlignment = 16;  // alignment of tensors, bytes
 
 cudnnDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -28,7 +28,7 @@ cudnnDataType_t data_type(DType dtype) {
   }
 }
 
-// Sums and epilogues are computed in this.
+// Returns the type in which sums and epilogues are computed.
 cudnnDataType_t sum_type(const ConvSpec& spec) {
   return spec.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
@@ -85,7 +85,7 @@ Descriptor window(const ConvSpec& spec) {
   return result;
 }
 
-// The names that cuDNN has for one kind of convolution and its attributes.
+// cuDNN's names for one kind of convolution and its attributes.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, window, filter, image, result;
@@ -121,7 +121,7 @@ Names names(ConvKind kind) {
   throw InternalError("convolution: no such kind");
 }
 
-// y = x + b
+// Makes the operation y = x + b.
 Descriptor addition(cudnnDataType_t type, const Descriptor& x, const Descriptor& b, const Descriptor& y) {
   const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
   Descriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);

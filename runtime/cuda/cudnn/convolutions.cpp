@@ -14,9 +14,9 @@
 namespace kb::cudnn {
 namespace {
 
-constexpr size_t kCandidates = 10;           // implementations tried
-constexpr int64_t kAlignment = 256;          // of a workspace, bytes
-constexpr uintptr_t kOperandAlignment = 16;  // bytes
+constexpr size_t kCandidates = 10;           // number of implementations that are tried
+constexpr int64_t kAlignment = 256;          // alignment of a workspace, bytes
+constexpr uintptr_t kOperandAlignment = 16;  // alignment of operands, bytes
 
 int64_t mb(int64_t bytes) { return (bytes + 500'000) / 1'000'000; }
 
@@ -24,8 +24,9 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 int64_t filter_elements(const ConvSpec& spec) { return spec.o * (spec.c / spec.groups) * spec.kh * spec.kw; }
 
-// Bytes. Engines that want more copy whole operands. Of ResNet-50's 161 in bf16 at 256 samples none needs more than
-// the first, whose 3 channels cuDNN pads to 8 (206 MB): it grows with the minibatch, and so does the limit.
+// Returns the most bytes of a workspace; engines that want more copy whole operands. Of ResNet-50's 161 convolutions in
+// bf16 at 256 samples, only the first one needs more than 256 MiB or half of its operands would give: cuDNN pads its 3
+// channels to 8 (206 MB). That grows with the minibatch, and so does the limit.
 int64_t workspace_limit(const ConvSpec& spec) {
   const int64_t operands = input_elements(spec) + filter_elements(spec) + output_elements(spec);
   return std::max<int64_t>(256 << 20, operands * size_of(spec.dtype) / 2);
@@ -36,7 +37,7 @@ void check_operand(const void* address) {
          "convolution: an operand that does not lie at a multiple of 16 bytes");
 }
 
-// Addresses by the graph's unique ids.
+// Addresses of the graph's tensors.
 struct Operands {
   void *image = nullptr, *filter = nullptr, *result = nullptr, *bias = nullptr;
 };
@@ -76,7 +77,7 @@ class ConvOp : public cuda::LibraryOp {
          std::shared_ptr<const ConvPlan> chosen)
       : device_(device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
-  // The workspace, moved up to its alignment.
+  // Returns the bytes of the workspace and of its alignment.
   int64_t scratch_bytes() const override {
     const int64_t needed = chosen_->plan.workspace;
     return needed == 0 ? 0 : needed + kAlignment;

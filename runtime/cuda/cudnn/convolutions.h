@@ -1,5 +1,5 @@
-// The convolutions of a device library, over cuDNN: an implementation is chosen once for equal specs, by its pick if
-// one is given, else by trials; without a device, as its properties and the heuristics have it.
+// The convolutions of a device library, by cuDNN. An implementation is chosen once for equal specs: by its pick if one
+// is given, else by trials. Without a device, the heuristics choose from the properties of one.
 #pragma once
 #include <map>
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace kb::cudnn {
 
-std::string version();  // "cuDNN 9.19.0"
+std::string version();  // returns "cuDNN 9.19.0"
 
-// A plan with the graph that it is of.
+// A plan and the graph that it computes.
 struct ConvPlan {
   Descriptor graph;
   Plan plan;
@@ -21,15 +21,15 @@ struct ConvPlan {
 
 class Convolutions {
  public:
-  // On the handles' device, whose context is current. `picks` is read, and added to.
+  // Works on the handles' device, whose context is current. Chosen picks are added to `picks`.
   Convolutions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks, bool deterministic);
-  // Without a device: plans can be made, and asked for their scratch, but not run.
+  // Works without a device: plans can be made, and their scratch be asked for, but they do not run.
   Convolutions(const std::string& architecture, cuda::LibraryPicks& picks, bool deterministic);
   ~Convolutions();
   Convolutions(const Convolutions&) = delete;
   Convolutions& operator=(const Convolutions&) = delete;
 
-  // Throws Error where cuDNN has no implementation.
+  // Throws Error when cuDNN has no implementation.
   std::unique_ptr<cuda::LibraryOp> plan(const ConvSpec& spec);
 
  private:
@@ -40,7 +40,7 @@ class Convolutions {
   DeviceChoice choice_;
   cuda::LibraryPicks& picks_;
   bool deterministic_;
-  std::map<std::string, std::shared_ptr<const ConvPlan>> chosen_;  // by the spec's text
+  std::map<std::string, std::shared_ptr<const ConvPlan>> chosen_;  // keyed by the spec's text
 };
 
 }  // namespace kb::cudnn

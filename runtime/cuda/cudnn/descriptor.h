@@ -1,4 +1,4 @@
-// cuDNN's backend descriptors with checked calls. Where a call fails, the error names it, the status and cuDNN's own
+// cuDNN's backend descriptors with checked calls. When a call fails, the error has the call, the status and cuDNN's
 // last message; the runtime adds the schedule step and the place in the user's code.
 #pragma once
 #include <cudnn_graph.h>
@@ -14,7 +14,7 @@ namespace kb::cudnn {
 // Throws InternalError unless `status` is success.
 void check(cudnnStatus_t status, const char* call);
 
-// One descriptor, destroyed with this. Attributes are set, then it is finalised; a finalised one may be set as an
+// One descriptor; the destructor destroys it. Attributes are set, then it is finalised. A finalised one may become an
 // attribute of several others, which keep what they need of it.
 class Descriptor {
  public:
@@ -47,10 +47,11 @@ class Descriptor {
     return set(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
   }
   void finalize();
-  // Finalises it, but returns false if cuDNN does not support this, or fails to build it; a wrong call throws.
+  // Finalises the descriptor. Returns false when cuDNN does not support it or fails to build it; throws when the call
+  // is wrong.
   bool supported();
 
-  // How many elements of at most `room` the attribute gave.
+  // Reads an attribute of at most `room` elements into `data`; returns their number.
   int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room, void* data) const;
   int64_t get_integer(cudnnBackendAttributeName_t name) const;
   std::string get_text(cudnnBackendAttributeName_t name) const;
@@ -60,7 +61,7 @@ class Descriptor {
     values.resize(static_cast<size_t>(get(name, type, room, values.data())));
     return values;
   }
-  // The descriptors that the attribute holds, at most `room`; cuDNN fills ones of ours.
+  // Returns the descriptors that an attribute has, at most `room`. cuDNN copies them into ones of ours.
   std::vector<Descriptor> get_descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                           int64_t room) const;
 

@@ -7,14 +7,14 @@
 namespace kb::cudnn {
 namespace {
 
-// The properties in which the three devices differ, as cudaGetDeviceProperties gives them.
+// The properties in which the three devices differ, as cudaGetDeviceProperties reports them.
 struct Model {
   const char *architecture, *name;
   int version;                  // 100 times the compute capability
-  int64_t processors;           // multiprocessors
-  int64_t shared, blocks;       // most shared memory a block (bytes, opted in); most blocks a multiprocessor
-  int64_t memory, cache;        // bytes
-  int64_t clock, memory_clock;  // kHz
+  int64_t processors;           // number of multiprocessors
+  int64_t shared, blocks;       // most shared memory of a block (bytes, opted in); most blocks of a multiprocessor
+  int64_t memory, cache;        // bytes of memory and of the second cache
+  int64_t clock, memory_clock;  // clocks of the processors and the memory, kHz
 };
 
 constexpr Model kModels[] = {
@@ -23,7 +23,7 @@ constexpr Model kModels[] = {
     {"sm_100", "NVIDIA B200", 1000, 148, 232448, 32, 191'514'017'792, 132'120'576, 1'965'000, 3'996'000},
 };
 
-// The names of the fields are cuDNN's own (it names the one that it misses).
+// Returns the properties as JSON, with cuDNN's own names of the fields (its error names a missing one).
 std::string json(const Model& m) {
   return fmt::format(
       R"({{"deviceVer":{},"deviceName":"{}","multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"maxCtasPerSM":{},)"

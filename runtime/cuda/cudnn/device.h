@@ -1,5 +1,5 @@
-// The description of a device from which cuDNN chooses and builds plans: of a device that is here, or, so that plans
-// can be built on a machine without a GPU, of the one that an architecture's name stands for.
+// The description of a device from which cuDNN chooses and builds plans: of a device of this machine or, so that plans
+// can be built without a GPU, of one that an architecture's name stands for.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace kb::cudnn {
 
-// For which device plans are made. With a handle they can be run.
+// The device that plans are made for. With a handle they can be run.
 class DeviceChoice {
  public:
   explicit DeviceChoice(cudnnHandle_t handle) : handle_(handle) {}
-  // An A100 (sm_80), H200 (sm_90) or B200 (sm_100), none of which need be here. Throws Error for another architecture.
+  // Describes an A100 (sm_80), H200 (sm_90) or B200 (sm_100), which this machine need not have. Throws Error for
+  // another architecture.
   explicit DeviceChoice(const std::string& architecture);
 
-  // Null: no device is here.
+  // Null: this machine has no device.
   cudnnHandle_t handle() const { return handle_; }
-  // Tells a descriptor of the device, by whichever of its two attributes applies; where it has none for handles, it
-  // reads the device off its operation graph.
+  // Set the device in a descriptor, by the one of its two attributes that applies. A descriptor without an attribute
+  // for handles takes the device from its operation graph.
   void set_graph(Descriptor& graph) const;
   void set_heuristics(Descriptor& heuristics) const;
   void set_engine(Descriptor& engine) const;

@@ -51,7 +51,7 @@ std::string pick_of(const Descriptor& engine, const Descriptor& configuration) {
   return pick;
 }
 
-// False: its configuration is not supported after all.
+// Builds a plan. Returns false when its configuration turns out not to be supported.
 bool build(Plan& plan, const DeviceChoice& device) {
   plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan.configuration);
   device.set_plan(plan.plan);
@@ -79,7 +79,7 @@ bool known(const std::vector<Plan>& plans, const std::string& pick) {
   return std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) { return plan.pick == pick; });
 }
 
-// Keeps `plans` such that all want the least workspace of those seen.
+// Adds a plan if it needs the least workspace; `plans` keeps those that need the least seen so far.
 void add_if_least(std::vector<Plan>& plans, Plan plan) {
   if (!plans.empty() && plan.workspace > plans.front().workspace) return;
   if (!plans.empty() && plan.workspace < plans.front().workspace) plans.clear();
@@ -93,7 +93,7 @@ Error bad_pick(const std::string& pick, const char* why) {
                   pick, why));
 }
 
-// Reads an integer that ends at `end`, and steps over both.
+// Reads an integer that ends with the character `end`, and moves `at` past both.
 int64_t read_integer(const char*& at, char end, const std::string& pick) {
   char* stop = nullptr;
   const int64_t value = std::strtoll(at, &stop, 10);
@@ -106,7 +106,7 @@ int64_t read_integer(const char*& at, char end, const std::string& pick) {
 
 std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most) {
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    std::vector<Plan> plans, large;  // within the limit; of the least workspace
+    std::vector<Plan> plans, large;  // plans within the limit; plans with the least workspace
     for (Descriptor& configuration : configurations(graph, device, mode)) {
       if (plans.size() == most) break;
       const Descriptor engine = engine_of(configuration);

@@ -1,4 +1,4 @@
-// The plug-in library libkilobatch_cuda: the CUDA backend over NVRTC, cuDNN and cuBLASLt.
+// The plug-in library libkilobatch_cuda: the CUDA backend with NVRTC, cuDNN and cuBLASLt.
 #include "runtime/commit.h"
 #include "runtime/cuda/vendor/factories.h"
 #include "runtime/cuda/vendor/vendor_library.h"

@@ -1,4 +1,4 @@
-// Our declarations of the driver against those of the toolkit.
+// Checks our declarations of the driver against the toolkit's.
 #include "runtime/cuda/driver.h"
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// Our declarations of NCCL against those of its header, where there is one beside the toolkit.
+// Checks our declarations of NCCL against its header, if it is installed.
 #if __has_include(<nccl.h>)
 #include <nccl.h>
 

@@ -1,4 +1,4 @@
-// Our declarations of NVRTC against those of the toolkit.
+// Checks our declarations of NVRTC against the toolkit's.
 #include <nvrtc.h>
 
 #include <type_traits>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Equal but for the result, an enumeration there and an int here.
+// Tells whether two functions are equal but for the result, which is an enumeration there and an int here.
 template <class Ours, class Theirs>
 struct SameCall : std::false_type {};
 template <class Result, class... Arguments>

@@ -1,11 +1,11 @@
-// Whether a function of ours and one of a toolkit's header can be called alike.
+// Tells whether a function of ours and one of a toolkit's header can be called in the same way.
 #pragma once
 #include <type_traits>
 
 namespace kb::cuda {
 
-// Equal types; enumerations and integers of one size, or trivial structures of one size and alignment, which are passed
-// alike; pointers to such.
+// Returns whether two argument types are passed in the same way: equal types; enumerations and integers of one size;
+// trivial structures of one size and alignment; and pointers to these.
 template <class Ours, class Theirs>
 constexpr bool same_argument() {
   if constexpr (std::is_same_v<Ours, Theirs>)
@@ -23,7 +23,7 @@ constexpr bool same_argument() {
                std::is_enum_v<Theirs> || std::is_integral_v<Theirs>)&&sizeof(Ours) == sizeof(Theirs);
 }
 
-// `Code`: the enumeration of its results, which are int here.
+// `Code` is the enumeration of the toolkit's results, which are int here.
 template <class Code, class Ours, class Theirs>
 struct SameCall : std::false_type {};
 template <class Code, class R, class S, class... A, class... B>

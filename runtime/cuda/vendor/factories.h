@@ -1,5 +1,5 @@
-// The parts of the CUDA backend for real devices: NVRTC with its disk cache; cuDNN and cuBLASLt, whose measured choices
-// are kept beside it.
+// The parts of the CUDA backend for real devices: NVRTC with its disk cache, and cuDNN and cuBLASLt, whose measured
+// choices are kept beside that.
 #pragma once
 #include "runtime/cuda/backend.h"
 

@@ -9,7 +9,7 @@
 namespace kb::cuda {
 namespace {
 
-constexpr int64_t kUnknownMatmulScratch = 32 << 20;  // bytes
+constexpr int64_t kUnknownMatmulScratch = 32 << 20;  // scratch of a matmul without a device, bytes
 
 class VendorLibrary : public DeviceLibrary {
  public:
@@ -25,7 +25,7 @@ class VendorLibrary : public DeviceLibrary {
     if (node.op == Op::matmul && !matmuls_) return kUnknownMatmulScratch;
     return make_plan(graph, node, epilogue)->scratch_bytes();
   }
-  // cuDNN reads filters as the layout pass leaves them.
+  // cuDNN reads filters as the layout pass leaves them, so nothing is packed.
   int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
 
   std::unique_ptr<LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
@@ -42,7 +42,7 @@ class VendorLibrary : public DeviceLibrary {
     return matmuls_->plan(matmul_spec(graph, node, epilogue));
   }
 
-  // On a device from the first convolution on: a handle of cuDNN's loads hundreds of megabytes of libraries.
+  // Opens cuDNN on the device when the first convolution needs it: its handle loads hundreds of megabytes of libraries.
   cudnn::Convolutions& convolutions() const {
     if (!convolutions_) convolutions_.emplace(*device_, picks_, deterministic_);
     return *convolutions_;
@@ -51,7 +51,7 @@ class VendorLibrary : public DeviceLibrary {
   std::optional<DeviceHandles> device_;
   bool deterministic_ = true;
   mutable LibraryPicks picks_;
-  // Both remember what they chose.
+  // Both remember what they chose, so they are kept.
   mutable std::optional<cudnn::Convolutions> convolutions_;
   mutable std::optional<cublaslt::Matmuls> matmuls_;
 };

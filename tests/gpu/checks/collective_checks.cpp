@@ -19,7 +19,7 @@ struct Case {
   std::unique_ptr<cuda::Reduction> reduction;
 };
 
-// A captured step forks off the stream of sums and joins it again. With one rank the sum is that rank's own array.
+// A captured step branches off the stream of sums and joins it again. With one rank the sum is that rank's own array.
 void a_sum_is_captured_and_replayed(TestGpu& gpu) {
   const OpenGpu open(gpu);
   const cuda::Driver& driver = *open.driver;
@@ -55,7 +55,7 @@ void a_sum_is_captured_and_replayed(TestGpu& gpu) {
   driver(driver.graph_exec_destroy, graph);
 }
 
-// As many ranks as there are devices, up to four; each is a thread.
+// There are as many ranks as devices, up to four; each is a thread.
 void sums_have_the_bits_of_the_hosts(TestGpu& gpu) {
   const std::unique_ptr<cuda::Driver> driver = gpu.driver();
   int devices = 0;

@@ -1,4 +1,4 @@
-// Sums over ranks on their devices, as one of the ranks sees them.
+// Sums over ranks on their devices, as one rank sees them.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kb::test {
 
-// Every dtype and size, one reduction after the other: "", or what is wrong; bits where the algorithm is exact. All
-// ranks call it at the same time, each with a device of its own.
+// Sums arrays of every dtype and size, one reduction after another. Returns what is wrong, or "". If the algorithm is
+// exact, the bits are compared. All ranks call it at the same time, each with another device.
 std::string sums_conform(const cuda::OpenDevice& device, const cuda::Factories& factories, Communicator& ranks,
                          Algorithm algorithm, std::initializer_list<int64_t> sizes);
 

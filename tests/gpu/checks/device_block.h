@@ -1,4 +1,4 @@
-// Memory of the device for one operand of a call.
+// Device memory for one operand of a call.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,9 +10,9 @@ namespace kb::test {
 
 class DeviceBlock {
  public:
-  // At `shift` bytes behind a multiple of 256. With a margin, bytes behind the block's end that nothing may touch, the
-  // block is filled with what is not zero, as memory is that others have used; without one it ends where the allocation
-  // does and is not written at all, so that tools see who reads or writes outside of it, or reads before it is written.
+  // The block begins `shift` bytes after a multiple of 256. With a margin, bytes after the block's end that nothing may
+  // touch, the block is filled with values other than zero, as used memory is. Without one it ends with the allocation
+  // and is not written, so that tools see accesses outside of it and reads before the first write.
   static constexpr size_t kMargin = 512;
   DeviceBlock(const cuda::OpenDevice& device, int64_t bytes, size_t margin = kMargin, size_t shift = 0);
   ~DeviceBlock();
@@ -20,10 +20,10 @@ class DeviceBlock {
   DeviceBlock& operator=(const DeviceBlock&) = delete;
 
   std::byte* data() const { return reinterpret_cast<std::byte*>(address_ + shift_); }
-  // As it was when made.
+  // Makes the block as it was at first.
   void clear();
   void write(std::span<const std::byte> bytes);
-  // Fails the running test where the margin has been written to.
+  // Returns the block's bytes. Fails the running test when the margin was written to.
   std::vector<std::byte> read() const;
 
  private:

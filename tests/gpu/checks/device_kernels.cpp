@@ -38,7 +38,7 @@ DeviceKernels::Results DeviceKernels::launch(const ir::Kernel& kernel, std::span
   for (const BufferRange& range : ranges) {
     const size_t shift = reinterpret_cast<uintptr_t>(range.begin) % 256;
     memory.push_back(std::make_unique<DeviceBlock>(device, range.bytes, margin, shift));
-    if (range.defined || !range.scratch)  // of an output a launch may write a part
+    if (range.defined || !range.scratch)  // a launch may write only a part of an output
       memory.back()->write({range.begin, static_cast<size_t>(range.bytes)});
   }
   std::vector<void*> values, parameters;

@@ -5,7 +5,7 @@
 namespace kb::test {
 namespace {
 
-// The KernelIR interpreter has the bits of the CPU's kernels, and needs no compiler.
+// Runs kernels in the KernelIR interpreter, which has the bits of the CPU's kernels and needs no compiler.
 KernelRunner interpreted(const std::vector<ir::Kernel>&) { return ir::run; }
 
 void check_class(TestGpu& gpu, const KernelClass& cls) {

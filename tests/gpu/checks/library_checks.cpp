@@ -1,6 +1,6 @@
-// Compares the results of a device library with the graph interpreter's: in every dtype and with epilogues, run
-// directly and from captured graphs. Fails the running test for every call whose result is too far off, whose bits
-// differ between two runs or two libraries of equal picks, or that writes outside of its result and scratch.
+// Compares the results of a device library with the graph interpreter's, in every dtype and with epilogues, run
+// directly and from captured graphs. The running test fails for a call whose result is too far off, whose bits differ
+// between two runs or two libraries of equal picks, or that writes outside of its result and scratch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace kb::test {
 namespace {
 
-// One library node on inputs of its own.
+// One library node with its inputs.
 struct LibraryCase {
   std::string what;
   Graph graph{"call"};
@@ -38,7 +38,7 @@ struct LibraryCase {
   }
 };
 
-// ---- running
+// ---- running a call
 
 class Call {
  public:
@@ -60,7 +60,7 @@ class Call {
     return results();
   }
 
-  // Returns the results of the same calls from a captured graph that is launched a second time.
+  // Returns the results of the same call from a captured graph that is launched twice.
   std::vector<std::byte> replay() {
     const cuda::Driver& driver = device_.driver;
     cuda::Captured captured = nullptr;
@@ -100,16 +100,16 @@ class Call {
   std::vector<std::unique_ptr<DeviceBlock>> inputs_;
 };
 
-// ---- judging
+// ---- judging a result
 
-// The channel that element i of a result belongs to.
+// Returns the channel that element i of a result belongs to.
 size_t channel_of(const LibraryCase& c, size_t i) {
   const Dims& shape = c.node.type().shape;
   if (c.node.op == Op::matmul || c.node.attrs.has("block_out")) return i % static_cast<size_t>(shape.back());
   return i / static_cast<size_t>(shape[2] * shape[3]) % static_cast<size_t>(shape[1]);
 }
 
-// Largest error of a sum, relative to the sum of the absolute values of its terms, and of rounding the result.
+// The largest error of a sum, relative to the sum of its terms' absolute values, and that of rounding the result.
 struct Tolerance {
   double sum, rounding;
 };
@@ -163,7 +163,7 @@ void check(TestGpu& gpu, const std::vector<LibraryCase>& cases) {
     BOOST_TEST((Call(device, *again, cases[i]).run() == results[i]), cases[i].what + ": equal picks, other bits");
 }
 
-// ---- convolutions
+// ---- cases of convolutions
 
 struct ConvCase {
   DType dtype = DType::f32;
@@ -228,7 +228,7 @@ std::vector<ConvCase> conv_cases() {
   return cases;
 }
 
-// ---- matrix products
+// ---- cases of matrix products
 
 struct MatmulCase {
   DType dtype = DType::f32;
@@ -262,7 +262,7 @@ void check_convolutions(TestGpu& gpu) {
   for (const ConvCase& conv : conv_cases()) {
     for (const Op op : {Op::conv2d, Op::conv2d_input_grad, Op::conv2d_weight_grad})
       cases.push_back(make_case(conv, op, random));
-    if (is_low_precision(conv.dtype)) continue;  // no epilogues but in f32 and f64
+    if (is_low_precision(conv.dtype)) continue;  // epilogues are in f32 and f64 alone
     ConvCase fused = conv;
     fused.bias = true;
     cases.push_back(make_case(fused, Op::conv2d, random));

@@ -54,11 +54,11 @@ std::vector<double> losses_of_lent(Backend& backend, size_t blocks) {
   return losses;
 }
 
-Trained train(NetSession& net, uint32_t from, uint32_t to) {
+Trained train(NetSession& net, uint32_t from, uint32_t end) {
   Trained result;
   const int lag = net.session.lag();
   const auto read = [&](int age) { result.losses.push_back(net.session.read_scalar("loss", age)); };
-  for (uint32_t i = from; i < to; ++i) {
+  for (uint32_t i = from; i < end; ++i) {
     net.step(i);
     if (i - from >= static_cast<uint32_t>(lag)) read(lag);
   }

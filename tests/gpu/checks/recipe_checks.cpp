@@ -26,20 +26,20 @@ struct Training {
   Words words;
 };
 
-// 8 steps, the end of an epoch and an evaluation.
+// The training has 8 steps, the end of an epoch and an evaluation.
 Training lenet(const std::string& precision = "f32") {
   return {on_noise(lenet_mnist(), {1, 28, 28}, 20),
           {"--minibatch", "8", "--epochs", "1", "--lr", "0.01", "--precision", precision}};
 }
 
-// With crops and flips in its first kernel.
+// Its first kernel crops and flips the images.
 Training resnet8(const std::string& precision = "f32") {
   return {on_noise(resnet_cifar(), {3, 32, 32}, 8),
           {"--depth", "8", "--minibatch", "4", "--steps", "4", "--lr", "0.01", "--warmup-epochs", "0", "--precision",
            precision}};
 }
 
-// `lines`, `state`: bounds on the fake; state 0: not compared.
+// Trains on both backends. `lines` and `state` are bounds for the fake GPU; with state 0 the states are not compared.
 void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count, double lines, double state) {
   const TemporaryDirectory folder;
   const Outcome expected = train(*small_cpu(), training.recipe, training.words, folder / "cpu");
@@ -50,23 +50,23 @@ void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count,
 }
 
 void lenet_mnist_trains_as_on_the_cpu(TestGpu& gpu) { check_beside_cpu(gpu, lenet(), 10, 1e-5, 1e-5); }
-// State of resnet8 beside the CPU's: an activation within rounding of 0 passes its ReLU on one of them alone. Against
-// f64 that changed a layer's gradient by 2 % on a CPU whose library sums in the order of 8 lanes; losses agree to 1e-4.
+// The bound for the state of resnet8: an activation that is 0 up to rounding may pass its ReLU on one backend alone.
+// Compared with f64, that changed a layer's gradient by 2 % on a CPU whose library sums in the order of 8 lanes; losses
+// agree to 1e-4.
 constexpr double kMaskOfOneActivation = 0.05;
 void resnet_cifar_8_trains_as_on_the_cpu(TestGpu& gpu) {
   check_beside_cpu(gpu, resnet8(), 5, 1e-4, kMaskOfOneActivation);
 }
 
-// In 16 bits losses are compared, and states are not: rounding to 256 or 2048 steps passes every difference in the
-// order of a library's sums on, and after 8 steps velocities were 40 % apart (oneDNN 3.7, AVX2) while losses agreed to
-// 1e-4.
+// In 16 bits losses are compared and states are not. Rounding to 256 or 2048 steps passes on every difference in the
+// order of a library's sums: after 8 steps velocities were 40 % apart (oneDNN 3.7, AVX2), while losses agreed to 1e-4.
 void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
   const bool is_fake = gpu.slack() == 1;
   for (const auto& [precision, step] : {std::pair("bf16", 1.0 / 256), std::pair("f16", 1.0 / 2048)})
     check_beside_cpu(gpu, lenet(precision), 10, is_fake ? 1e-4 : 5 * step / gpu.slack(), 0);
 }
 
-// The device's copy, which kernels' speed is measured against, has a size that fits and a finite rate.
+// The speed of kernels is measured against a copy on the device: its size must fit, and its rate be finite.
 void a_devices_copy_is_timed(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   const int64_t bytes = device_copy_bytes(*backend);
@@ -75,7 +75,7 @@ void a_devices_copy_is_timed(TestGpu& gpu) {
   BOOST_TEST((rate > 0 && std::isfinite(rate)));
 }
 
-// All activations kept, and some computed again as on a device whose memory is short.
+// One run keeps all activations, and the other computes some again, as if the device's memory were short.
 void memory_changes_no_bit(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   for (const char* precision : {"f32", "bf16"}) {
@@ -101,7 +101,7 @@ void memory_changes_no_bit(TestGpu& gpu) {
   }
 }
 
-// Launch by launch, beside the model of the device.
+// The launches of a step are timed, and the model of the device gives a time for each.
 void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   NetSession net(*backend);
@@ -113,7 +113,7 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
     BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
 }
 
-// No time is one of steps that were enqueued alone; the last group is a part of one.
+// A time never belongs to steps that were only enqueued; the last group has fewer steps.
 void a_devices_steps_are_timed(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   NetSession net(*backend);
@@ -130,7 +130,7 @@ void a_devices_matmul_is_timed(TestGpu& gpu) {
   BOOST_TEST((rate.median > 0 && rate.best >= rate.median && std::isfinite(rate.best)));
 }
 
-// A step of four programs: virtual workers of two samples, whose sums are carried.
+// A step has four programs: virtual workers of two samples, whose sums are carried.
 void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   Training one = lenet(), other = resnet8();
   for (Training* training : {&one, &other}) training->words.insert(training->words.end(), {"--per-worker", "2"});
@@ -138,7 +138,7 @@ void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   check_beside_cpu(gpu, other, 5, 1e-4, kMaskOfOneActivation);
 }
 
-// With evaluations between the steps, each behind statistics of its own.
+// Evaluations come between the steps, each after its own estimate of the statistics.
 void batch_norm_is_estimated_as_on_the_cpu(TestGpu& gpu) {
   Training training = resnet8();
   training.words.insert(training.words.end(), {"--recompute-bn", "3"});
@@ -158,7 +158,7 @@ void two_runs_have_one_state_sha256(TestGpu& gpu) {
   }
 }
 
-// With the data set on the device and with batches that are sent, and from one to the other in the middle.
+// The data set is on the device, or batches are sent, or a run changes from one to the other in the middle.
 void bits_do_not_depend_on_where_the_data_are(TestGpu& gpu) {
   for (const auto& [recipe, words] : {lenet(), resnet8(), resnet8("bf16")}) {
     const TemporaryDirectory folder;
@@ -181,15 +181,14 @@ void bits_do_not_depend_on_where_the_data_are(TestGpu& gpu) {
   }
 }
 
-// A recipe's programs, evaluations between the steps, replayed or not.
+// A recipe's programs, with evaluations between the steps, are replayed or not.
 void captured_runs_equal_uncaptured_ones(TestGpu& gpu) {
   const TemporaryDirectory folder;
   const Training training = resnet8();
   const std::unique_ptr<Backend> replaying = gpu.backend(),
                                  waiting = gpu.backend({.sync_steps = true, .cache_directory = ""});
   const Outcome captured = train(*replaying, training.recipe, training.words, folder / "captured");
-  waiting->use_algorithm_choices(
-      replaying->algorithm_choices());  // so that there are no trials, which are replayed, too
+  waiting->use_algorithm_choices(replaying->algorithm_choices());  // without trials, which would be replayed too
   const int64_t replays = gpu.calls.graph_launches;
   const Outcome uncaptured = train(*waiting, training.recipe, training.words, folder / "uncaptured");
   check_lines(captured, uncaptured, 0);
@@ -197,7 +196,7 @@ void captured_runs_equal_uncaptured_ones(TestGpu& gpu) {
   BOOST_TEST(gpu.calls.graph_launches == replays);
 }
 
-// Begun on the CPU, gone on with on the GPU, ended on the CPU.
+// The run begins on the CPU, continues on the GPU and ends on the CPU.
 void a_run_goes_from_one_backend_to_the_other_and_back(TestGpu& gpu) {
   const TemporaryDirectory folder;
   const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);

@@ -9,10 +9,10 @@
 namespace kb::test {
 namespace {
 
-// Largest error of five steps in f32 with sums in another order, relative to the largest element of a tensor.
+// The greatest error of five steps in f32 with sums in another order, relative to the greatest element of a tensor.
 constexpr double kBound = 2e-5;
-// Milliseconds. The driver gives the time between two events as f32, and to "around 0.5 microseconds": twice that is
-// taken for it.
+// Milliseconds. The driver gives the time between two events as f32 with a resolution of "around 0.5 microseconds";
+// this is twice that.
 constexpr double kClockResolution = 1e-3;
 
 void trains_as_the_cpu(TestGpu& gpu) {
@@ -25,7 +25,7 @@ void two_runs_give_the_same_bits(TestGpu& gpu) {
   check_equal(one, train(*gpu.backend(), 5));
 }
 
-// Three steps here, three there and back again.
+// Three steps run on the host, and three on the device and on the host again.
 void state_goes_to_the_device_and_back(TestGpu& gpu) {
   const std::unique_ptr<Backend> host = small_cpu(), device = gpu.backend();
   const Trained whole = train(*host, 6), begun = train(*host, 3);
@@ -39,7 +39,7 @@ void state_goes_to_the_device_and_back(TestGpu& gpu) {
   BOOST_TEST(back.store.state_sha256() == net.store.state_sha256());
 }
 
-// Inputs that are filled once serve every later step, in both slots; large ones, which travel alone, too.
+// Inputs that are filled once serve every later step, in both slots; so do large ones, which are copied apart.
 void inputs_keep_their_values(TestGpu& gpu, int64_t samples) {
   const auto losses = [samples](Backend& backend) {
     NetSession net(backend, 3, samples);
@@ -65,8 +65,8 @@ void lent_inputs_are_copied_from_where_they_lie(TestGpu& gpu) {
   BOOST_TEST(expected[0] != expected[1]);
 }
 
-// A step is captured once for each slot, all but the first are replayed; those that wait after every part are not
-// captured at all; both compute the same.
+// A step is captured once for each slot and replayed after that. Steps that wait after every part are not captured.
+// Both compute the same.
 void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
   constexpr uint32_t kSteps = 7;
   const std::unique_ptr<Backend> waiting = gpu.backend({.sync_steps = true, .cache_directory = ""}),
@@ -84,13 +84,13 @@ void captured_steps_equal_uncaptured_ones(TestGpu& gpu) {
   check_equal(uncaptured, run(*replaying, 2, kSteps - 1));
 }
 
-// How far a time may be off the sum of two others, none of them longer than this. Each of the three is off by the
-// resolution and rounded to f32.
+// Returns how far a time may be off the sum of two others, none longer than `milliseconds`: each of the three is off by
+// the resolution, and rounded to f32.
 double clock_bound(double milliseconds) {
   return 3 * (kClockResolution + milliseconds * std::numeric_limits<float>::epsilon() / 2);
 }
 
-// Inputs, the parts one behind the other, results.
+// Checks the times of the inputs, of the parts one after another, and of the results.
 void check_clock(const Profile& profile) {
   BOOST_REQUIRE(profile.copies.size() == 2);
   const CopyTime &inputs = profile.copies[0], &results = profile.copies[1];
@@ -105,7 +105,7 @@ void check_clock(const Profile& profile) {
   BOOST_TEST(results.start >= end);
 }
 
-// Steps with a clock around every part are steps like others.
+// Steps with a clock around every part train as other steps do.
 void profiled_steps_count(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   const Trained expected = train(*backend, 5);

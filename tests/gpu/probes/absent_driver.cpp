@@ -1,6 +1,6 @@
-// A libcuda.so.1 without a device: cuDNN's engines that compile their kernels when a plan is built look for the
-// driver's functions first, and load what they compiled. Here every kernel loads, and whatever needs a device fails;
-// so such a plan can be built where no driver is.
+// A libcuda.so.1 without a device. Some of cuDNN's engines compile their kernels when a plan is built; they look up the
+// driver's functions and load what they compiled. Here every kernel loads, and every call that needs a device fails, so
+// that these plans can be built without a driver.
 #define KB_MAKING(X) \
   X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuModuleGetFunction)
 #define KB_SUCCEEDING(X) X(cuLibraryUnload) X(cuModuleUnload) X(cuKernelSetAttribute) X(cuFuncSetAttribute)
@@ -16,7 +16,7 @@
   X(cuModuleGetGlobal_v2) X(cuMemcpyDtoH_v2) X(cuTensorMapEncodeTiled)
 // clang-format on
 
-// A kernel's handle is its own address; 34: CUDA_ERROR_STUB_LIBRARY.
+// A kernel's handle is its own address. 34 is CUDA_ERROR_STUB_LIBRARY.
 #define KB_MAKES(name) \
   int name(void** made) { return *made = made, 0; }
 #define KB_SUCCEEDS(name) \

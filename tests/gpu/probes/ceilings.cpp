@@ -1,6 +1,6 @@
-// gpu_ceilings [BYTES [EXTENT]]: the two limits that a GPU's steps are measured against, through the backend that runs
-// them: a copy of BYTES on the device (2 GiB), and a product of two EXTENT x EXTENT matrices of bf16 (8192). Lines for
-// people, then one JSON object. Exit code 1 where there is no GPU or a call fails.
+// gpu_ceilings [BYTES [EXTENT]] measures two limits of a GPU, through the backend that runs its steps: a copy of BYTES
+// on the device (2 GiB), and a product of two EXTENT x EXTENT matrices of bf16 (8192). It prints lines for people, then
+// one JSON object. Exit code 1: there is no GPU, or a call fails.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

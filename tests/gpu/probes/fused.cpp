@@ -1,7 +1,7 @@
-// gpu_fused [ARCHITECTURE [few]]: how cuDNN takes the kernels around a convolution, fused into it: for each fusion,
-// dtype and shape a line with "accepted", its plan, workspace and times, or "refused" and why. With an architecture
-// (sm_90) plans are built for a device that need not be here, and nothing is timed; few: of one shape in bf16. Exit
-// code 1 where no GPU is here or a call fails that should not; a refusal is an answer.
+// gpu_fused [ARCHITECTURE [few]] tries whether cuDNN takes the kernels around a convolution, fused into it. It prints a
+// line for each fusion, dtype and shape: "accepted" with plan, workspace and times, or "refused" and why. With an
+// architecture (sm_90) it builds plans for a device that this machine need not have, and times nothing; with `few` it
+// tries one shape in bf16. Exit code 1: there is no GPU, or a call fails unexpectedly; a refusal is an answer.
 #include <cudnn.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -26,10 +26,11 @@ using namespace kb;
 using namespace kb::cudnn;
 
 constexpr size_t kTimedPlans = 4;
-constexpr std::chrono::seconds kMostTime{75};  // on a device: who runs it has a limit
+constexpr std::chrono::seconds kMostTime{75};  // limit on a device, since whoever runs this has one
 constexpr DType kDtypes[] = {DType::bf16, DType::f16};
 
-// The reasons in cuDNN's messages, each once; it repeats one for every check that it passes on its way out.
+// Returns the reasons in cuDNN's messages, each once; cuDNN repeats a reason for every check that it passes on its way
+// out.
 std::string reasons(const std::string& messages) {
   constexpr std::string_view kBefore = "Reason: ";
   std::string text;
@@ -46,7 +47,7 @@ std::string reasons(const std::string& messages) {
   return text.substr(0, 300);
 }
 
-// A case's times, as text; empty where nothing is timed.
+// Returns a case's times as text; empty if nothing is timed.
 using Clock = std::function<std::string(const FusedCase&, const FusedGraph&, const FusedAnswer&)>;
 
 void probe(const FusedCase& fused, const cudnn::DeviceChoice& device, const Clock& clock) {
@@ -78,7 +79,7 @@ void on_the_device() {
   const double rate = copy_rate(handles);
   fmt::print("{} on {}, sm_{}; a copy of 1 GiB: {:.0f} GB/s (read + write)\n", version(), device.name,
              device.capability, rate / 1e9);
-  std::map<std::string, double> bare;  // by the convolution
+  std::map<std::string, double> bare;  // keyed by the convolution
   const auto clock = [&](const FusedCase& fused, const FusedGraph& graph, const FusedAnswer& answer) {
     try {
       const double together = time_fused(handles, handle, graph, answer);
@@ -101,7 +102,7 @@ void on_the_device() {
   cudnnDestroy(handle);
 }
 
-// Has to be called before cuDNN looks for the driver; it does nothing where there is one.
+// Loads the stand-in for the driver if there is no driver. It must be called before cuDNN looks for one.
 void stand_in_for_the_driver() {
   if (dlopen("libcuda.so.1", RTLD_NOW)) return;
   const auto beside = std::filesystem::read_symlink("/proc/self/exe").replace_filename("libabsent_driver.so");

@@ -12,10 +12,10 @@
 namespace kb::cudnn {
 namespace {
 
-using Extents = std::array<int64_t, 4>;  // in the order N, C, H, W; of filters O, I, H, W
+using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I, H, W
 
-constexpr int64_t kAlignment = 16;                     // bytes
-constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // bytes
+constexpr int64_t kAlignment = 16;                     // alignment of tensors, bytes
+constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace, bytes
 
 int64_t elements(const Extents& e) { return e[0] * e[1] * e[2] * e[3]; }
 
@@ -26,7 +26,8 @@ int64_t bytes_of(cudnnDataType_t type, const Extents& extents) {
   return elements(extents) * (type == CUDNN_DATA_FLOAT ? 4 : 2);
 }
 
-// A graph as it grows: tensors that lie in memory and ones that only pass from op to op, all channels last.
+// A graph that is being built: tensors that lie in memory, and tensors that only pass from op to op. All have channels
+// last.
 class Draft {
  public:
   explicit Draft(cudnnDataType_t type) : type_(type) {}
@@ -37,13 +38,13 @@ class Draft {
     return tensor(extents, type, false);
   }
   const Descriptor& passed(const Extents& extents) { return tensor(extents, CUDNN_DATA_FLOAT, true); }
-  // In front of a convolution cuDNN passes nothing on but tensors of the convolution's own type.
+  // Before a convolution, cuDNN passes on only tensors of the convolution's own type.
   const Descriptor& passed_before(const Extents& extents) { return tensor(extents, type_, true); }
 
   void convolution(const ConvSpec& spec, const Descriptor& image, const Descriptor& filter, const Descriptor& result);
-  // y = x op b
+  // Adds y = x op b.
   void pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y);
-  // dx = dy where x > 0, else 0
+  // Adds dx = dy where x > 0, else 0.
   void mask(const Descriptor& dy, const Descriptor& x, const Descriptor& dx);
   void sum(const Descriptor& x, const Descriptor& y);
   void statistics(const Descriptor& x, const Descriptor& sum, const Descriptor& squares);
@@ -79,7 +80,7 @@ class Draft {
   }
 
   cudnnDataType_t type_;
-  std::deque<Descriptor> tensors_;  // whose addresses stay
+  std::deque<Descriptor> tensors_;  // a deque, so that addresses stay valid
   std::vector<Descriptor> operations_;
   std::vector<Operand> operands_;
 };
@@ -131,7 +132,7 @@ void Draft::statistics(const Descriptor& x, const Descriptor& sum, const Descrip
       .finalize();
 }
 
-// ---- the fusions
+// ---- making the fusions
 
 struct Shapes {
   Extents image, filter, result;
@@ -143,7 +144,7 @@ Shapes shapes(const ConvSpec& s) {
 
 Extents channels(const Extents& e) { return {1, e[1], 1, 1}; }
 
-// relu(scale * x + shift) of a stored x.
+// Adds relu(scale * x + shift) of an x in memory.
 const Descriptor& applied(Draft& draft, const Extents& image, cudnnDataType_t parameters) {
   const Descriptor& x = draft.stored(image);
   const Descriptor& scale = draft.stored(channels(image), parameters);
@@ -208,7 +209,7 @@ void input_grad(Draft& draft, const FusedCase& fused) {
   draft.sum(product, draft.stored(channels(s.image), CUDNN_DATA_FLOAT));
 }
 
-// Passes over the image and over the result that separate kernels make.
+// Returns the bytes that separate kernels read and write of the image and the result.
 int64_t apart_bytes(const FusedCase& fused) {
   const int64_t image = 2 * input_elements(fused.spec), result = 2 * output_elements(fused.spec);
   switch (fused.fusion) {

@@ -15,9 +15,10 @@ constexpr int kRounds = 7;
 constexpr size_t kRepeats = cuda::TrialMemory::kRuns;
 constexpr size_t kBarePlans = 8;
 constexpr int64_t kCopyBytes = int64_t{1} << 30;
-constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // bytes
+constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace, bytes
 
-// Milliseconds of one run, the median of several rounds of repeats; the first, which finds cold caches, does not count.
+// Returns milliseconds of one run: the median of several rounds of repeats, without the first round, whose caches are
+// cold.
 double milliseconds(const cuda::DeviceHandles& device, const std::function<void(size_t run)>& enqueue) {
   const cuda::EventHandle begin(device.driver, cuda::kEventTimed), end(device.driver, cuda::kEventTimed);
   std::array<double, kRounds> times{};
@@ -32,7 +33,7 @@ double milliseconds(const cuda::DeviceHandles& device, const std::function<void(
   return times[kRounds / 2];
 }
 
-// One run of a plan on one copy of the operands.
+// Makes the descriptor for one run of a plan on one copy of the operands.
 Descriptor variant_pack(const cuda::TrialMemory& memory, size_t copy, const std::vector<Operand>& operands) {
   std::vector<int64_t> ids;
   std::vector<void*> addresses;
@@ -49,7 +50,7 @@ Descriptor variant_pack(const cuda::TrialMemory& memory, size_t copy, const std:
   return pack;
 }
 
-// The fastest of the plans, with memory of its own, on operands that no cache holds.
+// Returns the time of the fastest plan; each has memory of its own and finds its operands in no cache.
 double fastest_of(const cuda::DeviceHandles& device, cudnnHandle_t handle, const std::vector<Plan>& plans,
                   const std::vector<Operand>& operands) {
   std::vector<cuda::TrialOperand> parts;
