@@ -10,6 +10,7 @@
 
 #include "compiler/fusion_class.h"
 #include "compiler/kernel_ir.h"
+#include "compiler/step_programs.h"
 #include "graph/graph.h"
 
 namespace kb {
@@ -108,6 +109,7 @@ struct Step {
 
 struct Schedule {
   std::string name;  // "prepare", "micro", "carry"; the graph's own name
+  PartRole role = PartRole::final;
   std::shared_ptr<const Graph> graph = std::make_shared<const Graph>();
   std::vector<ir::Kernel> kernels;  // distinct ones
   std::vector<Buffer> buffers;
@@ -127,14 +129,7 @@ std::string to_text(const Schedule& schedule);
 // inside their buffers. Throws InternalError naming the step and buffers.
 void verify(const Schedule& schedule);
 
-// Programs cut from one graph; they share the store. `prepare` depends on parameters alone and runs first, once a step;
-// `micro` is every virtual worker of the process but the last, and leaves its sums in the variables "leaf.GROUP";
-// `carry` adds two partial sums ("carry.below.GROUP", "carry.own.GROUP" -> "carry.sum.GROUP"); `final` is the last
-// virtual worker, all that is left to add ("partial.LEVEL.GROUP"), the all-reduce and the update. With one virtual
-// worker `micro` and `carry` are empty.
-struct Program {
-  Schedule prepare, micro, carry, final;
-  std::vector<const Schedule*> all() const { return {&prepare, &micro, &carry, &final}; }
-};
+// The programs of a step; they share the store.
+using Program = StepPrograms<Schedule>;
 
 }  // namespace kb

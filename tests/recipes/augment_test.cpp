@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(launches) {
     const RunConfig config = flags_of({"--depth", "8", "--minibatch", "4", "--augment", kinds});
     const Programs programs = compile_programs(declared_task(recipe, config), config, generic_cpu_target());
     text += std::string(kinds) + ":\n";
-    for (const Step& step : programs.training.program.final.steps) {
+    for (const Step& step : programs.training.program.at(PartRole::final).steps) {
       if (name(step.cls) == "library") break;
       text += fmt::format("  {} {}\n", name(step.cls), step.name);
     }

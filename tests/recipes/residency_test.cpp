@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(launches) {
       const RunConfig config = *parse_flags(recipe, "x", {"--depth", "8", "--minibatch", "4", "--augment", kinds});
       const Programs programs = compile_programs(declared_task(recipe, config), config, target, {40, 21});
       text += fmt::format("{}, {}:\n", kinds, target.isa);
-      const Schedule& schedule = programs.training.program.final;
+      const Schedule& schedule = programs.training.program.at(PartRole::final);
       for (const Step& step : schedule.steps) {
         if (name(step.cls) == "library") break;
         text += fmt::format("  {} {}:", name(step.cls), step.name);
