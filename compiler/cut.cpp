@@ -88,11 +88,12 @@ Type flat_type(const Graph& graph, const std::vector<Value>& sums) {
   return {graph.type(sums.at(0)).dtype, {length}, ""};
 }
 
-Variable partial_variable(std::string name, Type type) {
+Variable partial_variable(std::string name, SumGroup group, Type type) {
   Variable variable;
   variable.name = std::move(name);
   variable.type = std::move(type);
   variable.kind = VariableKind::partial;
+  variable.group = group;
   return variable;
 }
 
@@ -107,7 +108,7 @@ Graph cut_micro(const Graph& graph, const Sums& sums) {
       parts.push_back(rewriter.map(own));
     }
     const Value leaf = parts.size() == 1 ? parts[0] : micro.add(Op::concat, parts, {{"axis", int64_t{0}}});
-    micro.add_variable(partial_variable(leaf_name(group), flat_type(graph, members)));
+    micro.add_variable(partial_variable(leaf_name(group), group, flat_type(graph, members)));
     micro.writes.push_back({leaf_name(group), leaf});
   }
   return without_unused(micro);
@@ -118,7 +119,8 @@ Graph make_carry(const Graph& graph, const Sums& sums) {
   for (const auto& [group, members] : sums) {
     std::vector<Value> values;
     for (const CarryVariable variable : {CarryVariable::below, CarryVariable::own, CarryVariable::sum})
-      values.push_back(carry.add_variable(partial_variable(carry_name(variable, group), flat_type(graph, members))));
+      values.push_back(
+          carry.add_variable(partial_variable(carry_name(variable, group), group, flat_type(graph, members))));
     carry.writes.push_back({carry_name(CarryVariable::sum, group), carry.add(Op::carry, {values[0], values[1]})});
   }
   return carry;
@@ -159,7 +161,7 @@ class Final {
   // Makes the last worker's own sum, and the total on top of it, in "leaf.GROUP", the room of the others' own sums.
   void keep_in_leaf(Value sum, SumGroup group) {
     const std::string name = leaf_name(group);
-    to_.add_variable(partial_variable(name, to_.type(sum)));
+    to_.add_variable(partial_variable(name, group, to_.type(sum)));
     to_.writes.push_back({name, sum});
   }
 
@@ -167,7 +169,7 @@ class Final {
     const std::string name = partial_name(level, group);
     const Value whole = to_.find_variable(name)
                             ? to_.read(name)
-                            : to_.add_variable(partial_variable(name, flat_type(graph_, sums_.at(group))));
+                            : to_.add_variable(partial_variable(name, group, flat_type(graph_, sums_.at(group))));
     const int64_t begin = node.attrs.integer("offset");
     return to_.add(Op::slice, {whole},
                    {{"begin", Ints{begin}}, {"end", Ints{begin + node.type().elements()}}, {"step", Ints{1}}});
@@ -185,9 +187,9 @@ std::vector<Variable> partial_sums(const Graph& graph, const Sums& sums, int64_t
   for (const auto& [group, members] : sums) {
     const Type type = flat_type(graph, members);
     for (int64_t level = 0; level < carry_levels(virtual_workers); ++level)
-      result.push_back(partial_variable(partial_name(level, group), type));
+      result.push_back(partial_variable(partial_name(level, group), group, type));
     // With two workers the first one's own sums are themselves the partial sum of level 0: no leaf is needed.
-    if (virtual_workers > 2) result.push_back(partial_variable(leaf_name(group), type));
+    if (virtual_workers > 2) result.push_back(partial_variable(leaf_name(group), group, type));
   }
   return result;
 }

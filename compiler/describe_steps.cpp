@@ -101,7 +101,7 @@ struct Terms {
 class Describer {
  public:
   explicit Describer(const Schedule& schedule)
-      : schedule_(schedule), graph_(*schedule.graph), phases_(node_phases(graph_)) {}
+      : schedule_(schedule), graph_(*schedule.graph), phases_(node_phases(graph_, schedule.role)) {}
 
   std::vector<StepDescription> run() {
     std::vector<StepDescription> result;
@@ -289,7 +289,7 @@ class Describer {
 
   // The update itself writes whole vectors; sums before it are norms of layers, or a check for infinities.
   std::string update_text(const Step& step, const std::vector<int32_t>& nodes) const {
-    const Variable* parameters = graph_.find_variable(kFlatParameters);
+    const Variable* parameters = flat_parameters(graph_);
     const auto makes = [&](Op op) {
       return std::any_of(nodes.begin(), nodes.end(), [&](int32_t n) { return node(n).op == op; });
     };

@@ -22,7 +22,6 @@
 #include "compiler/materialise.h"
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
-#include "compiler/sum_group.h"
 #include "graph/functions.h"
 
 namespace kb {

@@ -53,6 +53,14 @@ std::string carry_name(CarryVariable variable, SumGroup group) {
   return fmt::format("carry.{}.{}", name(variable), name(group));
 }
 
+std::optional<SumGroup> sum_group(const Node& node) {
+  if (node.op != Op::worker_sum || !node.attrs.has("group")) return {};
+  const std::string& text = node.attrs.text("group");
+  for (const SumGroup group : {SumGroup::gradient, SumGroup::rest})
+    if (text == name(group)) return group;
+  throw InternalError("a worker_sum of the unknown group " + text);
+}
+
 Routines worker_routines(const std::vector<SumGroup>& groups, int64_t virtual_workers) {
   constexpr size_t kLast = 0, kFirst = 1, kEven = 2;
   const Caller caller(groups);

@@ -82,6 +82,16 @@ std::string_view name(Merge merge) {
   throw InternalError("unknown merge");
 }
 
+std::string_view name(SumGroup group) {
+  switch (group) {
+    case SumGroup::gradient:
+      return "gradient";
+    case SumGroup::rest:
+      return "rest";
+  }
+  throw InternalError("unknown group of sums");
+}
+
 Value Graph::add(Op op, std::vector<Value> inputs, Attrs attrs) {
   return add_called(kb::name(op), op, std::move(inputs), std::move(attrs));
 }

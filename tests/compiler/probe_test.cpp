@@ -22,7 +22,7 @@ struct Case {
   Tensor x = input(graph, "x", DType::f32, {kRows}, "N");
 
   std::string origin(const Tensor& loss, double first) {
-    graph.outputs.push_back({"loss", sum(loss).value(), Merge::sum});
+    graph.outputs.push_back({"loss", sum(loss).value(), Merge::sum, OutputKind::loss});
     const Probes probes = find_probes(graph);
     Graph probed = with_probes(probes);
     const Bindings bindings{{"x", {{DType::f32, {kRows}, ""}, {first, 1, 2, 3}}}};
