@@ -81,12 +81,24 @@ struct Copies {
   std::vector<Part> parts;
 };
 
-// The all-reduce with this number is started, in place on the one operand; or it is waited for.
+// How the processes of a run exchange a vector.
+struct ExchangeSpec {
+  enum class Kind : uint8_t { all_reduce };  // every process gets the sum over all of them
+  Kind kind = Kind::all_reduce;
+  int32_t group = 0;  // of processes; 0: all of the run
+  int32_t peer = -1;  // the process at the other end, where there is one alone; -1: the whole group
+
+  // Throws InternalError unless it is the only one that backends know: an all-reduce over all processes.
+  void check_known() const { ensure(kind == Kind::all_reduce && group == 0 && peer < 0, "an unknown exchange"); }
+};
+
+// The exchange with this number is started, in place on the one operand; or it is waited for.
 struct ExchangeStart {
-  int32_t reduction = -1;
+  int32_t number = -1;
+  ExchangeSpec spec = {};
 };
 struct ExchangeWait {
-  int32_t reduction = -1;
+  int32_t number = -1;
 };
 
 struct Step {
@@ -103,7 +115,8 @@ struct Step {
   const KernelLaunch* launch() const { return std::get_if<KernelLaunch>(&work); }
   const LibraryCall* call() const { return std::get_if<LibraryCall>(&work); }
   const Copies* copies() const { return std::get_if<Copies>(&work); }
-  // The number of the all-reduce that is started or waited for; -1 for others.
+  const ExchangeStart* start() const { return std::get_if<ExchangeStart>(&work); }
+  // The number of the exchange that is started or waited for; -1 for others.
   int32_t reduction() const;
 };
 
