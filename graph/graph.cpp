@@ -198,6 +198,11 @@ bool Graph::add_write(const std::string& variable, Value value) {
   return true;
 }
 
+void Graph::replace_write(const std::string& variable, Value value) {
+  for (StateWrite& write : writes)
+    if (write.variable == variable) write.value = value;
+}
+
 int32_t Graph::intern_scope(const std::string& path) {
   if (path.empty()) return 0;
   const auto [at, is_new] = scope_index_.emplace(path, static_cast<int32_t>(scopes.size()));

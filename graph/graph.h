@@ -162,6 +162,8 @@ class Graph {
   bool has_random_stream(const std::string& stream) const { return streams_.count(stream) > 0; }
   // Adds the write of a variable's value after the step; false when the variable is written already.
   bool add_write(const std::string& variable, Value value);
+  // The value of a variable that is written already becomes another one.
+  void replace_write(const std::string& variable, Value value);
 
   int32_t intern_scope(const std::string& path);
   int32_t intern_frame(const Frame& frame);

@@ -45,7 +45,8 @@ struct BatchNormOptions {
 // x (N, C), (N, C, L) or (N, C, H, W), normalised over all axes but C. Training: batch statistics, and running_mean,
 // running_var (unbiased) are written; inference: running statistics. Statistics: as in training, but the scalar input
 // `statistics_share` stands for the momentum: 1 writes the batch's over whatever was there, then 1/2, 1/3, ... 1/N
-// leave the mean over N batches. num_batches_tracked is not kept. Without `init`: weight 1; bias 0.
+// leave the mean over N batches; Error under Reuse, as that mean would be of the last call alone. num_batches_tracked
+// is not kept. Without `init`: weight 1; bias 0.
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options = {},
                   Where where = Where::current());
 
