@@ -44,11 +44,18 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
   return space;
 }
 
-Variable flat_variable(const ParameterSpace& space, const std::string& name, VariableKind kind) {
+const Variable* flat_parameters(const Graph& graph) {
+  const auto is = [](const Variable& v) { return v.kind == VariableKind::parameter && v.flat.has_value(); };
+  const auto at = std::find_if(graph.variables.begin(), graph.variables.end(), is);
+  return at == graph.variables.end() ? nullptr : &*at;
+}
+
+Variable flat_variable(const ParameterSpace& space, const std::string& slot) {
   Variable variable;
-  variable.name = name;
+  variable.name = slot.empty() ? kFlatParameters : "flat." + slot;
   variable.type = {space.dtype, {space.length}, ""};
-  variable.kind = kind;
+  variable.kind = slot.empty() ? VariableKind::parameter : VariableKind::slot;
+  variable.flat = FlatVector{slot};
   return variable;
 }
 
@@ -69,8 +76,6 @@ Value segment_view(Graph& graph, Value flat, const Segment& segment) {
 
 namespace {
 
-constexpr std::string_view kGradient = "grad.";
-
 std::vector<const Variable*> parameters_of(const Graph& graph) {
   std::vector<const Variable*> result;
   for (const Variable& variable : graph.variables)
@@ -81,7 +86,7 @@ std::vector<const Variable*> parameters_of(const Graph& graph) {
 std::map<std::string, Value> gradients_of(const Graph& graph) {
   std::map<std::string, Value> result;
   for (const Output& output : graph.outputs)
-    if (output.name.starts_with(kGradient)) result[output.name.substr(kGradient.size())] = output.value;
+    if (output.kind == OutputKind::gradient) result[output.parameter] = output.value;
   return result;
 }
 
@@ -223,7 +228,7 @@ class Optimize {
   void bind_parameters() {
     std::unordered_map<std::string, const Segment*> segments;
     for (const Segment& segment : state_.space.segments) segments[segment.name] = &segment;
-    flat_ = to_.add_variable(flat_variable(state_.space, kFlatParameters, VariableKind::parameter));
+    flat_ = to_.add_variable(flat_variable(state_.space));
     Value weights = flat_;
     if (const std::string& offset = probe_ ? probe_->offset() : state_.options.offset; !offset.empty())
       weights = to_.add(Op::add, {flat_, add_slot(offset)}, {});
@@ -242,9 +247,11 @@ class Optimize {
   }
 
   void copy_results() {
-    for (const Output& output : from_.outputs)
-      if (!output.name.starts_with(kGradient))
-        to_.outputs.push_back({output.name, rewriter_.map(output.value), output.merge});
+    for (const Output& output : from_.outputs) {
+      if (output.kind == OutputKind::gradient) continue;
+      to_.outputs.push_back(output);
+      to_.outputs.back().value = rewriter_.map(output.value);
+    }
     for (const StateWrite& write : from_.writes) {
       if (!to_.find_variable(write.variable)) to_.add_variable(*from_.find_variable(write.variable));
       to_.writes.push_back({write.variable, rewriter_.map(write.value)});
@@ -352,9 +359,7 @@ class Optimize {
                     {"names", std::string()}});
   }
 
-  Value add_slot(const std::string& name) {
-    return to_.add_variable(flat_variable(state_.space, "flat." + name, VariableKind::slot));
-  }
+  Value add_slot(const std::string& name) { return to_.add_variable(flat_variable(state_.space, name)); }
 
   Tensor slot(const std::string& name) {
     std::string full = "flat." + name;
@@ -379,9 +384,9 @@ class Optimize {
     std::set<std::string> written;
     for (const StateWrite& write : to_.writes) written.insert(write.variable);
     for (const Variable& variable : to_.variables)
-      if (variable.kind == VariableKind::slot && !written.contains(variable.name))
+      if (variable.kind == VariableKind::slot && variable.flat && !written.contains(variable.name))
         throw Error(fmt::format("the update rule reads its slot '{}' but never sets it: it would stay zero",
-                                variable.name.substr(std::string_view("flat.").size())));
+                                variable.flat->slot));
   }
 
   void update() {
@@ -404,11 +409,11 @@ class Optimize {
 
   void report_layers(UpdateContext& context) {
     context.report = [this](const std::string& name, Tensor layers) {
-      to_.outputs.push_back({kLayerOutput + name, layers.value(), Merge::first});
+      to_.outputs.push_back({kLayerOutput + name, layers.value(), Merge::first, OutputKind::layer});
     };
     context.report("weight", norm(context.parameter));
     context.report("gradient", norm(context.gradient));
-    to_.outputs.push_back({kGradientVector, as_flat(context.gradient.value()), Merge::first});
+    to_.outputs.push_back({kGradientVector, as_flat(context.gradient.value()), Merge::first, OutputKind::layer});
   }
 
   Tensor gradient() {

@@ -11,8 +11,6 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kFlat = "flat.parameters";
-
 // The flat vector from the parameters by name, padding zero.
 Array flatten(const ParameterSpace& space, const Bindings& bindings) {
   Array flat{{space.dtype, {space.length}, ""}, std::vector<double>(static_cast<size_t>(space.length), 0.0)};
@@ -29,7 +27,7 @@ Bindings translate(const Graph& after, const Bindings& given, const ParameterSpa
   Bindings result = given;
   for (const Variable& variable : after.variables) {
     if (result.contains(variable.name)) continue;
-    if (variable.name == kFlat)
+    if (variable.kind == VariableKind::parameter && variable.flat)
       result[variable.name] = flatten(space, given);
     else
       result[variable.name] = initial_value(variable, 0);

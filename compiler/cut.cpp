@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <map>
 
 #include "compiler/parameter_space.h"
 #include "compiler/rewrite.h"
 #include "compiler/views.h"
+#include "compiler/worker_routines.h"
 
 namespace kb {
 namespace {
@@ -71,13 +71,13 @@ Variable prepared_variable(const Graph& graph, Value value, size_t number, const
 
 // ---- workers
 
-using Sums = std::map<std::string, std::vector<Value>>;  // worker_sums by group, in order
+using Sums = std::map<SumGroup, std::vector<Value>>;  // worker_sums by group, in order
 
 Sums sums_by_group(const Graph& graph) {
   Sums sums;
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
-    if (node.op == Op::worker_sum && node.attrs.has("group")) sums[node.attrs.text("group")].push_back({n, 0});
+    const std::optional<SumGroup> group = sum_group(graph.nodes[static_cast<size_t>(n)]);
+    if (group) sums[*group].push_back({n, 0});
   }
   return sums;
 }
@@ -88,11 +88,12 @@ Type flat_type(const Graph& graph, const std::vector<Value>& sums) {
   return {graph.type(sums.at(0)).dtype, {length}, ""};
 }
 
-Variable partial_variable(std::string name, Type type) {
+Variable partial_variable(std::string name, SumGroup group, Type type) {
   Variable variable;
   variable.name = std::move(name);
   variable.type = std::move(type);
   variable.kind = VariableKind::partial;
+  variable.group = group;
   return variable;
 }
 
@@ -107,8 +108,8 @@ Graph cut_micro(const Graph& graph, const Sums& sums) {
       parts.push_back(rewriter.map(own));
     }
     const Value leaf = parts.size() == 1 ? parts[0] : micro.add(Op::concat, parts, {{"axis", int64_t{0}}});
-    micro.add_variable(partial_variable("leaf." + group, flat_type(graph, members)));
-    micro.writes.push_back({"leaf." + group, leaf});
+    micro.add_variable(partial_variable(leaf_name(group), group, flat_type(graph, members)));
+    micro.writes.push_back({leaf_name(group), leaf});
   }
   return without_unused(micro);
 }
@@ -116,12 +117,11 @@ Graph cut_micro(const Graph& graph, const Sums& sums) {
 Graph make_carry(const Graph& graph, const Sums& sums) {
   Graph carry("carry", graph.mode);
   for (const auto& [group, members] : sums) {
-    const auto variable = [&](const char* what) {
-      return carry.add_variable(partial_variable(fmt::format("carry.{}.{}", what, group), flat_type(graph, members)));
-    };
-    const Value below = variable("below"), own = variable("own");
-    variable("sum");
-    carry.writes.push_back({"carry.sum." + group, carry.add(Op::carry, {below, own})});
+    std::vector<Value> values;
+    for (const CarryVariable variable : {CarryVariable::below, CarryVariable::own, CarryVariable::sum})
+      values.push_back(
+          carry.add_variable(partial_variable(carry_name(variable, group), group, flat_type(graph, members))));
+    carry.writes.push_back({carry_name(CarryVariable::sum, group), carry.add(Op::carry, {values[0], values[1]})});
   }
   return carry;
 }
@@ -137,8 +137,8 @@ class Final {
     for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
       if (!needed[static_cast<size_t>(n)]) continue;
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
-      if (node.op == Op::worker_sum && node.attrs.has("group"))
-        rewriter_.replace({n, 0}, total(node));
+      if (const std::optional<SumGroup> group = sum_group(node))
+        rewriter_.replace({n, 0}, total(node, *group));
       else
         rewriter_.copy(n);
     }
@@ -148,9 +148,8 @@ class Final {
 
  private:
   // The binary counter's end: the last worker's own joins what is left below it, the youngest partial sums first.
-  Value total(const Node& node) {
+  Value total(const Node& node, SumGroup group) {
     Value sum = rewriter_.map(node.inputs[0]);
-    const std::string& group = node.attrs.text("group");
     const auto left = static_cast<uint64_t>(workers_.virtual_workers - 1);
     for (int64_t level = 0; level < carry_levels(workers_.virtual_workers); ++level)
       if ((left >> level & 1) != 0) sum = to_.add(Op::carry, {part(level, group, node), sum});
@@ -160,17 +159,17 @@ class Final {
   }
 
   // Makes the last worker's own sum, and the total on top of it, in "leaf.GROUP", the room of the others' own sums.
-  void keep_in_leaf(Value sum, const std::string& group) {
-    const std::string name = "leaf." + group;
-    to_.add_variable(partial_variable(name, to_.type(sum)));
+  void keep_in_leaf(Value sum, SumGroup group) {
+    const std::string name = leaf_name(group);
+    to_.add_variable(partial_variable(name, group, to_.type(sum)));
     to_.writes.push_back({name, sum});
   }
 
-  Value part(int64_t level, const std::string& group, const Node& node) {
+  Value part(int64_t level, SumGroup group, const Node& node) {
     const std::string name = partial_name(level, group);
     const Value whole = to_.find_variable(name)
                             ? to_.read(name)
-                            : to_.add_variable(partial_variable(name, flat_type(graph_, sums_.at(group))));
+                            : to_.add_variable(partial_variable(name, group, flat_type(graph_, sums_.at(group))));
     const int64_t begin = node.attrs.integer("offset");
     return to_.add(Op::slice, {whole},
                    {{"begin", Ints{begin}}, {"end", Ints{begin + node.type().elements()}}, {"step", Ints{1}}});
@@ -183,24 +182,25 @@ class Final {
   Rewriter rewriter_;
 };
 
-}  // namespace
-
-int64_t carry_levels(int64_t virtual_workers) { return std::bit_width(static_cast<uint64_t>(virtual_workers - 1)); }
-
-std::string partial_name(int64_t level, const std::string& group) { return fmt::format("partial.{}.{}", level, group); }
-
-std::vector<Variable> partial_variables(const Cut& cut, const Workers& workers) {
-  constexpr std::string_view kLeaf = "leaf.";
+std::vector<Variable> partial_sums(const Graph& graph, const Sums& sums, int64_t virtual_workers) {
   std::vector<Variable> result;
-  for (const Variable& leaf : cut.micro.variables) {
-    if (!leaf.name.starts_with(kLeaf)) continue;
-    for (int64_t level = 0; level < carry_levels(workers.virtual_workers); ++level)
-      result.push_back(partial_variable(partial_name(level, leaf.name.substr(kLeaf.size())), leaf.type));
+  for (const auto& [group, members] : sums) {
+    const Type type = flat_type(graph, members);
+    for (int64_t level = 0; level < carry_levels(virtual_workers); ++level)
+      result.push_back(partial_variable(partial_name(level, group), group, type));
     // With two workers the first one's own sums are themselves the partial sum of level 0: no leaf is needed.
-    if (workers.virtual_workers > 2) result.push_back(leaf);
+    if (virtual_workers > 2) result.push_back(partial_variable(leaf_name(group), group, type));
   }
   return result;
 }
+
+std::vector<SumGroup> groups_of(const Sums& sums) {
+  std::vector<SumGroup> groups;
+  for (const auto& [group, members] : sums) groups.push_back(group);
+  return groups;
+}
+
+}  // namespace
 
 Cut cut(const Graph& graph, const Target& target, const Workers& workers) {
   std::vector<Value> values = prepared_values(graph);
@@ -218,12 +218,18 @@ Cut cut(const Graph& graph, const Target& target, const Workers& workers) {
   rest.copy_needed();
   rest.finish();
   const Sums sums = sums_by_group(rest_of_step);
-  Cut result{std::move(prepare), Graph("micro", graph.mode), Graph("carry", graph.mode), Graph()};
+  Graph micro("micro", graph.mode), carry("carry", graph.mode);
+  Cut result{{worker_routines(groups_of(sums), workers.virtual_workers), {}}, {}};
   if (workers.virtual_workers > 1 && !sums.empty()) {
-    result.micro = cut_micro(rest_of_step, sums);
-    result.carry = make_carry(rest_of_step, sums);
+    micro = cut_micro(rest_of_step, sums);
+    carry = make_carry(rest_of_step, sums);
+    result.partial_sums = partial_sums(rest_of_step, sums, workers.virtual_workers);
   }
-  result.final = sums.empty() ? std::move(rest_of_step) : Final(rest_of_step, sums, workers).run();
+  Graph final = sums.empty() ? std::move(rest_of_step) : Final(rest_of_step, sums, workers).run();
+  result.parts = {{PartRole::prepare, std::move(prepare)},
+                  {PartRole::micro, std::move(micro)},
+                  {PartRole::carry, std::move(carry)},
+                  {PartRole::final, std::move(final)}};
   return result;
 }
 

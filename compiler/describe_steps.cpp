@@ -101,7 +101,7 @@ struct Terms {
 class Describer {
  public:
   explicit Describer(const Schedule& schedule)
-      : schedule_(schedule), graph_(*schedule.graph), phases_(node_phases(graph_)) {}
+      : schedule_(schedule), graph_(*schedule.graph), phases_(node_phases(graph_, schedule.role)) {}
 
   std::vector<StepDescription> run() {
     std::vector<StepDescription> result;
@@ -137,8 +137,8 @@ class Describer {
   }
 
   Phase phase(const Step& step, const std::vector<StepDescription>& before) const {
-    if (schedule_.name == "prepare") return Phase::prepare;
-    if (schedule_.name == "carry" || step.cls == FusionClass::wait) return Phase::update;
+    if (schedule_.role == PartRole::prepare) return Phase::prepare;
+    if (schedule_.role == PartRole::carry || step.cls == FusionClass::wait) return Phase::update;
     if (step.cls == FusionClass::exchange) return before.empty() ? Phase::forward : before.back().phase;
     const std::vector<int32_t> results = results_of(step);
     if (has_part(results, NodePhases::update)) return Phase::update;
@@ -207,7 +207,7 @@ class Describer {
 
   StepDescription movement(const std::vector<int32_t>& nodes) const {
     const int32_t n = nodes.back();
-    const bool is_prepare = schedule_.name == "prepare";
+    const bool is_prepare = schedule_.role == PartRole::prepare;
     if (writes_statistics(nodes)) return {"write running statistics", "", {}};
     if (const std::string names = outputs_of(nodes); !names.empty()) return {"write " + names, "", {}};
     const Node& last = node(n);
@@ -289,7 +289,7 @@ class Describer {
 
   // The update itself writes whole vectors; sums before it are norms of layers, or a check for infinities.
   std::string update_text(const Step& step, const std::vector<int32_t>& nodes) const {
-    const Variable* parameters = graph_.find_variable(kFlatParameters);
+    const Variable* parameters = flat_parameters(graph_);
     const auto makes = [&](Op op) {
       return std::any_of(nodes.begin(), nodes.end(), [&](int32_t n) { return node(n).op == op; });
     };

@@ -42,8 +42,9 @@ Graph differentiate(Graph graph, CompileState& state) {
   const std::vector<Tensor> found = gradients(scales ? scaled_loss(loss) : loss, parameters);
   for (size_t i = 0; i < found.size(); ++i) {
     const Tensor total = sum_over_workers(found[i], parameters[i]);
-    graph.outputs.push_back({"grad." + names[i], total.value(), Merge::sum});
+    graph.outputs.push_back({"grad." + names[i], total.value(), Merge::sum, OutputKind::gradient, names[i]});
   }
+  graph.outputs[loss_index].kind = OutputKind::loss;
   graph.outputs[loss_index].value = sum_over_workers(loss, loss).value();
   return graph;
 }

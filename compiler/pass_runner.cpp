@@ -22,7 +22,7 @@ class PassClock {
 
 std::string cut_text(const Cut& parts) {
   std::string text;
-  for (const Graph* part : {&parts.prepare, &parts.micro, &parts.carry, &parts.final}) text += to_text(*part, {true});
+  for (const CutPart& part : parts.parts) text += to_text(part.graph, {true});
   return text;
 }
 
@@ -49,9 +49,9 @@ Cut PassRunner::run(const PassRow& row, CutPass pass, const Graph& graph) {
   PassReport report{row.name, 0, graph.nodes.size(), 0, true};
   const PassClock clock;
   Cut parts = pass(graph, state_.options);
-  for (const Graph* part : {&parts.prepare, &parts.micro, &parts.carry, &parts.final}) {
-    verify(*part);
-    report.nodes_after += part->nodes.size();
+  for (const CutPart& part : parts.parts) {
+    verify(part.graph);
+    report.nodes_after += part.graph.nodes.size();
   }
   report.milliseconds = clock.milliseconds();
   if (state_.options.dump) state_.options.dump(row.name, to_text(graph, {true}), cut_text(parts));

@@ -36,7 +36,7 @@ struct ParameterSpace {
   const Segment* find(const std::string& name) const;
 };
 
-// Who shares a step: processes x virtual workers of each. Every one computes its own samples; see Program.
+// Who shares a step: processes x virtual workers of each. Every one computes its own samples; see PartRole.
 struct Workers {
   int64_t processes = 1, virtual_workers = 1;
   int64_t bucket_bytes = 0;  // of the gradient, summed over processes together; 0: all of it

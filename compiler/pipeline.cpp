@@ -39,9 +39,10 @@ void for_each_pass(F&& f) {
     if (const Kind* pass = std::get_if<Kind>(&row.function)) f(row, *pass);
 }
 
-Schedule schedule_of(Graph graph, PassRunner& runner, const CompileOptions& options) {
-  ProgramState program{options, std::make_shared<const Graph>(std::move(graph)), {}, {}, {}};
+Schedule schedule_of(CutPart part, PassRunner& runner, const CompileOptions& options) {
+  ProgramState program{options, std::make_shared<const Graph>(std::move(part.graph)), {}, {}, {}};
   for_each_pass<ProgramPass>([&](const PassRow& row, ProgramPass pass) { runner.run(row, pass, program); });
+  program.schedule.role = part.role;
   return std::move(program.schedule);
 }
 
@@ -72,15 +73,11 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   for_each_pass<CutPass>([&](const PassRow& row, CutPass pass) { parts = runner.run(row, pass, rewritten); });
   result.workers = options.workers;
   std::set<std::string> known;
-  for (const Graph* part : {&parts.prepare, &parts.micro, &parts.final})
-    collect_variables(*part, known, result.variables);
-  const std::vector<Variable> partial = partial_variables(parts, options.workers);
-  result.variables.insert(result.variables.end(), partial.begin(), partial.end());
-  Program& program = result.program;
-  program.prepare = schedule_of(std::move(parts.prepare), runner, options);
-  program.micro = schedule_of(std::move(parts.micro), runner, options);
-  program.carry = schedule_of(std::move(parts.carry), runner, options);
-  program.final = schedule_of(std::move(parts.final), runner, options);
+  for (const CutPart& part : parts.parts) collect_variables(part.graph, known, result.variables);
+  result.variables.insert(result.variables.end(), parts.partial_sums.begin(), parts.partial_sums.end());
+  result.program.routines = std::move(parts.routines);
+  result.program.of_worker = std::move(parts.of_worker);
+  for (CutPart& part : parts.parts) result.program.parts.push_back(schedule_of(std::move(part), runner, options));
   result.space = std::move(state.space);
   result.recomputed = std::move(state.recomputed);
   result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

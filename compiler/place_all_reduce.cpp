@@ -131,7 +131,7 @@ class Placer {
       for (Value part : bucket.parts) parts.push_back(leaving(part));
       const Value own = join(parts);
       if (workers_.gradient_norms) norms_.push_back(squared_norm(Tensor(to_, own)));
-      bucket.sum = sum(own, "gradient", bucket.offset);
+      bucket.sum = sum(own, SumGroup::gradient, bucket.offset);
     }
   }
 
@@ -169,8 +169,8 @@ class Placer {
     return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
   }
 
-  Value sum(Value flat, const std::string& group, int64_t offset) {
-    return to_.add(Op::worker_sum, {flat}, {{"group", group}, {"offset", offset}});
+  Value sum(Value flat, SumGroup group, int64_t offset) {
+    return to_.add(Op::worker_sum, {flat}, {{"group", std::string(name(group))}, {"offset", offset}});
   }
 
   // ---- the graph
@@ -276,7 +276,7 @@ class Placer {
     }
     // At least two parts, so that the vector has memory of its own.
     parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
-    rest_sum_ = sum(join(parts), "rest", 0);
+    rest_sum_ = sum(join(parts), SumGroup::rest, 0);
   }
 
   // In the rest's dtype.

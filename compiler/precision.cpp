@@ -102,7 +102,9 @@ class Mixed {
 
   // At an offset or without one: a graph's weights are views of one of both.
   bool is_flat_parameters(const Node& node) const {
-    return node.op == Op::variable ? node.attrs.text("name") == kFlatParameters : is_offset_parameters(from_, node);
+    if (node.op != Op::variable) return is_offset_parameters(from_, node);
+    const Variable* variable = from_.find_variable(node.attrs.text("name"));
+    return variable->kind == VariableKind::parameter && variable->flat;
   }
 
   Value low_parameter(Value old) {

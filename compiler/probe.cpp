@@ -61,7 +61,7 @@ class Probing {
   // Marks the nodes that the loss depends on; the rest belong to the backward pass.
   void mark_forward() {
     for (const Output& output : graph_.outputs)
-      if (output.name == "loss") forward_[static_cast<size_t>(output.value.node)] = 1;
+      if (output.kind == OutputKind::loss) forward_[static_cast<size_t>(output.value.node)] = 1;
     for (size_t n = graph_.nodes.size(); n-- > 0;)
       if (forward_[n] != 0)
         for (const Value input : graph_.nodes[n].inputs) forward_[static_cast<size_t>(input.node)] = 1;

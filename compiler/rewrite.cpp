@@ -61,7 +61,10 @@ void Rewriter::copy_needed() {
 }
 
 void Rewriter::finish() {
-  for (const Output& output : from_.outputs) to_.outputs.push_back({output.name, map(output.value), output.merge});
+  for (const Output& output : from_.outputs) {
+    to_.outputs.push_back(output);
+    to_.outputs.back().value = map(output.value);
+  }
   for (const StateWrite& write : from_.writes) {
     if (!to_.find_variable(write.variable)) to_.add_variable(*from_.find_variable(write.variable));
     to_.writes.push_back({write.variable, map(write.value)});

@@ -3,9 +3,9 @@
 namespace kb {
 
 int32_t Step::reduction() const {
-  if (const auto* exchange = std::get_if<ExchangeStart>(&work)) return exchange->reduction;
+  if (const ExchangeStart* begun = start()) return begun->number;
   const auto* wait = std::get_if<ExchangeWait>(&work);
-  return wait ? wait->reduction : -1;
+  return wait ? wait->number : -1;
 }
 
 const ir::Kernel* Schedule::kernel_of(const Step& step) const {

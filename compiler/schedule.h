@@ -10,6 +10,7 @@
 
 #include "compiler/fusion_class.h"
 #include "compiler/kernel_ir.h"
+#include "compiler/step_programs.h"
 #include "graph/graph.h"
 
 namespace kb {
@@ -80,12 +81,24 @@ struct Copies {
   std::vector<Part> parts;
 };
 
-// The all-reduce with this number is started, in place on the one operand; or it is waited for.
+// How the processes of a run exchange a vector.
+struct ExchangeSpec {
+  enum class Kind : uint8_t { all_reduce };  // every process gets the sum over all of them
+  Kind kind = Kind::all_reduce;
+  int32_t group = 0;  // of processes; 0: all of the run
+  int32_t peer = -1;  // the process at the other end, where there is one alone; -1: the whole group
+
+  // Throws InternalError unless it is the only one that backends know: an all-reduce over all processes.
+  void check_known() const { ensure(kind == Kind::all_reduce && group == 0 && peer < 0, "an unknown exchange"); }
+};
+
+// The exchange with this number is started, in place on the one operand; or it is waited for.
 struct ExchangeStart {
-  int32_t reduction = -1;
+  int32_t number = -1;
+  ExchangeSpec spec = {};
 };
 struct ExchangeWait {
-  int32_t reduction = -1;
+  int32_t number = -1;
 };
 
 struct Step {
@@ -102,12 +115,14 @@ struct Step {
   const KernelLaunch* launch() const { return std::get_if<KernelLaunch>(&work); }
   const LibraryCall* call() const { return std::get_if<LibraryCall>(&work); }
   const Copies* copies() const { return std::get_if<Copies>(&work); }
-  // The number of the all-reduce that is started or waited for; -1 for others.
+  const ExchangeStart* start() const { return std::get_if<ExchangeStart>(&work); }
+  // The number of the exchange that is started or waited for; -1 for others.
   int32_t reduction() const;
 };
 
 struct Schedule {
   std::string name;  // "prepare", "micro", "carry"; the graph's own name
+  PartRole role = PartRole::final;
   std::shared_ptr<const Graph> graph = std::make_shared<const Graph>();
   std::vector<ir::Kernel> kernels;  // distinct ones
   std::vector<Buffer> buffers;
@@ -127,14 +142,7 @@ std::string to_text(const Schedule& schedule);
 // inside their buffers. Throws InternalError naming the step and buffers.
 void verify(const Schedule& schedule);
 
-// Programs cut from one graph; they share the store. `prepare` depends on parameters alone and runs first, once a step;
-// `micro` is every virtual worker of the process but the last, and leaves its sums in the variables "leaf.GROUP";
-// `carry` adds two partial sums ("carry.below.GROUP", "carry.own.GROUP" -> "carry.sum.GROUP"); `final` is the last
-// virtual worker, all that is left to add ("partial.LEVEL.GROUP"), the all-reduce and the update. With one virtual
-// worker `micro` and `carry` are empty.
-struct Program {
-  Schedule prepare, micro, carry, final;
-  std::vector<const Schedule*> all() const { return {&prepare, &micro, &carry, &final}; }
-};
+// The programs of a step; they share the store.
+using Program = StepPrograms<Schedule>;
 
 }  // namespace kb

@@ -11,13 +11,14 @@ namespace {
 using Marks = std::vector<uint8_t>;  // by node
 
 // The concat of every parameter's gradient; in a program whose sums go to other workers what it leaves them. -1: none.
-int32_t flat_gradient_node(const Graph& graph) {
-  const Variable* parameters = graph.find_variable(kFlatParameters);
+int32_t flat_gradient_node(const Graph& graph, PartRole role) {
+  const Variable* parameters = flat_parameters(graph);
   for (size_t n = 0; parameters && n < graph.nodes.size(); ++n)
     if (graph.nodes[n].op == Op::concat && graph.nodes[n].type().shape == parameters->type.shape)
       return static_cast<int32_t>(n);
+  if (role != PartRole::micro) return -1;
   for (const StateWrite& write : graph.writes)
-    if (write.variable == "leaf.gradient") return write.value.node;
+    if (graph.find_variable(write.variable)->group == SumGroup::gradient) return write.value.node;
   return -1;
 }
 
@@ -47,7 +48,7 @@ Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradie
     if (!updated[static_cast<size_t>(value.node)] && value.node != gradient) marks[static_cast<size_t>(value.node)] = 1;
   };
   for (const Output& output : graph.outputs)
-    if (!output.name.starts_with(kLayerOutput)) mark(output.value);
+    if (output.kind != OutputKind::layer) mark(output.value);
   for (const StateWrite& write : graph.writes) mark(write.value);
   mark_below(graph, marks);
   return marks;
@@ -93,8 +94,8 @@ std::vector<int32_t> same_values(const Graph& graph) {
 
 }  // namespace
 
-NodePhases node_phases(const Graph& graph) {
-  const int32_t gradient = flat_gradient_node(graph);
+NodePhases node_phases(const Graph& graph, PartRole role) {
+  const int32_t gradient = flat_gradient_node(graph, role);
   const size_t count = graph.nodes.size();
   NodePhases phases{std::vector(count, NodePhases::forward), same_values(graph), parts_of_gradient(graph, gradient)};
   if (gradient < 0) return phases;

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "compiler/step_programs.h"
 #include "graph/graph.h"
 
 namespace kb {
@@ -15,6 +16,7 @@ struct NodePhases {
   bool again(int32_t node) const { return same_as[static_cast<size_t>(node)] != node; }
 };
 
-NodePhases node_phases(const Graph& graph);
+// Of the nodes of a part of a step.
+NodePhases node_phases(const Graph& graph, PartRole role);
 
 }  // namespace kb

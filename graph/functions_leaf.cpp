@@ -34,6 +34,51 @@ void check_parameter_dtype(const Graph& graph, const Type& type) {
   }
 }
 
+// A new variable; under Reuse the one that is there.
+Value declared(Graph& graph, Variable variable) {
+  if (!reuses_variables()) return graph.add_variable(std::move(variable));
+  const auto described = [](const Variable& v) {
+    return to_string(v.type) + " " + std::string(name(v.kind)) + " of role " + std::string(name(v.role));
+  };
+  const Variable* known = graph.find_variable(variable.name);
+  if (known == nullptr)
+    report(name(variable.kind),
+           {"'" + variable.name + "' is not there to be used again", "a variable that was made before under a Scope",
+            "none of that name", "the first call of a sub-network stands under Scope, each later one under Reuse"});
+  if (!(known->type == variable.type) || known->kind != variable.kind || known->role != variable.role)
+    report(name(variable.kind), {"'" + variable.name + "' is used again as another one", described(*known),
+                                 described(variable), "every call builds the same sub-network"});
+  return graph.read(variable.name);
+}
+
+// Names the state that a marker stands for: its value as it was written by an earlier call of a sub-network.
+constexpr const char* kWrittenState = "state";
+
+Tensor as_written(Graph& graph, Tensor state) {
+  const std::string& name = graph.node(state.value()).attrs.text("name");
+  for (const StateWrite& write : graph.writes)
+    if (write.variable == name) return make(Op::stop_gradient, {{graph, write.value}}, {{kWrittenState, name}});
+  return state;
+}
+
+// The variable that `state` is read from; null where it is none.
+const Variable* variable_of(const Graph& graph, const Node& state) {
+  if (state.op == Op::variable) return graph.find_variable(state.attrs.text("name"));
+  return state.attrs.has(kWrittenState) ? graph.find_variable(state.attrs.text(kWrittenState)) : nullptr;
+}
+
+// A stream's name under the open scope; under Reuse with a number, where the name is taken.
+std::string stream_name(const Graph& graph, const std::string& stream) {
+  const std::string first = scoped(stream);
+  if (!graph.has_random_stream(first)) return first;
+  if (!reuses_variables())
+    report("random_bits", {"stream '" + first + "' exists already", "a name used once in a graph",
+                           "a second stream of that name", "two streams of one name have the same bits"});
+  int call = 2;
+  while (graph.has_random_stream(first + "#" + std::to_string(call))) ++call;
+  return first + "#" + std::to_string(call);
+}
+
 }  // namespace
 
 Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, const std::string& letters, Where where) {
@@ -74,15 +119,13 @@ Tensor iota(Graph& graph, DType dtype, int64_t length, Where where) {
 
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where) {
   const Call call(where);
-  if (graph.has_random_stream(scoped(stream)))
-    report("random_bits", {"stream '" + scoped(stream) + "' exists already", "a name used once in a graph",
-                           "a second stream of that name", "two streams of one name have the same bits"});
+  const std::string name = stream_name(graph, stream);
   const Tensor step = scalar_input(graph, "step", DType::u32);
   const Tensor worker = scalar_input(graph, "worker", DType::u32);
   const Tensor seed = scalar_input(graph, "seed", DType::u32);
   Ints strides = sample_strides(shape);
   return make(Op::random_bits, {step, worker, seed},
-              {{"stream", scoped(stream)}, {"shape", std::move(shape)}, {"strides", std::move(strides)}});
+              {{"stream", name}, {"shape", std::move(shape)}, {"strides", std::move(strides)}});
 }
 
 Tensor stop_gradient(Tensor x, Where where) {
@@ -103,12 +146,14 @@ Tensor all_reduce(Tensor x, Where where) {
 Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, Where where) {
   const Call call(where);
   check_parameter_dtype(graph, type);
-  return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};
+  return {graph, declared(graph, {scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};
 }
 
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where) {
   const Call call(where);
-  return {graph, graph.add_variable({scoped(name), std::move(type), VariableKind::state, Role::none, init, {}})};
+  const Tensor state{graph,
+                     declared(graph, {scoped(name), std::move(type), VariableKind::state, Role::none, init, {}})};
+  return reuses_variables() ? as_written(graph, state) : state;
 }
 
 void write_state(Tensor state, Tensor value, Where where) {
@@ -116,7 +161,7 @@ void write_state(Tensor state, Tensor value, Where where) {
   require_same_graph("write_state", {state, value});
   Graph& graph = state.graph();
   const Node& node = graph.node(state.value());
-  const Variable* variable = node.op == Op::variable ? graph.find_variable(node.attrs.text("name")) : nullptr;
+  const Variable* variable = variable_of(graph, node);
   if (variable == nullptr || variable->kind == VariableKind::parameter)
     report("write_state",
            {"the target is no state", "a tensor that state(...) gave",
@@ -128,6 +173,7 @@ void write_state(Tensor state, Tensor value, Where where) {
   if (graph.mode == Mode::inference)
     report("write_state", {"'" + variable->name + "' is written in inference", "a graph of Mode::training",
                            "graph '" + graph.name + "' of Mode::inference", "ask graph().mode before writing"});
+  if (node.op != Op::variable) return graph.replace_write(variable->name, value.value());
   if (!graph.add_write(variable->name, value.value()))
     report("write_state", {"'" + variable->name + "' is written a second time", "one write a step", "two", ""});
 }

@@ -82,6 +82,16 @@ std::string_view name(Merge merge) {
   throw InternalError("unknown merge");
 }
 
+std::string_view name(SumGroup group) {
+  switch (group) {
+    case SumGroup::gradient:
+      return "gradient";
+    case SumGroup::rest:
+      return "rest";
+  }
+  throw InternalError("unknown group of sums");
+}
+
 Value Graph::add(Op op, std::vector<Value> inputs, Attrs attrs) {
   return add_called(kb::name(op), op, std::move(inputs), std::move(attrs));
 }
@@ -186,6 +196,11 @@ bool Graph::add_write(const std::string& variable, Value value) {
   writes.push_back({variable, value});
   indexed_writes_ = writes.size();
   return true;
+}
+
+void Graph::replace_write(const std::string& variable, Value value) {
+  for (StateWrite& write : writes)
+    if (write.variable == variable) write.value = value;
 }
 
 int32_t Graph::intern_scope(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -78,6 +79,16 @@ struct Init {
   friend bool operator==(const Init& x, const Init& y) { return x.kind == y.kind && x.a == y.a && x.b == y.b; }
 };
 
+// A vector that holds one number for every element of the parameters (compiler/parameter_space.h).
+struct FlatVector {
+  std::string slot = {};  // of the update rule; empty: the parameters themselves
+};
+
+// What is summed over the workers of a step: buckets of the flat gradient; or the rest, which is losses, running
+// statistics and norms.
+enum class SumGroup : uint8_t { gradient, rest };
+std::string_view name(SumGroup group);
+
 struct Variable {
   std::string name;  // the name that PyTorch gives it: "layer1.0.conv1.weight"
   Type type;
@@ -86,16 +97,27 @@ struct Variable {
   Init init;
   std::vector<double> values;  // InitKind::runs alone: length, value, length, value, ... over all elements
   int64_t bytes = 0;  // bytes of a prepared variable that a library keeps in its own format; 0: the type's bytes
+  // What passes know of their own variables. The graph's text and hash leave it out, as they have the name that follows
+  // from it.
+  std::optional<FlatVector> flat = {};  // parameter or slot
+  SumGroup group = SumGroup::rest;      // partial: what it is a sum of
 };
 
 // How the workers' values of an output become one: their sum, the value of global worker 0, or one row a sample.
 enum class Merge : uint8_t { sum, first, per_sample };
 std::string_view name(Merge merge);
 
+// What an output is for. result: whatever the model gives. loss: it is minimised. gradient: of the loss, by a
+// parameter. layer: about the layers, for log_layers.
+enum class OutputKind : uint8_t { result, loss, gradient, layer };
+
 struct Output {
   std::string name;
   Value value;
   Merge merge = Merge::sum;
+  // Set by passes; the graph's text and hash leave both out, as they have the name that follows from them.
+  OutputKind kind = OutputKind::result;
+  std::string parameter = {};  // gradient: the parameter's name
 };
 
 struct StateWrite {
@@ -144,6 +166,8 @@ class Graph {
   bool has_random_stream(const std::string& stream) const { return streams_.count(stream) > 0; }
   // Makes `value` the variable's value after the step; returns false when the variable is written already.
   bool add_write(const std::string& variable, Value value);
+  // The value of a variable that is written already becomes another one.
+  void replace_write(const std::string& variable, Value value);
 
   int32_t intern_scope(const std::string& path);
   int32_t intern_frame(const Frame& frame);

@@ -142,6 +142,10 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   Ints axes{0};
   for (int64_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
   const bool of_batch = x.graph().mode != Mode::inference;
+  if (x.graph().mode == Mode::statistics && reuses_variables())
+    report("batch_norm", {"a second call in a graph that averages statistics over minibatches",
+                          "one call of each batch_norm in Mode::statistics", "another one, under Reuse",
+                          "evaluate with the running statistics of the training"});
   if (of_batch && x.type().elements() <= channels)
     report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),
                           "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});

@@ -10,6 +10,7 @@ namespace {
 struct Place {
   std::string path;
   std::vector<size_t> lengths;  // length of `path` before each open Scope was added
+  int reuses = 0;               // number of open Reuse objects
   std::vector<std::source_location> calls;
   std::vector<const char*> composites;  // signature of the function that opened each call
   const Origin* origin = nullptr;
@@ -67,6 +68,10 @@ Scope::~Scope() {
   here.path.resize(here.lengths.back());
   here.lengths.pop_back();
 }
+
+Reuse::Reuse(const std::string& name) : scope_(name) { ++place().reuses; }
+Reuse::~Reuse() { --place().reuses; }
+bool reuses_variables() { return place().reuses > 0; }
 
 Call::Call(std::source_location where, std::source_location composite) {
   place().calls.push_back(where);

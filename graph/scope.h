@@ -20,6 +20,23 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 };
 
+// Opens a scope again, so that a model function can call a sub-network twice. While it lives, parameters and states are
+// those that were made under the scope's name before, and each random stream (dropout) is a new one, numbered by the
+// call: "net.drop#2". A written state is read as written; its second write takes the place of the first. Throws Error,
+// when a variable is asked for, where none of that name, type and role was made before.
+class Reuse {
+ public:
+  explicit Reuse(const std::string& name);
+  ~Reuse();
+  Reuse(const Reuse&) = delete;
+  Reuse& operator=(const Reuse&) = delete;
+
+ private:
+  Scope scope_;
+};
+// Whether a Reuse is open.
+bool reuses_variables();
+
 // Every DSL function opens one with its caller's location. The nodes made while it lives keep the chain of open calls;
 // the outermost is the user's line.
 class Call {

@@ -69,43 +69,47 @@ std::vector<RunnerParts::Input> Session::find_inputs() {
 
 std::vector<RunnerParts::Output> Session::find_outputs() {
   std::vector<RunnerParts::Output> outputs;
-  const Schedule& schedule = compiled_.program.final;
+  const PartCall& last = compiled_.program.routines[0].back();
+  const Schedule& schedule = compiled_.program.parts[last.part];
   for (const Output& output : schedule.graph->outputs) {
     output_at_[output.name] = outputs.size();
     const Type& type = schedule.graph->type(output.value);
-    outputs.push_back({programs_.final, schedule.views.at(output.value), type.bytes()});
+    outputs.push_back({program_of(last), schedule.views.at(output.value), type.bytes()});
     output_types_.push_back(type);
   }
   return outputs;
 }
 
+size_t Session::program_of(const PartCall& call) {
+  const auto known = std::find(calls_.begin(), calls_.end(), call);
+  if (known != calls_.end()) return static_cast<size_t>(known - calls_.begin());
+  calls_.push_back(call);
+  return calls_.size() - 1;
+}
+
 void Session::load_programs() {
-  programs_ = worker_programs(compiled_.program, virtual_workers());
   RunnerParts parts;
-  for (const WorkerProgram& program : programs_.programs) parts.schedules.push_back(program.schedule);
-  parts.routines = programs_.routines;
+  for (const Routine& routine : compiled_.program.routines) {
+    RunnerParts::Routine& programs = parts.routines.emplace_back();
+    for (const PartCall& call : routine) programs.push_back(program_of(call));
+  }
+  for (const PartCall& call : calls_) parts.schedules.push_back(&compiled_.program.parts[call.part]);
   parts.programs = backend_.load(parts.schedules, load_);
   parts.inputs = find_inputs();
   parts.outputs = find_outputs();
-  parts.address = [this](size_t program, const Buffer& buffer) { return address(program, buffer); };
+  parts.address = [this](size_t program, const Buffer& buffer) { return address(calls_[program], buffer); };
   runner_ = backend_.make_runner(std::move(parts));
 }
 
 void Session::work(int64_t worker) {
   ensure(worker >= 0 && worker < virtual_workers(), "a virtual worker that the process does not have");
   check_indices();
-  runner_->run(routine_of(worker, virtual_workers()));
+  runner_->run(compiled_.program.of_worker[static_cast<size_t>(worker)]);
 }
 
-std::vector<const Schedule*> Session::profiled() const {
-  std::vector<const Schedule*> schedules;
-  for (size_t program : programs_.routines[0]) schedules.push_back(programs_.programs[program].schedule);
-  return schedules;
-}
-
-std::byte* Session::address(size_t program, const Buffer& buffer) const {
+std::byte* Session::address(const PartCall& call, const Buffer& buffer) const {
   if (buffer.kind != BufferKind::store) return arena_->data() + buffer.offset;
-  const std::string name = programs_.programs[program].variable(buffer.name);
+  const std::string& name = call.variable(buffer.name);
   auto own = own_.find(name);
   return own == own_.end() ? store_.data(name) : own->second->data();
 }
@@ -113,8 +117,8 @@ std::byte* Session::address(size_t program, const Buffer& buffer) const {
 size_t Session::input_number(std::string_view name) const {
   auto at = input_at_.find(name);
   if (at != input_at_.end()) return at->second;
-  throw Error(fmt::format("program {} has no input \"{}\"; its inputs: {}", compiled_.program.final.name, name,
-                          names_of(input_at_)));
+  throw Error(fmt::format("program {} has no input \"{}\"; its inputs: {}", compiled_.program.at(PartRole::final).name,
+                          name, names_of(input_at_)));
 }
 
 const Type& Session::input_type(std::string_view name) const { return input_types_[input_number(name)]; }
@@ -165,8 +169,8 @@ void Session::fill_table(const std::string& name, const void* data, int64_t byte
 size_t Session::output_number(std::string_view name) const {
   auto at = output_at_.find(name);
   if (at != output_at_.end()) return at->second;
-  throw Error(fmt::format("program {} has no output \"{}\"; its outputs: {}", compiled_.program.final.name, name,
-                          names_of(output_at_)));
+  throw Error(fmt::format("program {} has no output \"{}\"; its outputs: {}",
+                          compiled_.program.at(PartRole::final).name, name, names_of(output_at_)));
 }
 
 const Type& Session::output_type(std::string_view name) const { return output_types_[output_number(name)]; }

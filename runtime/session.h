@@ -11,7 +11,6 @@
 #include "compiler/pipeline.h"
 #include "runtime/backend.h"
 #include "runtime/state_store.h"
-#include "runtime/worker_programs.h"
 
 namespace kb {
 
@@ -81,7 +80,7 @@ class Session {
     return runner_->profile();
   }
   // The programs whose steps these are, in order.
-  std::vector<const Schedule*> profiled() const;
+  std::vector<const Schedule*> profiled() const { return compiled_.program.parts_of(compiled_.program.routines[0]); }
 
  private:
   using Places = std::map<std::string, size_t, std::less<>>;
@@ -97,7 +96,8 @@ class Session {
   std::vector<RunnerParts::Input> find_inputs();
   std::vector<RunnerParts::Output> find_outputs();
   void load_programs();
-  std::byte* address(size_t program, const Buffer& buffer) const;
+  size_t program_of(const PartCall& call);
+  std::byte* address(const PartCall& call, const Buffer& buffer) const;
   size_t input_number(std::string_view name) const;
   void note_values(size_t input, const std::byte* values, bool lent);
   void check_indices();
@@ -109,7 +109,7 @@ class Session {
   LoadReport load_;
   std::unique_ptr<DeviceMemory> arena_;                       // of all programs: they never run together
   std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies, tables, partial sums
-  WorkerPrograms programs_;
+  std::vector<PartCall> calls_;                               // distinct ones, a program of the runner each
   Places input_at_, output_at_;
   std::vector<std::string> input_names_;
   std::vector<Type> input_types_, output_types_;

@@ -12,13 +12,9 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kFlat = "flat.";
-
-bool is_flat(const Variable& variable) { return variable.name.starts_with(kFlat); }
-
-// "velocity.conv1.weight" for slot "flat.velocity"; a parameter keeps its own name.
-std::string canonical_name(const std::string& flat, const Segment& segment) {
-  return flat == kFlatParameters ? segment.name : flat.substr(kFlat.size()) + "." + segment.name;
+// "velocity.conv1.weight" for slot "velocity"; a parameter keeps its own name.
+std::string canonical_name(const FlatVector& flat, const Segment& segment) {
+  return flat.slot.empty() ? segment.name : flat.slot + "." + segment.name;
 }
 
 void store_values(DType dtype, std::byte* to, const std::vector<double>& values) {
@@ -68,7 +64,7 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
 void StateStore::initialise(uint32_t seed) {
   for (auto& [name, entry] : entries_) {
     std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
-    if (!is_flat(entry.variable))
+    if (!entry.variable.flat)
       store_values(entry.variable.type.dtype, entry.host(), initial_value(entry.variable, seed).data);
   }
   initialise_parameters(seed);
@@ -107,13 +103,13 @@ std::vector<TensorView> StateStore::views(bool slots) const {
     const bool slot = entry.variable.kind == VariableKind::slot;
     if (slot && !slots) continue;
     const std::byte* data = entry.host();
-    if (!is_flat(entry.variable)) {
+    if (!entry.variable.flat) {
       views.emplace_back(name, entry.variable.type, data, slot);
       continue;
     }
     for (const Segment& segment : space_.segments)
-      views.emplace_back(canonical_name(name, segment), segment.type, data + segment.offset * size_of(space_.dtype),
-                         slot);
+      views.emplace_back(canonical_name(*entry.variable.flat, segment), segment.type,
+                         data + segment.offset * size_of(space_.dtype), slot);
   }
   std::sort(views.begin(), views.end(), [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
   return views;

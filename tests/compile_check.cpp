@@ -87,8 +87,8 @@ Compiled check_compiled(const Graph& graph, const CheckOptions& check) {
   auto [compiled, types, bindings, expected] = compile_and_interpret(graph, check);
   StoreBytes store;
   for (const auto& [name, array] : bindings) store[name] = to_bytes(array);
-  run_schedule(compiled.program.prepare, bindings, store);
-  std::map<std::string, Array> outputs = run_schedule(compiled.program.final, bindings, store);
+  run_schedule(compiled.program.at(PartRole::prepare), bindings, store);
+  std::map<std::string, Array> outputs = run_schedule(compiled.program.at(PartRole::final), bindings, store);
   for (const auto& [name, array] : expected.outputs) compare(graph, "output " + name, array, outputs.at(name), check);
   for (const auto& [name, array] : expected.writes)
     compare(graph, "state " + name, array, from_bytes(types.at(name), store.at(name).data()), check);

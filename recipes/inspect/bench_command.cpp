@@ -134,7 +134,7 @@ void print_json(const RunConfig& config, const StepTimes& times, int threads, co
 void print_convolutions(Session& session, int threads, const Target& target) {
   ConvTimer timer(threads, target.shards, 3);
   if (session.virtual_workers() > 1) return;  // whose step has the convolutions of each
-  ConvolutionsAlone convolutions(session.compiled().program.final, timer);
+  ConvolutionsAlone convolutions(session.compiled().program.at(PartRole::final), timer);
   if (convolutions.empty()) return;
   std::array<double, kRounds> ratios, alone;
   for (int round = 0; round < kRounds; ++round) {

@@ -5,7 +5,6 @@
 #include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/residency.h"
-#include "runtime/worker_programs.h"
 
 namespace kb {
 
@@ -28,10 +27,7 @@ void print_heading(const ToolCall& call, const std::string& where, const std::st
 }
 
 std::vector<const Schedule*> last_routine(const Compiled& compiled) {
-  const WorkerPrograms all = worker_programs(compiled.program, compiled.workers.virtual_workers);
-  std::vector<const Schedule*> programs;
-  for (const size_t number : all.routines.at(0)) programs.push_back(all.programs[number].schedule);
-  return programs;
+  return compiled.program.parts_of(compiled.program.routines.at(0));
 }
 
 }  // namespace kb

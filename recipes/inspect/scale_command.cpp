@@ -122,7 +122,7 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
   Timed timed;
   time_steps(timed, task, config, options);
   timed.one.samples = static_cast<double>(config.batch.minibatch) / 2;
-  timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.final;
+  timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.at(PartRole::final);
   const double alone = timed.one.steps.at(1).sum();
   timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
                            timed.workers[0]->device.backend->description());

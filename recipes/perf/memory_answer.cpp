@@ -41,7 +41,7 @@ StepDescription writer_of(const Schedule& schedule, int32_t buffer, const std::v
   const int32_t node = schedule.buffers[static_cast<size_t>(buffer)].node;
   const bool joined = node >= 0 && schedule.graph->nodes[static_cast<size_t>(node)].op == Op::concat;
   if (joined && writers.size() > 1) {
-    const Variable* parameters = schedule.graph->find_variable(kFlatParameters);
+    const Variable* parameters = flat_parameters(*schedule.graph);
     const Type& type = schedule.graph->nodes[static_cast<size_t>(node)].type();
     const bool is_flat = parameters && type.shape == parameters->type.shape;
     return {is_flat ? "all gradients" : "concat", "", words[writers[0]].phase};

@@ -22,7 +22,8 @@ Profile predicted_profile(std::span<const Schedule* const> programs, std::span<c
 
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes) {
-  return predict_overlap(compiled.program.final, seconds, reduction_seconds(compiled, network), bucket_bytes);
+  return predict_overlap(compiled.program.at(PartRole::final), seconds, reduction_seconds(compiled, network),
+                         bucket_bytes);
 }
 
 }  // namespace kb

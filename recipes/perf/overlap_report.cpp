@@ -43,7 +43,7 @@ std::string scopes_text(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
-  const Schedule& schedule = compiled.program.final;
+  const Schedule& schedule = compiled.program.at(PartRole::final);
   const Step& step = exchange_of(schedule, reduction);
   const int64_t element = size_of(schedule.node_of(step).type().dtype);
   const View view = step.operands.at(0);

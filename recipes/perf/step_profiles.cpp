@@ -22,13 +22,13 @@ std::vector<Profile> several_profiles(Session& session) {
 
 // The times of `final`.
 std::span<const StepTime> last_program(const Session& session, const Profile& profile) {
-  return std::span(profile.steps).last(session.compiled().program.final.steps.size());
+  return std::span(profile.steps).last(session.compiled().program.at(PartRole::final).steps.size());
 }
 
 }  // namespace
 
 Overlap measured_overlap(const Session& session, const Profile& profile) {
-  return measured_overlap(session.compiled().program.final, last_program(session, profile));
+  return measured_overlap(session.compiled().program.at(PartRole::final), last_program(session, profile));
 }
 
 const Overlap& median_step(const std::vector<Overlap>& steps) {
@@ -63,7 +63,7 @@ std::vector<double> routine_seconds(Session& session) {
 
 TimedStep profiled_step(Session& session) {
   const std::vector<double> all = routine_seconds(session);
-  const auto final = all.end() - std::ssize(session.compiled().program.final.steps);
+  const auto final = all.end() - std::ssize(session.compiled().program.at(PartRole::final).steps);
   return {std::accumulate(all.begin(), final, 0.0), {final, all.end()}};
 }
 

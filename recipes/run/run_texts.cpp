@@ -98,8 +98,8 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Set
   const LoadReport &a = programs.training.load_report(), &b = programs.inference.load_report();
   lines.push_back(fmt::format(
       "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
-      programs.parameters, compiled.program.final.steps.size(),
-      programs.inference.compiled().program.final.steps.size(),
+      programs.parameters, compiled.program.at(PartRole::final).steps.size(),
+      programs.inference.compiled().program.at(PartRole::final).steps.size(),
       compiled.milliseconds + programs.inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
       a.compiled + b.compiled, a.cache_hits + b.cache_hits));
   if (!programs.unused.empty())

@@ -41,7 +41,7 @@ std::map<std::string, double> compile_times(int64_t depth, int repeats, const Ta
     options.optimizer = momentum_update;
     Graph graph = residual_net(depth);
     Compiled compiled = compile(std::move(graph), options);
-    nodes = compiled.program.final.graph->nodes.size();
+    nodes = compiled.program.at(PartRole::final).graph->nodes.size();
     auto keep = [&](const std::string& name, double ms) {
       auto [at, fresh] = best.try_emplace(name, ms);
       if (!fresh) at->second = std::min(at->second, ms);

@@ -90,15 +90,16 @@ int bench_norm(int argc, char** argv) {
   auto median_of = [&](auto figure) { return median(rounds, figure); };
   fmt::print(
       "{} launches; medians of {} interleaved rounds: step {:.2f} ms, plain copy {:.1f}, non-temporal {:.1f} GB/s\n",
-      session.compiled().program.final.steps.size(), repeats, median_of([](const Round& r) { return r.step; }),
+      session.compiled().program.at(PartRole::final).steps.size(), repeats,
+      median_of([](const Round& r) { return r.step; }),
       median_of([&](const Round& r) { return 2 * bytes / r.plain / 1e6; }),
       median_of([&](const Round& r) { return 2 * bytes / r.streaming / 1e6; }));
   const double share = median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
   fmt::print("share of copy bandwidth {:.3f}{}\n", share,
              share > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   const std::vector<StepTime> times = session.profile().steps;
-  const auto& steps = session.compiled().program.final.steps;
-  const std::vector<StepDescription> words = describe_steps(session.compiled().program.final);
+  const auto& steps = session.compiled().program.at(PartRole::final).steps;
+  const std::vector<StepDescription> words = describe_steps(session.compiled().program.at(PartRole::final));
   for (size_t s = 0; s < steps.size(); ++s)
     fmt::print("{:7.2f} ms {:6.1f} MB {:6.1f} GB/s  {}\n", times[s].milliseconds,
                static_cast<double>(steps[s].bytes) / 1e6,

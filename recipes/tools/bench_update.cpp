@@ -76,7 +76,7 @@ struct Round {
 Round measure(Session& session, const std::vector<size_t>& steps, CopyBandwidth& copy) {
   Round round;
   const std::vector<StepTime> times = session.profile().steps;
-  const size_t before = times.size() - session.compiled().program.final.steps.size();
+  const size_t before = times.size() - session.compiled().program.at(PartRole::final).steps.size();
   for (const size_t step : steps) round.launches.push_back(times.at(before + step).milliseconds);
   const double fastest = std::min(milliseconds_of([&] { copy.plain(); }), milliseconds_of([&] { copy.streaming(); }));
   round.copy = 2e3 * static_cast<double>(kCopyBytes) / fastest;
@@ -118,7 +118,7 @@ int bench_update(const std::vector<std::string>& arguments) {
   fill_timed_inputs(session, task, config);
 
   const int threads = Pool(static_cast<int>(config.machine.threads)).threads();
-  const Schedule& schedule = session.compiled().program.final;
+  const Schedule& schedule = session.compiled().program.at(PartRole::final);
   const std::vector<size_t> steps = update_steps(schedule);
   ensure(!steps.empty(), "a training step without an update");
   CopyBandwidth copy(kCopyBytes, threads);

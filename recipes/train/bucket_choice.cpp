@@ -68,7 +68,7 @@ Compiled compile_finely(const Task& task, Settled settled) {
 }
 
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
-  const std::vector<double> seconds = estimated_seconds(finely.program.final, rates);
+  const std::vector<double> seconds = estimated_seconds(finely.program.at(PartRole::final), rates);
   const auto gradient_bytes = static_cast<double>(finely.space.length * size_of(finely.space.dtype));
   BucketChoice choice;
   Overlap best, whole;

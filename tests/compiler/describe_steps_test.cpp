@@ -23,8 +23,8 @@ struct Described {
     options.optimizer = std::move(rule);
     options.workers = workers;
     compiled = compile(std::move(graph), options);
-    prepare = describe_steps(compiled.program.prepare);
-    steps = describe_steps(compiled.program.final);
+    prepare = describe_steps(compiled.program.at(PartRole::prepare));
+    steps = describe_steps(compiled.program.at(PartRole::final));
   }
 
   std::string all() const {
@@ -122,11 +122,11 @@ BOOST_AUTO_TEST_CASE(a_step_of_several_processes_starts_and_awaits_sums) {
 
 BOOST_AUTO_TEST_CASE(virtual_workers_have_phases_too) {
   Described net(convnet(), test::momentum_sgd(), {.virtual_workers = 4});
-  net.steps = kb::describe_steps(net.compiled.program.micro);
+  net.steps = kb::describe_steps(net.compiled.program.at(PartRole::micro));
   net.has(Phase::forward, "conv 3x3  block1.conv");
   net.has(Phase::backward, "gradient of conv 3x3, weights  block1.conv");
   for (const StepDescription& step : net.steps) BOOST_TEST((step.phase != Phase::update), step.text());
-  for (const StepDescription& step : kb::describe_steps(net.compiled.program.carry))
+  for (const StepDescription& step : kb::describe_steps(net.compiled.program.at(PartRole::carry)))
     BOOST_TEST(step.what == "add partial sums");
 }
 

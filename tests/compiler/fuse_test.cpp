@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {
   options.optimizer = momentum_sgd();
   Compiled compiled = compile(small_convnet(4), options);
   int updates = 0;
-  for (const Step& step : compiled.program.final.steps)
+  for (const Step& step : compiled.program.at(PartRole::final).steps)
     for (View view : step.operands)
-      if (compiled.program.final.buffers[static_cast<size_t>(view.buffer)].name == "flat.velocity") {
+      if (compiled.program.at(PartRole::final).buffers[static_cast<size_t>(view.buffer)].name == "flat.velocity") {
         ++updates;
         break;
       }

@@ -27,7 +27,7 @@ int64_t check(const Graph& graph) {
     CheckOptions options;
     options.target = target;
     const Compiled compiled = check_compiled(graph, options);
-    for (const Step& step : compiled.program.final.steps) copies += step.cls == FusionClass::copy;
+    for (const Step& step : compiled.program.at(PartRole::final).steps) copies += step.cls == FusionClass::copy;
   }
   return copies;
 }
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(what_is_overwritten_is_not_stored_past_the_cache) {
     options.target = generic_cpu_target();
     options.target.streaming_bytes = 1;
     const Compiled compiled = compile(graph, options);
-    BOOST_REQUIRE(compiled.program.final.kernels.size() == 1u);
-    return compiled.program.final.kernels[0].streaming_argument >= 0;
+    BOOST_REQUIRE(compiled.program.at(PartRole::final).kernels.size() == 1u);
+    return compiled.program.at(PartRole::final).kernels[0].streaming_argument >= 0;
   };
   BOOST_TEST(!streams(true));
   BOOST_TEST(streams(false));

@@ -170,8 +170,9 @@ BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
     }
     BOOST_TEST(filters == 2);  // of b; the filters of a lie the same in both orders
     const Cut parts = cut(after, options.target);
-    BOOST_TEST(count(parts.prepare, Op::transpose) == 1);
-    BOOST_TEST(count(parts.final, Op::transpose) == 4);  // images, both ways of flatten, the gradient of b's filters
+    BOOST_TEST(count(parts.at(PartRole::prepare).graph, Op::transpose) == 1);
+    BOOST_TEST(count(parts.at(PartRole::final).graph, Op::transpose) ==
+               4);  // images, both ways of flatten, the gradient of b's filters
   }
 }
 

@@ -21,8 +21,8 @@ BOOST_AUTO_TEST_CASE(a_training_step_equals_its_interpretation) {
   options.optimizer = momentum_sgd();
   Compiled compiled = check_compiled(small_convnet(4), options);
   BOOST_TEST(compiled.space.find("block.conv1.weight") != nullptr);
-  BOOST_TEST(compiled.program.final.arena_bytes <=
-             1.2 * static_cast<double>(compiled.program.final.liveness_bound_bytes));
+  BOOST_TEST(compiled.program.at(PartRole::final).arena_bytes <=
+             1.2 * static_cast<double>(compiled.program.at(PartRole::final).liveness_bound_bytes));
 }
 
 BOOST_AUTO_TEST_CASE(a_training_step_in_f64_equals_its_interpretation) {
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(an_inference_graph_adopts_the_training_space) {
   options.space = &first.space;
   Compiled second = compile(small_convnet(5, Mode::inference), options);
   BOOST_TEST(second.space.length == first.space.length);
-  BOOST_TEST(second.program.final.graph->writes.empty());
+  BOOST_TEST(second.program.at(PartRole::final).graph->writes.empty());
 }
 
 BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
   options.target = generic_cpu_target();
   options.optimizer = momentum_sgd();
   Compiled a = compile(small_convnet(16), options), b = compile(small_convnet(48), options);
-  const auto& first = a.program.final.kernels;
-  const auto& second = b.program.final.kernels;
+  const auto& first = a.program.at(PartRole::final).kernels;
+  const auto& second = b.program.at(PartRole::final).kernels;
   BOOST_REQUIRE(first.size() == second.size());
   for (size_t i = 0; i < first.size(); ++i) BOOST_TEST(first[i].name == second[i].name);
 }

@@ -22,7 +22,7 @@ struct Case {
   Tensor x = input(graph, "x", DType::f32, {kRows}, "N");
 
   std::string origin(const Tensor& loss, double first) {
-    graph.outputs.push_back({"loss", sum(loss).value(), Merge::sum});
+    graph.outputs.push_back({"loss", sum(loss).value(), Merge::sum, OutputKind::loss});
     const Probes probes = find_probes(graph);
     Graph probed = with_probes(probes);
     const Bindings bindings{{"x", {{DType::f32, {kRows}, ""}, {first, 1, 2, 3}}}};
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(probes_compile) {
   const Probes probes = find_probes(differentiate(test::small_convnet(2), state));
   BOOST_TEST(probes.values.size() > 50u);
   const Compiled compiled = test::check_compiled(with_probes(probes));
-  BOOST_TEST(compiled.program.final.graph->outputs.size() == probes.values.size());
-  BOOST_TEST(compiled.program.final.graph->writes.empty());
+  BOOST_TEST(compiled.program.at(PartRole::final).graph->outputs.size() == probes.values.size());
+  BOOST_TEST(compiled.program.at(PartRole::final).graph->writes.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
     options.optimizer = update_rule(optimizer);
     const Compiled compiled = compile(test::small_convnet(4), options);
     std::vector<std::string> inputs;
-    for (const Node& node : compiled.program.final.graph->nodes)
+    for (const Node& node : compiled.program.at(PartRole::final).graph->nodes)
       if (node.op == Op::input) inputs.push_back(node.attrs.text("name"));
     auto check = [&](std::string_view name) {
       BOOST_TEST(std::count(inputs.begin(), inputs.end(), name) == 1, optimizer.name << " " << name);

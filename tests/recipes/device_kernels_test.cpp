@@ -52,7 +52,7 @@ DeviceKernels kernels_of(const Recipe& recipe, const std::string& arch, const st
 }
 
 int64_t launches_of(const Program& program) {
-  const std::vector<Step>& steps = program.final.steps;
+  const std::vector<Step>& steps = program.at(PartRole::final).steps;
   return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.launch() != nullptr; });
 }
 
@@ -126,10 +126,10 @@ BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu)
   for (const char* precision : {"bf16", "f16"}) {
     const Program program = program_of(recipe, flags_of(recipe, precision), "sm_90");
     const DeviceKernels kernels = compiled_for(program, "sm_90", cuobjdump);
-    const std::vector<const Schedule*> programs{&program.final};
+    const std::vector<const Schedule*> programs{&program.at(PartRole::final)};
     const StepModel model = model_step(programs, kernels.work, gpu_target("sm_90"), parse_gpu_rates("h200"));
     for (size_t s = 0; s < model.launches.size(); ++s) {
-      const Step& step = program.final.steps[s];
+      const Step& step = program.at(PartRole::final).steps[s];
       const double alu = model.launches[s].alu;
       BOOST_TEST_CONTEXT(precision << ", step " << s << ": " << step.name) {
         if (!step.launch() || step.bytes < 10'000'000) continue;

@@ -38,7 +38,7 @@ struct Case {
 
 std::vector<std::string> contents(const Compiled& compiled) {
   std::vector<std::string> result;
-  for (const Step& step : compiled.program.final.steps)
+  for (const Step& step : compiled.program.at(PartRole::final).steps)
     if (step.cls == FusionClass::exchange) result.push_back(reduction_contents(compiled, step.reduction()));
   return result;
 }
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_a_bucket_sums) {
 BOOST_AUTO_TEST_CASE(losses_hide_behind_the_whole_backward_pass) {
   const Compiled compiled = Case({"--processes", "2"}).compiled();
   std::vector<std::string> exchanges;
-  for (const Step& step : compiled.program.final.steps)
+  for (const Step& step : compiled.program.at(PartRole::final).steps)
     if (step.reduction() >= 0)
       exchanges.push_back((step.cls == FusionClass::wait ? "wait " : "") +
                           reduction_contents(compiled, step.reduction()).substr(0, 6));
@@ -114,13 +114,14 @@ BOOST_AUTO_TEST_CASE(a_size_need_not_be_compiled) {
   for (const char* per_worker : {"8", "4"}) {
     const std::vector<std::string> words{"--processes", "2", "--per-worker", per_worker};
     const Compiled finely = Case(words).finely();
-    const std::vector<double> seconds = estimated_seconds(finely.program.final, kSlow);
+    const std::vector<double> seconds = estimated_seconds(finely.program.at(PartRole::final), kSlow);
     for (const char* megabytes : {"0.03", "0.05", "0.1", "25"}) {
       std::vector<std::string> more = words;
       more.insert(more.end(), {"--bucket-mb", megabytes});
       const Compiled compiled = Case(more).compiled();
       for (const Network& network : {Network{1e-3, 1e5}, Network{1e-4, 1e7}}) {
-        const Overlap exact = predict_overlap(compiled, estimated_seconds(compiled.program.final, kSlow), network);
+        const Overlap exact =
+            predict_overlap(compiled, estimated_seconds(compiled.program.at(PartRole::final), kSlow), network);
         const Overlap inferred = predict_overlap(finely, seconds, network, bucket_bytes(std::stod(megabytes)));
         BOOST_TEST(inferred.step == exact.step, boost::test_tools::tolerance(0.02));
         BOOST_TEST(inferred.reductions.size() == exact.reductions.size());
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_size_need_not_be_compiled) {
 
 BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_operations) {
   const Compiled compiled = Case({"--processes", "2"}).compiled();
-  const Schedule& final = compiled.program.final;
+  const Schedule& final = compiled.program.at(PartRole::final);
   const std::vector<double> seconds = estimated_seconds(final, {1e9, 1e10});
   BOOST_REQUIRE(seconds.size() == final.steps.size());
   for (size_t s = 0; s < seconds.size(); ++s) {

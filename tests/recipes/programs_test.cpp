@@ -20,9 +20,9 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   target.isa = target.library_isa = isa;
   const RunConfig config = *parse_flags(recipe, "", words);
   std::string text;
-  for (const Step& step :
-       compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes))
-           .training.program.final.steps)
+  const Programs programs =
+      compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes));
+  for (const Step& step : programs.training.program.at(PartRole::final).steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }

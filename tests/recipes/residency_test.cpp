@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(launches) {
       const Programs programs = compile_programs(
           declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes, {40, 21}));
       text += fmt::format("{}, {}:\n", kinds, target.isa);
-      const Schedule& schedule = programs.training.program.final;
+      const Schedule& schedule = programs.training.program.at(PartRole::final);
       for (const Step& step : schedule.steps) {
         if (name(step.cls) == "library") break;
         text += fmt::format("  {} {}:", name(step.cls), step.name);

@@ -34,7 +34,7 @@ Program program() {
 // Work of every kernel: 16 bytes in, 16 out where it stores, `alu` operations.
 KernelWork work_of(const Program& program, int64_t alu) {
   KernelWork work;
-  for (const ir::Kernel& kernel : program.final.kernels)
+  for (const ir::Kernel& kernel : program.at(PartRole::final).kernels)
     work[kernel.name] = {alu, alu, 0, 16, kernel.kind == "pointwise" ? 16 : 0};
   return work;
 }
@@ -44,14 +44,14 @@ BOOST_AUTO_TEST_SUITE(step_model)
 BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_instructions) {
   const Program compiled = program();
   const Target target = gpu_target("sm_90");
-  const std::vector<const Schedule*> programs{&compiled.final};
+  const std::vector<const Schedule*> programs{&compiled.at(PartRole::final)};
   const StepModel idle = model_step(programs, {}, target, kRates);
   const StepModel busy = model_step(programs, work_of(compiled, 1024), target, kRates);
-  BOOST_REQUIRE(idle.launches.size() == compiled.final.steps.size());
+  BOOST_REQUIRE(idle.launches.size() == compiled.at(PartRole::final).steps.size());
   double sum = 0;
   int seen = 0;
   for (size_t s = 0; s < idle.launches.size(); ++s) {
-    const Step& step = compiled.final.steps[s];
+    const Step& step = compiled.at(PartRole::final).steps[s];
     const LaunchModel &bytes = idle.launches[s], &code = busy.launches[s];
     sum += bytes.total_ms;
     if (!step.launch() || step.bytes < kRows * kColumns) continue;
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_instructions) {
 
 BOOST_AUTO_TEST_CASE(the_table_has_a_line_a_launch_and_the_measured_time_beside_it) {
   const Program compiled = program();
-  const std::vector<const Schedule*> programs{&compiled.final};
+  const std::vector<const Schedule*> programs{&compiled.at(PartRole::final)};
   const StepModel model = model_step(programs, work_of(compiled, 8), gpu_target("sm_90"), kRates);
   const std::string alone = to_text(model, programs, kRates);
   BOOST_TEST(alone.find("predicted for test: 1 TB/s copied, 100 TFLOP/s") != std::string::npos, alone);

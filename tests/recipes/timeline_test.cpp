@@ -46,11 +46,13 @@ struct HandStep {
   int32_t reduction = -1;
 };
 
-Schedule hand_schedule(const std::string& name, int buffers, const std::vector<HandStep>& steps) {
+Schedule hand_schedule(const std::string& name, int buffers, const std::vector<HandStep>& steps,
+                       PartRole role = PartRole::final) {
   constexpr int64_t kBytes = 1024;
   auto graph = std::make_shared<Graph>(name);
   Schedule schedule;
   schedule.name = name;
+  schedule.role = role;
   for (int b = 0; b < buffers; ++b) schedule.buffers.push_back({BufferKind::arena, "", kBytes, 0, 1000, 0, -1});
   for (const HandStep& one : steps) {
     const auto s = static_cast<int32_t>(schedule.steps.size());
@@ -78,7 +80,8 @@ Schedule hand_schedule(const std::string& name, int buffers, const std::vector<H
 
 // A forward and a backward step, a bucket beside the backward step, the update; names that XML has to escape.
 struct Hand {
-  Schedule prepare = hand_schedule("prepare", 2, {{FusionClass::library, "pack_weights fc", {3}, {0}, {1}, 2048}});
+  Schedule prepare =
+      hand_schedule("prepare", 2, {{FusionClass::library, "pack_weights fc", {3}, {0}, {1}, 2048}}, PartRole::prepare);
   Schedule net = hand_schedule("net", 5,
                                {{FusionClass::library, "matmul fc", {5}, {0, 1}, {2}, 3'000'000, 50'000'000},
                                 {FusionClass::pointwise, "select a < b & \"c\"", {6, 7, 8, 9, 10, 6}, {2}, {3}, 3072},
@@ -154,7 +157,7 @@ struct Predicted {
     const RunConfig config = *parse_flags(recipe, "", words);
     compiled = compile_training(declared_task(recipe, config),
                                 settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
-    programs = {&compiled.program.prepare, &compiled.program.final};
+    programs = {&compiled.program.at(PartRole::prepare), &compiled.program.at(PartRole::final)};
     std::vector<double> seconds;
     for (const Schedule* schedule : programs)
       for (const double one : estimated_seconds(*schedule, {1e9, 1e10})) seconds.push_back(one);
@@ -261,8 +264,9 @@ BOOST_AUTO_TEST_CASE(a_trace_names_processes_lanes_and_memory) {
 BOOST_AUTO_TEST_CASE(a_predicted_step_adds_up) {
   const Predicted one;
   check_lanes(one.timeline);
-  const Overlap overlap = measured_overlap(one.compiled.program.final,
-                                           std::span(one.profile.steps).last(one.compiled.program.final.steps.size()));
+  const Overlap overlap =
+      measured_overlap(one.compiled.program.at(PartRole::final),
+                       std::span(one.profile.steps).last(one.compiled.program.at(PartRole::final).steps.size()));
   double compute = 0, exposed = 0, communication = 0;
   for (const Box& part : one.timeline.boxes) {
     if (part.lane == Lane::communication)
@@ -290,7 +294,7 @@ BOOST_AUTO_TEST_CASE(the_memory_peaks_where_the_planner_says) {
   for (const LiveBytes& live : one.timeline.memory) most = std::max(most, live.bytes);
   BOOST_TEST(most == one.timeline.peak.bytes);
   BOOST_TEST(most <= one.timeline.arena_bytes);
-  BOOST_TEST(most == one.compiled.program.final.liveness_bound_bytes);
+  BOOST_TEST(most == one.compiled.program.at(PartRole::final).liveness_bound_bytes);
   BOOST_TEST(!one.timeline.peak.tensors.empty());
 }
 

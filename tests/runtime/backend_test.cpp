@@ -182,8 +182,9 @@ BOOST_AUTO_TEST_CASE(a_load_is_reported) {
   std::unique_ptr<Backend> backend = cpu();
   Graph graph = small_convnet(4);
   Compiled compiled = compile_training(*backend, graph);
-  size_t steps = compiled.program.prepare.steps.size() + compiled.program.final.steps.size();
-  auto kernels = static_cast<int64_t>(compiled.program.final.kernels.size());
+  size_t steps =
+      compiled.program.at(PartRole::prepare).steps.size() + compiled.program.at(PartRole::final).steps.size();
+  auto kernels = static_cast<int64_t>(compiled.program.at(PartRole::final).kernels.size());
   StateStore store(*backend);
   Session session(*backend, store, std::move(compiled));
   const LoadReport& report = session.load_report();
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_load_is_reported) {
   store.initialise(1);
   fill_inputs(session, graph, 1);
   BOOST_TEST(session.profile().steps.size() == steps);
-  BOOST_TEST(session.arena_bytes() >= session.compiled().program.final.arena_bytes);
+  BOOST_TEST(session.arena_bytes() >= session.compiled().program.at(PartRole::final).arena_bytes);
 }
 
 // A launcher may bind a process to a part of the machine: its threads stay in there, and bits are those of any process.

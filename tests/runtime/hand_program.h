@@ -49,9 +49,13 @@ inline Schedule hand_schedule(int64_t n, const Target& target) {
 
 inline Compiled hand_program(Schedule final) {
   Compiled compiled;
-  compiled.program.prepare.name = "prepare";
-  compiled.program.prepare.graph = std::make_shared<Graph>("prepare");
-  compiled.program.final = std::move(final);
+  Schedule prepare;
+  prepare.name = "prepare";
+  prepare.role = PartRole::prepare;
+  prepare.graph = std::make_shared<Graph>("prepare");
+  compiled.program.parts = {std::move(prepare), std::move(final)};
+  compiled.program.routines = {{{0, {}}, {1, {}}}};
+  compiled.program.of_worker = {0};
   return compiled;
 }
 

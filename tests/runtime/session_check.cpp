@@ -73,7 +73,9 @@ int64_t check_graphs(const std::vector<NamedGraph>& graphs) {
     });
   std::vector<const Schedule*> schedules;
   for (const std::optional<Judged>& one : judged)
-    if (one) schedules.insert(schedules.end(), {&one->compiled.program.prepare, &one->compiled.program.final});
+    if (one)
+      schedules.insert(schedules.end(),
+                       {&one->compiled.program.at(PartRole::prepare), &one->compiled.program.at(PartRole::final)});
   LoadReport report;
   backend->load(schedules, report);
   int64_t values = 0;

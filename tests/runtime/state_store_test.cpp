@@ -25,8 +25,8 @@ struct Fixture {
   Variable scale = parameter("bn.weight", {7}, Role::norm_scale, kOne);
   ParameterSpace space = make_space({&weight, &scale}, {Role::norm_scale}, {Role::norm_scale});
   std::vector<Variable> variables = {
-      flat_variable(space, kFlatParameters, VariableKind::parameter),
-      flat_variable(space, "flat.velocity", VariableKind::slot),
+      flat_variable(space),
+      flat_variable(space, "velocity"),
       {"bn.running_mean", {DType::f32, {7}, ""}, VariableKind::state, Role::none, {InitKind::constant, 0.25, 0}, {}, 0},
       {"flat.decay", {DType::f32, {2}, ""}, VariableKind::table, Role::none, {InitKind::runs, 0, 0}, {1, 1, 1, 0}, 0},
       {"prepared.0", {DType::f32, {4}, ""}, VariableKind::prepared, Role::none, {}, {}, 1000}};
@@ -65,6 +65,23 @@ BOOST_AUTO_TEST_CASE(tables_and_prepared_copies_are_not_kept) {
   BOOST_TEST(!store.has("flat.decay"));
   BOOST_TEST(!store.has("prepared.0"));
   BOOST_CHECK_THROW(store.data("prepared.0"), InternalError);
+}
+
+// A model may name a layer "flat"; what is over the parameter space is no matter of names.
+BOOST_AUTO_TEST_CASE(a_state_named_as_a_flat_vector_is_one_of_its_own) {
+  StateStore other(*backend);
+  const Variable mean{"flat.running_mean",
+                      {DType::f32, {7}, ""},
+                      VariableKind::state,
+                      Role::none,
+                      {InitKind::constant, 0.25, 0},
+                      {},
+                      0};
+  other.adopt({mean}, space);
+  other.initialise(1);
+  BOOST_REQUIRE(other.canonical().size() == 1u);
+  BOOST_TEST(other.canonical()[0].name == "flat.running_mean");
+  BOOST_TEST(element(other.canonical()[0], 6) == 0.25);
 }
 
 BOOST_AUTO_TEST_CASE(initial_values_follow_seed_and_name) {

@@ -75,7 +75,7 @@ void read_norms(const Session& session, WorkerOutcome& outcome) {
 }
 
 Overlap profiled_work(Session& session) {
-  const Schedule& final = session.compiled().program.final;
+  const Schedule& final = session.compiled().program.at(PartRole::final);
   const Profile profile = session.profile();
   return measured_overlap(final, std::span(profile.steps).last(final.steps.size()));
 }

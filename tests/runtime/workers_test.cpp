@@ -1,13 +1,11 @@
 // Steps shared among processes and virtual workers: every split of them ends in the same bits.
-#include "runtime/worker_programs.h"
-
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <set>
 #include <thread>
 
-#include "compiler/cut.h"
+#include "compiler/worker_routines.h"
 #include "graph/functions.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/session.h"
@@ -218,23 +216,24 @@ BOOST_AUTO_TEST_CASE(running_statistics_may_be_the_mean_over_workers) {
 
 BOOST_AUTO_TEST_CASE(the_binary_counter_adds_up_as_a_tree) {
   // Runs the routines on text in place of sums.
-  Program program;
+  const SumGroup group = SumGroup::rest;
   for (int64_t workers = 1; workers <= 40; ++workers) {
-    const WorkerPrograms all = worker_programs(program, workers);
+    const Routines all = worker_routines({group}, workers);
     std::map<std::string, std::string> sums;
     const auto add = [](const std::string& a, const std::string& b) { return "(" + a + "+" + b + ")"; };
     for (int64_t worker = 0; worker + 1 < workers; ++worker)
-      for (size_t number : all.routines.at(routine_of(worker, workers))) {
-        const WorkerProgram& one = all.programs[number];
-        if (one.schedule == &program.micro)
-          sums[one.variable("leaf.x")] = std::to_string(worker);
-        else if (one.schedule == &program.carry)
-          sums[one.variable("carry.sum.x")] =
-              add(sums.at(one.variable("carry.below.x")), sums.at(one.variable("carry.own.x")));
+      for (const PartCall& call : all.routines.at(all.of_worker.at(static_cast<size_t>(worker)))) {
+        const auto sum = [&](CarryVariable variable) -> std::string& {
+          return sums[call.variable(carry_name(variable, group))];
+        };
+        if (call.part == static_cast<size_t>(PartRole::micro))
+          sums[call.variable(leaf_name(group))] = std::to_string(worker);
+        else if (call.part == static_cast<size_t>(PartRole::carry))
+          sum(CarryVariable::sum) = add(sum(CarryVariable::below), sum(CarryVariable::own));
       }
     std::string total = std::to_string(workers - 1);
     for (int64_t level = 0; level < carry_levels(workers); ++level)
-      if (((workers - 1) >> level & 1) != 0) total = add(sums.at(partial_name(level, "x")), total);
+      if (((workers - 1) >> level & 1) != 0) total = add(sums.at(partial_name(level, group)), total);
     const std::function<std::string(int64_t, int64_t)> tree = [&](int64_t begin, int64_t count) {
       if (count == 1) return std::to_string(begin);
       int64_t first = 1;
@@ -265,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
   options.target = generic_cpu_target();
   options.workers = {2, 1, 4096};
   options.optimizer = test::momentum_sgd();
-  const Schedule schedule = compile(test::small_convnet(2), options).program.final;
+  const Schedule schedule = compile(test::small_convnet(2), options).program.at(PartRole::final);
   std::vector<std::string> order;
   for (const Step& step : schedule.steps)
     if (step.cls == FusionClass::exchange || step.cls == FusionClass::wait ||

@@ -15,8 +15,8 @@ constexpr double kSumTolerance = 1e-5;
 
 std::map<std::string, Array> run(const Judged& judged, StoreBytes& store, const KernelRunner& kernels) {
   for (const auto& [name, array] : judged.bindings) store[name] = to_bytes(array);
-  run_schedule(judged.compiled.program.prepare, judged.bindings, store, kernels);
-  return run_schedule(judged.compiled.program.final, judged.bindings, store, kernels);
+  run_schedule(judged.compiled.program.at(PartRole::prepare), judged.bindings, store, kernels);
+  return run_schedule(judged.compiled.program.at(PartRole::final), judged.bindings, store, kernels);
 }
 
 void compare_sums(const std::string& name, const Array& expected, const Array& terms, const Array& got) {
@@ -76,8 +76,8 @@ void KernelGraphs::add(const std::string& name, const Graph& graph, const CheckO
   CheckOptions gpu = options;
   gpu.target = target_;
   cases_.push_back({name, graph, gpu, compile_and_interpret(graph, gpu)});
-  kernels_.add(cases_.back().judged.compiled.program.prepare);
-  kernels_.add(cases_.back().judged.compiled.program.final);
+  kernels_.add(cases_.back().judged.compiled.program.at(PartRole::prepare));
+  kernels_.add(cases_.back().judged.compiled.program.at(PartRole::final));
 }
 
 void KernelGraphs::add_exact(const std::string& name, const Graph& graph, const CheckOptions& options) {
@@ -96,7 +96,8 @@ KernelRunner KernelGraphs::make_cpu_kernels() const {
   std::map<std::string, ir::Kernel> distinct;
   for (const Case& c : cases_) {
     if (!c.on_cpu) continue;
-    for (const Schedule* schedule : {&c.on_cpu->compiled.program.prepare, &c.on_cpu->compiled.program.final})
+    for (const Schedule* schedule :
+         {&c.on_cpu->compiled.program.at(PartRole::prepare), &c.on_cpu->compiled.program.at(PartRole::final)})
       for (const ir::Kernel& kernel : schedule->kernels) distinct.try_emplace(kernel.name, kernel);
   }
   std::vector<ir::Kernel> kernels;

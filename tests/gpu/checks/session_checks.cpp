@@ -110,8 +110,8 @@ void profiled_steps_count(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   const Trained expected = train(*backend, 5);
   NetSession net(*backend);
-  const size_t parts =
-      net.session.compiled().program.prepare.steps.size() + net.session.compiled().program.final.steps.size();
+  const size_t parts = net.session.compiled().program.at(PartRole::prepare).steps.size() +
+                       net.session.compiled().program.at(PartRole::final).steps.size();
   for (uint32_t i = 0; i < 5; ++i) {
     net.fill(i);
     if (i != 2 && i != 3) {

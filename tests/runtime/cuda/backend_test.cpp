@@ -32,7 +32,7 @@ struct OnFake {
     return std::move(gpu.log);
   }
   // The name of one of the training step's kernels.
-  const std::string& kernel() const { return net.session.compiled().program.final.kernels.at(1).name; }
+  const std::string& kernel() const { return net.session.compiled().program.at(PartRole::final).kernels.at(1).name; }
 
   FakeTestGpu test_gpu;
   FakeGpu& gpu = test_gpu.gpu;

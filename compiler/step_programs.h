@@ -1,0 +1,72 @@
+// The parts that a step is cut into, and the routines that run them for the virtual workers of a process.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/error.h"
+
+namespace kb {
+
+// prepare depends on parameters alone and runs first, once a step. micro is every virtual worker of the process but the
+// last, and leaves its sums in the variables "leaf.GROUP". carry adds two partial sums: "carry.below.GROUP" +
+// "carry.own.GROUP" -> "carry.sum.GROUP". final is the last virtual worker, all that is left to add
+// ("partial.LEVEL.GROUP"), the all-reduce and the update. With one virtual worker micro and carry are empty.
+enum class PartRole : uint8_t { prepare, micro, carry, final };
+
+// A variable of a part, and the variable of the session that it stands for in one call.
+struct Binding {
+  std::string variable, stands_for;
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
+// One run of a part. A variable without a binding is the session's of the same name.
+struct PartCall {
+  size_t part = 0;  // index into StepPrograms::parts
+  std::vector<Binding> bindings;
+
+  // The session's variable that the part's variable `name` stands for.
+  const std::string& variable(const std::string& name) const {
+    const auto at =
+        std::find_if(bindings.begin(), bindings.end(), [&](const Binding& b) { return b.variable == name; });
+    return at == bindings.end() ? name : at->stands_for;
+  }
+  friend bool operator==(const PartCall&, const PartCall&) = default;
+};
+
+// Calls that run one after the other.
+using Routine = std::vector<PartCall>;
+
+// The routines of a process. The first ends a step: its last call gives the outputs.
+struct Routines {
+  std::vector<Routine> routines;
+  std::vector<size_t> of_worker;  // by virtual worker of the process: the number of its routine
+};
+
+// `Part` has a PartRole `role`: a graph after the cut, a Schedule after the last pass.
+template <class Part>
+struct StepPrograms : Routines {
+  std::vector<Part> parts;
+
+  // Throws InternalError where no part has this role.
+  const Part& at(PartRole role) const {
+    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.role == role; });
+    ensure(found != parts.end(), "a step without a part of this role");
+    return *found;
+  }
+  std::vector<const Part*> all() const {
+    std::vector<const Part*> result;
+    for (const Part& part : parts) result.push_back(&part);
+    return result;
+  }
+  // The parts that a routine runs, in order.
+  std::vector<const Part*> parts_of(const Routine& routine) const {
+    std::vector<const Part*> result;
+    for (const PartCall& call : routine) result.push_back(&parts.at(call.part));
+    return result;
+  }
+};
+
+}  // namespace kb
