@@ -11,7 +11,7 @@
 #include "recipes/run/branch_point.h"
 #include "recipes/train/fit.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/training_loop.h"
+#include "recipes/train/loop_result.h"
 #include "runtime/folder_lock.h"
 #include "runtime/state_store.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "recipes/perf/step_profiles.h"
 #include "recipes/train/noise_log.h"
 
 namespace kb {
@@ -45,6 +46,15 @@ void RunObserver::evaluated(const EvaluationReport& report) {
 
 void RunObserver::tested(const TestReport& report) {
   record_.test({report.step, report.epoch, report.is_best, report.evaluation, report.averaged});
+}
+
+void RunObserver::profile_begins(int64_t step) {
+  if (picture_.is_of(step)) picture_.begin();
+}
+
+void RunObserver::profiled(int64_t step, const Session& training, const Profile& profile) {
+  if (measures_overlap_) overlaps_.push_back(measured_overlap(training, profile));
+  if (picture_.is_of(step)) picture_.draw(training, profile);
 }
 
 std::string RunObserver::failed(const Failure& failure) {

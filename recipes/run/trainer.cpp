@@ -76,7 +76,7 @@ class Run {
                               plan_.steps);
     MlperfLog log = mlperf_log();
     log.run_begins(start.step);
-    RunObserver observer(console_, record, picture, log, started_);
+    RunObserver observer(console_, record, picture, log, started_, config_.looking.explain_overlap);
     const LoopResult result = run_loop({setup_.task,
                                         config_,
                                         plan_,
@@ -86,7 +86,7 @@ class Run {
                                         [this] { setup_.load_state([](const std::string&) {}); }},
                                        start, observer);
     log.run_ends(result.ending == Ending::finished);
-    return finish(result, store, record);
+    return finish(result, store, record, observer.overlaps());
   }
 
  private:
@@ -111,16 +111,15 @@ class Run {
   }
 
   LoopStart loop_start() {
-    LoopStart own;
-    own.step = first_step();
-    if (resumed_ && folder_)
-      own = start_from_metrics(folder_->file(kMetrics), programs_.metrics, first_step(),
-                               evaluation_is_due(config_, plan_, first_schedule(), first_step()),
-                               plan_.epoch_begin(first_step()), resumed_->begins_at, console_);
-    if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, programs_.metrics);
-    own.is_saved = !branch_;
-    own.schedule_state = schedule_state();
-    if (own.best && setup_.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
+    LoopStart own{first_step(), !branch_, !config_.resume.init.empty(), schedule_state()};
+    if (!resumed_) return own;
+    std::string lines;
+    if (folder_)
+      lines = lines_before(folder_->file(kMetrics), first_step(),
+                           evaluation_is_due(config_, plan_, first_schedule(), first_step()), resumed_->begins_at,
+                           console_);
+    own.past = leaders_lines(world_, std::move(lines));
+    own.saved_model = [this](int64_t step) { return saved_model(world_, resumed_->folder.checkpoints(), step); };
     return own;
   }
 
@@ -192,7 +191,8 @@ class Run {
     });
   }
 
-  int finish(const LoopResult& result, const StateStore& store, RunRecord& record) {
+  int finish(const LoopResult& result, const StateStore& store, RunRecord& record,
+             const std::vector<Overlap>& overlaps) {
     const Evaluation evaluation = result.evaluation.value_or(no_evaluation(programs_.metrics.test));
     if (result.ending != Ending::diverged)
       record.end({result.steps, evaluation, store.state_sha256(), result.is_diverged, result.part,
@@ -217,9 +217,9 @@ class Run {
     if (steps > 0 && programs_.training.lag() > 0)
       console_.line(fmt::format("the host spent {:.0f} us a step enqueueing it",
                                 1e6 * result.host_seconds / static_cast<double>(steps)));
-    if (!result.overlaps.empty())
+    if (!overlaps.empty())
       console_.line(fmt::format("the step of median time, of rank 0\n{}",
-                                overlap_text(programs_.training.compiled(), median_step(result.overlaps))));
+                                overlap_text(programs_.training.compiled(), median_step(overlaps))));
     const int code = exit_code(result);
     if (!folder_) return code;
     draw_layers();

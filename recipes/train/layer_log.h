@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "compiler/passes.h"
-#include "recipes/config/plan.h"
-#include "recipes/train/metrics.h"
-#include "runtime/session.h"
+#include "recipes/train/instrument.h"
+#include "recipes/train/parts.h"
 
 namespace kb {
 
@@ -23,20 +22,22 @@ struct LoggedLayer {
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 
 // Looks at some of the steps of a training program that was compiled with CompileOptions::log_layers.
-class LayerLog {
+class LayerLog : public Instrument {
  public:
-  // The plan must outlive it.
-  LayerLog(const RunConfig& config, const RunPlan& plan, const ParameterSpace& space);
-  // The first step is, and from then on those with which a period begins.
-  bool is_due(int64_t step) const;
-  // The step was taken `age` steps ago.
-  LayerNorms read(const Session& training, int64_t step, int age) const;
-  // Of the step that was taken last, before another is begun.
-  LayerHistograms histograms(const Session& training, const StateStore& store, int64_t step) const;
+  // `parts` must outlive it.
+  explicit LayerLog(const LoopParts& parts);
+
+  // The vector of gradients, for histograms, is there until the next step.
+  bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
+  void stepped(const ReportedStep& reported) override;
 
  private:
+  bool is_due(int64_t step) const;
+  LayerNorms read(int64_t step, int age) const;
+  LayerHistograms histograms(int64_t step) const;
+
+  const LoopParts& parts_;
   Period every_;  // a count of 0: never
-  const RunPlan& plan_;
   std::vector<LoggedLayer> layers_;
 };
 

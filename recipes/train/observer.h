@@ -62,10 +62,11 @@ class Observer {
   virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last
   virtual void save_checkpoint(const CheckpointCursor&) {}
-  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it.
+  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it, with
+  // the step.
   virtual bool wants_profile(int64_t) { return false; }
-  virtual void profile_begins() {}
-  virtual void profiled(const Session&, const Profile&) {}
+  virtual void profile_begins(int64_t) {}
+  virtual void profiled(int64_t, const Session&, const Profile&) {}
   // After every step. Asks the training to end, in all processes after the same step: at once where there is one, as
   // soon as the others have heard of it where there are several. Its checkpoint is made.
   virtual bool wants_to_stop() { return false; }

@@ -16,6 +16,11 @@ bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSc
   return schedule.is_over(done) || is_due(config.judging.eval_every, plan, done);
 }
 
+void set_phase(LoopParts& parts, size_t phase) {
+  parts.phase = phase;
+  if (phase > 0) parts.batch = batch_plan(with_minibatch(parts.config, parts.plan.phase(phase).minibatch));
+}
+
 FieldFill training_fill(const LoopParts& parts) {
   const MinibatchPhase now = parts.plan.phase(parts.phase);
   const Order order = Order::training(order_seed(parts.config.arithmetic), parts.plan.samples, now.minibatch)

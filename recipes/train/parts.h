@@ -1,15 +1,15 @@
-// Parts that a training is made of, for all that work on them: the loop, and the check for values that are not finite.
+// Parts that a training is made of, for all that work on them: the loop, its instruments, and the check for values that
+// are not finite.
 #pragma once
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "data/order.h"
-#include "optim/noise_scale.h"
 #include "recipes/config/learning.h"
-#include "recipes/train/best_state.h"
 #include "recipes/train/evaluate.h"
 #include "recipes/train/observer.h"
+#include "recipes/train/past_lines.h"
 #include "recipes/train/run_schedule.h"
 #include "recipes/train/world.h"
 
@@ -25,15 +25,13 @@ bool evaluation_is_due(const RunConfig& config, const RunPlan& plan, const RunSc
 
 // State in which a run begins or goes on.
 struct LoopStart {
-  int64_t step = 0;                      // done before
-  std::optional<Evaluation> evaluation;  // of the parameters there
-  StepSums sums = {};
-  std::vector<double> losses = {};        // of the steps before, from 0 on; NaN: not known
-  std::vector<GradientNorms> norms = {};  // likewise, where --noise-scale asks
-  StepSums epoch = {};                    // of the steps of the epoch under way
-  std::optional<BestState> best = {};     // of the evaluations before
-  bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
-  std::string schedule_state = {};        // RunSchedule::state()
+  int64_t step = 0;                  // steps done before
+  bool is_saved = true;              // the run has a checkpoint of that step, where step > 0
+  bool has_trained_weights = false;  // the run began with weights that were trained
+  std::string schedule_state = {};   // RunSchedule::state()
+  PastLines past = {};               // of the run's metrics, up to that step; none where the run begins
+  // Collective call. Returns the model that a checkpoint of the run has after so many steps; empty where there is none.
+  std::function<std::vector<NamedTensor>(int64_t step)> saved_model = {};
 };
 
 // Things that the loop works on; all must outlive it.
@@ -50,15 +48,18 @@ struct LoopParts {
   StateStore& store;
   World& world;
   Observer& observer;
-  LoopStart start;
+  const LoopStart& start;
   Session* statistics;  // of batch norm, before every evaluation; null: there is none
   Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
   std::function<void()> restore;  // puts the state of the start back
-  size_t phase = 0;               // of the plan, that the next step is of
+  size_t phase = 0;               // phase of the plan that the next step belongs to
 
   Session& training() const { return *sessions[phase]; }
 };
+
+// Makes the phase of the plan the one that the next step belongs to.
+void set_phase(LoopParts& parts, size_t phase);
 
 // Functions for any program that computes a run: what fills the batches of this process's workers and the first of
 // these, the constants, and one step's scalars.

@@ -1,0 +1,38 @@
+// How a training ended, and what it gave.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "recipes/train/best_state.h"
+#include "recipes/train/evaluation.h"
+
+namespace kb {
+
+enum class Ending : uint8_t { finished, interrupted, diverged };
+
+// The evaluation that reached --target.
+struct TargetReached {
+  int64_t step = 0;     // steps done
+  int64_t samples = 0;  // samples seen
+  double epochs = 0;    // epochs done
+};
+
+struct LoopResult {
+  Ending ending = Ending::finished;
+  int64_t steps = 0;                     // done
+  bool is_cut = false;                   // ended by --stop-at
+  std::optional<TargetReached> target;   // nothing: it was not reached, or none was asked for
+  bool is_diverged = false;              // ended so, or diverging at its end (LearningWatch)
+  std::string reason;                    // for a person: why a run that diverged did, what is kept, a hint; else empty
+  double train_seconds = 0;              // without evaluations
+  double host_seconds = 0;               // that taking the steps kept the host, data apart
+  std::optional<Evaluation> evaluation;  // of the final parameters, on `part`
+  std::optional<Evaluation> averaged;    // of the averaged parameters, on `part`
+  const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
+  std::optional<BestState> best;         // by the evaluations in its course
+  std::string schedule_state;            // RunSchedule::state() at the end
+  std::optional<double> iterations;      // scale-invariant ones that are done, with AdaScale
+};
+
+}  // namespace kb
